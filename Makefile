@@ -1,0 +1,71 @@
+# Needs GNU make and Python 3.11 or later. No root. `make help` lists the targets.
+
+PYTHON  ?= python3
+UV      ?= uv
+UPGRADE ?=
+SHELL   := /bin/bash
+
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
+REQ  := requirements
+OUT  := demo-out
+RESULTS := benchmarks/results
+BENCHES = $(sort $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)))
+
+LOCK := pip compile --universal --fork-strategy fewest --python-version 3.11 --generate-hashes \
+        --no-header --no-emit-index-url -q $(UPGRADE)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check bench campaign lock clean
+
+help:  ## list the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+
+demo: $(VENV)/.core-stamp  ## install what runs, then write the demonstration to demo-out/
+	$(BIN)/discreet demo --out $(OUT)
+
+test: $(VENV)/.dev-stamp  ## run the tests, without the long ones
+	$(BIN)/python -m pytest -m "not campaign"
+
+check: $(VENV)/.dev-stamp  ## lint, types and tests
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -m "not campaign"
+
+bench: $(VENV)/.dev-stamp  ## run every benchmarks/*.py whose name does not start with _
+	@set -e; for script in $(BENCHES); do echo "== $$script"; $(BIN)/python "$$script"; done
+
+campaign: $(VENV)/.dev-stamp  ## run the long tests; they write to benchmarks/results/
+	mkdir -p $(RESULTS)
+	DISCREET_CAMPAIGN=full DISCREET_RESULTS=$(RESULTS) $(BIN)/python -m pytest -m campaign
+
+# dev.txt comes first, and the other two are held to its versions.
+lock:  ## recompile requirements/*.txt (needs uv; UPGRADE=--upgrade moves the pins)
+	$(UV) $(LOCK) pyproject.toml $(REQ)/dev.in -o $(REQ)/dev.txt > /dev/null
+	$(UV) $(LOCK) pyproject.toml -c $(REQ)/dev.txt -o $(REQ)/core.txt > /dev/null
+	$(UV) $(LOCK) $(REQ)/build.in -c $(REQ)/dev.txt -o $(REQ)/build.txt > /dev/null
+	@! grep -nE '://|^ *--?(index|extra-index|find-links|i |f )' $(REQ)/*.txt || { echo "a lock names a place"; exit 1; }
+
+clean:  ## remove everything these targets made, except locks and results
+	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The package is installed in place, so an edit to a source file needs no new install.
+INSTALL_PACKAGE = $(PIP) install --no-deps --no-build-isolation -e .
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "$(PYTHON) is not Python 3.11 or later. Try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core-stamp: $(REQ)/core.txt $(REQ)/build.txt pyproject.toml | $(BIN)/python
+	$(PIP) install --require-hashes -r $(REQ)/core.txt -r $(REQ)/build.txt
+	$(INSTALL_PACKAGE)
+	@touch $@
+
+$(VENV)/.dev-stamp: $(REQ)/dev.txt pyproject.toml | $(BIN)/python
+	$(PIP) install --require-hashes -r $(REQ)/dev.txt
+	$(INSTALL_PACKAGE)
+	@touch $@ $(VENV)/.core-stamp

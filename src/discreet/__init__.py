@@ -1,0 +1,65 @@
+"""discreet answers "how many?" without giving anyone away.
+
+The public names are loaded when they are first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import errors as errors
+    from . import noise as noise
+    from .files import load as load
+    from .grid import Grid as Grid
+    from .level import Level as Level
+    from .mechanism import Mechanism as Mechanism
+    from .mechanisms.fair import explicit_fair as explicit_fair
+    from .mechanisms.geometric import geometric as geometric
+    from .mechanisms.response import randomized_response as randomized_response
+    from .mechanisms.uniform import uniform as uniform
+    from .privacy import calibrate as calibrate
+    from .privacy import check_privacy as check_privacy
+    from .structure import explain as explain
+    from .structure import properties as properties
+    from .utility import expected_loss as expected_loss
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "errors": None,
+    "noise": None,
+    "load": "files",
+    "Grid": "grid",
+    "Level": "level",
+    "Mechanism": "mechanism",
+    "explicit_fair": "mechanisms.fair",
+    "geometric": "mechanisms.geometric",
+    "randomized_response": "mechanisms.response",
+    "uniform": "mechanisms.uniform",
+    "calibrate": "privacy",
+    "check_privacy": "privacy",
+    "explain": "structure",
+    "properties": "structure",
+    "expected_loss": "utility",
+}  # name: the module that has it; None: the name is a module
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    home = _HOME[name]
+    value = (
+        importlib.import_module(f".{name}", __name__)
+        if home is None
+        else getattr(importlib.import_module(f".{home}", __name__), name)
+    )
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

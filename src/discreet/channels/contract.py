@@ -1,0 +1,135 @@
+"""The contract of every channel."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import SizeError, TableError
+
+Floats = NDArray[np.float64]
+Integers = NDArray[Any]  # uint64, or Python integers in an object array
+
+MATRIX_ENTRIES = 2**24  # a float matrix beyond this (128 MB) is refused
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The supremum over reports y of C[first, y] / C[second, y], and where it is reached.
+
+    The value is `bound ** power` (a power, since (1/alpha)^(10^9) cannot be written out); `bound` is None when the
+    supremum is infinite. `exact` is False when the value is a certified upper bound instead of the supremum itself.
+    """
+
+    bound: Fraction | None
+    first: int
+    second: int
+    report: int | None = None
+    power: int = 1
+    exact: bool = True
+
+    @property
+    def alpha(self) -> Fraction:
+        """The level this ratio allows, per power: 1/bound, or 0 when the ratio is infinite."""
+        return Fraction(0) if self.bound is None else 1 / self.bound
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why a property fails: the probability at `low` (true value, report) should not be below that at `high`.
+
+    `high` is None for weak honesty, where the bar is 1 / (number of values).
+    """
+
+    low: tuple[int, int]
+    high: tuple[int, int] | None
+
+
+class Channel(ABC):
+    """The conditional law of reports given true values. Every privacy verdict derives from `ratio` and `worst`."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int | None:
+        """The number of true values; None when unbounded."""
+
+    @property
+    @abstractmethod
+    def reports(self) -> int | None:
+        """The number of reports; None when unbounded."""
+
+    @abstractmethod
+    def ratio(self, first: int, second: int) -> Ratio:
+        """The supremum over reports y of C[first, y] / C[second, y], exact or a certified upper bound."""
+
+    @abstractmethod
+    def worst(self, distance: int) -> Ratio:
+        """The largest ratio over all pairs of true values at most `distance` steps apart."""
+
+
+class Finite(Channel):
+    """A channel between two finite grids: a linear operator that need not be written out as a matrix."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def reports(self) -> int: ...
+
+    @abstractmethod
+    def entry(self, i: int, j: int) -> Fraction:
+        """The exact probability of report j when the truth is i."""
+
+    @abstractmethod
+    def push(self, p: ArrayLike) -> Floats:
+        """pC: the law of the reports when the true value has the law p."""
+
+    @abstractmethod
+    def pull(self, v: ArrayLike) -> Floats:
+        """Cv: for each true value, the mean of v(report)."""
+
+    @abstractmethod
+    def solve(self, q: ArrayLike) -> Floats:
+        """q C^-1, where there is one."""
+
+    @abstractmethod
+    def integers(self) -> tuple[Integers, int] | None:
+        """The exact law as integer weights over one common total; None when too large to write out."""
+
+    @abstractmethod
+    def _matrix(self) -> Floats:
+        """The law as floats, each correct to a few units in the last place."""
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """A read-only float view of the law; refused beyond 2^24 entries."""
+        if self.rows * self.reports > MATRIX_ENTRIES:
+            raise SizeError(
+                f"A matrix of {self.rows} x {self.reports} is too large to write out (at most 2^24 entries); "
+                "push, pull and solve work without it."
+            )
+        matrix = self._matrix()
+        matrix.flags.writeable = False
+        return matrix
+
+    def row(self, i: int) -> Floats:
+        """The law of the reports when the true value is at position i."""
+        return self.push(np.eye(1, self.rows, i)[0])
+
+    def faults(self) -> dict[str, Fault] | None:
+        """What a theorem says about the seven properties (see discreet.structure); None: look at the entries."""
+        return None
+
+    def _vector(self, values: ArrayLike, length: int, what: str) -> Floats:
+        vector = np.asarray(values, dtype=np.float64)
+        if vector.shape != (length,):
+            raise TableError(f"{what} must be a vector of length {length}, not of shape {vector.shape}.")
+        return vector

@@ -1,0 +1,117 @@
+"""The truncated geometric law on a grid of any size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import TableError
+from .contract import Fault, Finite, Floats, Integers, Ratio
+
+_MAX_BITS = 2**28  # of all integer weights together, when the law is written out exactly
+
+
+@final
+@dataclass(frozen=True)
+class Geometric(Finite):
+    """C[i, j] = w_j a^|i-j| on 0..n, with w = 1/(1+a) at the ends and (1-a)/(1+a) between (Ghosh et al. 2009).
+
+    push and pull are two first-order recursions, solve is a tridiagonal product: O(n), no matrix.
+    """
+
+    n: int
+    a: Fraction
+
+    def __post_init__(self) -> None:
+        if self.n < 1 or not 0 < self.a < 1:
+            raise TableError(f"A truncated geometric law needs n >= 1 and 0 < a < 1, not n = {self.n}, a = {self.a}.")
+
+    @property
+    def rows(self) -> int:
+        return self.n + 1
+
+    @property
+    def reports(self) -> int:
+        return self.n + 1
+
+    def entry(self, i: int, j: int) -> Fraction:
+        end = j in (0, self.n)
+        return (1 if end else 1 - self.a) / (1 + self.a) * self.a ** abs(i - j)
+
+    def ratio(self, first: int, second: int) -> Ratio:
+        # report `first` is reached: C[i,i]/C[k,i] = a^-|i-k|, and no report does worse
+        return Ratio(1 / self.a, first, second, first, power=abs(first - second))
+
+    def worst(self, distance: int) -> Ratio:
+        return self.ratio(0, min(distance, self.n))
+
+    def integers(self) -> tuple[Integers, int] | None:
+        p, q = self.a.numerator, self.a.denominator
+        if q.bit_length() * self.n * self.rows * self.reports > _MAX_BITS:
+            return None
+        # times (q + p) q^n: ends q p^d q^(n-d), between (q - p) p^d q^(n-d)
+        powers = np.array([p**d * q ** (self.n - d) for d in range(self.n + 1)], dtype=object)
+        place = np.arange(self.rows)
+        weights = (q - p) * powers[np.abs(place[:, None] - place[None, :])]
+        weights[:, 0], weights[:, -1] = q * powers, q * powers[::-1]
+        return weights, (q + p) * q**self.n
+
+    def _end_weights(self) -> tuple[float, float]:
+        return float(1 / (1 + self.a)), float((1 - self.a) / (1 + self.a))
+
+    def _matrix(self) -> Floats:
+        end, middle = self._end_weights()
+        # exp(d ln a) keeps its relative accuracy where a power of the rounded a would lose d units in the last place
+        log = np.log1p(-float(1 - self.a)) if self.a > Fraction(1, 2) else np.log(float(self.a))
+        place = np.arange(self.rows)
+        matrix = middle * np.exp(log * np.arange(self.rows))[np.abs(place[:, None] - place[None, :])]
+        matrix[:, [0, -1]] *= end / middle
+        return np.asarray(matrix)
+
+    def _smooth(self, v: Floats) -> Floats:
+        """sum_i v_i a^|i-j| for every j: a recursion forwards and one backwards."""
+        from scipy.signal import lfilter  # a slow import, kept out of the way of those who do not need it
+
+        a = float(self.a)
+        forward = lfilter([1.0], [1.0, -a], v)
+        backward = lfilter([1.0], [1.0, -a], v[::-1])[::-1]
+        return np.asarray(forward + backward - v)
+
+    def _weigh(self, v: Floats) -> Floats:
+        end, middle = self._end_weights()
+        weighed = middle * v
+        weighed[[0, -1]] = end * v[[0, -1]]
+        return weighed
+
+    def push(self, p: ArrayLike) -> Floats:
+        return self._weigh(self._smooth(self._vector(p, self.rows, "The law of the true value")))
+
+    def pull(self, v: ArrayLike) -> Floats:
+        return self._smooth(self._weigh(self._vector(v, self.reports, "The values of the reports")))
+
+    def solve(self, q: ArrayLike) -> Floats:
+        """q G^-1; G^-1 has the rows [1, -a]/(1-a), [-a, 1+a^2, -a]/(1-a)^2, [-a, 1]/(1-a)."""
+        vector = self._vector(q, self.reports, "The law of the reports")
+        a, gap = float(self.a), float(1 - self.a)
+        scaled = vector / gap**2
+        scaled[[0, -1]] = vector[[0, -1]] / gap
+        solution = scaled * float(1 + self.a**2)
+        solution[[0, -1]] = scaled[[0, -1]]
+        solution[1:] -= a * scaled[:-1]
+        solution[:-1] -= a * scaled[1:]
+        return np.asarray(solution)
+
+    def faults(self) -> dict[str, Fault]:
+        """S, RM and RH always hold; for n >= 2 F never, WH iff n >= 2a/(1-a), CM and CH iff a <= 1/2 (paper 002)."""
+        if self.n == 1:
+            return {}
+        faults = {"F": Fault(low=(1, 1), high=(0, 0))}
+        if self.n * (1 - self.a) < 2 * self.a:
+            faults["WH"] = Fault(low=(1, 1), high=None)
+        if self.a > Fraction(1, 2):
+            faults["CM"] = faults["CH"] = Fault(low=(1, 1), high=(1, 0))
+        return faults

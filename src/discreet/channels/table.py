@@ -1,0 +1,125 @@
+"""Tables: integer weights, every row summing to the same integer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import SingularError, TableError
+from .contract import Finite, Floats, Integers, Ratio
+from .ratios import pair_ratio, worst_ratio
+
+MAX_TOTAL = 2**63
+MAX_ENTRIES = 2**20  # tables are for up to 1024 x 1024; larger mechanisms keep their law
+_HALF = np.uint64(32)
+
+
+def cells(reports: int) -> int:
+    """The number of cells of the drawing structure: the smallest power of two that holds the reports."""
+    return 1 << (reports - 1).bit_length()
+
+
+def row_sums(weights: NDArray[np.uint64]) -> list[int]:
+    """The exact sum of each row: halves of 32 bits cannot overflow a 64-bit sum of up to 2^20 entries."""
+    high = (weights >> _HALF).sum(axis=1)
+    low = (weights & np.uint64(2**32 - 1)).sum(axis=1)
+    return [(int(h) << 32) + int(k) for h, k in zip(high, low, strict=True)]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Table(Finite):
+    """Integer weights: Pr[report j | true i] = weights[i, j] / total, exactly.
+
+    Every row sums to the same total <= 2^63, a multiple of the power of two that the drawing structure needs.
+    `law` is the closed form that the table rounds, if there is one: fast methods may use its O(n) operations.
+    """
+
+    weights: NDArray[np.uint64]
+    law: Finite | None = None
+    total: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        weights = _as_words(self.weights)
+        if weights.ndim != 2 or weights.shape[0] < 2 or weights.shape[1] < 1:
+            raise TableError(
+                f"A table needs at least two rows (true values) and one column (report), not the shape {weights.shape}."
+            )
+        if weights.size > MAX_ENTRIES:
+            raise TableError(f"A table holds at most 2^20 weights, not {weights.shape[0]} x {weights.shape[1]}.")
+        sums = row_sums(weights)
+        uneven = next((i for i, s in enumerate(sums) if s != sums[0]), None)
+        if uneven is not None:
+            raise TableError(
+                f"Row {uneven} sums to {sums[uneven]} and row 0 to {sums[0]}; every row must have the same total."
+            )
+        if not 0 < sums[0] <= MAX_TOTAL:
+            raise TableError(f"Rows sum to {sums[0]}; the total must lie between 1 and 2^63.")
+        if sums[0] % cells(weights.shape[1]):
+            raise TableError(
+                f"The total {sums[0]} must be a multiple of {cells(weights.shape[1])}, the number of cells "
+                f"that {weights.shape[1]} reports need; scale the weights by a power of two."
+            )
+        weights.flags.writeable = False
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "total", sums[0])
+
+    @property
+    def rows(self) -> int:
+        return int(self.weights.shape[0])
+
+    @property
+    def reports(self) -> int:
+        return int(self.weights.shape[1])
+
+    def ratio(self, first: int, second: int) -> Ratio:
+        return pair_ratio(self.weights, first, second)
+
+    def worst(self, distance: int) -> Ratio:
+        return worst_ratio(self.weights, distance)
+
+    def integers(self) -> tuple[Integers, int]:
+        return self.weights, self.total
+
+    def entry(self, i: int, j: int) -> Fraction:
+        return Fraction(int(self.weights[i, j]), self.total)
+
+    def _matrix(self) -> Floats:
+        return np.asarray(self.weights.astype(np.float64) / float(self.total))
+
+    def row(self, i: int) -> Floats:
+        return np.asarray(self.matrix[i])
+
+    def push(self, p: ArrayLike) -> Floats:
+        return self._vector(p, self.rows, "The law of the true value") @ self.matrix
+
+    def pull(self, v: ArrayLike) -> Floats:
+        return self.matrix @ self._vector(v, self.reports, "The values of the reports")
+
+    def solve(self, q: ArrayLike) -> Floats:
+        vector = self._vector(q, self.reports, "The law of the reports")
+        if self.rows != self.reports:
+            raise SingularError(f"A channel of {self.rows} true values and {self.reports} reports has no inverse.")
+        try:
+            return np.asarray(np.linalg.solve(self.matrix.T, vector))
+        except np.linalg.LinAlgError:
+            raise SingularError(
+                "The reports do not determine the law of the true value: the channel has no inverse; "
+                "use a maximum likelihood estimate."
+            ) from None
+
+
+def _as_words(weights: Any) -> NDArray[np.uint64]:
+    """Non-negative integers as a fresh array of 64-bit words, refused when any is not."""
+    array = np.array(weights)
+    if array.dtype == np.uint64:
+        return array
+    flat = array.ravel().tolist()
+    bad = next((w for w in flat if not isinstance(w, int) or isinstance(w, bool) or not 0 <= w <= MAX_TOTAL), None)
+    if bad is not None or not flat:
+        raise TableError(f"Weights must be integers from 0 to 2^63, not {bad!r}.")
+    return np.array(flat, dtype=np.uint64).reshape(array.shape)

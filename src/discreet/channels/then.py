@@ -1,0 +1,138 @@
+"""Channels in sequence: post-processing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import SingularError, TableError
+from .contract import Finite, Floats, Integers, Ratio
+from .ratios import pair_ratio, worst_ratio
+from .table import MAX_ENTRIES
+
+_MAX_PRODUCT = 2**21  # multiplications of integers when two channels are multiplied exactly
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Map(Finite):
+    """A deterministic map of reports: position i becomes targets[i]. It keeps no secret by itself."""
+
+    targets: NDArray[np.int64]
+    size: int
+
+    def __post_init__(self) -> None:
+        targets = np.array(self.targets, dtype=np.int64)
+        if targets.ndim != 1 or len(targets) < 1 or targets.min() < 0 or targets.max() >= self.size:
+            raise TableError("A map needs one target for each report, each within the new reports.")
+        targets.flags.writeable = False
+        object.__setattr__(self, "targets", targets)
+
+    @property
+    def rows(self) -> int:
+        return len(self.targets)
+
+    @property
+    def reports(self) -> int:
+        return self.size
+
+    def entry(self, i: int, j: int) -> Fraction:
+        return Fraction(int(self.targets[i] == j))
+
+    def ratio(self, first: int, second: int) -> Ratio:
+        bound = Fraction(1) if self.targets[first] == self.targets[second] else None
+        return Ratio(bound, first, second, int(self.targets[first]))
+
+    def worst(self, distance: int) -> Ratio:
+        changes = np.flatnonzero(np.diff(self.targets))
+        i = int(changes[0]) if len(changes) else 0
+        return self.ratio(i, min(i + 1, self.rows - 1))
+
+    def integers(self) -> tuple[Integers, int] | None:
+        return (self.matrix.astype(np.uint64), 1) if self.rows * self.reports <= MAX_ENTRIES else None
+
+    def _matrix(self) -> Floats:
+        matrix = np.zeros((self.rows, self.reports))
+        matrix[np.arange(self.rows), self.targets] = 1.0
+        return matrix
+
+    def push(self, p: ArrayLike) -> Floats:
+        weights = self._vector(p, self.rows, "The law of the reports")
+        return np.bincount(self.targets, weights=weights, minlength=self.size).astype(np.float64)
+
+    def pull(self, v: ArrayLike) -> Floats:
+        return self._vector(v, self.reports, "The values of the new reports")[self.targets]
+
+    def solve(self, q: ArrayLike) -> Floats:
+        vector = self._vector(q, self.reports, "The law of the new reports")
+        if self.rows != self.reports or len(np.unique(self.targets)) != self.size:
+            raise SingularError("The map merges reports: it has no inverse.")
+        return vector[self.targets]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Then(Finite):
+    """`second` applied to the reports of `first`: drawn in sequence, never multiplied unless small."""
+
+    first: Finite
+    second: Finite
+
+    def __post_init__(self) -> None:
+        if self.first.reports != self.second.rows:
+            raise TableError(
+                f"The second channel takes {self.second.rows} values but the first reports {self.first.reports}."
+            )
+
+    @property
+    def rows(self) -> int:
+        return self.first.rows
+
+    @property
+    def reports(self) -> int:
+        return self.second.reports
+
+    @cached_property
+    def _product(self) -> tuple[Integers, int] | None:
+        if self.rows * self.first.reports * self.reports > _MAX_PRODUCT:
+            return None
+        left, right = self.first.integers(), self.second.integers()
+        if left is None or right is None:
+            return None
+        return left[0].astype(object) @ right[0].astype(object), left[1] * right[1]
+
+    def integers(self) -> tuple[Integers, int] | None:
+        return self._product
+
+    def entry(self, i: int, j: int) -> Fraction:
+        if self._product is not None:
+            return Fraction(int(self._product[0][i, j]), self._product[1])
+        return sum((self.first.entry(i, k) * self.second.entry(k, j) for k in range(self.first.reports)), Fraction(0))
+
+    def ratio(self, first: int, second: int) -> Ratio:
+        """Exact where the product is small; else post-processing never makes a ratio larger (data processing)."""
+        if self._product is None:
+            return replace(self.first.ratio(first, second), report=None, exact=False)
+        return pair_ratio(self._product[0], first, second)
+
+    def worst(self, distance: int) -> Ratio:
+        if self._product is None:
+            return replace(self.first.worst(distance), report=None, exact=False)
+        return worst_ratio(self._product[0], distance)
+
+    def _matrix(self) -> Floats:
+        return np.asarray(self.first.matrix @ self.second.matrix)
+
+    def push(self, p: ArrayLike) -> Floats:
+        return self.second.push(self.first.push(p))
+
+    def pull(self, v: ArrayLike) -> Floats:
+        return self.first.pull(self.second.pull(v))
+
+    def solve(self, q: ArrayLike) -> Floats:
+        return self.first.solve(self.second.solve(q))

@@ -1,0 +1,352 @@
+"""The command line: discreet make | check | show | demo.
+
+Library verbs are commands. Exit codes: 0 it held, 1 a check failed, 2 bad input. Heavy imports wait until a command
+needs them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import App, CycloptsError, Parameter
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from .mechanism import Mechanism
+
+Family = Literal["geometric", "explicit-fair", "randomized-response", "uniform"]
+N = Annotated[str | None, Parameter(help="The largest count: true values and reports are 0..n.")]
+Alpha = Annotated[str | None, Parameter(help='The level alpha = e^-epsilon, exactly as written: "9/10" or "0.9".')]
+EpsilonText = Annotated[str | None, Parameter(help='The level as epsilon: "0.5", "1/3", "ln(2)/10".')]
+Json = Annotated[bool, Parameter(name="--json", negative=(), help="JSON for machines instead of a table for people.")]
+Csv = Annotated[bool, Parameter(name="--csv", negative=(), help="CSV for spreadsheets instead of a table for people.")]
+Debug = Annotated[bool, Parameter(negative=(), help="Show the traceback of an error.")]
+
+app = App(
+    name="discreet",
+    help='Answers "how many?" without giving anyone away.\n\n'
+    "Example: discreet make geometric --n 8 --alpha 9/10 -o gm.json",
+    version_flags=["--version"],
+)
+
+
+@app.command
+def make(
+    family: Family,
+    /,
+    *,
+    n: N = None,
+    alpha: Alpha = None,
+    epsilon: EpsilonText = None,
+    low: Annotated[str | None, Parameter(help="The smallest value, instead of --n (with --high).")] = None,
+    high: Annotated[str | None, Parameter(help="The largest value, instead of --n (with --low).")] = None,
+    step: Annotated[str, Parameter(help="The step of the grid.")] = "1",
+    sensitivity: Annotated[str, Parameter(help="How much one person can change the answer, in its units.")] = "1",
+    out: Annotated[
+        str | None, Parameter(name=["-o", "--out"], help="The file to write; - for standard output.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Make a mechanism, prove its level and save it.
+
+    Example: discreet make geometric --n 8 --alpha 9/10 -o gm.json
+    """
+    from . import files
+    from .errors import DiscreetError
+
+    grid = _grid(n, low, high, step)
+    builders = _builders()
+    if family in ("randomized-response", "uniform") and sensitivity != "1":
+        raise DiscreetError(
+            f"--sensitivity does not go with {family}: it treats any two values as neighbours. Leave it out."
+        )
+    if family == "uniform" and (alpha is not None or epsilon is not None):
+        raise DiscreetError(
+            "--alpha and --epsilon do not go with uniform: its report ignores the truth. Leave them out."
+        )
+    levels = {} if family == "uniform" else {"alpha": alpha, "epsilon": epsilon}
+    extra = {"sensitivity": sensitivity} if family in ("geometric", "explicit-fair") else {}
+    m = builders[family](grid, **levels, **extra)
+    if out == "-":
+        print(files.text(m), end="")
+        return 0
+    if out is not None:
+        m.save(out)
+    if json:
+        print(_dump(_summary(m)))
+        return 0
+    console = _console()
+    console.print(_headline(m))
+    if out is not None:
+        console.print(f"saved to {out}, digest {m.digest[:19]}...", markup=False)
+    else:
+        console.print("not saved: give -o FILE to keep it", style="dim")
+    return 0
+
+
+@app.command
+def check(
+    file: str,
+    /,
+    *,
+    alpha: Alpha = None,
+    epsilon: EpsilonText = None,
+    metric: Annotated[
+        Literal["adjacent", "discrete", "line"],
+        Parameter(help="adjacent: neighbours (DP); discrete: any two values (local DP); line: by distance."),
+    ] = "adjacent",
+    group: Annotated[int, Parameter(help="The number of people protected together, with --metric adjacent.")] = 1,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Verify a mechanism file, then check the level it claims or the one you give. Exit code 1 when it does not hold.
+
+    Example: discreet check gm.json --epsilon 0.05
+    """
+    from .privacy import check_privacy
+
+    m = _load(file)
+    verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, metric=metric, group=group)
+    if json:
+        told: dict[str, Any] = {
+            "holds": verdict.holds,
+            "asked": str(verdict.asked.asked or verdict.asked.alpha),
+            "metric": verdict.metric,
+            "tight_alpha": str(verdict.tight),
+            "tight_epsilon": _finite_or_none(verdict.epsilon),
+            "exact": verdict.exact,
+            "witness": str(verdict.witness) if verdict.witness else None,
+        }
+        print(_dump(told))
+    else:
+        _console().print(("[green]" if verdict else "[red]") + _plain(str(verdict)))
+    return 0 if verdict else 1
+
+
+@app.command
+def show(
+    file: str,
+    /,
+    *,
+    json: Json = False,
+    csv: Csv = False,
+    debug: Debug = False,
+) -> int:
+    """Show a mechanism: a heat map, its level, its properties, and bias and loss for each true value.
+
+    Example: discreet show gm.json
+    """
+    from . import terminal
+
+    m = _load(file)
+    if json:
+        print(_dump({**_summary(m), "matrix": _matrix_or_none(m)}))
+        return 0
+    if csv:
+        terminal.print_csv(terminal.per_value_rows(m))
+        return 0
+    console = _console()
+    console.print(_headline(m))
+    terminal.show_mechanism(console, m)
+    return 0
+
+
+@app.command
+def demo(
+    *,
+    out: Annotated[str | None, Parameter(name=["-o", "--out"], help="A folder for the results.")] = None,
+    json: Json = False,
+    csv: Csv = False,
+    debug: Debug = False,
+) -> int:
+    """The tour: four mechanisms at n = 8, alpha = 9/10, built, proved, saved and compared.
+
+    Example: discreet demo --out demo-out
+    """
+    from . import terminal
+    from .mechanisms.fair import explicit_fair
+    from .mechanisms.geometric import geometric
+    from .mechanisms.response import randomized_response
+    from .mechanisms.uniform import uniform
+
+    mechanisms = {
+        "GM": geometric(8, alpha="9/10"),
+        "EM": explicit_fair(8, alpha="9/10"),
+        "UM": uniform(8),
+        "kRR": randomized_response(8, alpha="9/10"),
+    }
+    rows = [terminal.comparison_row(name, m) for name, m in mechanisms.items()]
+    if out is not None:
+        _write_demo(Path(out), mechanisms, rows)
+    if json:
+        print(_dump(rows))
+        return 0
+    if csv:
+        terminal.print_csv(rows)
+        return 0
+    console = _console()
+    console.print(
+        'Four ways to answer "how many of these eight?" at alpha = 9/10. Every level is proved in integers.\n'
+    )
+    console.print(terminal.table(rows))
+    console.print("\nGM, the geometric mechanism: how often each report (across) follows each truth (down):")
+    console.print(terminal.heat_map(mechanisms["GM"]))
+    console.print("\nEM, the explicit fair mechanism, says the truth equally often whatever it is:")
+    console.print(terminal.heat_map(mechanisms["EM"]))
+    if out is not None:
+        console.print(
+            f"\nIn {out}/: a file for each mechanism (check one with: discreet check {out}/GM.json), "
+            "comparison.csv and comparison.json",
+            markup=False,
+            highlight=False,
+        )
+    return 0
+
+
+def _write_demo(folder: Path, mechanisms: dict[str, Mechanism], rows: list[dict[str, Any]]) -> None:
+    from . import terminal
+    from .errors import FileError
+    from .files import write_whole
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{folder} cannot be made ({error.strerror}). Choose another folder.", kind="missing") from None
+    for name, m in mechanisms.items():
+        m.save(folder / f"{name}.json")
+    write_whole(folder / "comparison.json", _dump(rows) + "\n")
+    write_whole(folder / "comparison.csv", terminal.csv_text(rows))
+
+
+def _builders() -> dict[str, Callable[..., Mechanism]]:
+    from .mechanisms.fair import explicit_fair
+    from .mechanisms.geometric import geometric
+    from .mechanisms.response import randomized_response
+    from .mechanisms.uniform import uniform
+
+    return {
+        "geometric": geometric,
+        "explicit-fair": explicit_fair,
+        "randomized-response": randomized_response,
+        "uniform": uniform,
+    }
+
+
+def _grid(n: str | None, low: str | None, high: str | None, step: str) -> Any:
+    from .errors import GridError
+    from .grid import Grid
+
+    if n is not None:
+        if low is not None or high is not None:
+            raise GridError("Give either --n or --low and --high, not both; for example --n 100.")
+        plain = Grid.of(int(n) if n.strip().isdigit() else n)
+        return plain if step == "1" else Grid(plain.low, plain.high, step)
+    if low is None and high is None:
+        raise GridError(
+            "Say where the counts live: --n 100 for 0..100, or --low and --high (an open end: --high none)."
+        )
+    ends = [None if end is None or end == "none" else end for end in (low, high)]
+    return Grid(ends[0], ends[1], step)
+
+
+def _load(file: str) -> Mechanism:
+    from .files import load, loads
+
+    return loads(sys.stdin.buffer.read(), "standard input") if file == "-" else load(file)
+
+
+def _summary(m: Mechanism) -> dict[str, Any]:
+    from . import terminal
+    from .privacy import check_privacy
+
+    tight = check_privacy(m)
+    local = check_privacy(m, metric="discrete") if m.inputs.n is not None else None
+    return {
+        "family": m.recipe.family,
+        "inputs": str(m.inputs),
+        "outputs": str(m.outputs),
+        "sensitivity_steps": m.sensitivity,
+        "alpha": str(m.alpha),
+        "epsilon": _finite_or_none(m.epsilon),
+        "asked_epsilon": None if m.level.asked is None else str(m.level.asked),
+        "tight_alpha": str(tight.tight),
+        "tight_epsilon": _finite_or_none(tight.epsilon),
+        "local_epsilon": None if local is None else _finite_or_none(local.epsilon),
+        "properties": terminal.property_letters(m),
+        "distance_from_law": m.recipe.distance,
+        "citation": m.recipe.citation,
+        "digest": m.digest,
+    }
+
+
+def _headline(m: Mechanism) -> str:
+    from . import terminal
+
+    return _plain(terminal.headline(m))
+
+
+def _matrix_or_none(m: Mechanism) -> list[list[float]] | None:
+    from .channels import Finite
+
+    small = isinstance(m.channel, Finite) and m.channel.rows * m.channel.reports <= 2**16
+    return m.matrix.tolist() if small else None
+
+
+def _finite_or_none(x: float) -> float | None:
+    return x if x < float("inf") else None
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, indent=1, allow_nan=False)
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def _quiet_pipe() -> Iterator[None]:
+    """A reader that hangs up (`discreet show m.json | head`) is no error."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        sys.stderr.close()
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; an error is one or two sentences on standard error, and exit code 2."""
+    words = sys.argv[1:] if arguments is None else arguments
+    with _quiet_pipe():
+        sys.exit(_run(words))
+
+
+def _run(words: list[str]) -> int:
+    from .errors import DiscreetError
+
+    try:
+        result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
+        return result if isinstance(result, int) else 0
+    except (DiscreetError, CycloptsError) as error:
+        if "--debug" in words:
+            raise
+        print(f"discreet: {str(error).strip()}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("discreet: stopped.", file=sys.stderr)
+        return 130

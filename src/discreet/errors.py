@@ -1,0 +1,83 @@
+"""What can go wrong, as one tree.
+
+    ValueError
+    └── DiscreetError            every error that discreet raises on purpose
+        ├── LevelError           an alpha or epsilon that is no privacy level
+        ├── GridError            a grid, or a sensitivity on it, that makes no sense
+        ├── OutOfRangeError      a true value outside the mechanism's inputs
+        ├── TableError           integer weights that do not form a table
+        ├── PrivacyError         a claimed level that does not hold; carries the witness
+        ├── SealError            a target that integers cannot hold with what was required of it
+        ├── RemapError           a post-processing that does not fit the mechanism
+        ├── SizeError            something too large to write out as a matrix
+        ├── SingularError        a channel that cannot be inverted
+        ├── StructureError       a question about the seven properties that has no meaning here
+        ├── MetricError          a distance between true values that cannot be read
+        └── FileError            a mechanism file that was refused; `kind` says why
+
+Messages say what was wrong, where, and what to do next. A value that may be private never stands in a message: it is
+an attribute of the exception.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class DiscreetError(ValueError):
+    """The root of every error that discreet raises on purpose; keyword details become attributes."""
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        for name, value in details.items():
+            setattr(self, name, value)
+
+
+class LevelError(DiscreetError):
+    """An alpha or epsilon that is no privacy level. `value` is what was given."""
+
+
+class GridError(DiscreetError):
+    """A grid, or a sensitivity on it, that makes no sense."""
+
+
+class OutOfRangeError(DiscreetError):
+    """A true value outside the inputs' grid. `position`, `low`, `high`; the offending `value` only here."""
+
+
+class TableError(DiscreetError):
+    """Integer weights that do not form a table."""
+
+
+class PrivacyError(DiscreetError):
+    """A claimed level that does not hold. `witness` shows where."""
+
+
+class SealError(DiscreetError):
+    """A target that integers cannot hold with what was required of it."""
+
+
+class RemapError(DiscreetError):
+    """A post-processing that does not fit the mechanism's reports."""
+
+
+class SizeError(DiscreetError):
+    """Something too large to write out as a matrix."""
+
+
+class SingularError(DiscreetError):
+    """A channel that cannot be inverted."""
+
+
+class StructureError(DiscreetError):
+    """A question about the seven properties that has no meaning for this mechanism."""
+
+
+class MetricError(DiscreetError):
+    """A distance between true values that cannot be read."""
+
+
+class FileError(DiscreetError):
+    """A mechanism file that was refused, nothing loaded. `kind` is one of discreet.verify.KINDS."""
+
+    kind: str

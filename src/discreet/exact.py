@@ -1,0 +1,123 @@
+"""Exact numbers in, certified bounds out: the only door between what people write and what is proved.
+
+Numbers that people give become Fractions without rounding (a decimal text exactly as written, a float as its binary
+value). Irrational numbers (e^-epsilon, roots, logarithms) are only ever met as balls that certainly contain them.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import flint
+
+Exact = int | float | str | Fraction | Decimal
+
+_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
+_RATIONAL = re.compile(rf"\s*({_NUMBER})\s*(?:/\s*({_NUMBER})\s*)?")
+_LONGEST_TEXT = 400  # characters: enough for any rational in use, and no text can make parsing slow
+
+
+def parse_exact(value: object) -> Fraction | None:
+    """`value` as an exact rational, or None when it is not one (NaN, infinities, text that does not parse, bool)."""
+    if isinstance(value, str):
+        match = _RATIONAL.fullmatch(value) if len(value) <= _LONGEST_TEXT else None
+        if match is None:
+            return None
+        divisor = Fraction(match[2] or 1)
+        return Fraction(match[1]) / divisor if divisor else None
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, numbers.Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Decimal) or (isinstance(value, numbers.Real) and hasattr(value, "as_integer_ratio")):
+        if not math.isfinite(value):
+            return None
+        top, bottom = value.as_integer_ratio()
+        return Fraction(int(top), int(bottom))
+    return None
+
+
+def ball(value: Fraction) -> flint.arb:
+    """A ball around an exact rational, at the working precision."""
+    return flint.arb(flint.fmpq(value.numerator, value.denominator))
+
+
+def certified_ceil(value: Callable[[], flint.arb]) -> int:
+    """The smallest integer at or above an irrational number; `value` computes its ball at the working precision.
+
+    The precision doubles until the ball lies between two integers, so the caller must know that the number is none.
+    """
+    precision = 128
+    while True:
+        with flint.ctx.workprec(precision):
+            integer = value().ceil().unique_fmpz()
+        if integer is not None:
+            return int(integer)
+        precision *= 2
+
+
+def certified_sign(value: Callable[[], flint.arb], *, attempts: int = 64) -> int | None:
+    """The sign of a real number, or None when `attempts` doublings of the precision leave it undecided."""
+    precision = 128
+    for _ in range(attempts):
+        with flint.ctx.workprec(precision):
+            x = value()
+            if x > 0:
+                return 1
+            if x < 0:
+                return -1
+        precision *= 2
+    return None
+
+
+def float_above(value: Callable[[], flint.arb], precision: int = 256) -> float:
+    """A float certainly not below the number, and hardly above the ball that contains it."""
+    with flint.ctx.workprec(precision):
+        x = value()
+        guess = float(x.upper())
+        while not flint.arb(guess) >= x:
+            guess = math.nextafter(guess, math.inf)
+    return guess
+
+
+def minus_log_above(alpha: Fraction, power: int | Fraction = 1) -> float:
+    """A float certainly not below -power * ln(alpha), for alpha in [0, 1]: an epsilon rounded towards less privacy."""
+    if alpha == 0:
+        return math.inf
+    if alpha == 1 or power == 0:
+        return 0.0
+    # the logarithm of a number next to 1 cancels as many bits as the denominator has
+    return float_above(
+        lambda: -ball(alpha).log() * ball(Fraction(power)), precision=128 + alpha.denominator.bit_length()
+    )
+
+
+def dyadic_root_above(alpha: Fraction, degree: int, bits: int) -> Fraction:
+    """The smallest multiple of 2^-bits whose `degree`-th power is at least alpha (0 < alpha < 1), exactly."""
+    if alpha.denominator.bit_length() > degree:  # only then can the root be rational at all
+        numerator, exact = _integer_root(alpha.numerator, degree)
+        denominator, also_exact = _integer_root(alpha.denominator, degree)
+        if exact and also_exact:
+            return Fraction(-((-numerator << bits) // denominator), 1 << bits)
+    return Fraction(certified_ceil(lambda: (ball(alpha).log() / degree).exp() * (1 << bits)), 1 << bits)
+
+
+def _integer_root(value: int, degree: int) -> tuple[int, bool]:
+    """The floor of the degree-th root of a positive integer, and whether it is exact."""
+    low, high = 0, 1 << -(-value.bit_length() // degree)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if middle**degree <= value else (low, middle - 1)
+    return low, low**degree == value
+
+
+def show(value: Any) -> str:
+    """A short text for a value someone gave, for error messages about public parameters."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,220 @@
+"""Mechanisms as files: one JSON document that verify.py can check with the standard library alone. No pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import verify
+from .channels import Additive, Channel, Finite, Geometric, Keep, Map, Table, Then
+from .errors import FileError
+from .grid import Grid
+from .level import Epsilon, Level
+from .mechanism import Mechanism, Recipe
+from .noise import GeometricNoise
+from .structure import LETTERS, faults
+
+# To a document
+
+
+def document(m: Mechanism) -> dict[str, Any]:
+    """Everything that makes a mechanism what it is, with its claims and a digest over all of it."""
+    worst = m.channel.worst(m.sensitivity)
+    asked = m.level.asked
+    body = {
+        "format": verify.FORMAT,
+        "version": verify.VERSION,
+        "inputs": _grid(m.inputs),
+        "outputs": _grid(m.outputs),
+        "sensitivity": m.sensitivity,
+        "level": {
+            "alpha": str(m.alpha),
+            "epsilon": None
+            if asked is None
+            else {"factor": str(asked.factor), "base": None if asked.base is None else str(asked.base)},
+        },
+        "recipe": _recipe(m.recipe),
+        "channel": _channel(m.channel),
+        "claims": {
+            "tight": {"alpha": str(worst.alpha), "power": worst.power, "exact": worst.exact},
+            "properties": _properties(m),
+        },
+    }
+    return {**body, "digest": verify.digest(body)}
+
+
+def _grid(grid: Grid) -> dict[str, str | None]:
+    return {
+        "low": None if grid.low is None else str(grid.low),
+        "high": None if grid.high is None else str(grid.high),
+        "step": str(grid.step),
+    }
+
+
+def _recipe(recipe: Recipe) -> dict[str, Any]:
+    return {
+        "family": recipe.family,
+        "parameters": dict(recipe.parameters),
+        "citation": recipe.citation,
+        "distance": recipe.distance,
+        "of": None if recipe.of is None else _recipe(recipe.of),
+    }
+
+
+def _properties(m: Mechanism) -> list[str] | None:
+    channel = m.channel
+    if m.inputs != m.outputs or not isinstance(channel, Finite):
+        return None
+    if channel.faults() is None and channel.integers() is None:
+        return None
+    broken = faults(m)
+    return [letter for letter in LETTERS if letter not in broken]
+
+
+def _channel(channel: Channel) -> dict[str, Any]:
+    match channel:
+        case Table():
+            rows = [" ".join(map(str, row)) for row in channel.weights.tolist()]
+            law = None if channel.law is None else _channel(channel.law)
+            return {"kind": "table", "total": str(channel.total), "rows": rows, "law": law}
+        case Geometric():
+            return {"kind": "geometric", "n": channel.n, "a": str(channel.a)}
+        case Keep():
+            return {"kind": "keep", "size": channel.size, "keep": str(channel.keep)}
+        case Additive(noise=GeometricNoise(a=a)):
+            return {
+                "kind": "additive",
+                "noise": {"family": "geometric", "a": str(a)},
+                "low": channel.low,
+                "high": channel.high,
+            }
+        case Map():
+            return {"kind": "map", "size": channel.size, "targets": " ".join(map(str, channel.targets.tolist()))}
+        case Then():
+            return {"kind": "then", "first": _channel(channel.first), "second": _channel(channel.second)}
+    raise FileError(f"A channel of the kind {type(channel).__name__} cannot be saved.", kind="shape")
+
+
+def save(m: Mechanism, path: str | os.PathLike[str]) -> None:
+    """Write a mechanism to a file: whole or not at all."""
+    write_whole(path, text(m))
+
+
+def text(m: Mechanism) -> str:
+    """A mechanism as the text of its file."""
+    return json.dumps(document(m), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text to a temporary name beside the target, sync it, then rename it: never half a file."""
+    target = Path(path)
+    temporary: str | None = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except OSError as error:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise FileError(
+            f"{target} cannot be written ({error.strerror}). Check that the folder exists and has room.", kind="missing"
+        ) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# From a document
+
+
+def load(path: str | os.PathLike[str]) -> Mechanism:
+    """Read a mechanism; every claim of the file is verified first, and nothing is loaded when one fails."""
+    return _checked(lambda: verify.read(path), os.fspath(path))
+
+
+def loads(data: bytes, name: str = "the text") -> Mechanism:
+    """The same from the bytes of a file."""
+    return _checked(lambda: verify.parse(data, name), name)
+
+
+def _checked(read: Callable[[], dict[str, Any]], name: str) -> Mechanism:
+    try:
+        content = read()
+        verify.verify(content)
+    except verify.Fault as fault:
+        raise FileError(str(fault), kind=fault.kind) from None
+    try:
+        return _mechanism(content)
+    except FileError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise FileError(
+            f"{name} is not a mechanism file that discreet wrote ({type(error).__name__}). Save the mechanism again.",
+            kind="shape",
+        ) from None
+
+
+def _mechanism(content: dict[str, Any]) -> Mechanism:
+    epsilon = content["level"]["epsilon"]
+    asked = (
+        None
+        if epsilon is None
+        else Epsilon(Fraction(epsilon["factor"]), None if epsilon["base"] is None else Fraction(epsilon["base"]))
+    )
+    inputs, outputs = (Grid(g["low"], g["high"], g["step"]) for g in (content["inputs"], content["outputs"]))
+    return Mechanism(
+        inputs,
+        outputs,
+        _read_channel(content["channel"]),
+        Level(Fraction(content["level"]["alpha"]), asked),
+        int(content["sensitivity"]),
+        _read_recipe(content["recipe"]),
+    )
+
+
+def _read_recipe(part: dict[str, Any]) -> Recipe:
+    parameters = {str(key): str(value) for key, value in part["parameters"].items()}
+    of = None if part["of"] is None else _read_recipe(part["of"])
+    return Recipe(str(part["family"]), parameters, str(part["citation"]), float(part["distance"]), of)
+
+
+def _read_channel(part: dict[str, Any]) -> Channel:
+    match part["kind"]:
+        case "table":
+            weights = np.array([[int(w) for w in row.split()] for row in part["rows"]], dtype=np.uint64)
+            law = None if part["law"] is None else _read_finite(part["law"])
+            table = Table(weights, law)
+            if law is not None and np.abs(table.matrix - law.matrix).sum(axis=1).max() > 1e-11:
+                raise FileError("The law in the file is not the one that its table rounds.", kind="claim")
+            return table
+        case "geometric":
+            return Geometric(int(part["n"]), Fraction(part["a"]))
+        case "keep":
+            return Keep(int(part["size"]), Fraction(part["keep"]))
+        case "additive":
+            return Additive(GeometricNoise(Fraction(part["noise"]["a"])), part["low"], part["high"])
+        case "map":
+            return Map(np.array([int(t) for t in part["targets"].split()], dtype=np.int64), int(part["size"]))
+        case _:
+            return Then(_read_finite(part["first"]), _read_finite(part["second"]))
+
+
+def _read_finite(part: dict[str, Any]) -> Finite:
+    channel = _read_channel(part)
+    if not isinstance(channel, Finite):
+        raise FileError("Only finite channels follow one another.", kind="shape")
+    return channel

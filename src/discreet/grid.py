@@ -1,0 +1,150 @@
+"""Grids: where true values and reports live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import GridError, OutOfRangeError
+from .exact import parse_exact, show
+
+_FARTHEST = 2**62  # steps from zero: every index and every integer value fits in 63 bits
+
+
+def _tidy(value: Fraction) -> int | Fraction:
+    return value.numerator if value.denominator == 1 else value
+
+
+def _number(value: object, name: str) -> Fraction:
+    number = parse_exact(value)
+    if number is None:
+        raise GridError(
+            f"The grid's {name} = {show(value)} is not an exact number; "
+            'write an integer, a Fraction or a text such as "1/2".',
+            value=value,
+        )
+    return number
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The values low, low + step, ..., high; an end that is None is open.
+
+    Positions on the grid are integers: position 0 is `low`, or `high` when low is open, or 0 when both are.
+    """
+
+    low: Fraction | None
+    high: Fraction | None
+    step: Fraction = Fraction(1)
+
+    def __init__(self, low: object, high: object, step: object = 1) -> None:
+        ends = [None if end is None else _number(end, name) for end, name in ((low, "low"), (high, "high"))]
+        width = _number(step, "step")
+        if width <= 0:
+            raise GridError(f"The grid's step = {show(step)} must be positive; write for example Grid(0, 100, 1).")
+        object.__setattr__(self, "low", ends[0])
+        object.__setattr__(self, "high", ends[1])
+        object.__setattr__(self, "step", width)
+        if ends[0] is not None and ends[1] is not None:
+            steps = (ends[1] - ends[0]) / width
+            if steps.denominator != 1:
+                raise GridError(
+                    f"From {low} to {high} is not a whole number of steps of {step}; "
+                    f"move an end, or choose a step that divides {_tidy(ends[1] - ends[0])}."
+                )
+            if steps < 1:
+                raise GridError(
+                    f"A grid needs at least two values, and low = {low}, high = {high} leaves "
+                    f"{'one' if steps == 0 else 'none'}; with a single possible answer there is nothing to protect."
+                )
+        if any(end is not None and abs(end / width) > _FARTHEST for end in ends):
+            raise GridError("A grid's ends may lie at most 2^62 steps from zero; use a coarser step.")
+
+    @classmethod
+    def of(cls, n: Any) -> Grid:
+        """A grid as it is, or the grid 0, 1, ..., n for an integer n >= 1."""
+        if isinstance(n, Grid):
+            return n
+        number = parse_exact(n)
+        if number is None or number.denominator != 1:
+            raise GridError(f"n = {show(n)} is not an integer; give the largest count, for example n=100, or a Grid.")
+        if number < 1:
+            raise GridError(f"n = {show(n)} must be at least 1: counts from 0 to n; give for example n=100.")
+        return cls(0, number)
+
+    @property
+    def anchor(self) -> Fraction:
+        """The value at position 0."""
+        return self.low if self.low is not None else self.high if self.high is not None else Fraction(0)
+
+    @property
+    def n(self) -> int | None:
+        """The number of steps from end to end; None when an end is open."""
+        return None if self.low is None or self.high is None else int((self.high - self.low) / self.step)
+
+    @property
+    def size(self) -> int | None:
+        """The number of values, n + 1; None when an end is open."""
+        return None if self.n is None else self.n + 1
+
+    @property
+    def is_integer(self) -> bool:
+        """Are all values integers?"""
+        return self.step.denominator == 1 and self.anchor.denominator == 1
+
+    def value(self, position: int) -> int | Fraction:
+        """The value at a position."""
+        return _tidy(self.anchor + position * self.step)
+
+    def floats(self, size: int) -> NDArray[np.float64]:
+        """The first `size` values as floats."""
+        return np.asarray(float(self.anchor) + float(self.step) * np.arange(size))
+
+    def position(self, value: object) -> int:
+        """The position of a true value, rounded to the nearest grid value, halves upwards.
+
+        floor(u + 1/2) is monotone and takes values at most Delta apart to positions at most ceil(Delta/step) apart, so
+        the rounding costs no privacy beyond `steps`.
+        """
+        number = parse_exact(value)
+        if number is None:
+            raise OutOfRangeError(
+                "The true value is not a number; give an integer, a Fraction or a float.", value=value
+            )
+        if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
+            raise OutOfRangeError(
+                f"The true value lies outside {self}; clamp it first or use a wider grid.",
+                value=value,
+                position=0,
+                low=self.low,
+                high=self.high,
+            )
+        shifted = (number - self.anchor) / self.step + Fraction(1, 2)
+        return shifted.numerator // shifted.denominator
+
+    def steps(self, sensitivity: object) -> int:
+        """A sensitivity in the answer's units as a number of steps, rounded up: k = ceil(Delta / step)."""
+        delta = parse_exact(sensitivity)
+        if delta is None or delta <= 0:
+            raise GridError(
+                f"sensitivity = {show(sensitivity)} must be a positive number in the answer's units; "
+                "a count of people has sensitivity 1."
+            )
+        ratio = delta / self.step
+        k = -(-ratio.numerator // ratio.denominator)
+        return k if self.n is None else min(k, self.n)  # no two values are farther apart than the grid is long
+
+    def contains(self, other: Grid) -> bool:
+        """Do the ends of another grid lie within this one's?"""
+        return (self.low is None or (other.low is not None and other.low >= self.low)) and (
+            self.high is None or (other.high is not None and other.high <= self.high)
+        )
+
+    def __str__(self) -> str:
+        low = "..." if self.low is None else str(_tidy(self.low))
+        high = "..." if self.high is None else str(_tidy(self.high))
+        return f"{low}..{high}" + ("" if self.step == 1 else f" in steps of {_tidy(self.step)}")

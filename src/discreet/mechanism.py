@@ -1,0 +1,221 @@
+"""The one abstraction: a channel with its grids, level, sensitivity and recipe."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .channels import MAX_ENTRIES, Additive, Channel, Finite, Geometric, Map, Table, Then
+from .channels.table import cells
+from .errors import GridError, PrivacyError, RemapError, SizeError
+from .exact import show
+from .grid import Grid
+from .level import Level
+from .noise import GeometricNoise
+from .seal import merge_columns, stochastic_table
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a mechanism was made, so that it can be made again.
+
+    `distance` bounds the total variation, in any row, between the integers and the law the citation describes;
+    0 means that they are the same. `of` is the recipe of the mechanism this one post-processes.
+    """
+
+    family: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    citation: str = ""
+    distance: float = 0.0
+    of: Recipe | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """A channel from a grid of true values to a grid of reports, private at a proven level.
+
+    The level holds for all pairs of true values at most `sensitivity` steps apart. It is checked here, in integers,
+    once; the parts cannot change afterwards.
+    """
+
+    inputs: Grid
+    outputs: Grid
+    channel: Channel
+    level: Level
+    sensitivity: int
+    recipe: Recipe
+
+    def __post_init__(self) -> None:
+        if (self.inputs.size, self.outputs.size) != (self.channel.rows, self.channel.reports):
+            raise GridError(
+                f"The channel has {self.channel.rows} true values and {self.channel.reports} reports, "
+                f"its grids {self.inputs.size} and {self.outputs.size}."
+            )
+        if self.sensitivity < 1:
+            raise GridError(f"The sensitivity is {self.sensitivity} steps; it must be at least 1.")
+        worst = self.channel.worst(self.sensitivity)
+        if not Level(self.level.alpha).admits(worst.alpha, worst.power):
+            raise PrivacyError(
+                f"The level alpha = {self.level.alpha} does not hold between the true values "
+                f"{self.inputs.value(worst.first)} and {self.inputs.value(worst.second)}; claim less, "
+                "or seal the mechanism at this level.",
+                witness=worst,
+            )
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """The law as floats, read-only: rows are true values, columns reports. Refused when unbounded or too large."""
+        return self.finite().matrix
+
+    @property
+    def alpha(self) -> Fraction:
+        """The claimed level, exact."""
+        return self.level.alpha
+
+    @property
+    def epsilon(self) -> float:
+        """The claimed level as epsilon, a float never below the truth."""
+        return self.level.epsilon
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over everything that makes this mechanism what it is."""
+        from .files import document
+
+        return str(document(self)["digest"])
+
+    def finite(self) -> Finite:
+        """The channel, when it lies between two finite grids; an error that says what to do when it does not."""
+        if not isinstance(self.channel, Finite):
+            raise SizeError(
+                f"The reports of this mechanism are unbounded ({self.outputs}), so there is no matrix; "
+                "truncate it first, for example m.truncate(0, 100)."
+            )
+        return self.channel
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the mechanism to one JSON file that verify.py can check with the standard library alone."""
+        from .files import save
+
+        save(self, path)
+
+    def remap(self, targets: Any, *, outputs: Grid | int | None = None) -> Mechanism:
+        """Post-process the reports: by a function or mapping of values, a list of one value for each report, or a
+        matrix of probabilities with one row for each report.
+
+        The level is inherited, and made tight where the channel is small enough to look at every entry.
+        """
+        channel = self.finite()
+        if isinstance(targets, Mapping):
+            targets = targets.__getitem__
+        if callable(targets):
+            if channel.reports > 2**24:
+                raise SizeError(f"A function cannot be applied to each of {channel.reports} reports; use truncate.")
+            targets = [_apply(targets, self.outputs.value(j)) for j in range(channel.reports)]
+        if isinstance(targets, (str, bytes)) or not hasattr(targets, "__len__"):
+            raise RemapError(f"A remap is a function, a mapping, a list or a matrix, not {show(targets)}.")
+        if len(targets) != channel.reports:
+            raise RemapError(f"A remap needs one entry for each of the {channel.reports} reports, not {len(targets)}.")
+        if np.ndim(targets[0]) == 0:
+            grid = self.outputs if outputs is None else Grid.of(outputs)
+            return self._mapped(np.array([_position(grid, t) for t in targets], dtype=np.int64), grid)
+        table = stochastic_table(targets)
+        same = table.reports == channel.reports
+        grid = Grid.of(outputs) if outputs is not None else self.outputs if same else Grid(0, table.reports - 1)
+        if grid.size != table.reports:
+            raise RemapError(f"The remap has {table.reports} columns but the new grid {grid} has {grid.size} values.")
+        return self._post(Then(channel, table), grid, Recipe("remap", {"kind": "random"}, of=self.recipe))
+
+    def then(self, other: Mechanism) -> Mechanism:
+        """Post-process the reports by another mechanism whose true values are these reports."""
+        if other.inputs != self.outputs:
+            raise RemapError(f"The second mechanism takes {other.inputs} but the reports live on {self.outputs}.")
+        recipe = Recipe("then", {"second": other.recipe.family}, of=self.recipe)
+        return self._post(Then(self.finite(), other.finite()), other.outputs, recipe)
+
+    def truncate(self, low: object, high: object) -> Mechanism:
+        """Move reports beyond low or high to that end. An unbounded mechanism becomes one on low..high."""
+        grid = Grid(low, high, self.outputs.step)
+        if ((grid.anchor - self.outputs.anchor) / grid.step).denominator != 1:
+            raise RemapError(f"{low} is not on the reports' grid {self.outputs}; choose an end that is.")
+        shift = int((grid.anchor - self.outputs.anchor) / grid.step)
+        if isinstance(self.channel, Additive):
+            return self._truncate_additive(self.channel, grid)
+        channel = self.finite()
+        if shift < 0 or shift + _size(grid) > channel.reports:
+            raise RemapError(f"{grid} is not inside the reports' grid {self.outputs}; truncation only narrows.")
+        if channel.reports > 2**24:
+            raise SizeError(
+                f"Truncating one by one {channel.reports} reports needs too much memory; "
+                f"make the mechanism on {grid} instead."
+            )
+        return self._mapped(np.clip(np.arange(channel.reports) - shift, 0, _size(grid) - 1), grid, "truncate")
+
+    def _truncate_additive(self, channel: Additive, grid: Grid) -> Mechanism:
+        n = _size(grid) - 1
+        if not (self.outputs.contains(grid) and isinstance(channel.noise, GeometricNoise)):
+            raise RemapError(f"{grid} is not inside the reports' grid {self.outputs}; truncation only narrows.")
+        recipe = Recipe("truncate", {"low": str(grid.low), "high": str(grid.high)}, of=self.recipe)
+        return Mechanism(grid, grid, Geometric(n, channel.noise.a), self.level, min(self.sensitivity, n), recipe)
+
+    def _mapped(self, positions: NDArray[np.int64], grid: Grid, family: str = "remap") -> Mechanism:
+        channel, size = self.finite(), _size(grid)
+        recipe = Recipe(family, {"kind": "deterministic", "outputs": str(grid)}, of=self.recipe)
+        if isinstance(channel, Table) and channel.total % cells(size) == 0 and channel.rows * size <= MAX_ENTRIES:
+            return self._post(Table(merge_columns(channel, positions, size)), grid, recipe)
+        return self._post(Then(channel, Map(positions, size)), grid, recipe)
+
+    def _post(self, channel: Finite, outputs: Grid, recipe: Recipe) -> Mechanism:
+        """The post-processed mechanism: the level is inherited, or the tight one where it is known exactly."""
+        worst = channel.worst(self.sensitivity)
+        level = Level(worst.alpha) if worst.exact and worst.power == 1 and worst.alpha > self.alpha else self.level
+        return Mechanism(self.inputs, outputs, channel, level, self.sensitivity, recipe)
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.recipe.family} {self.inputs}"
+            + (f" -> {self.outputs}" if self.outputs != self.inputs else "")
+            + f", alpha {_brief(self.alpha)}, epsilon <= {self.epsilon:.6g}>"
+        )
+
+
+def _size(grid: Grid) -> int:
+    if grid.size is None:
+        raise RemapError(f"New reports need a finite grid, and {grid} is open; give both ends.")
+    return grid.size
+
+
+def _brief(alpha: Fraction) -> str:
+    return str(alpha) if len(str(alpha)) <= 24 else f"~{float(alpha):.6g}"
+
+
+def _apply(function: Callable[[Any], Any], value: Any) -> Any:
+    try:
+        return function(value)
+    except KeyError:
+        raise RemapError(f"The mapping has no entry for the report {value}; give one for each report.") from None
+
+
+def _position(grid: Grid, target: object) -> int:
+    """The position of a remap's target, which must be on the grid: reports are never rounded silently."""
+    try:
+        position = grid.position(target)
+    except ValueError:
+        position = None
+    if position is None or grid.value(position) != target:
+        raise RemapError(
+            f"The remap sends a report to {show(target)}, which is not on the grid {grid}; "
+            "give outputs=Grid(...) for the new reports."
+        )
+    return position

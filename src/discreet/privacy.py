@@ -1,0 +1,266 @@
+"""Is it private? Exact verdicts with witnesses, and the epsilon that a wanted bound asks for."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from .channels import Ratio
+from .errors import GridError, MetricError
+from .exact import dyadic_root_above, minus_log_above, parse_exact, show
+from .grid import Grid
+from .level import BITS, Epsilon, Level
+from .mechanism import Mechanism
+
+_WRITTEN_BITS = 2**13  # a tight level longer than this is rounded towards less privacy
+_MAX_PAIRS = 2**21
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Two true values and a report whose probabilities differ by `ratio` (None: infinitely)."""
+
+    first: Any
+    second: Any
+    report: Any
+    ratio: Fraction | None
+    power: int = 1
+
+    def __str__(self) -> str:
+        if self.ratio is None:
+            return (
+                f"report {self.report} is possible when the truth is {self.first} "
+                f"and impossible when it is {self.second}"
+            )
+        times = f"{float(self.ratio):.6g}" + (f"^{self.power}" if self.power != 1 else "")
+        report = "some report" if self.report is None else f"report {self.report}"
+        return f"{report} is {times} times as likely when the truth is {self.first} as when it is {self.second}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Does the level hold? `tight` is the best level that does, exact unless `exact` is False (then a safe bound)."""
+
+    holds: bool
+    asked: Level
+    metric: str
+    tight: Fraction
+    epsilon: float
+    witness: Witness | None
+    exact: bool = True
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        best = f"it is private at epsilon <= {self.epsilon:.6g} (alpha {_brief(self.tight)})"
+        if self.holds:
+            return f"holds: {self.asked}, {self.metric}; {best}"
+        why = "" if self.exact else " as far as can be proved"
+        return f"does not hold{why}: {self.asked}, {self.metric}; {self.witness}; {best}"
+
+
+def _brief(alpha: Fraction) -> str:
+    return str(alpha) if len(str(alpha)) <= 40 else f"~ {float(alpha):.9g}"
+
+
+def check_privacy(
+    m: Mechanism, *, alpha: object = None, epsilon: object = None, metric: Any = "adjacent", group: int = 1
+) -> Verdict:
+    """Check a level exactly; without alpha and epsilon, the level that the mechanism claims.
+
+    metric "adjacent": all true values at most one sensitivity apart (differential privacy of a count); with group=h,
+    at most h sensitivities (h people together). "discrete": any two values (local privacy). "line": values at distance
+    d may differ by alpha^-d (d-privacy). A square matrix of distances (inf: no demand), or an iterable of pairs of
+    true values (the edges of a graph of neighbours).
+
+    >>> import discreet as dt
+    >>> bool(dt.check_privacy(dt.geometric(8, alpha="9/10"), alpha="9/10"))
+    True
+    """
+    level = m.level if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
+    if not isinstance(group, int) or group < 1:
+        raise MetricError(f"group = {show(group)} must be a number of people, at least 1.")
+    if group != 1 and not (isinstance(metric, str) and metric == "adjacent"):
+        raise MetricError('group goes with metric="adjacent": it counts people at one sensitivity each.')
+    name, demands = _demands(m, metric, group)
+    return _judge(m, level, name, demands)
+
+
+def _demands(m: Mechanism, metric: Any, group: int) -> tuple[str, Iterator[tuple[Ratio, Fraction]]]:
+    """The name of a metric, and the ratios it bounds: each with the distance d at which alpha^-d is allowed."""
+    one = Fraction(1)
+    if isinstance(metric, str):
+        if metric == "adjacent":
+            reach = group * m.sensitivity
+            words = "neighbours" if group == 1 else f"groups of {group}"
+            return f"{words} at most {reach * m.inputs.step} apart", iter([(m.channel.worst(_reach(m, reach)), one)])
+        if metric == "discrete":
+            if m.inputs.n is None:
+                raise MetricError(
+                    "On an open grid two values may be any distance apart, and no noise law hides that; "
+                    'truncate the mechanism first or use metric="adjacent".'
+                )
+            return "any two values", iter([(m.channel.worst(m.inputs.n), one)])
+        if metric == "line":  # one step at a time is enough: ratios multiply and distances add along the line
+            return "every pair, by distance", iter([(m.channel.worst(1), m.inputs.step)])
+        raise MetricError(
+            f'metric = {show(metric)} is not known; use "adjacent", "discrete", "line", '
+            "a matrix of distances or a list of pairs."
+        )
+    channel = m.finite()
+    if np.ndim(metric) == 2 and np.shape(metric) == (channel.rows, channel.rows) and channel.rows > 2:
+        return "a matrix of distances", _matrix_demands(m, metric)
+    return "a graph of neighbours", _graph_demands(m, metric)
+
+
+def _reach(m: Mechanism, steps: int) -> int:
+    return steps if m.inputs.n is None else min(steps, m.inputs.n)
+
+
+def _matrix_demands(m: Mechanism, distances: Any) -> Iterator[tuple[Ratio, Fraction]]:
+    rows = m.finite().rows
+    if rows * rows > _MAX_PAIRS:
+        raise MetricError(f"A matrix of distances between {rows} values has too many pairs to check one by one.")
+    for i, k in itertools.permutations(range(rows), 2):
+        value = distances[i][k]
+        if isinstance(value, float) and math.isinf(value) and value > 0:
+            continue
+        distance = parse_exact(value)
+        if distance is None or distance < 0 or distance != parse_exact(distances[k][i]):
+            raise MetricError(
+                f"The distance between the values {m.inputs.value(i)} and {m.inputs.value(k)} must be a "
+                f"number >= 0, the same both ways, not {show(value)} and {show(distances[k][i])}."
+            )
+        yield m.channel.ratio(i, k), distance
+
+
+def _graph_demands(m: Mechanism, edges: Iterable[Any]) -> Iterator[tuple[Ratio, Fraction]]:
+    message = "A graph of neighbours is a list of pairs of true values, for example [(0, 1), (1, 2)]"
+    try:
+        pairs = [tuple(edge) for edge in edges]
+    except TypeError:
+        raise MetricError(f"{message}, not {show(edges)}.") from None
+    if not pairs or any(len(pair) != 2 for pair in pairs):
+        raise MetricError(f"{message}; got {show(pairs)}.")
+    for pair in pairs:
+        u, v = (m.inputs.position(x) for x in pair)
+        if u != v:
+            yield m.channel.ratio(u, v), Fraction(1)
+            yield m.channel.ratio(v, u), Fraction(1)
+
+
+def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio, Fraction]]) -> Verdict:
+    """Every demand must hold; the tight level is the smallest of theirs."""
+    holds, exact = True, True
+    tight, epsilon, witness = Fraction(1), 0.0, None
+    for ratio, distance in demands:
+        # alpha^-distance bounds ratio.alpha^-power  <=>  ratio.alpha^(power * b) >= alpha^a,  distance = a/b
+        if distance == 0:
+            allowed = ratio.alpha == 1
+            own, cost = (Fraction(1), 0.0) if allowed else (Fraction(0), math.inf)
+        else:
+            asked = level.asked or (Epsilon(Fraction(1), 1 / level.alpha) if 0 < level.alpha < 1 else None)
+            if asked is None:
+                allowed = level.alpha == 0 or ratio.alpha == 1
+            else:
+                allowed = Epsilon(asked.factor * distance, asked.base).admits(ratio.alpha, ratio.power)
+            own, cost = _tight(ratio, distance)
+        if own < tight or witness is None or (own == tight and cost > epsilon):
+            tight, epsilon = own, max(cost, epsilon)
+            witness = Witness(
+                m.inputs.value(ratio.first),
+                m.inputs.value(ratio.second),
+                None if ratio.report is None else m.outputs.value(ratio.report),
+                ratio.bound,
+                ratio.power,
+            )
+            exact = ratio.exact
+        holds = holds and allowed
+    return Verdict(holds, level, name, tight, epsilon, witness, exact)
+
+
+def _tight(ratio: Ratio, distance: Fraction) -> tuple[Fraction, float]:
+    """The level a ratio leaves at a distance, rounded down where it must be, and its epsilon from above."""
+    if ratio.alpha in (0, 1):
+        return ratio.alpha, 0.0 if ratio.alpha else math.inf
+    share = 1 / distance  # alpha_tight = ratio.alpha^(power * share)
+    epsilon = minus_log_above(ratio.alpha, ratio.power * share)
+    power = ratio.power * share
+    if power.denominator == 1 and power.numerator * ratio.alpha.denominator.bit_length() <= _WRITTEN_BITS:
+        return ratio.alpha**power.numerator, epsilon
+    if power.numerator * ratio.alpha.denominator.bit_length() > _WRITTEN_BITS:
+        return Fraction(0), epsilon  # cannot be written out: 0 is a safe bound, epsilon says how much there is
+    above = dyadic_root_above(ratio.alpha**power.numerator, power.denominator, BITS)
+    return above - Fraction(1, 2**BITS), epsilon
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """An epsilon per step, and what it means within a radius and over the whole grid."""
+
+    grid: Grid
+    radius: int | Fraction
+    level: Level
+    bound: float
+    local_epsilon: float
+
+    @property
+    def alpha(self) -> Fraction:
+        return self.level.alpha
+
+    @property
+    def epsilon(self) -> float:
+        return self.level.epsilon
+
+    def __str__(self) -> str:
+        return (
+            f"epsilon {self.level.asked or ''} <= {self.level.epsilon:.6g} a step: true values within {self.radius} of "
+            f"each other differ by at most a factor {self.bound:.6g}; over all of {self.grid}, "
+            f"local epsilon <= {self.local_epsilon:.6g}"
+        )
+
+
+def calibrate(
+    n: int | Grid, *, radius: object, bound: object = None, alpha: object = None, epsilon: object = None
+) -> Calibration:
+    """The geometric mechanism's epsilon that bounds the likelihood ratio within a radius, or the bound of an epsilon.
+
+    A ratio of at most `bound` between true values at most `radius` apart needs epsilon = ln(bound)/radius (paper 000:
+    2 within 10 gives ln(2)/10). The epsilon of local privacy, over the whole grid, always stands beside it.
+
+    >>> import discreet as dt
+    >>> str(dt.calibrate(100, bound=2, radius=10).level.asked)
+    'ln(2)/10'
+    """
+    grid = Grid.of(n)
+    distance = parse_exact(radius)
+    if distance is None or distance <= 0:
+        raise GridError(f"radius = {show(radius)} must be a positive distance between answers, for example 10.")
+    if grid.n is None:
+        raise GridError(f"Over the open grid {grid} there is no epsilon of local privacy; give both ends.")
+    if (bound is None) == (alpha is None and epsilon is None):
+        raise MetricError("Give either bound, or one of alpha and epsilon, for example bound=2.")
+    if bound is not None:
+        limit = parse_exact(bound)
+        if limit is None or limit <= 1:
+            raise MetricError(f"bound = {show(bound)} must be a number above 1, for example 2.")
+        level = Level.of(epsilon=f"ln({limit}) / {distance / grid.step}")
+    else:
+        level = Level.of(alpha=alpha, epsilon=epsilon)
+    steps = -(-distance // grid.step)
+    over_all = minus_log_above(level.alpha, grid.n)
+    reached = min(float(steps), grid.n) * level.epsilon
+    return Calibration(
+        grid,
+        distance.numerator if distance.denominator == 1 else distance,
+        level,
+        math.nextafter(math.exp(reached), math.inf) if reached < 700 else math.inf,
+        over_all,
+    )

@@ -1,0 +1,164 @@
+"""What people see in a terminal: tables, heat maps, and the same rows as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from .channels import Finite
+from .errors import DiscreetError
+from .mechanism import Mechanism
+from .privacy import check_privacy
+from .structure import LETTERS, explain, properties
+from .utility import bias, expected_loss, loss_per_value
+
+_WIDEST = 40  # values a heat map shows side by side
+_MOST_ROWS = 24
+_SHADES = " .:-=+*#%@"  # where there is no colour, density says it
+
+
+def property_letters(m: Mechanism) -> list[str] | None:
+    """The properties that hold, in the paper's order; None where the question has no meaning."""
+    try:
+        held = properties(m)
+    except DiscreetError:
+        return None
+    return [letter for letter in LETTERS if letter in held]
+
+
+def headline(m: Mechanism) -> str:
+    """Family, grids, level, and the level of local privacy beside it."""
+    tight = check_privacy(m)
+    places = f"{m.inputs}" + ("" if m.inputs == m.outputs else f" -> {m.outputs}")
+    lines = [f"{m.recipe.family} on {places}"]
+    asked = f" (asked as epsilon {m.level.asked})" if m.level.asked is not None else ""
+    lines.append(
+        f"level: alpha {m.alpha}, epsilon <= {m.epsilon:.6g}{asked}, proved for neighbours at most "
+        f"{m.sensitivity * m.inputs.step} apart; tight: epsilon <= {tight.epsilon:.6g}"
+    )
+    if m.inputs.n is not None:
+        local = check_privacy(m, metric="discrete")
+        lines.append(f"between any two values (local privacy): epsilon <= {local.epsilon:.6g}")
+    if m.recipe.distance:
+        lines.append(f"integers within {m.recipe.distance:.2g} of the law in total variation; drawn is what was proved")
+    letters = property_letters(m)
+    if letters is not None:
+        lines.append("properties: " + (" ".join(letters) or "none"))
+    return "\n".join(lines)
+
+
+def heat_map(m: Mechanism) -> Text:
+    """The matrix as shades: rows are true values, columns reports; darker is likelier."""
+    matrix = m.matrix
+    shown = Text()
+    top = float(matrix.max()) or 1.0
+    labels = [str(m.inputs.value(i)) for i in range(len(matrix))]
+    width = max(map(len, labels))
+    cell = max(2, *(len(str(m.outputs.value(j))) + 1 for j in range(matrix.shape[1])))
+    shown.append(
+        " " * width + "".join(f"{m.outputs.value(j)!s:>{cell}}" for j in range(matrix.shape[1])) + "\n", style="dim"
+    )
+    for label, row in zip(labels, matrix, strict=True):
+        shown.append(f"{label:>{width}}", style="dim")
+        for p in row:
+            level = float(p) / top
+            shade = _SHADES[min(int(level * len(_SHADES)), len(_SHADES) - 1)]
+            shown.append(shade.rjust(cell - 1) + shade, style=f"on #{_colour(level)}")
+        shown.append("\n")
+    shown.right_crop(1)
+    return shown
+
+
+def _colour(level: float) -> str:
+    """From near black to warm yellow, through violet and orange."""
+    stops = np.array([[16, 16, 32], [92, 30, 110], [200, 70, 70], [250, 200, 80]], dtype=float)
+    place = level * (len(stops) - 1)
+    k = min(int(place), len(stops) - 2)
+    mixed = stops[k] + (place - k) * (stops[k + 1] - stops[k])
+    return "".join(f"{round(float(c)):02x}" for c in mixed)
+
+
+def per_value_rows(m: Mechanism) -> list[dict[str, Any]]:
+    """For each true value: the chance of the truth, bias and expected losses."""
+    channel = m.finite()
+    diagonal: Any = np.diag(m.matrix) if m.inputs == m.outputs else [None] * channel.rows
+    columns = zip(diagonal, bias(m), *(loss_per_value(m, loss) for loss in ("l0", "l1", "l2")), strict=True)
+    return [
+        {"true": str(m.inputs.value(i)), "truthful": None if t is None else float(t), "bias": float(b),
+         "l0": float(l0), "l1": float(l1), "l2": float(l2)}
+        for i, (t, b, l0, l1, l2) in enumerate(columns)
+    ]  # fmt: skip
+
+
+def comparison_row(name: str, m: Mechanism) -> dict[str, Any]:
+    """One mechanism in one line: level, properties, losses under a uniform prior."""
+    n = m.finite().rows - 1
+    l0, letters = expected_loss(m, "l0"), property_letters(m) or []
+    return {
+        "mechanism": name,
+        "epsilon": check_privacy(m).epsilon,
+        "local": check_privacy(m, metric="discrete").epsilon,
+        "proved": bool(check_privacy(m)),
+        "properties": "all seven" if letters == list(LETTERS) else " ".join(letters),
+        "L0": l0,
+        "rescaled": l0 * (n + 1) / n,
+        "L1": expected_loss(m, "l1"),
+        "L2": expected_loss(m, "l2"),
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> RichTable:
+    """Rows as a table for people."""
+    shown = RichTable(*rows[0].keys(), box=None, header_style="bold", pad_edge=False)
+    for row in rows:
+        shown.add_row(*map(_cell, row.values()))
+    return shown
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
+    return f"{value:.4f}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+def csv_text(rows: list[dict[str, Any]]) -> str:
+    """Rows as CSV, numbers in full."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def print_csv(rows: list[dict[str, Any]]) -> None:
+    sys.stdout.write(csv_text(rows))
+
+
+def show_mechanism(console: Console, m: Mechanism) -> None:
+    """Heat map, failing properties with their witnesses, and bias and loss per true value, as far as they fit."""
+    if not isinstance(m.channel, Finite):
+        console.print("The reports are unbounded: no heat map. Truncate the mechanism to see one.", style="dim")
+        return
+    if m.channel.rows <= _WIDEST and m.channel.reports <= _WIDEST:
+        console.print("\nHow often each report (across) follows each truth (down); brighter is more often:")
+        console.print(heat_map(m))
+    else:
+        console.print(f"\n{m.channel.rows} x {m.channel.reports}: too large for a heat map here.", style="dim")
+    if property_letters(m) is not None and (failing := explain(m)):
+        console.print("\nProperties that fail, and where:")
+        for letter, sentence in failing.items():
+            console.print(f"  {letter:2}  {sentence}", markup=False)
+    if m.channel.rows * m.channel.reports > 2**22:
+        return
+    rows = per_value_rows(m)
+    console.print("\nFor each true value (l0: chance of a wrong report, l1: mean distance, l2: mean square):")
+    console.print(table(rows[:_MOST_ROWS]))
+    if len(rows) > _MOST_ROWS:
+        console.print(f"... and {len(rows) - _MOST_ROWS} more; --csv gives all of them", style="dim")

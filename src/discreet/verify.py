@@ -1,0 +1,509 @@
+"""Check a mechanism file with the standard library alone:  python verify.py mechanism.json
+
+This file imports nothing from discreet and nothing outside the standard library, so that anyone can read it and run it
+elsewhere. It re-derives every claim of the file from its integers: that rows sum to the total, that the level holds for
+all neighbours, that the properties are those claimed, and that alpha is at least e^-epsilon, by bounds that are
+rational numbers rounded in a known direction. It deliberately shares no code with what made the file.
+
+Exit codes: 0 everything claimed holds, 1 something does not, 2 the file cannot be read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+from collections import deque
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+FORMAT, VERSION = "discreet-mechanism", 1
+MAX_BYTES = 256 * 2**20
+MAX_TOTAL = 2**63
+MAX_PRODUCT = 2**21
+KINDS = ("missing", "too large", "unreadable", "format", "version", "digest", "shape", "sum", "claim")
+LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
+
+_INTEGER = re.compile(r"-?[0-9]{1,4200}")
+
+
+class Fault(ValueError):
+    """Why a file is refused. `kind` is one of KINDS."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was proved: the claimed alpha, the tight level tight**power, whether that is exact, the properties."""
+
+    alpha: Fraction
+    tight: Fraction
+    power: int
+    exact: bool
+    properties: tuple[str, ...] | None
+
+
+# Reading
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The document in a file, as it stands; nothing in it is trusted yet."""
+    name = os.fspath(path)
+    try:
+        size = os.path.getsize(name)
+        if size > MAX_BYTES:
+            raise Fault(
+                "too large", f"{name} has {size} bytes; a mechanism file has at most {MAX_BYTES}. Is it another file?"
+            )
+        with open(name, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise Fault("missing", f"{name} cannot be read ({error.strerror}). Check the path.") from None
+    return parse(data, name)
+
+
+def parse(data: bytes, name: str = "the file") -> dict[str, Any]:
+    """The document in some bytes."""
+    if len(data) > MAX_BYTES:
+        raise Fault("too large", f"{name} is larger than {MAX_BYTES} bytes, which no mechanism file is.")
+    try:
+        document = json.loads(data.decode("utf-8"), object_pairs_hook=_no_doubles, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise Fault("unreadable", f"{name} is cut short or is not JSON. Save the mechanism again.") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise Fault("format", f"{name} is not a mechanism file: it does not begin with the format {FORMAT!r}.")
+    return document
+
+
+def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) != len(pairs):
+        raise ValueError("a key stands twice")
+    return dict(pairs)
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(text)
+
+
+def digest(document: dict[str, Any]) -> str:
+    """SHA-256 over the canonical form of everything but the digest itself."""
+    body = {key: value for key, value in document.items() if key != "digest"}
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _need(condition: bool, kind: str, message: str) -> None:
+    if not condition:
+        raise Fault(kind, message)
+
+
+def _field(holder: Any, name: str, where: str) -> Any:
+    _need(isinstance(holder, dict) and name in holder, "shape", f"The {where} has no {name!r}.")
+    return holder[name]
+
+
+def _integer(value: Any, where: str) -> int:
+    if isinstance(value, str) and _INTEGER.fullmatch(value):
+        return int(value)
+    _need(isinstance(value, int) and not isinstance(value, bool), "shape", f"The {where} is not an integer.")
+    return int(value)
+
+
+def _rational(value: Any, where: str) -> Fraction:
+    _need(isinstance(value, str), "shape", f"The {where} is not a rational number in a text.")
+    top, _, bottom = value.partition("/")
+    denominator = _integer(bottom or "1", where)
+    _need(denominator > 0, "shape", f"The {where} has a denominator that is not positive.")
+    return Fraction(_integer(top, where), denominator)
+
+
+# Channels: the largest ratio between neighbours, and the exact weights where they are small
+
+
+@dataclass(frozen=True)
+class _Ratio:
+    """alpha**power is the smallest ratio of probabilities between neighbours; exact, or a safe bound."""
+
+    alpha: Fraction
+    power: int = 1
+    exact: bool = True
+
+
+class _Channel:
+    def __init__(
+        self, rows: int | None, reports: int | None, weights: list[list[int]] | None = None, total: int = 0
+    ) -> None:
+        self.rows, self.reports, self.weights, self.total = rows, reports, weights, total
+
+    def tight(self, distance: int) -> _Ratio:
+        assert self.weights is not None
+        return _table_ratio(self.weights, distance)
+
+    def properties(self) -> tuple[str, ...] | None:
+        return None if self.weights is None else _table_properties(self.weights, self.total)
+
+
+class _Geometric(_Channel):
+    def __init__(self, n: int, a: Fraction) -> None:
+        super().__init__(n + 1, n + 1)
+        self.n, self.a = n, a
+        p, q = a.numerator, a.denominator
+        if q.bit_length() * n * (n + 1) ** 2 <= 2**28:
+            power = [p**d * q ** (n - d) for d in range(n + 1)]
+            self.weights = [
+                [(q if j in (0, n) else q - p) * power[abs(i - j)] for j in range(n + 1)] for i in range(n + 1)
+            ]
+            self.total = (q + p) * q**n
+
+    def tight(self, distance: int) -> _Ratio:
+        return _Ratio(self.a, min(distance, self.n))
+
+    def properties(self) -> tuple[str, ...]:
+        broken = set() if self.n == 1 else {"F"}
+        if self.n > 1 and self.n * (1 - self.a) < 2 * self.a:
+            broken.add("WH")
+        if self.n > 1 and 2 * self.a > 1:
+            broken |= {"CH", "CM"}
+        return tuple(letter for letter in LETTERS if letter not in broken)
+
+
+class _Keep(_Channel):
+    def __init__(self, size: int, keep: Fraction) -> None:
+        super().__init__(size, size)
+        self.size, self.keep = size, keep
+        if size * size <= 2**20:
+            p, q = keep.numerator, keep.denominator
+            self.weights = [[q - p + (p * size if i == j else 0) for j in range(size)] for i in range(size)]
+            self.total = q * size
+
+    def tight(self, distance: int) -> _Ratio:
+        guess = (1 - self.keep) / self.size
+        return _Ratio(guess / (self.keep + guess))
+
+    def properties(self) -> tuple[str, ...]:
+        return LETTERS
+
+
+class _Additive(_Channel):
+    def __init__(self, a: Fraction) -> None:
+        super().__init__(None, None)
+        self.a = a
+
+    def tight(self, distance: int) -> _Ratio:
+        return _Ratio(self.a, distance)
+
+
+class _Then(_Channel):
+    def __init__(self, first: _Channel, second: _Channel) -> None:
+        super().__init__(first.rows, second.reports)
+        self.first = first
+        _need(
+            first.reports is not None and first.reports == second.rows, "shape", "Two channels in sequence do not fit."
+        )
+        work = (first.rows or 0) * (first.reports or 0) * (second.reports or 0)
+        if work <= MAX_PRODUCT and first.weights and second.weights:
+            columns = list(zip(*second.weights, strict=True))
+            self.weights = [[sum(map(int.__mul__, row, column)) for column in columns] for row in first.weights]
+            self.total = first.total * second.total
+
+    def tight(self, distance: int) -> _Ratio:
+        if self.weights is not None:
+            return super().tight(distance)
+        inner = self.first.tight(distance)  # post-processing never makes a ratio larger
+        return _Ratio(inner.alpha, inner.power, exact=False)
+
+
+def _channel(part: Any, depth: int = 0) -> _Channel:
+    _need(depth < 16, "shape", "The channel nests too deeply.")
+    kind = _field(part, "kind", "channel")
+    if kind == "table":
+        return _table(part)
+    if kind == "geometric":
+        n, a = _integer(_field(part, "n", "channel"), "n"), _rational(_field(part, "a", "channel"), "a")
+        _need(n >= 1 and 0 < a < 1, "shape", "A geometric law needs n >= 1 and 0 < a < 1.")
+        return _Geometric(n, a)
+    if kind == "keep":
+        size, keep = (
+            _integer(_field(part, "size", "channel"), "size"),
+            _rational(_field(part, "keep", "channel"), "keep"),
+        )
+        _need(size >= 2 and 0 <= keep < 1, "shape", "Keeping needs two values and a probability in [0, 1).")
+        return _Keep(size, keep)
+    if kind == "additive":
+        noise = _field(part, "noise", "channel")
+        _need(_field(noise, "family", "noise") == "geometric", "shape", "The noise is of an unknown family.")
+        a = _rational(_field(noise, "a", "noise"), "a")
+        _need(0 < a < 1, "shape", "Geometric noise needs 0 < a < 1.")
+        return _Additive(a)
+    if kind == "map":
+        size = _integer(_field(part, "size", "channel"), "size")
+        targets = [_integer(t, "map") for t in _words(part, "targets")]
+        _need(len(targets) > 0 and all(0 <= t < size for t in targets), "shape", "A map points outside its reports.")
+        small = len(targets) * size <= 2**20
+        weights = [[int(t == j) for j in range(size)] for t in targets] if small else None
+        return _Channel(len(targets), size, weights, 1)
+    if kind == "then":
+        return _Then(*(_channel(_field(part, name, "channel"), depth + 1) for name in ("first", "second")))
+    raise Fault("shape", "The channel is of an unknown kind.")
+
+
+def _words(part: Any, name: str) -> list[str]:
+    text = _field(part, name, "channel")
+    _need(isinstance(text, str), "shape", f"The {name} are not a text of integers.")
+    return list(text.split())
+
+
+def _table(part: Any) -> _Channel:
+    total = _integer(_field(part, "total", "channel"), "total")
+    rows = _field(part, "rows", "channel")
+    _need(
+        isinstance(rows, list) and len(rows) >= 2 and all(isinstance(row, str) for row in rows),
+        "shape",
+        "A table is a list of at least two rows, each a text of integers.",
+    )
+    weights = [[_integer(w, f"row {i}") for w in row.split()] for i, row in enumerate(rows)]
+    width = len(weights[0])
+    _need(width >= 1 and all(len(row) == width for row in weights), "shape", "The rows of the table differ in length.")
+    _need(0 < total <= MAX_TOTAL, "sum", f"The total {total} is not between 1 and 2^63.")
+    for i, row in enumerate(weights):
+        _need(min(row) >= 0, "shape", f"Row {i} has a negative weight.")
+        _need(sum(row) == total, "sum", f"Row {i} sums to {sum(row)}, not to the total {total}.")
+    cells = 1 << (width - 1).bit_length()
+    _need(total % cells == 0, "sum", f"The total {total} is not a multiple of {cells}, the cells that drawing needs.")
+    return _Channel(len(weights), width, weights, total)
+
+
+def _table_ratio(weights: list[list[int]], distance: int) -> _Ratio:
+    """The smallest ratio over all rows at most `distance` apart: a sliding minimum down each column, in integers."""
+    top, bottom = 1, 1  # the largest ratio so far, as a fraction
+    for column in zip(*weights, strict=True):
+        for oriented in (column, column[::-1]):
+            window: deque[int] = deque()  # positions of increasing values, the smallest of the window first
+            for i, value in enumerate(oriented):
+                while window and oriented[window[-1]] >= value:
+                    window.pop()
+                window.append(i)
+                if window[0] < i - distance:
+                    window.popleft()
+                low = oriented[window[0]]
+                if value * bottom > top * low:
+                    if low == 0:
+                        return _Ratio(Fraction(0))
+                    top, bottom = value, low
+    return _Ratio(Fraction(bottom, top))
+
+
+def _table_properties(w: list[list[int]], total: int) -> tuple[str, ...] | None:
+    size = len(w)
+    if size != len(w[0]):
+        return None
+    span, columns = range(size), [list(column) for column in zip(*w, strict=True)]
+
+    def honest(lines: list[list[int]]) -> bool:
+        return all(max(line) == line[i] for i, line in enumerate(lines))
+
+    def monotone(lines: list[list[int]]) -> bool:
+        return all(
+            line[: i + 1] == sorted(line[: i + 1]) and line[i:] == sorted(line[i:], reverse=True)
+            for i, line in enumerate(lines)
+        )
+
+    diagonal = [w[i][i] for i in span]
+    holds = {
+        "RH": honest(columns),
+        "RM": monotone(columns),
+        "CH": honest(w),
+        "CM": monotone(w),
+        "F": min(diagonal) == max(diagonal),
+        "WH": min(diagonal) * size >= total,
+        "S": all(w[i] == w[size - 1 - i][::-1] for i in span),
+    }
+    return tuple(letter for letter in LETTERS if holds[letter])
+
+
+# Directed bounds of e^-epsilon
+
+
+def _exp_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """Rationals below and above e^x for 0 <= x <= 128: Taylor's series of x/2^k, then k squarings, rounded outwards."""
+    halvings = max(0, (x.numerator // x.denominator).bit_length() + 8)
+    y, one = x / 2**halvings, 1 << bits
+    y_low, y_high = y.numerator * one // y.denominator, -(-y.numerator * one // y.denominator)
+    low = high = term_low = term_high = one
+    k = 0
+    while term_high > 1:
+        k += 1
+        term_low, term_high = term_low * y_low // (k * one), -(-term_high * y_high // (k * one))
+        low, high = low + term_low, high + term_high
+    high += 2  # the rest of the series is below the last term, since y < 1/2
+    for _ in range(halvings):
+        low, high = low * low // one, -(-high * high // one)
+    return Fraction(low, one), Fraction(high, one)
+
+
+def _log_bounds(r: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """Rationals below and above ln(r) for r >= 1: k ln 2 + ln(r / 2^k) by the series of artanh, rounded outwards."""
+    k = max(0, r.numerator.bit_length() - r.denominator.bit_length() - 1)
+    while r / 2**k >= 2:
+        k += 1
+    one = 1 << bits
+
+    def artanh_twice(m: Fraction) -> tuple[int, int]:
+        z = (m - 1) / (m + 1)  # at most 1/3
+        z_low, z_high = z.numerator * one // z.denominator, -(-z.numerator * one // z.denominator)
+        low = high = 0
+        power_low, power_high, odd = z_low, z_high, 1
+        while power_high > 1:
+            low, high = low + power_low // odd, high - (-power_high // odd)
+            power_low = power_low * z_low // one * z_low // one
+            power_high = -(-power_high * z_high // one)
+            power_high = -(-power_high * z_high // one)
+            odd += 2
+        return 2 * low, 2 * (high + 2)  # what is left out is below 1.2 times the last power, which is at most 1
+
+    two, rest = artanh_twice(Fraction(2)), artanh_twice(r / 2**k)
+    return Fraction(k * two[0] + rest[0], one), Fraction(k * two[1] + rest[1], one)
+
+
+def grants(alpha: Fraction, factor: Fraction, base: Fraction | None) -> bool:
+    """Is alpha >= e^-epsilon, for epsilon = factor or factor * ln(base)? Proved either way."""
+    p, q = factor.numerator, factor.denominator
+    if base is not None and max(p, q) <= 4096:
+        return alpha**q * base**p >= 1
+    bits = 192
+    while bits <= 2**14:
+        logs = (Fraction(1), Fraction(1)) if base is None else _log_bounds(base, bits)
+        least, most = factor * logs[0], factor * logs[1]
+        if least > 128:
+            return alpha >= Fraction(1, 2**128)  # e^-128 < 2^-128
+        if alpha * _exp_bounds(least, bits)[0] >= 1:  # alpha >= e^-least >= e^-epsilon
+            return True
+        if alpha * _exp_bounds(most, bits)[1] < 1:
+            return False
+        bits *= 2
+    return False
+
+
+# The whole document
+
+
+def verify(document: dict[str, Any]) -> Verified:
+    """Re-derive every claim of a document; a Fault says which one fails."""
+    version = _field(document, "version", "file")
+    _need(
+        version == VERSION,
+        "version",
+        f"The file has version {str(version)[:20]}; this program reads version {VERSION}. "
+        "Use the version of discreet that wrote it.",
+    )
+    _need(
+        _field(document, "digest", "file") == digest(document),
+        "digest",
+        "The file was changed after it was saved: its digest does not fit its content. Save the mechanism again.",
+    )
+    channel = _channel(_field(document, "channel", "file"))
+    for name, size in (("inputs", channel.rows), ("outputs", channel.reports)):
+        _need(_grid_size(_field(document, name, "file"), name) == size, "shape", f"The {name} do not fit the channel.")
+    sensitivity = _integer(_field(document, "sensitivity", "file"), "sensitivity")
+    _need(sensitivity >= 1, "shape", "The sensitivity is below one step.")
+    alpha = _level(_field(document, "level", "file"))
+    ratio = channel.tight(sensitivity if channel.rows is None else min(sensitivity, channel.rows - 1))
+    _need(_at_least(ratio, alpha), "claim", f"The level alpha = {alpha} does not hold for all neighbours.")
+    claims = _field(document, "claims", "file")
+    tight = _field(claims, "tight", "claims")
+    told = (
+        _rational(_field(tight, "alpha", "tight level"), "tight level"),
+        _integer(_field(tight, "power", "tight level"), "power"),
+    )
+    _need(
+        told == (ratio.alpha, ratio.power) and tight.get("exact") is ratio.exact,
+        "claim",
+        "The tight level in the file is not the one that its weights have.",
+    )
+    same_grid = document["inputs"] == document["outputs"]
+    properties = channel.properties() if same_grid else None
+    listed = _field(claims, "properties", "claims")
+    _need(
+        listed is None
+        or (isinstance(listed, list) and properties is not None and sorted(map(str, listed)) == sorted(properties)),
+        "claim",
+        "The properties in the file are not those that its weights have.",
+    )
+    return Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties)
+
+
+def _level(level: Any) -> Fraction:
+    alpha = _rational(_field(level, "alpha", "level"), "alpha")
+    _need(0 <= alpha <= 1, "claim", f"alpha = {alpha} is not between 0 and 1.")
+    epsilon = _field(level, "epsilon", "level")
+    if epsilon is not None:
+        factor, base = _rational(_field(epsilon, "factor", "epsilon"), "epsilon"), _field(epsilon, "base", "epsilon")
+        base = None if base is None else _rational(base, "epsilon")
+        _need(factor > 0 and (base is None or base > 1), "shape", "The epsilon in the file is not positive.")
+        _need(grants(alpha, factor, base), "claim", f"alpha = {alpha} is weaker than the epsilon in the file.")
+    return alpha
+
+
+def _at_least(ratio: _Ratio, alpha: Fraction) -> bool:
+    """ratio.alpha ** ratio.power >= alpha, by squaring with lower bounds where the power is too large to write out."""
+    if ratio.power * ratio.alpha.denominator.bit_length() <= 2**20:
+        return bool(ratio.alpha**ratio.power >= alpha)
+    if alpha == 0:
+        return True
+    if ratio.alpha == 0:
+        return False
+    bits = 192
+    while bits <= 2**14:
+        one, low, high, power = 1 << bits, 1 << bits, 1 << bits, ratio.power
+        base_low = ratio.alpha.numerator * one // ratio.alpha.denominator
+        base_high = -(-ratio.alpha.numerator * one // ratio.alpha.denominator)
+        while power:
+            if power & 1:
+                low, high = low * base_low // one, -(-high * base_high // one)
+            base_low, base_high, power = base_low * base_low // one, -(-base_high * base_high // one), power >> 1
+        if Fraction(low, one) >= alpha:
+            return True
+        if Fraction(high, one) < alpha:
+            return False
+        bits *= 2
+    return False
+
+
+def _grid_size(grid: Any, name: str) -> int | None:
+    low, high, step = (_field(grid, key, name) for key in ("low", "high", "step"))
+    width = _rational(step, f"step of the {name}")
+    _need(width > 0, "shape", f"The step of the {name} is not positive.")
+    if low is None or high is None:
+        return None
+    steps = (_rational(high, name) - _rational(low, name)) / width
+    _need(steps.denominator == 1 and steps >= 1, "shape", f"The {name} are not a grid.")
+    return int(steps) + 1
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print("usage: python verify.py mechanism.json", file=sys.stderr)
+        return 2
+    try:
+        found = verify(read(arguments[0]))
+    except Fault as fault:
+        print(f"refused ({fault.kind}): {fault}", file=sys.stderr)
+        return 1 if fault.kind in ("digest", "sum", "claim") else 2
+    power = f"^{found.power}" if found.power != 1 else ""
+    print(
+        f"verified: alpha {found.alpha} holds for all neighbours; tight level {found.tight}{power}"
+        + ("" if found.exact else " or better")
+    )
+    if found.properties is not None:
+        print("properties: " + (", ".join(found.properties) or "none"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
