@@ -36,9 +36,10 @@ def parse_exact(value: object) -> Fraction | None:
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, Decimal) or (isinstance(value, numbers.Real) and hasattr(value, "as_integer_ratio")):
-        if not math.isfinite(value):
+        try:
+            top, bottom = value.as_integer_ratio()
+        except (ValueError, OverflowError):  # NaN and the infinities
             return None
-        top, bottom = value.as_integer_ratio()
         return Fraction(int(top), int(bottom))
     return None
 
@@ -98,13 +99,20 @@ def minus_log_above(alpha: Fraction, power: int | Fraction = 1) -> float:
     )
 
 
+def rational_root(value: Fraction, degree: int) -> Fraction | None:
+    """The degree-th root of a positive rational, when it is rational itself."""
+    if degree > 1 and max(value.numerator, value.denominator).bit_length() <= degree:
+        return None  # its parts are below 2^degree, so their roots lie between 1 and 2
+    numerator, exact = _integer_root(value.numerator, degree)
+    denominator, also_exact = _integer_root(value.denominator, degree)
+    return Fraction(numerator, denominator) if exact and also_exact else None
+
+
 def dyadic_root_above(alpha: Fraction, degree: int, bits: int) -> Fraction:
     """The smallest multiple of 2^-bits whose `degree`-th power is at least alpha (0 < alpha < 1), exactly."""
-    if alpha.denominator.bit_length() > degree:  # only then can the root be rational at all
-        numerator, exact = _integer_root(alpha.numerator, degree)
-        denominator, also_exact = _integer_root(alpha.denominator, degree)
-        if exact and also_exact:
-            return Fraction(-((-numerator << bits) // denominator), 1 << bits)
+    root = rational_root(alpha, degree)
+    if root is not None:
+        return Fraction(-((-root.numerator << bits) // root.denominator), 1 << bits)
     return Fraction(certified_ceil(lambda: (ball(alpha).log() / degree).exp() * (1 << bits)), 1 << bits)
 
 

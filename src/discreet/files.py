@@ -82,8 +82,7 @@ def _channel(channel: Channel) -> dict[str, Any]:
     match channel:
         case Table():
             rows = [" ".join(map(str, row)) for row in channel.weights.tolist()]
-            law = None if channel.law is None else _channel(channel.law)
-            return {"kind": "table", "total": str(channel.total), "rows": rows, "law": law}
+            return {"kind": "table", "total": str(channel.total), "rows": rows}
         case Geometric():
             return {"kind": "geometric", "n": channel.n, "a": str(channel.a)}
         case Keep():
@@ -196,11 +195,7 @@ def _read_channel(part: dict[str, Any]) -> Channel:
     match part["kind"]:
         case "table":
             weights = np.array([[int(w) for w in row.split()] for row in part["rows"]], dtype=np.uint64)
-            law = None if part["law"] is None else _read_finite(part["law"])
-            table = Table(weights, law)
-            if law is not None and np.abs(table.matrix - law.matrix).sum(axis=1).max() > 1e-11:
-                raise FileError("The law in the file is not the one that its table rounds.", kind="claim")
-            return table
+            return Table(weights)
         case "geometric":
             return Geometric(int(part["n"]), Fraction(part["a"]))
         case "keep":

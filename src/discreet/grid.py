@@ -145,6 +145,6 @@ class Grid:
         )
 
     def __str__(self) -> str:
-        low = "..." if self.low is None else str(_tidy(self.low))
-        high = "..." if self.high is None else str(_tidy(self.high))
+        low = "-inf" if self.low is None else str(_tidy(self.low))
+        high = "inf" if self.high is None else str(_tidy(self.high))
         return f"{low}..{high}" + ("" if self.step == 1 else f" in steps of {_tidy(self.step)}")

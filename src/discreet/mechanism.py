@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .channels import MAX_ENTRIES, Additive, Channel, Finite, Geometric, Map, Table, Then
-from .channels.table import cells
+from .channels.table import cells, merge_columns
 from .errors import GridError, PrivacyError, RemapError, SizeError
 from .exact import show
 from .grid import Grid
 from .level import Level
 from .noise import GeometricNoise
-from .seal import merge_columns, stochastic_table
+from .seal import stochastic_table
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class Mechanism:
         channel, size = self.finite(), _size(grid)
         recipe = Recipe(family, {"kind": "deterministic", "outputs": str(grid)}, of=self.recipe)
         if isinstance(channel, Table) and channel.total % cells(size) == 0 and channel.rows * size <= MAX_ENTRIES:
-            return self._post(Table(merge_columns(channel, positions, size)), grid, recipe)
+            return self._post(Table(merge_columns(channel.weights, positions, size)), grid, recipe)
         return self._post(Then(channel, Map(positions, size)), grid, recipe)
 
     def _post(self, channel: Finite, outputs: Grid, recipe: Recipe) -> Mechanism:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .channels import Ratio
 from .errors import GridError, MetricError
-from .exact import dyadic_root_above, minus_log_above, parse_exact, show
+from .exact import ball, dyadic_root_above, float_above, minus_log_above, parse_exact, rational_root, show
 from .grid import Grid
 from .level import BITS, Epsilon, Level
 from .mechanism import Mechanism
@@ -190,15 +190,13 @@ def _tight(ratio: Ratio, distance: Fraction) -> tuple[Fraction, float]:
     """The level a ratio leaves at a distance, rounded down where it must be, and its epsilon from above."""
     if ratio.alpha in (0, 1):
         return ratio.alpha, 0.0 if ratio.alpha else math.inf
-    share = 1 / distance  # alpha_tight = ratio.alpha^(power * share)
-    epsilon = minus_log_above(ratio.alpha, ratio.power * share)
-    power = ratio.power * share
-    if power.denominator == 1 and power.numerator * ratio.alpha.denominator.bit_length() <= _WRITTEN_BITS:
-        return ratio.alpha**power.numerator, epsilon
+    power = ratio.power / distance  # alpha_tight = ratio.alpha^power
+    epsilon = minus_log_above(ratio.alpha, power)
     if power.numerator * ratio.alpha.denominator.bit_length() > _WRITTEN_BITS:
         return Fraction(0), epsilon  # cannot be written out: 0 is a safe bound, epsilon says how much there is
-    above = dyadic_root_above(ratio.alpha**power.numerator, power.denominator, BITS)
-    return above - Fraction(1, 2**BITS), epsilon
+    raised = ratio.alpha**power.numerator
+    root = rational_root(raised, power.denominator)
+    return root or dyadic_root_above(raised, power.denominator, BITS) - Fraction(1, 2**BITS), epsilon
 
 
 @dataclass(frozen=True)
@@ -247,20 +245,15 @@ def calibrate(
         raise GridError(f"Over the open grid {grid} there is no epsilon of local privacy; give both ends.")
     if (bound is None) == (alpha is None and epsilon is None):
         raise MetricError("Give either bound, or one of alpha and epsilon, for example bound=2.")
+    steps = min(-(-distance // grid.step), grid.n)
     if bound is not None:
         limit = parse_exact(bound)
         if limit is None or limit <= 1:
             raise MetricError(f"bound = {show(bound)} must be a number above 1, for example 2.")
-        level = Level.of(epsilon=f"ln({limit}) / {distance / grid.step}")
+        level = Level.of(epsilon=f"ln({limit})/{steps}")
     else:
         level = Level.of(alpha=alpha, epsilon=epsilon)
-    steps = -(-distance // grid.step)
-    over_all = minus_log_above(level.alpha, grid.n)
-    reached = min(float(steps), grid.n) * level.epsilon
-    return Calibration(
-        grid,
-        distance.numerator if distance.denominator == 1 else distance,
-        level,
-        math.nextafter(math.exp(reached), math.inf) if reached < 700 else math.inf,
-        over_all,
-    )
+    reached = minus_log_above(level.alpha, steps)
+    factor = float_above(lambda: ball(level.alpha) ** -steps) if reached < 700 else math.inf
+    radius_shown = distance.numerator if distance.denominator == 1 else distance
+    return Calibration(grid, radius_shown, level, factor, minus_log_above(level.alpha, grid.n))

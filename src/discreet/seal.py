@@ -9,7 +9,6 @@ from typing import Any
 
 import flint
 import numpy as np
-from numpy.typing import NDArray
 
 from .channels.table import MAX_TOTAL, Table, cells
 from .errors import RemapError
@@ -67,10 +66,3 @@ def _whole_row(row: list[Fraction], total: int) -> list[int]:
     whole = [x.numerator * total // x.denominator for x in row]
     whole[row.index(max(row))] += total - sum(whole)
     return whole
-
-
-def merge_columns(table: Table, targets: NDArray[np.int64], reports: int) -> NDArray[np.uint64]:
-    """The weights of a table after a deterministic map of its reports: columns add up, totals stay."""
-    merged = np.zeros((table.rows, reports), dtype=np.uint64)
-    np.add.at(merged.T, targets, table.weights.T)
-    return merged

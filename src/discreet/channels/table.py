@@ -30,17 +30,22 @@ def row_sums(weights: NDArray[np.uint64]) -> list[int]:
     return [(int(h) << 32) + int(k) for h, k in zip(high, low, strict=True)]
 
 
+def merge_columns(weights: Integers, targets: NDArray[np.int64], reports: int) -> Integers:
+    """Weights after a deterministic map of the reports: columns add up, totals stay."""
+    merged = np.zeros((len(weights), reports), dtype=weights.dtype)
+    np.add.at(merged.T, targets, weights.T)
+    return merged
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Table(Finite):
     """Integer weights: Pr[report j | true i] = weights[i, j] / total, exactly.
 
     Every row sums to the same total <= 2^63, a multiple of the power of two that the drawing structure needs.
-    `law` is the closed form that the table rounds, if there is one: fast methods may use its O(n) operations.
     """
 
     weights: NDArray[np.uint64]
-    law: Finite | None = None
     total: int = field(init=False)
 
     def __post_init__(self) -> None:

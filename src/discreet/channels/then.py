@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import SingularError, TableError
 from .contract import Finite, Floats, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
-from .table import MAX_ENTRIES
+from .table import MAX_ENTRIES, merge_columns
 
 _MAX_PRODUCT = 2**21  # multiplications of integers when two channels are multiplied exactly
 
@@ -104,6 +104,8 @@ class Then(Finite):
         left, right = self.first.integers(), self.second.integers()
         if left is None or right is None:
             return None
+        if isinstance(self.second, Map):  # columns add up: no products needed
+            return merge_columns(left[0].astype(object), self.second.targets, self.reports), left[1]
         return left[0].astype(object) @ right[0].astype(object), left[1] * right[1]
 
     def integers(self) -> tuple[Integers, int] | None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-
-from ..channels import MAX_ENTRIES, Keep, Table
+from ..channels import Keep
 from ..errors import GridError
 from ..grid import Grid
 from ..level import Level
 from ..mechanism import Mechanism, Recipe
-from ..seal import largest_total
 
 CITATION = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for count data, ICDE 2018 (UM)"
 
@@ -26,10 +23,5 @@ def uniform(n: int | Grid) -> Mechanism:
     grid = Grid.of(n)
     if grid.n is None:
         raise GridError(f"A uniform report needs a finite grid, not {grid}; give both ends.")
-    size, channel = grid.n + 1, Keep(grid.n + 1, Fraction(0))
-    recipe = Recipe("uniform", {"grid": str(grid)}, CITATION)
-    total = largest_total(size, size) if size * size <= MAX_ENTRIES else None
-    if total is None:
-        return Mechanism(grid, grid, channel, Level(Fraction(1)), grid.n, recipe)
-    table = Table(np.full((size, size), total // size, dtype=np.uint64), channel)
-    return Mechanism(grid, grid, table, Level(Fraction(1)), grid.n, recipe)
+    channel = Keep(grid.n + 1, Fraction(0))
+    return Mechanism(grid, grid, channel, Level(Fraction(1)), grid.n, Recipe("uniform", {"grid": str(grid)}, CITATION))

@@ -1,0 +1,66 @@
+"""Every example that people read is run: docstrings, README, docs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.cli import main
+
+ROOT = Path(__file__).parent.parent
+TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+MODULES = [m.name for m in pkgutil.walk_packages(discreet.__path__, "discreet.")]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_some_docstrings_have_examples():
+    """The test above would pass on none."""
+    assert sum(doctest.testmod(importlib.import_module(name)).attempted for name in MODULES) >= 10
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda p: p.name)
+def test_python_lines(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert doctest.testfile(str(path), module_relative=False, optionflags=doctest.ELLIPSIS).failed == 0
+
+
+def sessions(text: str) -> list[tuple[str, str]]:
+    """The commands of ```console blocks, each with the output that the text shows for it."""
+    found = []
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            found.append((command, output))
+    return found
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda p: p.name)
+def test_terminal_lines(path, tmp_path, monkeypatch, capsys):
+    """`discreet ...` lines of a terminal session print what the text shows (... stands for anything)."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    for command, output in sessions(path.read_text(encoding="utf-8")):
+        words = shlex.split(command)
+        if words[0] != "discreet":
+            continue
+        with pytest.raises(SystemExit):
+            main(words[1:])
+        told = capsys.readouterr()
+        shown = re.sub(r"[ \t]+$", "", told.out + told.err, flags=re.MULTILINE)
+        assert doctest.OutputChecker().check_output(output, shown, doctest.ELLIPSIS), f"$ {command}\n{shown}"
+
+
+def test_the_readme_opens_with_eight_lines():
+    first_screen = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:40]
+    assert sum(line.startswith(">>> ") for line in first_screen) == 8
