@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import LevelError
+from discreet.exact import show_above
 from discreet.level import Epsilon, Level
 
 SCALE = 2**62
@@ -98,7 +99,8 @@ def test_the_float_epsilon_is_never_below_the_truth(alpha):
     "bad",
     [
         {"alpha": 1}, {"alpha": 0}, {"alpha": -1}, {"alpha": 2}, {"alpha": "nine"}, {"alpha": math.nan},
-        {"alpha": True}, {"alpha": math.inf}, {"alpha": "9/0"}, {"alpha": None}, {"alpha": "1e99999999"}, {"alpha": [0.5]},
+        {"alpha": True},
+        {"alpha": math.inf}, {"alpha": "9/0"}, {"alpha": None}, {"alpha": "1e99999999"}, {"alpha": [0.5]},
         {"epsilon": 0}, {"epsilon": -1}, {"epsilon": math.nan}, {"epsilon": math.inf}, {"epsilon": "ln(1)"},
         {"epsilon": "ln(0)"}, {"epsilon": "ln(2)/0"}, {"epsilon": "log 2"}, {"epsilon": ""}, {"epsilon": 2.0**-61},
         {"epsilon": "ln(2)/9999999999999999999"}, {"epsilon": "__import__('os')"}, {"epsilon": Decimal("sNaN")},
@@ -156,3 +158,11 @@ def test_a_level_weaker_than_its_label_cannot_be_made():
     good = Level.of(epsilon=1)
     with pytest.raises(LevelError, match="weaker"):
         Level(good.alpha - Fraction(1, SCALE), good.asked)
+
+
+@given(st.floats(1e-12, 1e3))
+def test_a_printed_epsilon_is_never_below_the_truth(x):
+    printed = Fraction(show_above(x))
+    assert Fraction(repr(x)) <= printed <= Fraction(x) * (1 + Fraction(1, 10**5))
+    assert show_above(0.1) == "0.1"
+    assert show_above(math.log(2)) == "0.693148"

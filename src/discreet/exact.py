@@ -10,7 +10,7 @@ import math
 import numbers
 import re
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -123,6 +123,15 @@ def _integer_root(value: int, degree: int) -> tuple[int, bool]:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if middle**degree <= value else (low, middle - 1)
     return low, low**degree == value
+
+
+def show_above(x: float, digits: int = 6) -> str:
+    """A float for people, rounded up: a printed epsilon is never below the float (0.1 being the float that prints so)."""
+    if not math.isfinite(x):
+        return "inf"
+    with localcontext() as context:
+        context.prec, context.rounding = digits, ROUND_CEILING
+        return f"{float(+Decimal(repr(x))):.{digits}g}"
 
 
 def show(value: Any) -> str:

@@ -211,5 +211,7 @@ class Level:
         return root
 
     def __str__(self) -> str:
-        label = f"epsilon {self.asked}" if self.asked is not None else f"alpha {self.alpha}"
-        return f"{label} (epsilon <= {self.epsilon:.6g})"
+        if self.asked is not None and self.asked.base is None:
+            return f"epsilon {self.asked}"
+        label = f"alpha {self.alpha}" if self.asked is None else f"epsilon {self.asked}"
+        return f"{label} (epsilon <= {exact.show_above(self.epsilon)})"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .channels import MAX_ENTRIES, Additive, Channel, Finite, Geometric, Map, Table, Then
 from .channels.table import cells, merge_columns
 from .errors import GridError, PrivacyError, RemapError, SizeError
-from .exact import show
+from .exact import show, show_above
 from .grid import Grid
 from .level import Level
 from .noise import GeometricNoise
@@ -186,7 +186,7 @@ class Mechanism:
         return (
             f"<{self.recipe.family} {self.inputs}"
             + (f" -> {self.outputs}" if self.outputs != self.inputs else "")
-            + f", alpha {_brief(self.alpha)}, epsilon <= {self.epsilon:.6g}>"
+            + f", alpha {_brief(self.alpha)}, epsilon <= {show_above(self.epsilon)}>"
         )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from .channels import Ratio
 from .errors import GridError, MetricError
-from .exact import ball, dyadic_root_above, float_above, minus_log_above, parse_exact, rational_root, show
+from .exact import ball, dyadic_root_above, float_above, minus_log_above, parse_exact, rational_root, show, show_above
 from .grid import Grid
 from .level import BITS, Epsilon, Level
 from .mechanism import Mechanism
@@ -59,7 +59,7 @@ class Verdict:
         return self.holds
 
     def __str__(self) -> str:
-        best = f"it is private at epsilon <= {self.epsilon:.6g} (alpha {_brief(self.tight)})"
+        best = f"it is private at epsilon <= {show_above(self.epsilon)} (alpha {_brief(self.tight)})"
         if self.holds:
             return f"holds: {self.asked}, {self.metric}; {best}"
         why = "" if self.exact else " as far as can be proved"
@@ -219,9 +219,8 @@ class Calibration:
 
     def __str__(self) -> str:
         return (
-            f"epsilon {self.level.asked or ''} <= {self.level.epsilon:.6g} a step: true values within {self.radius} of "
-            f"each other differ by at most a factor {self.bound:.6g}; over all of {self.grid}, "
-            f"local epsilon <= {self.local_epsilon:.6g}"
+            f"{self.level} a step: true values within {self.radius} of each other differ by at most a factor "
+            f"{show_above(self.bound)}; over all of {self.grid}, local epsilon <= {show_above(self.local_epsilon)}"
         )
 
 

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from .channels import Finite
 from .errors import DiscreetError
+from .exact import show_above
 from .mechanism import Mechanism
 from .privacy import check_privacy
 from .structure import LETTERS, explain, properties
@@ -40,12 +41,12 @@ def headline(m: Mechanism) -> str:
     lines = [f"{m.recipe.family} on {places}"]
     asked = f" (asked as epsilon {m.level.asked})" if m.level.asked is not None else ""
     lines.append(
-        f"level: alpha {m.alpha}, epsilon <= {m.epsilon:.6g}{asked}, proved for neighbours at most "
-        f"{m.sensitivity * m.inputs.step} apart; tight: epsilon <= {tight.epsilon:.6g}"
+        f"level: alpha {m.alpha}, epsilon <= {show_above(m.epsilon)}{asked}, proved for neighbours at most "
+        f"{m.sensitivity * m.inputs.step} apart; tight: epsilon <= {show_above(tight.epsilon)}"
     )
     if m.inputs.n is not None:
         local = check_privacy(m, metric="discrete")
-        lines.append(f"between any two values (local privacy): epsilon <= {local.epsilon:.6g}")
+        lines.append(f"between any two values (local privacy): epsilon <= {show_above(local.epsilon)}")
     if m.recipe.distance:
         lines.append(f"integers within {m.recipe.distance:.2g} of the law in total variation; drawn is what was proved")
     letters = property_letters(m)
@@ -103,8 +104,8 @@ def comparison_row(name: str, m: Mechanism) -> dict[str, Any]:
     l0, letters = expected_loss(m, "l0"), property_letters(m) or []
     return {
         "mechanism": name,
-        "epsilon": check_privacy(m).epsilon,
-        "local": check_privacy(m, metric="discrete").epsilon,
+        "epsilon <=": check_privacy(m).epsilon,
+        "local <=": check_privacy(m, metric="discrete").epsilon,
         "proved": bool(check_privacy(m)),
         "properties": "all seven" if letters == list(LETTERS) else " ".join(letters),
         "L0": l0,
@@ -118,11 +119,13 @@ def table(rows: list[dict[str, Any]]) -> RichTable:
     """Rows as a table for people."""
     shown = RichTable(*rows[0].keys(), box=None, header_style="bold", pad_edge=False)
     for row in rows:
-        shown.add_row(*map(_cell, row.values()))
+        shown.add_row(*(_cell(value, above=name.endswith("<=")) for name, value in row.items()))
     return shown
 
 
-def _cell(value: Any) -> str:
+def _cell(value: Any, above: bool) -> str:
+    if above:
+        return show_above(value, 4)
     if isinstance(value, bool):
         return "yes" if value else "NO"
     return f"{value:.4f}" if isinstance(value, float) else "" if value is None else str(value)
