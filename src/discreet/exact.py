@@ -126,7 +126,7 @@ def _integer_root(value: int, degree: int) -> tuple[int, bool]:
 
 
 def show_above(x: float, digits: int = 6) -> str:
-    """A float for people, rounded up: a printed epsilon is never below the float (0.1 being the float that prints so)."""
+    """A float for people, rounded up: never below the float itself (0.1 is the float that prints so)."""
     if not math.isfinite(x):
         return "inf"
     with localcontext() as context:
