@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .mechanisms.uniform import uniform as uniform
     from .privacy import calibrate as calibrate
     from .privacy import check_privacy as check_privacy
+    from .source import Job as Job
+    from .source import insecure_source as insecure_source
     from .structure import explain as explain
     from .structure import properties as properties
     from .utility import expected_loss as expected_loss
@@ -40,6 +42,8 @@ _HOME = {
     "uniform": "mechanisms.uniform",
     "calibrate": "privacy",
     "check_privacy": "privacy",
+    "Job": "source",
+    "insecure_source": "source",
     "explain": "structure",
     "properties": "structure",
     "expected_loss": "utility",

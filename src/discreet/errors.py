@@ -5,6 +5,7 @@
         ├── LevelError           an alpha or epsilon that is no privacy level
         ├── GridError            a grid, or a sensitivity on it, that makes no sense
         ├── OutOfRangeError      a true value outside the mechanism's inputs
+        ├── SourceError          randomness that failed, or was asked for in a way that would undo the noise
         ├── TableError           integer weights that do not form a table
         ├── PrivacyError         a claimed level that does not hold; carries the witness
         ├── SealError            a target that integers cannot hold with what was required of it
@@ -43,6 +44,10 @@ class GridError(DiscreetError):
 
 class OutOfRangeError(DiscreetError):
     """A true value outside the inputs' grid. `position`, `low`, `high`; the offending `value` only here."""
+
+
+class SourceError(DiscreetError):
+    """Randomness that failed, or was asked for in a way that would undo the noise. Nothing was drawn."""
 
 
 class TableError(DiscreetError):

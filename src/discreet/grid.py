@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from .errors import GridError, OutOfRangeError
 from .exact import parse_exact, show
 
-_FARTHEST = 2**62  # steps from zero: every index and every integer value fits in 63 bits
+FARTHEST = 2**62  # steps from zero: every index and every integer value fits in 63 bits
 
 
 def _tidy(value: Fraction) -> int | Fraction:
@@ -61,7 +62,7 @@ class Grid:
                     f"A grid needs at least two values, and low = {low}, high = {high} leaves "
                     f"{'one' if steps == 0 else 'none'}; with a single possible answer there is nothing to protect."
                 )
-        if any(end is not None and abs(end / width) > _FARTHEST for end in ends):
+        if any(end is not None and abs(end / width) > FARTHEST for end in ends):
             raise GridError("A grid's ends may lie at most 2^62 steps from zero; use a coarser step.")
 
     @classmethod
@@ -95,6 +96,22 @@ class Grid:
     def is_integer(self) -> bool:
         """Are all values integers?"""
         return self.step.denominator == 1 and self.anchor.denominator == 1
+
+    @cached_property
+    def counts(self) -> int | None:
+        """n when this is the plain grid 0, 1, ..., n; None when it is another."""
+        return self.n if self.low == 0 and self.step == 1 else None
+
+    @cached_property
+    def whole_ends(self) -> tuple[int, int]:
+        """The ends of a grid of whole numbers in steps of 1, as far as 62 bits reach; nothing in between for others."""
+        if self.step != 1 or not self.is_integer:
+            return 0, -1
+        return (-FARTHEST if self.low is None else int(self.low)), (FARTHEST if self.high is None else int(self.high))
+
+    @cached_property
+    def whole_anchor(self) -> int:
+        return int(self.anchor)
 
     def value(self, position: int) -> int | Fraction:
         """The value at a position."""

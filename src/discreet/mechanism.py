@@ -20,6 +20,7 @@ from .exact import show, show_above
 from .grid import Grid
 from .level import Level
 from .noise import GeometricNoise
+from .sampling import sample
 from .seal import stochastic_table
 
 
@@ -109,6 +110,15 @@ class Mechanism:
         from .files import save
 
         save(self, path)
+
+    def sample(self, values: Any, *, clamp: bool = False, source: Any = None, records: Any = None) -> Any:
+        """A report for each true value: a number, list, NumPy or Arrow array or Series, and the same kind back.
+
+        A value outside the inputs is refused and nothing is drawn, unless clamp=True moves it to the nearest end first.
+        Values off the grid are rounded to it. `source` is the secure one unless you say otherwise; `records` are the
+        stable record numbers that a keyed source needs.
+        """
+        return sample(self.channel, self.inputs, self.outputs, values, clamp, source, records)
 
     def remap(self, targets: Any, *, outputs: Grid | int | None = None) -> Mechanism:
         """Post-process the reports: by a function or mapping of values, a list of one value for each report, or a

@@ -5,15 +5,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Protocol, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .digits import GeometricDraws
 from .errors import LevelError
 from .level import Level
+from .source import Stream
 
 __all__ = ["GeometricNoise", "NoiseLaw", "geometric"]
+
+
+class NoiseDraws(Protocol):
+    """Exact draws of a noise law, saturating below 2^62 steps."""
+
+    def draw(self, stream: Stream, out: NDArray[np.int64]) -> NDArray[np.int64]: ...
+
+    def one(self, stream: Stream) -> int: ...
 
 
 class NoiseLaw(ABC):
@@ -40,6 +50,10 @@ class NoiseLaw(ABC):
     @abstractmethod
     def shift_ratio(self) -> Fraction:
         """r such that moving the truth by d steps changes no probability by more than the factor r^d, tightly."""
+
+    @abstractmethod
+    def draws(self) -> NoiseDraws:
+        """How to draw it exactly."""
 
 
 @final
@@ -71,6 +85,9 @@ class GeometricNoise(NoiseLaw):
 
     def shift_ratio(self) -> Fraction:
         return 1 / self.a
+
+    def draws(self) -> GeometricDraws:
+        return GeometricDraws.of(self.a, None)
 
 
 def geometric(*, alpha: object = None, epsilon: object = None) -> GeometricNoise:

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SizeError, TableError
+from ..source import Stream
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 Integers = NDArray[Any]  # uint64, or Python integers in an object array
 
 MATRIX_ENTRIES = 2**24  # a float matrix beyond this (128 MB) is refused
@@ -71,6 +73,14 @@ class Channel(ABC):
     @abstractmethod
     def worst(self, distance: int) -> Ratio:
         """The largest ratio over all pairs of true values at most `distance` steps apart."""
+
+    @abstractmethod
+    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+        """A report for each true value, both as positions, in `out` (apart from `places`), exactly by its row's law."""
+
+    def draw_one(self, place: int, stream: Stream) -> int:
+        """The same for a single value."""
+        return int(self.draw(np.array([place]), stream, np.empty(1, dtype=np.int64))[0])
 
 
 class Finite(Channel):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..digits import GeometricDraws
 from ..errors import TableError
-from .contract import Fault, Finite, Floats, Integers, Ratio
+from ..source import Stream
+from .contract import Fault, Finite, Floats, Indices, Integers, Ratio
 
 _MAX_BITS = 2**28  # of all integer weights together, when the law is written out exactly
 
@@ -48,6 +51,18 @@ class Geometric(Finite):
 
     def worst(self, distance: int) -> Ratio:
         return self.ratio(0, min(distance, self.n))
+
+    @cached_property
+    def _noise(self) -> GeometricDraws:
+        return GeometricDraws.of(self.a, self.n)
+
+    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+        out = self._noise.draw(stream, out)
+        out += places
+        return np.clip(out, 0, self.n, out=out)
+
+    def draw_one(self, place: int, stream: Stream) -> int:
+        return min(max(place + self._noise.one(stream), 0), self.n)
 
     def integers(self) -> tuple[Integers, int] | None:
         p, q = self.a.numerator, self.a.denominator

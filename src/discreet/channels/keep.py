@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from ..draws import RealAlias, uniform_integer, uniform_integers
 from ..errors import SingularError, TableError
-from .contract import Fault, Finite, Floats, Integers, Ratio
+from ..exact import ball
+from ..source import Stream
+from .contract import Fault, Finite, Floats, Indices, Integers, Ratio
 from .table import MAX_ENTRIES
+
+_CIRCLE = 2**14  # up to this many values one alias table serves all; beyond, keeping and guessing are two draws
 
 
 @final
@@ -57,6 +63,41 @@ class Keep(Finite):
         weights = np.full((self.size, self.size), q - p, dtype=object)
         np.fill_diagonal(weights, q - p + p * self.size)
         return weights, q * self.size
+
+    @cached_property
+    def _turn(self) -> RealAlias:
+        """How far to move around the circle of values: 0 with the chance of the truth, any other distance alike."""
+        guess = (1 - self.keep) / self.size
+        chances = [self.keep + guess, *([guess] * (self.size - 1))]
+        floors = [x.numerator * 2**64 // x.denominator for x in chances]
+        return RealAlias.of(floors, lambda: [ball(chances[0]), *([ball(guess)] * (self.size - 1))])
+
+    @cached_property
+    def _circle(self) -> NDArray[np.int64]:
+        """Positions modulo the size, as a look-up: faster than dividing."""
+        return np.arange(2 * self.size) % self.size
+
+    @cached_property
+    def _kept(self) -> RealAlias:
+        """1 with probability keep, else 0."""
+        chances = [1 - self.keep, self.keep]
+        return RealAlias.of([x.numerator * 2**64 // x.denominator for x in chances], lambda: [ball(x) for x in chances])
+
+    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+        if self.size <= _CIRCLE:
+            moved = self._turn.draw(stream, np.empty_like(out))
+            moved += places
+            return self._circle.take(moved, out=out, mode="clip")
+        kept = self._kept.draw(stream, np.empty_like(out))
+        uniform_integers(self.size, stream, out)
+        np.copyto(out, places, where=kept.astype(np.bool_))
+        return out
+
+    def draw_one(self, place: int, stream: Stream) -> int:
+        if self.size <= _CIRCLE:
+            return (place + self._turn.one(stream)) % self.size
+        kept, other = self._kept.one(stream), uniform_integer(self.size, stream)
+        return place if kept else other
 
     def _guess(self) -> float:
         return float((1 - self.keep) / self.size)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..draws import Alias
 from ..errors import SingularError, TableError
-from .contract import Finite, Floats, Integers, Ratio
+from ..source import Stream
+from .contract import Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
 
 MAX_TOTAL = 2**63
@@ -98,6 +101,16 @@ class Table(Finite):
 
     def row(self, i: int) -> Floats:
         return np.asarray(self.matrix[i])
+
+    @cached_property
+    def _alias(self) -> Alias:
+        return Alias.of(self.weights, self.total, cells(self.reports))
+
+    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+        return self._alias.draw(places, stream, out)
+
+    def draw_one(self, place: int, stream: Stream) -> int:
+        return self._alias.one(place, stream)
 
     def push(self, p: ArrayLike) -> Floats:
         return self._vector(p, self.rows, "The law of the true value") @ self.matrix

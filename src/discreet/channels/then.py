@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, TableError
-from .contract import Finite, Floats, Integers, Ratio
+from ..source import Stream
+from .contract import Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
 from .table import MAX_ENTRIES, merge_columns
 
@@ -52,6 +53,9 @@ class Map(Finite):
         changes = np.flatnonzero(np.diff(self.targets))
         i = int(changes[0]) if len(changes) else 0
         return self.ratio(i, min(i + 1, self.rows - 1))
+
+    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+        return self.targets.take(places, out=out, mode="clip")
 
     def integers(self) -> tuple[Integers, int] | None:
         return (self.matrix.astype(np.uint64), 1) if self.rows * self.reports <= MAX_ENTRIES else None
@@ -110,6 +114,12 @@ class Then(Finite):
 
     def integers(self) -> tuple[Integers, int] | None:
         return self._product
+
+    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+        return self.second.draw(self.first.draw(places, stream, np.empty_like(out)), stream, out)
+
+    def draw_one(self, place: int, stream: Stream) -> int:
+        return self.second.draw_one(self.first.draw_one(place, stream), stream)
 
     def entry(self, i: int, j: int) -> Fraction:
         if self._product is not None:

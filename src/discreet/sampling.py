@@ -1,0 +1,136 @@
+"""Sampling: true values of any kind in, reports of the same kind out, in chunks that fit the cache."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .channels import Channel
+from .draws import CHUNK
+from .errors import OutOfRangeError, SourceError
+from .exact import show
+from .grid import Grid
+from .positions import positions, values_at
+from .source import KeyedSource, Source, secure_source
+
+
+def sample(channel: Channel, inputs: Grid, outputs: Grid, values: Any, clamp: bool, source: Any, records: Any) -> Any:
+    """A report for each true value. Everything is checked before the first word is drawn."""
+    if source is None:
+        source = secure_source()
+    if not isinstance(source, (Source, KeyedSource)):
+        raise SourceError(f"source = {show(source)} is no source of words; leave it out to draw securely, "
+                          "or use insecure_source(seed) in tests.")  # fmt: skip
+    if (records is not None) != isinstance(source, KeyedSource):
+        raise SourceError("Record numbers go with a keyed source, and only with one: give both or neither.")
+    if _is_scalar(values):
+        return _one(channel, inputs, outputs, values, clamp, source, records)
+    kind, array = _as_array(values)
+    flat = array.reshape(-1)
+    _check(inputs, flat, clamp)
+    numbers = _records(records, flat.size)
+    drawn: NDArray[Any] = np.empty(flat.size, dtype=np.int64 if outputs.is_integer else np.float64)
+    for start in range(0, flat.size, CHUNK):
+        stop = min(start + CHUNK, flat.size)
+        places = positions(inputs, flat[start:stop], clamp=clamp, offset=start)
+        stream = source.at(numbers[start:stop]) if isinstance(source, KeyedSource) else source
+        if outputs.counts is not None:
+            channel.draw(places, stream, drawn[start:stop])
+        else:
+            drawn[start:stop] = values_at(outputs, channel.draw(places, stream, np.empty(stop - start, dtype=np.int64)))
+    return kind(drawn.reshape(array.shape))
+
+
+def _is_scalar(values: Any) -> bool:
+    return isinstance(values, (int, float)) or (np.ndim(values) == 0 and not hasattr(values, "to_numpy"))
+
+
+def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool, source: Any, records: Any) -> Any:
+    low, high = inputs.whole_ends
+    if type(value) is int and low <= value <= high:  # the plain case, without arrays: whole numbers in whole steps
+        place = value - inputs.whole_anchor
+    else:
+        held = np.empty(1, dtype=object)
+        held[0] = value.item() if isinstance(value, np.generic) else value
+        place = int(positions(inputs, held, clamp=clamp)[0])
+    stream = source.at([records]) if isinstance(source, KeyedSource) else source
+    report = channel.draw_one(place, stream)
+    return report if outputs.counts is not None else outputs.value(report)
+
+
+def _check(inputs: Grid, flat: NDArray[Any], clamp: bool) -> None:
+    """Refuse bad input whole, before anything is drawn. Integers need only their extremes looked at."""
+    if flat.dtype.kind in "iub":
+        if flat.size and not clamp:
+            ends = np.array([flat.min(), flat.max()])
+            try:
+                positions(inputs, ends)
+            except OutOfRangeError:
+                positions(inputs, flat)  # finds the first offender, to name its position
+        return
+    for start in range(0, flat.size, CHUNK):
+        positions(inputs, flat[start : start + CHUNK], clamp=clamp, offset=start)
+
+
+def _records(records: Any, size: int) -> NDArray[np.int64]:
+    if records is None:
+        return np.zeros(0, dtype=np.int64)
+    numbers = np.asarray(records)
+    if (
+        numbers.shape != (size,)
+        or numbers.dtype.kind not in "iu"
+        or (size and (numbers.min() < 0 or numbers.max() >= 2**63))
+    ):
+        raise SourceError(f"A keyed draw needs {size} record numbers, integers from 0 below 2^63, one for each value.")
+    if len(np.unique(numbers)) != size:
+        raise SourceError("Two values have the same record number and would share their noise; number them apart.")
+    return numbers.astype(np.int64)
+
+
+def _as_array(values: Any) -> tuple[Any, NDArray[Any]]:
+    """The values as an array, and how to give the reports the same kind back."""
+    library = type(values).__module__.split(".")[0]
+    if isinstance(values, np.ma.MaskedArray):
+        raise OutOfRangeError(
+            "Masked arrays have missing values; fill or drop them before sampling. Nothing was drawn."
+        )
+    if isinstance(values, np.ndarray):
+        return np.asarray, values
+    if library == "pyarrow" and hasattr(values, "null_count"):
+        _no_nulls(values.null_count)
+        array = np.asarray(values.to_numpy(zero_copy_only=False) if hasattr(values, "buffers") else values.to_numpy())
+        arrow = sys.modules["pyarrow"]
+        back = arrow.chunked_array if hasattr(values, "num_chunks") else arrow.array
+        return (lambda drawn: back([drawn]) if hasattr(values, "num_chunks") else back(drawn)), array
+    if library == "pandas" and hasattr(values, "iloc") and hasattr(values, "name"):
+        _no_nulls(int(values.isna().sum()))
+        return (lambda drawn: type(values)(drawn, index=values.index, name=values.name)), np.asarray(values.to_numpy())
+    if (
+        library == "polars"
+        and hasattr(values, "to_numpy")
+        and hasattr(values, "null_count")
+        and hasattr(values, "name")
+    ):
+        _no_nulls(int(values.null_count()))
+        return (lambda drawn: type(values)(values.name, drawn)), np.asarray(values.to_numpy())
+    if isinstance(values, (list, tuple, range)):
+        array = np.asarray(values) if len(values) else np.zeros(0, dtype=np.int64)
+        if array.dtype.kind not in "iubf":
+            array = np.empty(len(values), dtype=object)
+            array[:] = list(values)
+        make = tuple if isinstance(values, tuple) else list
+        return (lambda drawn: drawn.tolist() if make is list or drawn.ndim > 1 else tuple(drawn.tolist())), array
+    raise OutOfRangeError(
+        f"Cannot read true values from {type(values).__name__}; give a number, a list, a NumPy or Arrow array, or a Series. "
+        "Nothing was drawn."
+    )
+
+
+def _no_nulls(count: int) -> None:
+    if count:
+        raise OutOfRangeError(
+            "A true value is missing; fill or drop missing values before sampling. Nothing was drawn."
+        )

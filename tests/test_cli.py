@@ -1,0 +1,500 @@
+"""The command line: exit codes, clean streams, errors that end with the next move, examples that run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import discreet as dt
+from discreet import files
+from discreet.cli import app, main
+from tests import reference
+from tests.test_verify import bytes_of, document, put, resigned
+
+COMMANDS = ["make", "check", "show", "demo"]
+CONSOLE_SCRIPT = Path(sys.executable).parent / "discreet"
+# What people can do next: an imperative or an example
+NEXT_MOVE = re.compile(
+    r"\b(for example|check|choose|give|say|leave|use|write|see|run|try|save|move|truncate|available|did you mean)\b"
+    r"|--help",
+    re.IGNORECASE,
+)
+
+
+class Told(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys) -> Callable[..., Told]:
+    """Run the command line in an empty folder; how it ended and what it printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*words: object) -> Told:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stopped:
+            main([str(word) for word in words])
+        assert isinstance(stopped.value.code, int)
+        return Told(stopped.value.code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def gm(run) -> str:
+    """The file of a small geometric mechanism in the current folder."""
+    assert run("make", "geometric", "--n", 8, "--alpha", "9/10", "-o", "gm.json").code == 0
+    return "gm.json"
+
+
+def assert_one_good_error(told: Told, code: int = 2) -> None:
+    """One line on standard error that ends with the next move, nothing on standard output, no traceback."""
+    assert told.code == code
+    assert told.out == ""
+    assert "Traceback" not in told.err
+    assert told.err.startswith("discreet: ")
+    assert told.err.count("\n") == 1, "one or two sentences on one line"
+    assert told.err.endswith((".\n", "?\n"))
+    assert len(told.err) < 400
+
+
+# make
+
+
+@pytest.mark.parametrize(
+    ("family", "made"),
+    [
+        ("geometric", dt.geometric(8, alpha="9/10")),
+        ("explicit-fair", dt.explicit_fair(8, alpha="9/10")),
+        ("randomized-response", dt.randomized_response(8, alpha="9/10")),
+    ],
+)
+def test_make_saves_what_the_library_makes(run, family, made):
+    told = run("make", family, "--n", 8, "--alpha", "9/10", "-o", "m.json")
+    assert (told.code, told.err) == (0, "")
+    assert "saved to m.json" in told.out
+    assert dt.load("m.json").digest == made.digest
+
+
+def test_make_uniform_needs_no_level(run):
+    assert run("make", "uniform", "--n", 4, "-o", "m.json").code == 0
+    assert dt.load("m.json").alpha == 1
+
+
+def test_make_reads_decimals_exactly(run):
+    """0.9 is 9/10, not the float next to it."""
+    assert run("make", "geometric", "--n", 8, "--alpha", "0.9", "-o", "m.json").code == 0
+    assert dt.load("m.json").alpha == Fraction(9, 10)
+
+
+@pytest.mark.parametrize(
+    ("words", "grid"),
+    [
+        (["--low", "-5", "--high", "5"], dt.Grid(-5, 5)),
+        (["--low", "0", "--high", "1", "--step", "1/4"], dt.Grid(0, 1, "1/4")),
+        (["--low", "-1/2", "--high", "7/2", "--step", "1/2"], dt.Grid("-1/2", "7/2", "1/2")),
+        (["--n", "8", "--step", "2"], dt.Grid(0, 8, 2)),
+        (["--low", "0", "--high", "none"], dt.Grid(0, None)),
+        (["--low", "none", "--high", "7"], dt.Grid(None, 7)),
+        (["--low", "none", "--high", "none"], dt.Grid(None, None)),
+    ],
+    ids=str,
+)
+def test_make_takes_any_grid(run, words, grid):
+    assert run("make", "geometric", *words, "--epsilon", "ln(2)/10", "--sensitivity", 2, "-o", "m.json").code == 0
+    m = dt.load("m.json")
+    assert m.inputs == grid
+    assert m.sensitivity == min(2 / grid.step, grid.n or 8), "no two values are farther apart than the grid is long"
+
+
+def test_make_without_a_file_says_so(run, tmp_path):
+    told = run("make", "geometric", "--n", 8, "--alpha", "9/10")
+    assert (told.code, told.err) == (0, "")
+    assert "-o FILE" in told.out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_make_json_parses(run):
+    told = run("make", "geometric", "--n", 8, "--epsilon", "ln(2)/10", "--json")
+    summary = json.loads(told.out)
+    m = dt.geometric(8, epsilon="ln(2)/10")
+    assert (summary["digest"], summary["asked_epsilon"]) == (m.digest, "ln(2)/10")
+    assert (Fraction(summary["alpha"]), summary["sensitivity_steps"]) == (m.alpha, 1)
+
+
+@pytest.mark.parametrize("words", [["-o", "-"], ["--out", "-"], ["--out=-"]], ids=" ".join)
+def test_make_writes_to_standard_output(run, words):
+    told = run("make", "geometric", "--n", 8, "--alpha", "9/10", *words)
+    assert (told.code, told.err) == (0, "")
+    assert files.loads(told.out.encode()).digest == dt.geometric(8, alpha="9/10").digest
+    assert not Path("-").exists()
+
+
+# check
+
+
+def test_check_holds(run, gm):
+    told = run("check", gm)
+    assert (told.code, told.err) == (0, "")
+    assert told.out.startswith("holds")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--alpha", "9/10"], 0),
+        (["--alpha", "0.9000000001"], 1),
+        (["--alpha", "0.8999999999"], 0),
+        (["--epsilon", "ln(10/9)"], 0),
+        (["--epsilon", "0.105360515"], 1),
+        (["--epsilon", "0.105360516"], 0),
+        (["--epsilon", "0.2", "--group", "2"], 1),
+        (["--epsilon", "0.22", "--group", "2"], 0),
+        (["--epsilon", "0.5", "--metric", "discrete"], 1),
+        (["--epsilon", "0.9", "--metric", "discrete"], 0),
+        (["--alpha", "9/10", "--metric", "line"], 0),
+    ],
+    ids=str,
+)
+def test_check_says_by_its_exit_code_whether_a_level_holds(run, gm, words, code):
+    """ln(10/9) = 0.1053605156..., and 8 ln(10/9) = 0.843 over the whole grid."""
+    told = run("check", gm, *words)
+    assert (told.code, told.err) == (code, "")
+    assert told.out.startswith("does not hold" if code else "holds")
+    told = run("check", gm, *words, "--json")
+    assert told.code == code
+    assert json.loads(told.out)["holds"] is (code == 0)
+
+
+def test_check_json_has_the_witness(run, gm):
+    told = json.loads(run("check", gm, "--epsilon", "0.05", "--json").out)
+    assert told["tight_alpha"] == "9/10"
+    assert "times as likely" in told["witness"]
+
+
+def test_check_reads_standard_input(run, gm, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(gm).read_bytes())))
+    assert run("check", "-", "--alpha", "9/10").code == 0
+
+
+def test_check_refuses_a_tampered_file(run, gm):
+    d = resigned(document(dt.load(gm)), put("level", "alpha", "91/100"))
+    Path(gm).write_bytes(bytes_of(d))
+    told = run("check", gm)
+    assert told.code in (1, 2)
+    assert told.out == ""
+    assert "does not hold" in told.err
+
+
+def test_check_of_an_unbounded_mechanism(run):
+    run("make", "geometric", "--low", 0, "--high", "none", "--alpha", "1/2", "-o", "m.json")
+    assert run("check", "m.json").code == 0
+    assert_one_good_error(run("check", "m.json", "--metric", "discrete"))
+
+
+# show
+
+
+def test_show_has_the_level_the_heat_map_and_the_losses(run, gm):
+    told = run("show", gm)
+    assert (told.code, told.err) == (0, "")
+    assert "geometric on 0..8" in told.out
+    assert "alpha 9/10" in told.out
+    assert "properties: RH RM S" in told.out
+    assert len(re.findall(r"^\d[ .:=+*#%@-]{18}$", told.out, re.MULTILINE)) == 9, "a row of shades for each true value"
+    assert "CH  fails" in told.out
+
+
+def test_show_json_has_the_matrix(run, gm):
+    shown = json.loads(run("show", gm, "--json").out)
+    expected = reference.geometric(8, Fraction(9, 10))
+    assert [pytest.approx([float(x) for x in row], rel=1e-12) for row in expected] == shown["matrix"]
+    assert shown["properties"] == ["RH", "RM", "S"]
+
+
+def test_show_csv_parses(run, gm):
+    rows = list(csv.DictReader(io.StringIO(run("show", gm, "--csv").out)))
+    law = reference.geometric(8, Fraction(9, 10))
+    assert [row["true"] for row in rows] == list("012345678")
+    assert [float(row["truthful"]) for row in rows] == pytest.approx([float(law[i][i]) for i in range(9)])
+    means = [float(sum(p * abs(i - j) for j, p in enumerate(law[i]))) for i in range(9)]
+    assert [float(row["l1"]) for row in rows] == pytest.approx(means)
+    bias = [float(sum(p * (j - i) for j, p in enumerate(law[i]))) for i in range(9)]
+    assert [float(row["bias"]) for row in rows] == pytest.approx(bias, abs=1e-12)
+
+
+@pytest.mark.parametrize("words", [["--n", "1000000000"], ["--low", "0", "--high", "none"]], ids=" ".join)
+def test_show_of_what_has_no_matrix(run, words):
+    run("make", "geometric", *words, "--epsilon", "0.1", "-o", "m.json")
+    told = run("show", "m.json")
+    assert (told.code, told.err) == (0, "")
+    assert json.loads(run("show", "m.json", "--json").out)["matrix"] is None
+    assert_one_good_error(run("show", "m.json", "--csv"))
+
+
+def test_show_of_a_remap_to_other_reports(run, tmp_path):
+    """Where true values and reports differ there is no truth to report: that column stays empty."""
+    dt.geometric(3, alpha="1/2").remap([0, 0, 1, 1], outputs=1).save(tmp_path / "m.json")
+    assert "0..3 -> 0..1" in run("show", "m.json").out
+    rows = list(csv.DictReader(io.StringIO(run("show", "m.json", "--csv").out)))
+    assert [row["truthful"] for row in rows] == [""] * 4
+
+
+def test_show_lets_no_control_characters_of_a_file_through(run, gm):
+    """A file from elsewhere must not steer the terminal."""
+    Path(gm).write_bytes(bytes_of(resigned(document(dt.load(gm)), put("recipe", "family", "\x1b[2J\x1b]0;x\x07"))))
+    told = run("show", gm)
+    assert "\x1b" not in told.out + told.err
+
+
+def test_show_does_not_read_markup_in_a_file(run, gm):
+    Path(gm).write_bytes(bytes_of(resigned(document(dt.load(gm)), put("recipe", "family", "[bold]x[/bold]"))))
+    assert run("show", gm).out.startswith("[bold]x[/bold] on 0..8")
+
+
+# demo
+
+
+def test_demo_shows_four_mechanisms(run, tmp_path):
+    told = run("demo")
+    assert (told.code, told.err) == (0, "")
+    assert all(re.search(rf"^{name} ", told.out, re.MULTILINE) for name in ("GM", "EM", "UM", "kRR"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_demo_compares_as_the_definitions_do(run):
+    """L0 is one minus the mean of the diagonal; EM's epsilon is ln(10/9), UM's nothing."""
+    a = Fraction(9, 10)
+    laws = {
+        "GM": reference.geometric(8, a),
+        "EM": reference.explicit_fair(8, a),
+        "UM": reference.uniform(8),
+        "kRR": reference.randomized_response(8, a),
+    }
+    by_json = json.loads(run("demo", "--json").out)
+    by_csv = list(csv.DictReader(io.StringIO(run("demo", "--csv").out)))
+    for rows in (by_json, by_csv):
+        assert [row["mechanism"] for row in rows] == list(laws)
+        for row in rows:
+            law = laws[row["mechanism"]]
+            assert float(row["L0"]) == pytest.approx(float(1 - sum(law[i][i] for i in range(9)) / 9))
+            distance = sum(law[i][j] * abs(i - j) for i in range(9) for j in range(9)) / 9
+            assert float(row["L1"]) == pytest.approx(float(distance))
+            assert str(row["proved"]) == "True"
+
+
+def test_demo_writes_files_that_load(run):
+    told = run("demo", "--out", "some/where")
+    assert (told.code, told.err) == (0, "")
+    folder = Path("some/where")
+    names = {"GM.json", "EM.json", "UM.json", "kRR.json", "comparison.csv", "comparison.json"}
+    assert {p.name for p in folder.iterdir()} == names
+    assert dt.load(folder / "GM.json").digest == dt.geometric(8, alpha="9/10").digest
+    assert len(list(csv.DictReader((folder / "comparison.csv").read_text().splitlines()))) == 4
+    assert len(json.loads((folder / "comparison.json").read_text())) == 4
+    assert run("check", folder / "kRR.json", "--metric", "discrete").code == 0
+
+
+# Help
+
+
+def test_the_commands_are_those_of_the_grammar():
+    assert [name for name in app if not name.startswith("-")] == COMMANDS
+
+
+def examples(help_text: str) -> list[str]:
+    return re.findall(r"^\s*Example:\s+(discreet .*?)\s*$", help_text, re.MULTILINE)
+
+
+def test_every_help_has_an_example_and_every_example_runs(run):
+    """In the order of the commands: make writes what check and show read. gm.json has alpha 9/10: 0.05 cannot hold."""
+    found = []
+    for words in ([], *([name] for name in COMMANDS)):
+        told = run(*words, "--help")
+        assert (told.code, told.err) == (0, "")
+        lines = examples(told.out)
+        assert lines, f"no example in discreet {' '.join(words)} --help"
+        found += lines
+    for line in found:
+        told = run(*shlex.split(line)[1:])
+        assert told.code == (1 if line == "discreet check gm.json --epsilon 0.05" else 0), line
+        assert told.err == ""
+        assert told.out
+
+
+def test_no_command_at_all_shows_the_help(run):
+    told = run()
+    assert told.code == 0
+    assert examples(told.out)
+
+
+def test_version(run):
+    assert run("--version") == (0, dt.__version__ + "\n", "")
+
+
+# Bad input
+
+GEOMETRIC = ["make", "geometric"]
+LEVEL = ["--alpha", "9/10"]
+BAD = {
+    "n 0": [*GEOMETRIC, "--n", "0", *LEVEL],
+    "n -3": [*GEOMETRIC, "--n", "-3", *LEVEL],
+    "n abc": [*GEOMETRIC, "--n", "abc", *LEVEL],
+    "n 1.5": [*GEOMETRIC, "--n", "1.5", *LEVEL],
+    "n empty": [*GEOMETRIC, "--n", "", *LEVEL],
+    "n nan": [*GEOMETRIC, "--n", "nan", *LEVEL],
+    "n a digit that is none": [*GEOMETRIC, "--n", "\u00b2", *LEVEL],
+    "n of 5000 digits": [*GEOMETRIC, "--n", "9" * 5000, *LEVEL],
+    "n too large": [*GEOMETRIC, "--n", str(2**62 + 1), *LEVEL],
+    "n too large for a table": ["make", "explicit-fair", "--n", "5000", *LEVEL],
+    "n and low": [*GEOMETRIC, "--n", "8", "--low", "0", *LEVEL],
+    "n and high": [*GEOMETRIC, "--n", "8", "--high", "8", *LEVEL],
+    "no n": [*GEOMETRIC, *LEVEL],
+    "alpha 1": [*GEOMETRIC, "--n", "8", "--alpha", "1"],
+    "alpha 0": [*GEOMETRIC, "--n", "8", "--alpha", "0"],
+    "alpha -1/2": [*GEOMETRIC, "--n", "8", "--alpha", "-1/2"],
+    "alpha nan": [*GEOMETRIC, "--n", "8", "--alpha", "nan"],
+    "alpha abc": [*GEOMETRIC, "--n", "8", "--alpha", "abc"],
+    "alpha 1/0": [*GEOMETRIC, "--n", "8", "--alpha", "1/0"],
+    "alpha of 5000 digits": [*GEOMETRIC, "--n", "8", "--alpha", "0." + "9" * 5000],
+    "epsilon -1": [*GEOMETRIC, "--n", "8", "--epsilon", "-1"],
+    "epsilon 0": [*GEOMETRIC, "--n", "8", "--epsilon", "0"],
+    "epsilon nan": [*GEOMETRIC, "--n", "8", "--epsilon", "nan"],
+    "epsilon inf": [*GEOMETRIC, "--n", "8", "--epsilon", "inf"],
+    "epsilon abc": [*GEOMETRIC, "--n", "8", "--epsilon", "abc"],
+    "epsilon ln(0)": [*GEOMETRIC, "--n", "8", "--epsilon", "ln(0)"],
+    "epsilon tiny": [*GEOMETRIC, "--n", "8", "--epsilon", "1e-30"],
+    "alpha and epsilon": [*GEOMETRIC, "--n", "8", *LEVEL, "--epsilon", "1"],
+    "no level": [*GEOMETRIC, "--n", "8"],
+    "low above high": [*GEOMETRIC, "--low", "9", "--high", "1", *LEVEL],
+    "low at high": [*GEOMETRIC, "--low", "9", "--high", "9", *LEVEL],
+    "low abc": [*GEOMETRIC, "--low", "abc", "--high", "9", *LEVEL],
+    "step 0": [*GEOMETRIC, "--n", "8", "--step", "0", *LEVEL],
+    "step -1": [*GEOMETRIC, "--n", "8", "--step", "-1", *LEVEL],
+    "step abc": [*GEOMETRIC, "--n", "8", "--step", "abc", *LEVEL],
+    "step 3": [*GEOMETRIC, "--n", "8", "--step", "3", *LEVEL],
+    "sensitivity 0": [*GEOMETRIC, "--n", "8", "--sensitivity", "0", *LEVEL],
+    "sensitivity nan": [*GEOMETRIC, "--n", "8", "--sensitivity", "nan", *LEVEL],
+    "sensitivity of uniform": ["make", "uniform", "--n", "8", "--sensitivity", "2"],
+    "level of uniform": ["make", "uniform", "--n", "8", *LEVEL],
+    "open uniform": ["make", "uniform", "--low", "0", "--high", "none"],
+    "unknown family": ["make", "laplace", "--n", "8", *LEVEL],
+    "no family": ["make"],
+    "no value": [*GEOMETRIC, "--n"],
+    "unknown option": [*GEOMETRIC, "--n", "8", *LEVEL, "--colour"],
+    "a word too many": [*GEOMETRIC, "more", "--n", "8", *LEVEL],
+    "an option twice": [*GEOMETRIC, "--n", "8", "--n", "9", *LEVEL],
+    "no such folder": [*GEOMETRIC, "--n", "8", *LEVEL, "-o", "none/m.json"],
+    "a file as folder": [*GEOMETRIC, "--n", "8", *LEVEL, "-o", "gm.json/m.json"],
+    "a folder as output": [*GEOMETRIC, "--n", "8", *LEVEL, "-o", "."],
+    "an empty output": [*GEOMETRIC, "--n", "8", *LEVEL, "-o", ""],
+    "a file as the demo's folder": ["demo", "--out", "gm.json"],
+    "unknown command": ["destroy"],
+    "show nothing": ["show"],
+    "show a missing file": ["show", "none.json"],
+    "show a folder": ["show", "."],
+    "show no mechanism": ["show", "other.json"],
+    "check a missing file": ["check", "none.json"],
+    "check a folder": ["check", "."],
+    "check epsilon -1": ["check", "gm.json", "--epsilon", "-1"],
+    "check alpha 1": ["check", "gm.json", "--alpha", "1"],
+    "check alpha and epsilon": ["check", "gm.json", "--alpha", "1/2", "--epsilon", "1"],
+    "check group 0": ["check", "gm.json", "--group", "0"],
+    "check group abc": ["check", "gm.json", "--group", "abc"],
+    "check group with line": ["check", "gm.json", "--group", "2", "--metric", "line"],
+    "check metric abc": ["check", "gm.json", "--metric", "abc"],
+}
+
+
+@pytest.fixture
+def bad(run, gm, tmp_path) -> Callable[[str], Told]:
+    Path("other.json").write_text("[]")
+
+    def call(name: str) -> Told:
+        told = run(*BAD[name])
+        assert {p.name for p in tmp_path.iterdir()} == {"gm.json", "other.json"}, "bad input left a file"
+        return told
+
+    return call
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_error_and_exit_code_2(bad, name):
+    assert_one_good_error(bad(name))
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_error_ends_with_the_next_move(bad, name):
+    assert NEXT_MOVE.search(bad(name).err)
+
+
+def test_debug_shows_the_traceback(run):
+    with pytest.raises((SystemExit, dt.errors.LevelError)):
+        main(["make", "geometric", "--n", "8", "--alpha", "1", "--debug"])
+    assert run("make", "geometric", "--n", "8", "--alpha", "1/2", "--debug").code == 0, "debug alone changes nothing"
+
+
+def test_ctrl_c_is_no_traceback(run, monkeypatch):
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files, "load", interrupt)
+    told = run("show", "gm.json")
+    assert (told.code, told.out) == (130, "")
+    assert "Traceback" not in told.err
+
+
+# The console script, as people run it
+
+
+def script(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([CONSOLE_SCRIPT, *words], text=True, timeout=20, **options)  # type: ignore[call-overload]
+
+
+def test_the_console_script_has_the_exit_codes(tmp_path):
+    making = ("make", "geometric", "--n", "8", "--alpha", "9/10")
+    for words, code in [
+        ((*making, "-o", "gm.json"), 0),
+        (("check", "gm.json"), 0),
+        (("check", "gm.json", "--epsilon", "0.05"), 1),
+        (("check", "none.json"), 2),
+    ]:
+        told = script(*words, cwd=tmp_path, capture_output=True)
+        assert told.returncode == code, words
+        assert bool(told.stderr) == (code == 2)
+        assert bool(told.stdout) == (code != 2)
+
+
+def test_debug_keeps_the_exit_code(tmp_path):
+    told = script("make", "geometric", "--n", "8", "--alpha", "1", "--debug", cwd=tmp_path, capture_output=True)
+    assert "Traceback" in told.stderr
+    assert told.returncode == 2
+
+
+@pytest.mark.parametrize("words", [["check"], ["show"], ["show", "--csv"], ["show", "--json"]], ids=" ".join)
+def test_a_reader_that_hangs_up_is_no_error(words, tmp_path):
+    """`discreet check gm.json | true`: silence, and the exit code of a check that held."""
+    dt.geometric(60, alpha="9/10").save(tmp_path / "gm.json")
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        told = script(words[0], "gm.json", *words[1:], cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE)
+    finally:
+        os.close(writer)
+    assert told.stderr == ""
+    assert told.returncode == 0

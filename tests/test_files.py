@@ -1,0 +1,645 @@
+"""Mechanisms as files: whole round trips, every kind of damage refused with its own error, atomic writing."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pickle
+import stat
+import time
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dt
+from discreet import files, verify
+from discreet.channels import Additive, Channel, Geometric, Keep, Map, Table, Then
+from discreet.errors import FileError
+from discreet.level import Epsilon, Level
+from tests.strategies import mechanisms
+from tests.test_verify import bytes_of, document, put, resigned
+
+THIRDS = [["1/3", "1/3", "1/3"], [0, 1, 0], ["1/2", 0, "1/2"], [0, 0, 1], [1, 0, 0]]
+
+# The kinds of channels that files hold, and how many of each a saved mechanism has
+EVERY_KIND: dict[str, tuple[dt.Mechanism, type[Channel]]] = {
+    "exact table": (dt.explicit_fair(4, alpha="1/2"), Table),
+    "sealed table": (dt.explicit_fair(20, epsilon="0.3"), Table),
+    "two values": (dt.explicit_fair(1, alpha="999/1000"), Table),
+    "geometric": (dt.geometric(8, alpha="9/10"), Geometric),
+    "geometric of 10^9": (dt.geometric(10**9, epsilon="ln(2)/10"), Geometric),
+    "geometric on the edge": (dt.geometric(100, alpha="1/2"), Geometric),
+    "geometric, sensitivity 3": (dt.geometric(20, epsilon=1, sensitivity=3), Geometric),
+    "fair, sensitivity 2": (dt.explicit_fair(9, alpha="1/3", sensitivity=2), Table),
+    "keep": (dt.randomized_response(5000, epsilon=0.7), Keep),
+    "uniform": (dt.uniform(8), Keep),
+    "open": (dt.geometric(dt.Grid(None, None), alpha="9/10", sensitivity=2), Additive),
+    "open above": (dt.geometric(dt.Grid(0, None), epsilon="1/3"), Additive),
+    "open below": (dt.geometric(dt.Grid(None, "7/2", "1/2"), alpha="0.3"), Additive),
+    "truncated": (dt.geometric(dt.Grid(0, None), epsilon="1/3").truncate(2, 9), Geometric),
+    "rational steps": (dt.geometric(dt.Grid("-1/3", "5/3", "2/9"), alpha="2/3"), Geometric),
+    "table, rational steps": (dt.explicit_fair(dt.Grid("-1/3", 1, "1/3"), alpha="2/3"), Table),
+    "random remap": (dt.geometric(4, alpha="2/5").remap(THIRDS), Then),
+    "random remap of a table": (dt.explicit_fair(4, alpha="2/5").remap(THIRDS), Then),
+    "list remap": (dt.geometric(6, alpha="2/5").remap([0, 0, 2, 3, 4, 6, 6]), Then),
+    "list remap of a table": (dt.explicit_fair(4, alpha="2/5").remap([0, 0, 2, 4, 4]), Table),
+    "large list remap": (dt.randomized_response(5000, epsilon=1).remap([0, *range(5000)]), Then),
+    "then": (dt.geometric(5, alpha="1/2").then(dt.explicit_fair(5, alpha="1/2")), Then),
+}
+
+
+def load_bytes(path: Any, data: bytes) -> dt.Mechanism:
+    path.write_bytes(data)
+    return dt.load(path)
+
+
+def refused(d: dict[str, Any] | bytes) -> FileError:
+    """The error that loading gives; the same from bytes and, where there is a kind, one that verify knows."""
+    with pytest.raises(FileError) as caught:
+        files.loads(d if isinstance(d, bytes) else bytes_of(d))
+    assert caught.value.kind in verify.KINDS
+    return caught.value
+
+
+# Round trips
+
+
+def same_law(one: Channel, other: Channel) -> bool:
+    """Equal, entry by entry where there are entries."""
+    if type(one) is not type(other):
+        return False
+    match one, other:
+        case Table(), Table():
+            return one.total == other.total and one.weights.tolist() == other.weights.tolist()
+        case Map(), Map():
+            return one.size == other.size and one.targets.tolist() == other.targets.tolist()
+        case Then(), Then():
+            return same_law(one.first, other.first) and same_law(one.second, other.second)
+    return one == other
+
+
+@pytest.mark.parametrize("name", EVERY_KIND)
+def test_loading_gives_back_what_was_saved(name, tmp_path):
+    m, kind = EVERY_KIND[name]
+    assert isinstance(m.channel, kind), "the example is not of the kind it is here for"
+    m.save(tmp_path / "m.json")
+    back = dt.load(tmp_path / "m.json")
+    assert same_law(back.channel, m.channel)
+    assert (back.inputs, back.outputs, back.level, back.sensitivity) == (m.inputs, m.outputs, m.level, m.sensitivity)
+    assert back.recipe == m.recipe
+    back.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
+    assert back.digest == m.digest == json.loads((tmp_path / "again.json").read_text())["digest"]
+
+
+@given(mechanisms(max_n=16))
+@settings(max_examples=60, deadline=None)
+def test_any_mechanism_survives_the_trip(m):
+    back = files.loads(files.text(m).encode())
+    assert same_law(back.channel, m.channel)
+    assert (back.level, back.digest) == (m.level, m.digest)
+
+
+def test_different_mechanisms_have_different_digests():
+    digests = [m.digest for m, _ in EVERY_KIND.values()]
+    assert len(set(digests)) == len(digests)
+
+
+def test_a_file_is_ascii_json_with_its_parts():
+    """Grids, recipe, integers, claims and digest stand in one document that any JSON reader opens."""
+    d = json.loads(files.text(dt.explicit_fair(4, alpha="1/2")).encode("ascii"))
+    rows = [list(map(int, row.split())) for row in d["channel"]["rows"]]
+    assert {sum(row) for row in rows} == {int(d["channel"]["total"])}
+    assert d["inputs"] == {"low": "0", "high": "4", "step": "1"}
+    assert d["recipe"]["family"] == "explicit_fair"
+    assert sorted(d["claims"]["properties"]) == sorted(["RH", "RM", "CH", "CM", "F", "WH", "S"])
+    assert d["claims"]["tight"] == {"alpha": "1/2", "power": 1, "exact": True}
+    assert d["digest"].startswith("sha256:")
+
+
+def test_a_long_rational_grid_survives_the_trip():
+    """Fractions of any length make a grid; the file must not cut them off at what people may type."""
+    low = Fraction(1, 10**250)
+    m = dt.geometric(dt.Grid(low, low + 4), alpha="9/10")
+    assert files.loads(files.text(m).encode()).inputs == m.inputs
+
+
+def test_a_long_chain_of_post_processing_survives_the_trip():
+    """What can be built and saved can be loaded, or else saving says that it cannot."""
+    m = step = dt.geometric(2, alpha="1/2")
+    for _ in range(20):
+        m = m.then(step)
+    try:
+        text = files.text(m)
+    except FileError:
+        return
+    assert files.loads(text.encode()).digest == m.digest
+
+
+def test_a_level_with_thousands_of_digits_survives_or_is_refused_on_purpose():
+    """A random remap of a law with a long alpha has a tight level beyond the digits Python prints."""
+    n = 12
+    law = dt.geometric(n, alpha="0.4" + "9" * 390)
+    try:
+        m = law.remap([[Fraction(j * j + 1, 1000), 1 - Fraction(j * j + 1, 1000)] for j in range(n + 1)], outputs=1)
+        text = files.text(m)
+    except dt.errors.DiscreetError:
+        return
+    assert files.loads(text.encode()).digest == m.digest
+
+
+def test_a_level_far_beyond_62_nats_survives_the_trip():
+    m = dt.uniform(3)
+    level = Level(Fraction(1, 10**60), Epsilon(Fraction(200)))  # e^-200 is about 10^-87
+    made = dt.Mechanism(m.inputs, m.outputs, m.channel, level, m.sensitivity, m.recipe)
+    assert files.loads(files.text(made).encode()).level == level
+
+
+def test_a_channel_without_a_file_form_is_refused_when_saving(tmp_path):
+    class Strange(Channel):
+        rows = reports = 2
+
+        def worst(self, distance: int) -> Any:
+            return LAW.channel.worst(distance)
+
+    Strange.__abstractmethods__ = frozenset()
+    grid = dt.Grid(0, 1)
+    m = dt.Mechanism(grid, grid, Strange(), Level(Fraction(1, 2)), 1, dt.uniform(1).recipe)
+    with pytest.raises(FileError, match="Strange"):
+        m.save(tmp_path / "m.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+# Damage that the digest finds
+
+TABLE, LAW = EVERY_KIND["exact table"][0], EVERY_KIND["geometric"][0]
+ASKED = dt.geometric(8, epsilon="1/2")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("channel", "rows", 0, "1 1 1 1 1"),
+        put("level", "alpha", "1/3"),
+        put("recipe", "family", "geometric"),
+        put("claims", "properties", None),
+        put("sensitivity", 2),
+        put("digest", "sha256:" + "0" * 64),
+        put("digest", None),
+        put("unknown", 0),
+    ],
+)
+def test_a_change_without_a_new_digest_is_refused(change):
+    d = document(TABLE)
+    change(d)
+    error = refused(d)
+    assert error.kind == "digest"
+    assert "changed after it was saved" in str(error)
+
+
+# Damage behind a valid digest
+
+
+def moved(d: dict[str, Any]) -> None:
+    """One unit of weight from one report to the next: the sum stays."""
+    row = list(map(int, d["channel"]["rows"][1].split()))
+    d["channel"]["rows"][1] = " ".join(map(str, [row[0] - 1, row[1] + 1, *row[2:]]))
+
+
+def added(d: dict[str, Any]) -> None:
+    row = list(map(int, d["channel"]["rows"][1].split()))
+    d["channel"]["rows"][1] = " ".join(map(str, [row[0] + 1, *row[1:]]))
+
+
+def below_zero(d: dict[str, Any]) -> None:
+    row = list(map(int, d["channel"]["rows"][1].split()))
+    d["channel"]["rows"][1] = " ".join(map(str, [-1, row[1] + row[0] + 1, *row[2:]]))
+
+
+def shorter(d: dict[str, Any]) -> None:
+    d["channel"]["rows"][1] = d["channel"]["rows"][1].rsplit(" ", 1)[0]
+
+
+def odd_total(d: dict[str, Any]) -> None:
+    """Sums that fit each other but not the cells of drawing: five reports need a multiple of eight."""
+    d["channel"].update(total="5", rows=["1 1 1 1 1"] * 5)
+
+
+def epsilon(factor: str, base: str | None = None) -> Any:
+    return put("level", "epsilon", {"factor": factor, "base": base})
+
+
+GRID = {"low": "0", "high": "8", "step": "1"}
+
+TAMPERED = {
+    "a weight moved": (TABLE, moved, "claim"),
+    "a weight added": (TABLE, added, "sum"),
+    "a negative weight": (TABLE, below_zero, "shape"),
+    "a row cut": (TABLE, shorter, "shape"),
+    "a row lost": (TABLE, lambda d: d["channel"]["rows"].pop(), "shape"),
+    "a word in a row": (TABLE, put("channel", "rows", 0, "a b c d e"), "shape"),
+    "no rows": (TABLE, put("channel", "rows", []), "shape"),
+    "empty rows": (TABLE, put("channel", "rows", [""] * 5), "shape"),
+    "another total": (TABLE, put("channel", "total", "8"), "sum"),
+    "a total of zero": (TABLE, lambda d: d["channel"].update(total="0", rows=["0 0 0 0 0"] * 5), "sum"),
+    "a total beyond 2^63": (
+        TABLE,
+        lambda d: d["channel"].update(total=str(5 * 2**64), rows=[f"{2**64} " * 5] * 5),
+        "sum",
+    ),
+    "a total the cells do not divide": (TABLE, odd_total, "sum"),
+    "a stronger level": (TABLE, put("level", "alpha", "1000000001/2000000000"), "claim"),
+    "a level above 1": (TABLE, put("level", "alpha", "3/2"), "claim"),
+    "a level below 0": (TABLE, put("level", "alpha", "-1/2"), "claim"),
+    "a level over zero": (TABLE, put("level", "alpha", "1/0"), "shape"),
+    "a stronger tight level": (TABLE, put("claims", "tight", "alpha", "51/100"), "claim"),
+    "a weaker tight level": (TABLE, put("claims", "tight", "alpha", "49/100"), "claim"),
+    "another power": (TABLE, put("claims", "tight", "power", 2), "claim"),
+    "a bound for an exact level": (TABLE, put("claims", "tight", "exact", False), "claim"),
+    "a property left out": (TABLE, lambda d: d["claims"]["properties"].remove("F"), "claim"),
+    "a property too many": (LAW, lambda d: d["claims"]["properties"].append("F"), "claim"),
+    "a property twice": (LAW, lambda d: d["claims"]["properties"].append("S"), "claim"),
+    "an unknown property": (LAW, lambda d: d["claims"]["properties"].append("X"), "claim"),
+    "no property": (TABLE, put("claims", "properties", []), "claim"),
+    "a stronger epsilon": (LAW, epsilon("1/10"), "claim"),
+    "a stronger logarithm": (LAW, epsilon("1", "9999/9000"), "claim"),
+    "an epsilon of zero": (LAW, epsilon("0"), "shape"),
+    "a negative epsilon": (LAW, epsilon("-1"), "shape"),
+    "a logarithm of 1": (LAW, epsilon("1", "1"), "shape"),
+    "a larger sensitivity": (LAW, put("sensitivity", 2), "claim"),
+    "no sensitivity": (LAW, put("sensitivity", 0), "shape"),
+    "a law with less noise": (LAW, put("channel", "a", "89/100"), "claim"),
+    "a law with more noise": (LAW, put("channel", "a", "91/100"), "claim"),
+    "a law without noise": (LAW, put("channel", "a", "0"), "shape"),
+    "a law of another size": (LAW, put("channel", "n", 9), "shape"),
+    "an unknown kind": (LAW, put("channel", "kind", "laplace"), "shape"),
+    "a grid of another size": (LAW, put("inputs", {**GRID, "high": "9"}), "shape"),
+    "a grid upside down": (LAW, put("outputs", {"low": "8", "high": "0", "step": "1"}), "shape"),
+    "a grid with half a step": (LAW, put("inputs", {**GRID, "high": "17/2"}), "shape"),
+    "a grid without steps": (LAW, put("inputs", {**GRID, "step": "0"}), "shape"),
+    "an open grid": (LAW, put("inputs", {**GRID, "high": None}), "shape"),
+    "a grid of words": (LAW, put("inputs", {**GRID, "low": "zero"}), "shape"),
+    "a remap outside": (EVERY_KIND["list remap"][0], put("channel", "second", "targets", "0 0 2 3 4 6 7"), "shape"),
+    "a remap too short": (EVERY_KIND["list remap"][0], put("channel", "second", "targets", "0 0"), "shape"),
+    "a remap of more": (EVERY_KIND["list remap"][0], put("channel", "first", "n", 7), "shape"),
+    "keep always": (EVERY_KIND["uniform"][0], put("channel", "keep", "1"), "shape"),
+    "keep more": (EVERY_KIND["keep"][0], put("channel", "keep", "1/2"), "claim"),
+    "less noise on an open grid": (EVERY_KIND["open"][0], put("channel", "noise", "a", "1/2"), "claim"),
+    "unknown noise": (EVERY_KIND["open"][0], put("channel", "noise", "family", "laplace"), "shape"),
+    "an additive channel in sequence": (
+        EVERY_KIND["list remap"][0],
+        put("channel", "first", document(EVERY_KIND["open"][0])["channel"]),
+        "shape",
+    ),
+    "version 2": (LAW, put("version", 2), "version"),
+    "version 0": (LAW, put("version", 0), "version"),
+    "version as a text": (LAW, put("version", "1"), "version"),
+    "no version": (LAW, put("version", None), "version"),
+    "another format": (LAW, put("format", "discreet"), "format"),
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_a_tampered_file_with_a_valid_digest_is_refused(name):
+    m, change, kind = TAMPERED[name]
+    assert refused(resigned(document(m), change)).kind == kind
+
+
+def test_the_untampered_file_with_a_new_digest_loads():
+    """The negative control of all tampering above."""
+    for m, _ in EVERY_KIND.values():
+        assert files.loads(bytes_of(resigned(document(m), lambda d: None))).digest == m.digest
+
+
+def test_an_unknown_version_says_which_one():
+    error = refused(resigned(document(LAW), put("version", 7)))
+    assert "version 7" in str(error)
+    assert "version of discreet that wrote it" in str(error)
+
+
+def test_a_wrong_sum_says_where():
+    assert "Row 1 " in str(refused(resigned(document(TABLE), added)))
+
+
+@pytest.mark.parametrize(("rounding", "holds"), [(ROUND_CEILING, True), (ROUND_FLOOR, False)])
+def test_an_epsilon_slightly_stronger_than_alpha_is_refused(rounding, holds):
+    """alpha = 9/10 grants ln(10/9), not the number 10^-50 below it."""
+    with localcontext() as context:
+        context.prec = 90
+        edge = (Decimal(10) / Decimal(9)).ln().quantize(Decimal(1).scaleb(-50), rounding=rounding)
+    d = resigned(document(LAW), epsilon(str(Fraction(edge))))
+    if holds:
+        assert files.loads(bytes_of(d)).level.asked.factor == Fraction(edge)
+    else:
+        assert refused(d).kind == "claim"
+
+
+@pytest.mark.parametrize("steps", [-1, 0, 1])
+def test_alpha_one_step_below_what_epsilon_needs_is_refused(steps):
+    """alpha was rounded up to a multiple of 2^-62: one step less is weaker than the epsilon in the file."""
+    alpha = ASKED.alpha + Fraction(steps, 2**62)
+    tight = str(alpha)
+    d = resigned(
+        document(ASKED),
+        lambda d: (
+            put("level", "alpha", tight)(d),
+            put("channel", "a", tight)(d),
+            put("claims", "tight", "alpha", tight)(d),
+        ),
+    )
+    if steps < 0:
+        assert refused(d).kind == "claim"
+    else:
+        assert files.loads(bytes_of(d)).alpha == alpha
+
+
+# Missing parts and wrong types
+
+
+def paths(part: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The way to every part of a document."""
+    inner = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+    return [*([way] if way else []), *(p for key, value in inner for p in paths(value, (*way, key)))]
+
+
+def at(d: Any, way: tuple[Any, ...]) -> Any:
+    for key in way:
+        d = d[key]
+    return d
+
+
+FULL = dt.geometric(3, epsilon="ln(2)/2").remap([0, 1, 1, 3])
+KEYS = [p for p in paths(document(FULL)) if isinstance(p[-1], str) and "parameters" not in p[:-1] and p != ("format",)]
+
+
+@pytest.mark.parametrize("way", KEYS, ids=lambda way: ".".join(map(str, way)))
+def test_a_missing_part_is_named(way):
+    error = refused(resigned(document(FULL), lambda d: at(d, way[:-1]).pop(way[-1])))
+    assert error.kind == "shape"
+    assert f"'{way[-1]}'" in str(error)
+
+
+def test_a_missing_format_is_another_file():
+    assert refused(resigned(document(FULL), lambda d: d.pop("format"))).kind == "format"
+
+
+ALIENS: list[Any] = [True, 1.5, "x", [1], {"x": 1}, -7]
+EXAMPLES = {"table": TABLE, "asked": ASKED, "half open": EVERY_KIND["open above"][0], "map": FULL}
+PLACES = [
+    (name, way)
+    for name, m in EXAMPLES.items()
+    for way in paths(document(m))
+    if way[0] != "digest" and (name == "map" or way[0] in ("inputs", "level", "channel")) and way[-1] not in (1, 2, 3)
+]
+
+
+@pytest.mark.parametrize(("name", "way"), PLACES, ids=lambda x: x if isinstance(x, str) else ".".join(map(str, x)))
+def test_a_part_of_a_wrong_type_is_refused(name, way):
+    """Nothing is guessed from a value of another type, wherever it stands."""
+    d = document(EXAMPLES[name])
+    for alien in ALIENS:
+        old = at(d, way)
+        if type(alien) is type(old) and (isinstance(old, str) or alien == old):
+            continue  # a text for a text may be right: recipes are free texts
+        if way[-1] == "distance" and isinstance(alien, float):
+            continue
+        refused(resigned(d, put(*way, alien)))
+
+
+@pytest.mark.parametrize("distance", [-1.0, 2.0])
+def test_a_distance_that_is_none_is_refused(distance):
+    """A total variation lies between 0 and 1."""
+    refused(resigned(document(TABLE), put("recipe", "distance", distance)))
+
+
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_the_ends_of_an_open_channel_are_those_of_its_grid(end):
+    """Saturating at another place than the grid's end would report values off the grid."""
+    refused(resigned(document(EVERY_KIND["open above"][0]), put("channel", end, 5)))
+
+
+def test_noise_is_added_on_one_grid():
+    """An additive channel whose reports have other steps than its true values is none that discreet makes."""
+    refused(resigned(document(EVERY_KIND["open"][0]), put("outputs", "step", "1/2")))
+
+
+# Not even a document
+
+
+def text_with(old: str, new: str, m: dt.Mechanism = TABLE) -> bytes:
+    text = files.text(m)
+    assert old in text
+    return text.replace(old, new, 1).encode()
+
+
+UNREADABLE = {
+    "empty": b"",
+    "white space": b" \n ",
+    "not JSON": b"alpha: 9/10\n",
+    "not text": bytes(range(256)),
+    "UTF-16": files.text(LAW).encode("utf-16"),
+    "a pickle": pickle.dumps({"format": "discreet-mechanism"}),
+    "two documents": files.text(LAW).encode() * 2,
+    "NaN": text_with('"distance": 0.0', '"distance": NaN'),
+    "Infinity": text_with('"distance": 0.0', '"distance": -Infinity'),
+    "a key twice": text_with('"sensitivity": 1,', '"sensitivity": 1, "sensitivity": 1,'),
+    "a key twice inside": text_with('"exact": true', '"exact": true, "exact": true'),
+    "deep lists": b"[" * 10**6,
+    "deep objects": b'{"a":' * 10**5,
+    "an integer of 5000 digits": text_with('"sensitivity": 1,', f'"sensitivity": {"1" * 5000},'),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_is_not_json_is_refused(name):
+    assert refused(UNREADABLE[name]).kind == "unreadable"
+
+
+def test_a_number_beyond_floats_is_refused():
+    """1e999 is JSON, but reads as infinity."""
+    refused(text_with('"distance": 0.0', '"distance": 1e999'))
+
+
+@pytest.mark.parametrize(("name", "word"), [("a key twice", "twice"), ("NaN", "NaN"), ("deep lists", "deep")])
+def test_what_is_not_cut_short_is_not_called_cut_short(name, word):
+    """Each damage has its own error."""
+    assert word in str(refused(UNREADABLE[name]))
+
+
+@pytest.mark.parametrize("data", [b"[]", b"{}", b"null", b"7", b'"discreet-mechanism"', b'{"format": ["x"]}'], ids=str)
+def test_other_json_is_another_format(data):
+    assert refused(data).kind == "format"
+
+
+def test_a_file_cut_anywhere_is_refused():
+    data = files.text(dt.geometric(2, alpha="1/2")).rstrip().encode()
+    assert files.loads(data).alpha == Fraction(1, 2)
+    for end in range(len(data)):
+        error = refused(data[:end])
+        assert (error.kind, "cut short" in str(error)) == ("unreadable", True), end
+
+
+def test_a_file_of_2_gb_is_refused_at_once(tmp_path):
+    path = tmp_path / "large.json"
+    path.touch()
+    os.truncate(path, 2 * 2**30)
+    start = time.monotonic()
+    with pytest.raises(FileError, match=str(2 * 2**30)) as caught:
+        dt.load(path)
+    assert caught.value.kind == "too large"
+    assert time.monotonic() - start < 1, "the file was read"
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path):
+    for path in (tmp_path / "none.json", tmp_path, tmp_path / "none" / "m.json"):
+        with pytest.raises(FileError, match="Check the path") as caught:
+            dt.load(path)
+        assert caught.value.kind == "missing"
+
+
+def test_a_path_with_a_null_byte_is_refused():
+    with pytest.raises(FileError):
+        dt.load("a\0b")
+    with pytest.raises(FileError):
+        LAW.save("a\0b")
+
+
+class Bomb:
+    """Unpickling this makes a folder."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (self.path,)
+
+
+def test_a_pickle_is_never_run(tmp_path):
+    bomb = tmp_path / "bomb"
+    with pytest.raises(FileError):
+        load_bytes(tmp_path / "m.json", pickle.dumps(Bomb(str(bomb))))
+    assert not bomb.exists()
+
+
+# Fuzzing
+
+FUZZED = files.text(dt.explicit_fair(6, epsilon="0.3")).encode()
+
+
+@given(st.integers(0, len(FUZZED) - 1), st.integers(0, 255))
+@settings(max_examples=400, deadline=None)
+def test_a_changed_byte_is_refused_or_changes_nothing(place, byte):
+    damaged = FUZZED[:place] + bytes([byte]) + FUZZED[place + 1 :]
+    try:
+        m = files.loads(damaged)
+    except FileError:
+        return
+    assert json.loads(damaged) == json.loads(FUZZED)  # white space, or another way to write the same number
+    assert m.digest == json.loads(FUZZED)["digest"]
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=6)
+    | st.fractions().map(str),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+SPOTS = [(m, way) for m in (*EXAMPLES.values(), EVERY_KIND["uniform"][0]) for way in paths(document(m))]
+
+
+@given(st.sampled_from(SPOTS), json_values)
+@settings(max_examples=300, deadline=None)
+def test_any_value_anywhere_behind_a_valid_digest_gives_a_file_error_or_loads(spot, value):
+    """No other exception, whatever stands where; and what loads can be saved again."""
+    m, way = spot
+    d = resigned(document(m), put(*way, value))
+    try:
+        loaded = files.loads(bytes_of(d))
+    except FileError:
+        return
+    assert files.loads(files.text(loaded).encode()).digest == loaded.digest
+
+
+# Writing
+
+
+def test_saving_replaces_an_old_file_and_leaves_nothing_else(tmp_path):
+    path = tmp_path / "m.json"
+    path.write_text("old")
+    LAW.save(path)
+    assert dt.load(str(path)).digest == LAW.digest
+    assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
+
+
+@pytest.mark.parametrize("step", ["replace", "fsync", "chmod"])
+def test_a_failing_write_leaves_the_old_file(step, tmp_path, monkeypatch):
+    path = tmp_path / "m.json"
+    path.write_text("old")
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, step, fail)
+    with pytest.raises(FileError, match="No space left") as caught:
+        LAW.save(path)
+    monkeypatch.undo()
+    assert caught.value.kind == "missing"
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
+
+
+def test_an_interrupted_write_leaves_no_temporary_file(tmp_path, monkeypatch):
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        LAW.save(tmp_path / "m.json")
+    monkeypatch.undo()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_saving_where_no_file_can_be_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "none" / "m.json", tmp_path / "file" / "m.json", tmp_path / "folder"):
+        with pytest.raises(FileError, match="cannot be written"):
+            LAW.save(path)
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+def test_saving_to_a_pipe_does_not_replace_the_pipe(tmp_path):
+    """The same would replace /dev/null by a file when run by an administrator."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        LAW.save(path)
+    except FileError:
+        pass
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+def test_a_saved_file_has_the_permissions_that_the_user_gives_new_files(tmp_path):
+    old = os.umask(0o027)
+    try:
+        LAW.save(tmp_path / "m.json")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "m.json").stat().st_mode) == 0o666 & ~0o027
+
+
+def test_a_digest_is_known_without_a_file():
+    assert LAW.digest == document(LAW)["digest"]
+    assert math.isclose(LAW.epsilon, math.log(10 / 9))

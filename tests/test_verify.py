@@ -1,0 +1,397 @@
+"""verify.py on its own: the lone script, its directed bounds, and its verdicts against independent oracles."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dt
+from discreet import files, verify
+from discreet.level import Epsilon, Level
+from tests import reference
+
+SCRIPT = Path(verify.__file__)
+Document = dict[str, Any]
+
+
+def document(m: dt.Mechanism) -> Document:
+    """What a file of the mechanism holds, after one trip through JSON."""
+    return json.loads(files.text(m))
+
+
+def resigned(original: Document, change: Callable[[Document], Any]) -> Document:
+    """A changed document with a fresh digest: only the deeper checks can refuse it."""
+    changed = copy.deepcopy(original)
+    change(changed)
+    if "digest" in changed:
+        changed["digest"] = verify.digest(changed)
+    return changed
+
+
+def put(*path: Any) -> Callable[[Document], None]:
+    """Set what the path names to the last argument."""
+    *way, last, value = path
+
+    def change(d: Any) -> None:
+        for key in way:
+            d = d[key]
+        d[last] = value
+
+    return change
+
+
+def bytes_of(d: Document) -> bytes:
+    return json.dumps(d).encode()
+
+
+def kind_of_fault(d: Document) -> str:
+    with pytest.raises(verify.Fault) as caught:
+        verify.verify(d)
+    assert caught.value.kind in verify.KINDS
+    return caught.value.kind
+
+
+# The lone script
+
+
+@pytest.fixture(scope="module")
+def lone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """verify.py copied to an empty folder and run with nothing but the standard library."""
+    folder = tmp_path_factory.mktemp("lone")
+    copied = Path(shutil.copy(SCRIPT, folder / "verify.py"))
+
+    def run(*arguments: str | os.PathLike[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-I", "-S", "-W", "error", copied, *arguments],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        dt.explicit_fair(4, alpha="1/2"),
+        dt.geometric(10**9, epsilon="ln(2)/10"),
+        dt.geometric(dt.Grid(None, 5, "1/2"), epsilon=0.3),
+        dt.randomized_response(5000, alpha="1/3"),
+    ],
+    ids=["table", "geometric", "additive", "keep"],
+)
+def test_the_lone_script_verifies_what_discreet_saved(lone, m, tmp_path):
+    m.save(tmp_path / "m.json")
+    told = lone(tmp_path / "m.json")
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout.startswith(f"verified: alpha {m.alpha} holds")
+
+
+def test_the_lone_script_lists_the_properties_of_the_theorem(lone, tmp_path):
+    """EM has all seven (facts 1)."""
+    dt.explicit_fair(4, alpha="1/2").save(tmp_path / "m.json")
+    assert lone(tmp_path / "m.json").stdout.splitlines()[1] == "properties: RH, RM, CH, CM, F, WH, S"
+
+
+def test_the_lone_script_says_1_when_a_claim_fails(lone, tmp_path):
+    wrong = resigned(document(dt.geometric(8, alpha="9/10")), put("level", "alpha", "901/1000"))
+    (tmp_path / "m.json").write_bytes(bytes_of(wrong))
+    told = lone(tmp_path / "m.json")
+    assert (told.returncode, told.stdout) == (1, "")
+    assert told.stderr.startswith("refused (claim): ")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b"\x80\x81"], ids=str)
+def test_the_lone_script_says_2_when_a_file_cannot_be_read(lone, tmp_path, content):
+    if content is not None:
+        (tmp_path / "m.json").write_bytes(content)
+    told = lone(tmp_path / "m.json")
+    assert (told.returncode, told.stdout) == (2, "")
+    assert told.stderr.startswith("refused (")
+    assert "Traceback" not in told.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["a", "b"], ["--help"]], ids=str)
+def test_the_lone_script_says_how_to_use_it(lone, arguments):
+    told = lone(*arguments)
+    assert told.returncode == 2
+    assert "usage: python verify.py mechanism.json" in told.stderr
+
+
+def test_the_lone_script_survives_a_number_beyond_floats(lone, tmp_path):
+    """1e999 is JSON, and no float: a refusal, not a traceback."""
+    text = files.text(dt.geometric(8, alpha="9/10")).replace('"distance": 0.0', '"distance": 1e999')
+    assert "1e999" in text
+    (tmp_path / "m.json").write_text(text)
+    told = lone(tmp_path / "m.json")
+    assert "Traceback" not in told.stderr
+    assert told.returncode != 0
+
+
+# Directed bounds against decimal arithmetic that is far more precise than the bounds
+
+EXPONENTS = ["0", "1/1152921504606846976", "1/1000", "1/3", "1/2", "1", "5/3", "10", "127/2", "100", "128"]
+BASES = ["1", "1152921504606846977/1152921504606846976", "10/9", "3/2", "2", "3", "4", "1000", "1" + "0" * 40]
+
+
+def as_decimal(x: Fraction) -> Decimal:
+    return Decimal(x.numerator) / Decimal(x.denominator)
+
+
+@pytest.mark.parametrize("bits", [64, 128, 192])
+@pytest.mark.parametrize("text", EXPONENTS)
+def test_exp_bounds_enclose_the_exponential(text, bits):
+    x = Fraction(text)
+    low, high = verify._exp_bounds(x, bits)
+    with localcontext() as context:
+        context.prec = 150
+        truth = as_decimal(x).exp()
+        assert as_decimal(low) <= truth <= as_decimal(high)
+        assert (as_decimal(high) - as_decimal(low)) / truth < Decimal(2) ** (40 - bits), "the bounds are useless"
+
+
+@pytest.mark.parametrize("bits", [64, 128, 192])
+@pytest.mark.parametrize("text", BASES)
+def test_log_bounds_enclose_the_logarithm(text, bits):
+    r = Fraction(text)
+    low, high = verify._log_bounds(r, bits)
+    with localcontext() as context:
+        context.prec = 150
+        truth = as_decimal(r).ln()
+        assert as_decimal(low) <= truth <= as_decimal(high)
+        assert as_decimal(high) - as_decimal(low) < Decimal(2) ** (20 - bits), "the bounds are useless"
+
+
+@given(st.fractions(0, 128, max_denominator=10**6))
+@settings(max_examples=60, deadline=None)
+def test_exp_bounds_enclose_any_exponential(x):
+    low, high = verify._exp_bounds(x, 128)
+    with localcontext() as context:
+        context.prec = 120
+        assert as_decimal(low) <= as_decimal(x).exp() <= as_decimal(high)
+
+
+@given(st.fractions(1, 10**9, max_denominator=10**6))
+@settings(max_examples=60, deadline=None)
+def test_log_bounds_enclose_any_logarithm(r):
+    low, high = verify._log_bounds(r, 128)
+    with localcontext() as context:
+        context.prec = 120
+        assert as_decimal(low) <= as_decimal(r).ln() <= as_decimal(high)
+
+
+# Is alpha at least e^-epsilon?
+
+EPSILONS = [
+    *("1e-15", "0.001", "0.1", "1/3", "0.5", "1", "2.5", "10", "40", "61.9"),
+    *("ln(2)", "ln(2)/10", "ln(3)/7", "3/2 ln(5)", "ln(10/9)", "ln(2)/5000", "ln(1.0001)*4099", "7919/7907 ln(3)"),
+]
+
+
+@pytest.mark.parametrize("text", EPSILONS)
+def test_grants_agrees_with_ball_arithmetic_at_the_edge(text):
+    """The smallest multiple of 2^-62 at or above e^-epsilon, and its neighbours."""
+    epsilon = Epsilon.parse(text)
+    assert epsilon is not None
+    with localcontext() as context:
+        context.prec = 80
+        factor = as_decimal(epsilon.factor)
+        exponent = factor if epsilon.base is None else factor * as_decimal(epsilon.base).ln()
+        k = math.ceil((-exponent).exp() * 2**62)
+    for numerator in (k - 1, k, k + 1):
+        alpha = Fraction(numerator, 2**62)
+        if 0 <= alpha <= 1:
+            assert verify.grants(alpha, epsilon.factor, epsilon.base) == epsilon.admits(alpha), numerator - k
+    assert not verify.grants(Fraction(k - 2, 2**62), epsilon.factor, epsilon.base)
+    assert verify.grants(min(Fraction(k + 2, 2**62), Fraction(1)), epsilon.factor, epsilon.base)
+
+
+@pytest.mark.parametrize(("alpha", "factor", "base"), [("1/2", "1", "2"), ("1/2", "1/10", "1024"), ("4/9", "2", "3/2")])
+def test_grants_an_equality_and_nothing_beyond_it(alpha, factor, base):
+    edge, tiny = Fraction(alpha), Fraction(1, 10**40)
+    assert verify.grants(edge, Fraction(factor), Fraction(base))
+    assert not verify.grants(edge - tiny, Fraction(factor), Fraction(base))
+    assert not verify.grants(edge, Fraction(factor) - tiny, Fraction(base))
+
+
+@given(
+    st.fractions(0, 1, max_denominator=10**6),
+    st.fractions(Fraction(1, 10**4), 20, max_denominator=10**4),
+    st.none() | st.fractions(Fraction(10001, 10000), 100, max_denominator=10**4),
+)
+@settings(max_examples=120, deadline=None)
+def test_grants_agrees_with_ball_arithmetic_anywhere(alpha, factor, base):
+    assert verify.grants(alpha, factor, base) == Epsilon(factor, base).admits(alpha)
+
+
+@pytest.mark.parametrize("epsilon", ["100", "127.9", "128.1", "200", "5000"])
+def test_grants_decides_far_beyond_62_nats(epsilon):
+    """A level below 2^-128 is weak, but true when epsilon is larger still."""
+    factor = Fraction(epsilon)
+    for alpha in (Fraction(1, 10**50), Fraction(1, 10**60), Fraction(1, 2**128)):
+        assert verify.grants(alpha, factor, None) == Epsilon(factor).admits(alpha), alpha
+
+
+@given(st.fractions(0, 1, max_denominator=100), st.integers(1, 60), st.fractions(0, 1, max_denominator=10**9))
+@settings(max_examples=80, deadline=None)
+def test_powers_are_compared_exactly(a, power, alpha):
+    assert verify._at_least(verify._Ratio(a, power), alpha) == (a**power >= alpha)
+
+
+@pytest.mark.parametrize("power", [10**6, 10**9, 10**18])
+def test_powers_too_long_to_write_out_are_compared_by_bounds(power):
+    """(1 - 1/power)^power lies just below 1/e."""
+    ratio = verify._Ratio(1 - Fraction(1, power), power)
+    below_e = Epsilon(Fraction(1)).granted()  # at least 1/e
+    assert not verify._at_least(ratio, below_e)
+    assert verify._at_least(ratio, below_e - Fraction(1, power))
+    assert verify._at_least(ratio, Fraction(0))
+
+
+# Ratios and properties against the plain definitions
+
+tables = st.integers(2, 5).flatmap(
+    lambda size: st.lists(
+        st.lists(st.integers(0, 4), min_size=size, max_size=size).filter(any), min_size=size, max_size=size
+    )
+)
+
+
+def same_totals(rows: list[list[int]]) -> list[list[int]]:
+    """Rows scaled to one total that the cells of drawing divide."""
+    total = math.lcm(*map(sum, rows)) * 8
+    return [[w * (total // sum(row)) for w in row] for row in rows]
+
+
+def part_of(weights: list[list[int]]) -> Document:
+    return {"kind": "table", "total": str(sum(weights[0])), "rows": [" ".join(map(str, row)) for row in weights]}
+
+
+@given(tables, st.integers(1, 6))
+@settings(max_examples=120, deadline=None)
+def test_the_tight_level_of_a_table_is_the_smallest_ratio(rows, distance):
+    weights = same_totals(rows)
+    n = len(weights)
+    pairs = [(i, k) for i in range(n) for k in range(n) if abs(i - k) <= distance]
+    expected = min(
+        (Fraction(weights[k][j], weights[i][j]) for i, k in pairs for j in range(n) if weights[i][j]), default=1
+    )
+    found = verify._channel(part_of(weights)).tight(distance)
+    assert (found.alpha, found.power, found.exact) == (expected, 1, True)
+
+
+@given(tables)
+@settings(max_examples=120, deadline=None)
+def test_the_properties_of_a_table_are_those_of_the_definitions(rows):
+    weights = same_totals(rows)
+    law = [[Fraction(w, sum(row)) for w in row] for row in weights]
+    assert set(verify._channel(part_of(weights)).properties() or ()) == reference.properties(law)
+
+
+@pytest.mark.parametrize("a", ["1/10", "1/2", "51/100", "9/10"])
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 18, 19])
+def test_the_properties_of_a_geometric_law_are_those_of_its_weights(n, a):
+    channel = verify._channel({"kind": "geometric", "n": n, "a": a})
+    law = reference.geometric(n, Fraction(a))
+    assert [[Fraction(w, channel.total) for w in row] for row in channel.weights or []] == law
+    assert set(channel.properties() or ()) == reference.properties(law)
+    assert channel.tight(1).alpha == verify._table_ratio(channel.weights or [], 1).alpha
+
+
+@pytest.mark.parametrize("keep", ["0", "1/10", "99/100"])
+def test_the_claims_for_keeping_are_those_of_its_weights(keep):
+    channel = verify._channel({"kind": "keep", "size": 5, "keep": keep})
+    law = [[Fraction(w, channel.total) for w in row] for row in channel.weights or []]
+    assert [sum(row) for row in law] == [1] * 5
+    assert law[2][2] == Fraction(keep) + (1 - Fraction(keep)) / 5
+    assert set(channel.properties() or ()) == reference.properties(law)
+    assert channel.tight(3).alpha == law[0][1] / law[0][0]
+
+
+def test_two_channels_in_sequence_are_multiplied():
+    first, second = reference.geometric(3, Fraction(1, 2)), reference.geometric(3, Fraction(1, 3))
+    part = {"kind": "then", "first": {"kind": "geometric", "n": 3, "a": "1/2"}}
+    channel = verify._channel({**part, "second": {"kind": "geometric", "n": 3, "a": "1/3"}})
+    product = [[sum(first[i][k] * second[k][j] for k in range(4)) for j in range(4)] for i in range(4)]
+    assert [[Fraction(w, channel.total) for w in row] for row in channel.weights or []] == product
+
+
+def test_what_is_too_large_to_multiply_inherits_a_safe_level():
+    part = {"kind": "then", "first": {"kind": "geometric", "n": 10**6, "a": "1/2"}}
+    ratio = verify._channel({**part, "second": {"kind": "keep", "size": 10**6 + 1, "keep": "1/2"}}).tight(3)
+    assert (ratio.alpha, ratio.power, ratio.exact) == (Fraction(1, 2), 3, False)
+
+
+def test_a_map_too_large_to_write_out_is_refused_as_a_mechanism():
+    """A map keeps no secret; without weights there is nothing to check."""
+    grids = {
+        "inputs": {"low": "0", "high": "2", "step": "1"},
+        "outputs": {"low": "0", "high": "999999999", "step": "1"},
+    }
+    change = {"channel": {"kind": "map", "size": 10**9, "targets": "0 5 7"}, **grids}
+    assert kind_of_fault(resigned(document(dt.geometric(2, alpha="9/10")), lambda d: d.update(change))) in (
+        "claim",
+        "shape",
+    )
+
+
+# What verify proves is what the package claims
+
+
+@pytest.mark.parametrize("sensitivity", [1, 2, 5, 8])
+@pytest.mark.parametrize("epsilon", ["0.1", "ln(3)/2"])
+def test_verify_finds_what_check_privacy_finds(sensitivity, epsilon):
+    for m in (
+        dt.geometric(8, epsilon=epsilon, sensitivity=sensitivity),
+        dt.explicit_fair(8, epsilon=epsilon, sensitivity=sensitivity),
+    ):
+        found, verdict = verify.verify(document(m)), dt.check_privacy(m)
+        assert found.tight**found.power == verdict.tight
+        assert found.alpha == m.alpha
+        assert set(found.properties or ()) == dt.properties(m)
+
+
+def test_a_level_that_flint_admits_is_admitted_here():
+    """Levels written by hand beside their epsilon, on the edge."""
+    m = dt.uniform(4)
+    for text in ("0.1", "3", "ln(2)/10", "45"):
+        asked = Epsilon.parse(text)
+        level = Level(asked.granted(), asked)
+        made = dt.Mechanism(m.inputs, m.outputs, m.channel, level, m.sensitivity, m.recipe)
+        assert verify.verify(document(made)).alpha == asked.granted()
+
+
+# The digest
+
+
+def test_the_digest_covers_everything_but_itself():
+    d = document(dt.explicit_fair(2, alpha="1/2"))
+    assert d["digest"] == verify.digest(d)
+    for key in d.keys() - {"digest"}:
+        assert verify.digest({**d, key: "else"}) != d["digest"], key
+    assert verify.digest({**d, "digest": "else"}) == d["digest"]
+    assert verify.digest(dict(reversed(d.items()))) == d["digest"], "the order of keys must not matter"
+
+
+def test_the_digest_is_plain_sha256_of_canonical_json():
+    """Anyone can compute it with other tools: sorted keys, no white space, ASCII."""
+    import hashlib
+
+    d = {"b": [1, "é"], "a": None, "digest": "x"}
+    assert verify.digest(d) == "sha256:" + hashlib.sha256(b'{"a":null,"b":[1,"\\u00e9"]}').hexdigest()
