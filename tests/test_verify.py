@@ -196,6 +196,18 @@ def test_log_bounds_enclose_any_logarithm(r):
         assert as_decimal(low) <= as_decimal(r).ln() <= as_decimal(high)
 
 
+@given(st.fractions(0, 60, max_denominator=1000), st.fractions(1, 99, max_denominator=1000), st.integers(12, 40))
+@settings(max_examples=200, deadline=None)
+def test_bounds_of_few_bits_enclose_too(x, r, bits):
+    """Where every rounding is large, a rounding in the wrong direction shows."""
+    with localcontext() as context:
+        context.prec = 80
+        low, high = map(as_decimal, verify._exp_bounds(x, bits))
+        assert low <= as_decimal(x).exp() <= high
+        low, high = map(as_decimal, verify._log_bounds(r, bits))
+        assert low <= as_decimal(r).ln() <= high
+
+
 # Is alpha at least e^-epsilon?
 
 EPSILONS = [
@@ -220,6 +232,20 @@ def test_grants_agrees_with_ball_arithmetic_at_the_edge(text):
             assert verify.grants(alpha, epsilon.factor, epsilon.base) == epsilon.admits(alpha), numerator - k
     assert not verify.grants(Fraction(k - 2, 2**62), epsilon.factor, epsilon.base)
     assert verify.grants(min(Fraction(k + 2, 2**62), Fraction(1)), epsilon.factor, epsilon.base)
+
+
+@pytest.mark.parametrize("base", [None, Fraction(3, 2)])
+@pytest.mark.parametrize("factor", [Fraction(1, 3), Fraction(4099, 4111), Fraction(12347, 1009)])
+def test_grants_decides_however_close_alpha_is(factor, base):
+    """Decimals just below and above e^-epsilon, closer and closer: false below, true above."""
+    with localcontext() as context:
+        context.prec = 400
+        exponent = as_decimal(factor) if base is None else as_decimal(factor) * as_decimal(base).ln()
+        truth = (-exponent).exp()
+        edges = [(int(truth.scaleb(digits)), 10**digits) for digits in (*range(50, 64), 113, 114, 115, 116, 117, 300)]
+    for below, scale in edges:
+        assert not verify.grants(Fraction(below, scale), factor, base), scale
+        assert verify.grants(Fraction(below + 1, scale), factor, base), scale
 
 
 @pytest.mark.parametrize(("alpha", "factor", "base"), [("1/2", "1", "2"), ("1/2", "1/10", "1024"), ("4/9", "2", "3/2")])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import errors as errors
     from . import noise as noise
+    from .auditing import audit as audit
     from .files import load as load
     from .grid import Grid as Grid
     from .level import Level as Level
@@ -32,6 +33,7 @@ __version__ = "0.1.0"
 _HOME = {
     "errors": None,
     "noise": None,
+    "audit": "auditing",
     "load": "files",
     "Grid": "grid",
     "Level": "level",

@@ -1,4 +1,4 @@
-"""The command line: discreet make | check | show | demo.
+"""The command line: discreet make | check | show | audit | demo.
 
 Library verbs are commands. Exit codes: 0 it held, 1 a check failed, 2 bad input. Heavy imports wait until a command
 needs them.
@@ -156,6 +156,91 @@ def show(
     console.print(_headline(m))
     terminal.show_mechanism(console, m)
     return 0
+
+
+@app.command
+def audit(
+    sampler: str,
+    /,
+    *,
+    alpha: Alpha = None,
+    epsilon: EpsilonText = None,
+    pairs: Annotated[str | None, Parameter(help='Neighbouring true values, for example "0,1 50,51".')] = None,
+    draws: Annotated[int, Parameter(help="Draws at each true value.")] = 1_000_000,
+    confidence: Annotated[float, Parameter(help="How sure the bound must be.")] = 0.999,
+    scalar: Annotated[bool, Parameter(negative=(), help="The function takes one value at a time.")] = False,
+    seed: Annotated[int | None, Parameter(help="Repeatable draws, for tests only: INSECURE.")] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Draw from a mechanism file, or from any function module:name, and see whether the draws contradict its level.
+
+    Exit code 1 when they do.
+
+    Example: discreet audit gm.json --draws 100000
+    """
+    from .auditing import audit as run
+    from .errors import AuditError
+    from .source import insecure_source
+
+    if ":" in sampler:
+        target: Any = _function(sampler)
+    else:
+        target = _load(sampler)
+    try:
+        listed = (
+            None
+            if pairs is None
+            else [tuple(float(x) if "." in x else int(x) for x in p.split(",")) for p in pairs.split()]
+        )
+    except ValueError:
+        raise AuditError(f'--pairs {pairs!r} cannot be read; write for example --pairs "0,1 50,51".') from None
+    found = run(
+        target,
+        alpha=alpha,
+        epsilon=epsilon,
+        pairs=listed,
+        draws=draws,
+        confidence=confidence,
+        scalar=scalar,
+        source=None if seed is None else insecure_source(seed),
+    )
+    if json:
+        print(
+            _dump(
+                {
+                    "flagged": found.flagged,
+                    "epsilon_lower": found.epsilon_lower,
+                    "claimed": found.claimed,
+                    "pair": [str(x) for x in found.pair],
+                    "event": found.event,
+                    "counts": list(found.counts),
+                    "draws": found.draws,
+                    "confidence": found.confidence,
+                    "source": found.source,
+                }
+            )
+        )
+    else:
+        _console().print(("[red]" if found.flagged else "[green]") + _plain(str(found)))
+    return 1 if found.flagged else 0
+
+
+def _function(name: str) -> Any:
+    import importlib
+
+    from .errors import AuditError
+
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, "")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise AuditError(
+            f"{name} cannot be loaded ({error}); write module:function, for example random:randint."
+        ) from None
+    finally:
+        sys.path.remove("")
 
 
 @app.command

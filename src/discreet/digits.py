@@ -143,7 +143,7 @@ class GeometricDraws:
         needed = int((word_bits + 1) / minus_log_above(a)) + 1
         span = min(limit - 1, needed)
         shift = max(0, span.bit_length() - largest.bit_length() + 1)
-        count = span >> shift
+        count = -(-span >> shift)  # rounded up: with a reach, whatever lies beyond the table saturates
         low = tuple(low_digit(a, q, min(_DIGIT, shift - q), word_bits) for q in range(0, shift, _DIGIT))
         return cls(a, limit, shift, count, high_part(a, shift, count, word_bits), low)
 

@@ -88,13 +88,13 @@ class Alias:
     @classmethod
     def of(cls, weights: NDArray[np.uint64], total: int, cells: int, word_bits: int = 64) -> Alias:
         """Build the structure for all rows. `word_bits` is 64 but in tests that enumerate every word."""
-        multiple = 2**word_bits // total
+        multiple = (1 << word_bits) // total
         thresholds, others = [], []
         for row in weights.tolist():
             own, other = alias_row(row, cells)
             thresholds += _thresholds(own, other, multiple * cells)
             others += other
-        limit = None if multiple * total == 2**word_bits else multiple * total
+        limit = None if multiple * total == (1 << word_bits) else multiple * total
         own_outcomes = np.tile(np.arange(cells), len(weights))
         return cls(
             np.array(thresholds, dtype=np.uint64), np.concatenate([np.array(others), own_outcomes]), cells, limit
@@ -160,7 +160,7 @@ class RealAlias:
     @classmethod
     def of(cls, floors: Sequence[int], balls: Balls, first: int = 0, word_bits: int = 64) -> RealAlias:
         """`floors` are integers m_k <= 2^word_bits p_k, close enough that few words are left over."""
-        gap = 2**word_bits - sum(floors)
+        gap = (1 << word_bits) - sum(floors)
         if gap < 0 or min(floors) < 0:
             raise AssertionError("the words of the outcomes are more than there are")
         cells = 1 << len(floors).bit_length()
@@ -205,15 +205,15 @@ class RealAlias:
 
 def uniform_integers(size: int, stream: Stream, out: Indices, word_bits: int = 64) -> Indices:
     """Integers below `size`, all alike: each owns the same number of words, the few left over are drawn again."""
-    share = 2**word_bits // size
+    share = (1 << word_bits) // size
     words = stream.words(len(out))
-    if share * size != 2**word_bits:
+    if share * size != (1 << word_bits):
         _redraw(words, share * size, stream)
     return np.floor_divide(words, np.uint64(share), out=out.view(np.uint64)).view(np.int64)
 
 
 def uniform_integer(size: int, stream: Stream, word_bits: int = 64) -> int:
-    share = 2**word_bits // size
+    share = (1 << word_bits) // size
     word = stream.word()
     while word >= share * size:
         word = stream.word()

@@ -14,6 +14,7 @@
         ├── SingularError        a channel that cannot be inverted
         ├── StructureError       a question about the seven properties that has no meaning here
         ├── MetricError          a distance between true values that cannot be read
+        ├── AuditError           an audit that cannot be made as asked
         └── FileError            a mechanism file that was refused; `kind` says why
 
 Messages say what was wrong, where, and what to do next. A value that may be private never stands in a message: it is
@@ -80,6 +81,10 @@ class StructureError(DiscreetError):
 
 class MetricError(DiscreetError):
     """A distance between true values that cannot be read."""
+
+
+class AuditError(DiscreetError):
+    """An audit that cannot be made as asked."""
 
 
 class FileError(DiscreetError):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import OutOfRangeError
+from .exact import parse_exact
 from .grid import FARTHEST, Grid
 
 Indices = NDArray[np.int64]
@@ -25,7 +26,7 @@ def positions(grid: Grid, values: NDArray[Any], *, clamp: bool = False, offset: 
         return _of_integers(grid, values, clamp, offset)
     if values.dtype.kind == "f":
         return _of_floats(grid, values.astype(np.float64), clamp, offset)  # narrower floats widen exactly
-    return np.array([_of_object(grid, v, clamp, offset + k) for k, v in enumerate(values.tolist())], dtype=np.int64)
+    return np.array([position_of(grid, v, clamp, offset + k) for k, v in enumerate(values.tolist())], dtype=np.int64)
 
 
 def _refuse(grid: Grid, values: NDArray[Any], bad: NDArray[np.bool_], offset: int, why: str | None = None) -> None:
@@ -65,7 +66,7 @@ def _of_integers(grid: Grid, values: NDArray[Any], clamp: bool, offset: int) -> 
                 else np.clip(values.astype(np.int64), max(least, -(2**63)), min(most, 2**63 - 1))
             )
         else:  # the ends themselves need not be integers
-            return np.array([_of_object(grid, v, clamp, offset) for v in values.tolist()], dtype=np.int64)
+            return np.array([position_of(grid, v, clamp, offset) for v in values.tolist()], dtype=np.int64)
     whole = values.astype(np.int64, copy=False)
     if grid.step == 1 and grid.is_integer:
         return whole if grid.anchor == 0 else whole - int(grid.anchor)
@@ -73,7 +74,7 @@ def _of_integers(grid: Grid, values: NDArray[Any], clamp: bool, offset: int) -> 
     a, b, t, s = grid.anchor.denominator, grid.anchor.numerator, grid.step.numerator, grid.step.denominator
     if 2 * s * (a * max(abs(smallest), abs(largest)) + abs(b)) + a * t < 2**62:
         return (2 * s * (a * whole - b) + a * t) // (2 * a * t)
-    return np.array([_of_object(grid, v, clamp, offset) for v in whole.tolist()], dtype=np.int64)
+    return np.array([position_of(grid, v, clamp, offset) for v in whole.tolist()], dtype=np.int64)
 
 
 def _of_floats(grid: Grid, values: NDArray[np.float64], clamp: bool, offset: int) -> Indices:
@@ -84,7 +85,7 @@ def _of_floats(grid: Grid, values: NDArray[np.float64], clamp: bool, offset: int
         if not clamp:
             _refuse(grid, values, below | above, offset)
         # an end is moved to itself, not to a float near it: go by way of exact numbers
-        return np.array([_of_object(grid, v, clamp, offset) for v in values.tolist()], dtype=np.int64)
+        return np.array([position_of(grid, v, clamp, offset) for v in values.tolist()], dtype=np.int64)
     if grid.step == 1 and grid.is_integer:
         floor = np.floor(values)
         # x - floor(x) is exact for floats, or rounds without passing 1/2 (Sterbenz): the comparison is right
@@ -110,9 +111,8 @@ def _float_below(x: Fraction) -> float:
     return -_float_above(-x)
 
 
-def _of_object(grid: Grid, value: object, clamp: bool, position: int) -> int:
-    from .exact import parse_exact
-
+def position_of(grid: Grid, value: object, clamp: bool = False, position: int = 0) -> int:
+    """The position of one true value of any exact kind; `position` is where it stands, for the error."""
     if isinstance(value, float) and clamp and value in (float("inf"), float("-inf")):
         number: Fraction | None = _ends(grid)[value > 0]
     else:

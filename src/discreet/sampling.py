@@ -13,7 +13,7 @@ from .draws import CHUNK
 from .errors import OutOfRangeError, SourceError
 from .exact import show
 from .grid import Grid
-from .positions import positions, values_at
+from .positions import position_of, positions, values_at
 from .source import KeyedSource, Source, secure_source
 
 
@@ -53,9 +53,7 @@ def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool,
     if type(value) is int and low <= value <= high:  # the plain case, without arrays: whole numbers in whole steps
         place = value - inputs.whole_anchor
     else:
-        held = np.empty(1, dtype=object)
-        held[0] = value.item() if isinstance(value, np.generic) else value
-        place = int(positions(inputs, held, clamp=clamp)[0])
+        place = position_of(inputs, value.item() if isinstance(value, (np.generic, np.ndarray)) else value, clamp)
     stream = source.at([records]) if isinstance(source, KeyedSource) else source
     report = channel.draw_one(place, stream)
     return report if outputs.counts is not None else outputs.value(report)
@@ -124,8 +122,8 @@ def _as_array(values: Any) -> tuple[Any, NDArray[Any]]:
         make = tuple if isinstance(values, tuple) else list
         return (lambda drawn: drawn.tolist() if make is list or drawn.ndim > 1 else tuple(drawn.tolist())), array
     raise OutOfRangeError(
-        f"Cannot read true values from {type(values).__name__}; give a number, a list, a NumPy or Arrow array, or a Series. "
-        "Nothing was drawn."
+        f"Cannot read true values from {type(values).__name__}; give a number, a list, a NumPy or Arrow array, "
+        "or a Series. Nothing was drawn."
     )
 
 

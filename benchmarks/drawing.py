@@ -1,0 +1,412 @@
+"""How fast reports are drawn, against NumPy's insecure generator and against peers, and in how much memory.
+
+Usage: python benchmarks/drawing.py [--no-peers] [--rounds 5]
+
+Speed. Each case times ours and its floor alternately, after one untimed call of each, and compares the best times, so
+that other work on the machine disturbs both alike. Times are wall clock. The floors draw with `numpy.random`, which
+is fast but predictable: its output must not protect anyone. Ours draw from the secure source.
+
+Memory. A fresh process per case reads its resident size when the input exists, builds the mechanism, draws, and reads
+its highest resident size ever. The difference, less the output, is the memory beyond input and output. It includes the
+mechanism's tables and the modules loaded on the way. NumPy's floor goes through the same, to show that it would be seen.
+
+Writes results/drawing.json and results/drawing.md beside this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+
+import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+from rich.console import Console  # noqa: E402
+from rich.table import Table  # noqa: E402
+
+import discreet as dt  # noqa: E402
+
+import _peers  # noqa: E402
+
+RESULTS = Path(__file__).resolve().parent / "results"
+N = 10**7  # values in each drawing
+EPSILON = "ln(2)/10"
+STOP = 1 - 2**-0.1  # NumPy's parameter for the same geometric noise
+KEEP = 1 / 102  # randomised response at ln 2 on 0..100: keep with 1/102, else draw any of the 101 answers
+SCALAR_CALLS = 20_000
+TABLE_NOISE = 0.95  # two equally fast codes differ by a few per cent from run to run
+MEGABYTE = 10**6
+
+Values = NDArray[np.int64]
+Task = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the results."""
+
+    case: str
+    ours: float | None
+    against: str
+    theirs: float | None
+    ratio: float | None
+    asked: str
+    met: bool | None  # None: nothing was asked, or there was nothing to compare with
+    unit: str = "values/s"
+    note: str = ""
+
+
+# The mechanisms, by the name of their case.
+
+GEOMETRIC, LARGE, UNBOUNDED = "geometric 0..100", "geometric 0..1000000", "geometric, unbounded"
+FAIR, SCRAMBLED, RESPONSE = "explicit fair 0..100", "explicit fair 0..100, scrambled", "randomised response 0..100"
+
+
+def _scrambled() -> dt.Mechanism:
+    """A table without order: the explicit fair mechanism with its reports permuted."""
+    return dt.explicit_fair(100, epsilon=EPSILON).remap([37 * report % 101 for report in range(101)])
+
+
+MAKE: dict[str, Callable[[], dt.Mechanism]] = {
+    GEOMETRIC: lambda: dt.geometric(100, epsilon=EPSILON),
+    LARGE: lambda: dt.geometric(10**6, epsilon=EPSILON),
+    UNBOUNDED: lambda: dt.geometric(dt.Grid(None, None), epsilon=EPSILON),
+    FAIR: lambda: dt.explicit_fair(100, epsilon=EPSILON),
+    SCRAMBLED: _scrambled,
+    RESPONSE: lambda: dt.randomized_response(100, epsilon="ln 2"),
+}
+
+
+def true_values(case: str) -> Values:
+    """The input of a case: whole numbers spread over its range. Made in place, so that no larger peak is left behind."""
+    size = 10**6 + 1 if case in (LARGE, UNBOUNDED) else 101
+    values = np.arange(N, dtype=np.int64)
+    values *= 7_368_787  # a prime: neighbours in the array are no neighbours in value
+    values %= size
+    return values
+
+
+# The floors.
+
+
+def numpy_geometric(values: Values, rng: np.random.Generator, high: int | None) -> Values:
+    """NumPy's insecure way: the difference of two geometric draws, added and clipped, with no more copies than needed."""
+    noise = rng.geometric(STOP, values.size)
+    noise -= rng.geometric(STOP, values.size)
+    noise += values
+    return noise if high is None else np.clip(noise, 0, high, out=noise)
+
+
+def numpy_response(values: Values, rng: np.random.Generator) -> Values:
+    """NumPy's insecure randomised response on 0..100."""
+    keep = rng.random(values.size) < KEEP
+    return np.where(keep, values, rng.integers(0, 101, values.size))
+
+
+# Timing.
+
+
+def seconds(task: Task) -> float:
+    """The wall-clock time of one call."""
+    start = time.perf_counter()
+    task()
+    return time.perf_counter() - start
+
+
+def alternate(tasks: dict[str, Task], rounds: int) -> dict[str, list[float]]:
+    """The times of each task, taken in turns, after one untimed call of each."""
+    for task in tasks.values():
+        task()
+    times: dict[str, list[float]] = {name: [] for name in tasks}
+    for turn in range(rounds):
+        names = list(tasks) if turn % 2 == 0 else list(reversed(tasks))
+        for name in names:
+            times[name].append(seconds(tasks[name]))
+    return times
+
+
+def compared(
+    case: str, against: str, ours: Task, theirs: Task, asked: float, rounds: int, bar: float | None = None
+) -> Row:
+    """Ours against another way of drawing N values. `bar` is the ratio that passes, where it is not the one asked."""
+    times = alternate({"ours": ours, "theirs": theirs}, rounds)
+    ratio = min(times["theirs"]) / min(times["ours"])
+    turns = median(b / a for a, b in zip(times["ours"], times["theirs"], strict=True))
+    allowed = "" if bar is None else f", allowing {bar:g} for noise"
+    return Row(
+        case,
+        ours=N / min(times["ours"]),
+        against=against,
+        theirs=N / min(times["theirs"]),
+        ratio=ratio,
+        asked=f"at least {asked:g} times{allowed}",
+        met=ratio >= (asked if bar is None else bar),
+        note=f"median ratio of the {rounds} rounds {turns:.2f}",
+    )
+
+
+def in_two_threads(mechanism: dt.Mechanism, values: Values) -> None:
+    """Draw each half of the values in a thread of its own."""
+    threads = [threading.Thread(target=mechanism.sample, args=(half,)) for half in np.array_split(values, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def speed_rows(rounds: int) -> list[Row]:
+    """The cases against NumPy, tables against the geometric mechanism, and two threads against one."""
+    rng = np.random.default_rng()
+    geometric = MAKE[GEOMETRIC]()
+    values = true_values(GEOMETRIC)
+    spread = true_values(LARGE)
+    floor = "NumPy, insecure"
+    rows = [
+        compared(
+            GEOMETRIC,
+            floor,
+            lambda: geometric.sample(values),
+            lambda: numpy_geometric(values, rng, 100),
+            3,
+            rounds,
+        )
+    ]
+    for case, high in ((LARGE, 10**6), (UNBOUNDED, None)):
+        rows.append(_against_floor(case, spread, lambda high=high: numpy_geometric(spread, rng, high), rounds))  # type: ignore[misc]
+    rows.append(_against_floor(RESPONSE, values, lambda: numpy_response(values, rng), rounds))
+    for case in (FAIR, SCRAMBLED):
+        rows.append(_against_geometric(case, values, geometric, rounds))
+    rows.append(
+        compared(
+            f"{GEOMETRIC}, two threads",
+            "one thread",
+            lambda: in_two_threads(geometric, values),
+            lambda: geometric.sample(values),
+            1.5,
+            rounds,
+        )
+    )
+    return rows
+
+
+def _against_floor(case: str, values: Values, floor: Task, rounds: int) -> Row:
+    mechanism = MAKE[case]()
+    return compared(case, "NumPy, insecure", lambda: mechanism.sample(values), floor, 1, rounds)
+
+
+def _against_geometric(case: str, values: Values, geometric: dt.Mechanism, rounds: int) -> Row:
+    table = MAKE[case]()
+    ours, theirs = (lambda: table.sample(values)), (lambda: geometric.sample(values))
+    return compared(case, GEOMETRIC, ours, theirs, 1, rounds, bar=TABLE_NOISE)
+
+
+def scalar_rows(rounds: int) -> list[Row]:
+    """The time of one call with one number: the best round of many calls."""
+    rows = []
+    for case, make in MAKE.items():
+        draw = make().sample
+        best = min(alternate({case: lambda draw=draw: [draw(7) for _ in range(SCALAR_CALLS)]}, rounds)[case])  # type: ignore[misc]
+        micros = best / SCALAR_CALLS * 1e6
+        rows.append(Row(f"{case}, one number", micros, "", None, None, "under 10 µs", micros < 10, "µs a call"))
+    return rows
+
+
+# Memory.
+
+
+def resident(field: str) -> int:
+    """VmRSS, the resident bytes of this process now, or VmHWM, the most they ever were (Linux)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":"))
+
+
+def memory_beyond(case: str, floor: bool) -> int:
+    """Bytes beyond input and output at the peak of building and drawing. Call it once, in a fresh process.
+
+    An earlier peak can only make the answer larger, never smaller.
+    """
+    values = true_values(case)
+    before = resident("VmRSS")
+    drawn = numpy_geometric(values, np.random.default_rng(), 100) if floor else MAKE[case]().sample(values)
+    return resident("VmHWM") - before - int(drawn.nbytes)
+
+
+def memory_rows() -> list[Row]:
+    """The memory of every case, each from a fresh process, and of NumPy's floor as a control."""
+    if not Path("/proc/self/status").exists():
+        return [Row("memory", None, "", None, None, "below 64 MB", None, "MB", "measured on Linux only")]
+    control = _memory_of(GEOMETRIC, floor=True)
+    rows = []
+    for case in MAKE:
+        used = _memory_of(case, floor=False)
+        theirs = control if case == GEOMETRIC else None
+        against = "NumPy, insecure" if case == GEOMETRIC else ""
+        rows.append(Row(f"{case}, peak memory", used, against, theirs, None, "below 64 MB", used < 64, "MB"))
+    return rows
+
+
+def _memory_of(case: str, floor: bool) -> float:
+    command = [sys.executable, __file__, "--memory-of", case, *(["--floor"] if floor else [])]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return int(done.stdout) / MEGABYTE
+
+
+# Peers.
+
+
+def peer_rows(rounds: int, console: Console) -> tuple[list[Row], list[_peers.PeerRate]]:
+    """Ours against each peer's fastest route, timed just before and just after it; then against the fastest peer."""
+    problems = {}
+    for name in _peers.PINS:
+        console.print(f"installing {name}, unless it is there")
+        problems[name] = _peers.install(name)
+    mechanism, values = MAKE[GEOMETRIC](), true_values(GEOMETRIC)
+    mechanism.sample(values)
+    rows, peers = [], []
+    for name, problem in problems.items():
+        times = [seconds(lambda: mechanism.sample(values)) for _ in range(rounds)]
+        peer = _peers.PeerRate(name, problem=problem) if problem else _peers.measure(name, 0.3, rounds)
+        times += [seconds(lambda: mechanism.sample(values)) for _ in range(rounds)]
+        ours = N / min(times)
+        ratio = None if peer.rate is None else ours / peer.rate
+        label = f"{name} {peer.version}".strip()
+        rows.append(Row(GEOMETRIC, ours, label, peer.rate, ratio, "", None, note=peer.problem or peer.route))
+        peers.append(peer)
+    ran = [row for row in rows if row.ratio is not None]
+    absent = ", ".join(peer.name for peer in peers if peer.rate is None)
+    if ran:
+        hardest = min(ran, key=lambda row: row.ratio or 0.0)
+        met = hardest.ratio is not None and hardest.ratio >= 100
+        note = f"the fastest is {hardest.against}" + (f"; without {absent}" if absent else "")
+        asked = "at least 100 times"
+        row = Row(GEOMETRIC, hardest.ours, "the fastest peer", hardest.theirs, hardest.ratio, asked, met, note=note)
+        rows.append(row)
+    return rows, peers
+
+
+# The report.
+
+
+def cpu_model() -> str:
+    """The processor's name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def conditions(rounds: int) -> dict[str, Any]:
+    """What the numbers depend on."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "discreet": dt.__version__,
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "values": N,
+        "rounds": rounds,
+        "load_before": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+    }
+
+
+def amount(value: float | None, unit: str) -> str:
+    """A rate, a time or a size, with its unit."""
+    if value is None:
+        return ""
+    if unit == "values/s":
+        return f"{value / 1e6:,.1f} M/s" if value >= 1e6 else f"{value:,.0f} /s"
+    return f"{value:,.1f} {unit}"
+
+
+def cells(row: Row) -> list[str]:
+    """A row as text."""
+    ratio = "" if row.ratio is None else f"{row.ratio:.2f}" if row.ratio < 10 else f"{row.ratio:,.0f}"
+    met = "" if row.met is None else "yes" if row.met else "no"
+    ours, theirs = amount(row.ours, row.unit), amount(row.theirs, row.unit)
+    return [row.case, ours, row.against, theirs, ratio, row.asked, met, row.note]
+
+
+HEADINGS = ["case", "ours", "against", "theirs", "ratio", "asked", "met", "note"]
+
+
+def show(rows: list[Row], console: Console) -> None:
+    """Print the results."""
+    table = Table(title="Drawing")
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right" if heading in ("ours", "theirs", "ratio") else "left")
+    for row in rows:
+        table.add_row(*cells(row), style="" if row.met is not False else "red")
+    console.print(table)
+
+
+def write(rows: list[Row], peers: list[_peers.PeerRate], about: dict[str, Any]) -> None:
+    """Write the results as JSON and as a Markdown table."""
+    RESULTS.mkdir(exist_ok=True)
+    document = {"about": about, "rows": [asdict(row) for row in rows], "peers": [asdict(peer) for peer in peers]}
+    (RESULTS / "drawing.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    lines = [
+        "# Drawing",
+        "",
+        f"{about['date']}, Python {about['python']}, NumPy {about['numpy']}, {about['cpu']}, {about['cores']} cores, "
+        f"load {about['load_before']} at the start. {N:,} values; the best of {about['rounds']} rounds, ours and theirs "
+        "in turns. M is a million. Memory is the peak resident size beyond input and output, in a fresh process.",
+        "",
+        f"| {' | '.join(HEADINGS)} |",
+        "|---|--:|---|--:|--:|---|---|---|",
+        *(f"| {' | '.join(cells(row))} |" for row in rows),
+    ]
+    if peers:
+        lines += [
+            "",
+            "Every way of drawing that was timed in the peers:",
+            "",
+            "| peer | way | values/s |",
+            "|---|---|--:|",
+        ]
+        for peer in peers:
+            ways = sorted(peer.routes.items(), key=lambda way: -way[1])
+            lines += [f"| {peer.name} {peer.version} | {way} | {rate:,.0f} |" for way, rate in ways]
+            lines += [f"| {peer.name} | {peer.problem} | |"] if peer.problem else []
+    (RESULTS / "drawing.md").write_text("\n".join(lines) + "\n")
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description="How fast, and in how much memory, reports are drawn.")
+    parser.add_argument("--no-peers", action="store_true", help="leave out the other libraries")
+    parser.add_argument("--rounds", type=int, default=5, help="timed turns of each case")
+    parser.add_argument("--memory-of", choices=list(MAKE), help=argparse.SUPPRESS)
+    parser.add_argument("--floor", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.memory_of:
+        print(memory_beyond(options.memory_of, options.floor))
+        return
+    console = Console(width=None if sys.stdout.isatty() else 180)
+    about = conditions(options.rounds)
+    rows = memory_rows()
+    rows = [*speed_rows(options.rounds), *scalar_rows(options.rounds), *rows]
+    peers: list[_peers.PeerRate] = []
+    if not options.no_peers:
+        compared_with_peers, peers = peer_rows(options.rounds, console)
+        rows = [*rows[:1], *compared_with_peers, *rows[1:]]
+    show(rows, console)
+    write(rows, peers, about)
+
+
+if __name__ == "__main__":
+    main()

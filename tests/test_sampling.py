@@ -1,0 +1,190 @@
+"""sample: the same shape and kind back, bad input refused whole, rounding exact."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dt
+from discreet.errors import OutOfRangeError
+from discreet.positions import positions, values_at
+from discreet.source import insecure_source
+
+G = dt.geometric(100, epsilon="0.1")
+EXACT = dt.geometric(100, epsilon=40)  # so little noise (e^-40) that reports are the truth: rounding and shape show
+
+
+def test_scalars_give_scalars():
+    assert isinstance(G.sample(7), int)
+    assert EXACT.sample(7) == 7
+    for value in (np.int64(7), np.uint8(7), 7.0, np.float32(7), Fraction(7), Decimal(7), "7", np.array(7)):
+        assert EXACT.sample(value) == 7
+
+
+def test_lists_give_lists_and_shapes_stay():
+    assert EXACT.sample([1, 2, 3]) == [1, 2, 3]
+    assert EXACT.sample((1, 2)) == (1, 2)
+    assert EXACT.sample(range(3)) == [0, 1, 2]
+    assert EXACT.sample([[1, 2], [3, 4]]) == [[1, 2], [3, 4]]
+    assert EXACT.sample([]) == []
+    assert EXACT.sample([Fraction(1), Decimal(2)]) == [1, 2]
+    block = np.arange(24).reshape(2, 3, 4)
+    assert np.array_equal(EXACT.sample(block), block)
+    assert np.array_equal(EXACT.sample(block[:, ::2, ::-1]), block[:, ::2, ::-1])
+    assert EXACT.sample(np.zeros((0, 3), dtype=int)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64", "float32", "float64", ">i8", "bool", "float16"])
+def test_every_number_type_is_read(dtype):
+    x = np.array([0, 1, 1, 0], dtype=dtype)
+    reports = EXACT.sample(x)
+    assert reports.tolist() == [0, 1, 1, 0]
+    assert reports.dtype == np.int64
+
+
+def test_series_and_arrow_come_back_as_they_were():
+    s = pandas.Series([5, 6, 7], index=["a", "b", "c"], name="count")
+    pandas.testing.assert_series_equal(EXACT.sample(s), s)
+    p = polars.Series("count", [5, 6, 7])
+    assert EXACT.sample(p).equals(p)
+    assert EXACT.sample(p).name == "count"
+    a = pyarrow.array([5, 6, 7])
+    assert EXACT.sample(a).equals(a)
+    c = pyarrow.chunked_array([[5, 6], [7]])
+    assert EXACT.sample(c).equals(pyarrow.chunked_array([[5, 6, 7]]))
+
+
+@pytest.mark.parametrize("missing", [
+    pandas.Series([1, None]), pandas.Series([1, None], dtype="Int64"), polars.Series([1, None]),
+    pyarrow.array([1, None]),
+    np.array([1, math.nan]), [1, None], np.ma.masked_array([1, 2], [0, 1]), [1, "x"], None, {"a": 1}, object(),
+])  # fmt: skip
+def test_missing_values_and_strange_things_are_refused(missing):
+    with pytest.raises(OutOfRangeError, match=r"missing|not a number|Cannot read"):
+        G.sample(missing)
+
+
+@pytest.mark.parametrize("bad", [
+    np.array([5, 101, 7]), [5, 101, 7], np.array([5.0, 100.25]), np.array([5, 2**63], dtype=np.uint64),
+    np.array([5, -1]), np.array([5.0, math.inf]), [5, Fraction(201, 2)], pandas.Series([5, 101]), [5, 10**30],
+])  # fmt: skip
+def test_out_of_range_is_refused_by_position_and_nothing_is_drawn(bad):
+    source = insecure_source(1)
+    with pytest.raises(OutOfRangeError) as caught:
+        G.sample(bad, source=source)
+    assert caught.value.position == 1
+    assert "0..100" in str(caught.value) or "not a number" in str(caught.value)
+    for private in ("101", "100.25", "9223372036854775808", "-1", "100.5", str(10**30)):
+        assert private not in str(caught.value).replace("position 1", "")
+    assert caught.value.value is not None
+    assert source.word() == insecure_source(1).word()
+
+
+def test_the_first_offender_is_named_also_in_later_chunks():
+    x = np.zeros(200_000)
+    x[150_000] = 500
+    for values in (x, x.astype(int)):
+        with pytest.raises(OutOfRangeError, match="position 150000"):
+            G.sample(values)
+
+
+def test_clamping_is_explicit():
+    x = [-5, 3, 400]
+    assert EXACT.sample(x, clamp=True) == [0, 3, 100]
+    assert EXACT.sample(np.array([-5.5, 3.2, math.inf]), clamp=True).tolist() == [0, 3, 100]
+    assert EXACT.sample(np.array([0, 2**64 - 1], dtype=np.uint64), clamp=True).tolist() == [0, 100]
+    assert EXACT.sample(-5, clamp=True) == 0
+    assert EXACT.sample([Fraction(-1, 2), 10**40], clamp=True) == [0, 100]
+    with pytest.raises(OutOfRangeError, match="not a number"):
+        EXACT.sample(np.array([math.nan]), clamp=True)
+
+
+def test_the_input_is_left_alone():
+    x = np.arange(101)
+    before = x.copy()
+    G.sample(x)
+    assert np.array_equal(x, before)
+
+
+def test_rational_grids_report_their_values():
+    m = dt.geometric(dt.Grid("1/2", "9/2", "1/2"), epsilon=80)
+    assert m.sample(np.array([0.5, 1.0, 4.5, 1.2, 1.3])).tolist() == [0.5, 1.0, 4.5, 1.0, 1.5]
+    assert m.sample(Fraction(5, 2)) == Fraction(5, 2)
+    shifted = dt.geometric(dt.Grid(-10, 10, 5), epsilon=400, sensitivity=5)
+    assert shifted.sample([-10, -5, 0, 7, 8]) == [-10, -5, 0, 5, 10]
+
+
+def test_open_grids_saturate_and_never_wrap():
+    m = dt.geometric(dt.Grid(None, None), epsilon=Fraction(1, 2**56))
+    far = m.sample(np.array([2**62, -(2**62), 0] * 2000))
+    assert far.dtype == np.int64
+    # noise of scale 2^56 passes 2^61 with probability e^-32
+    assert (far[0::3] > 2**61).all()
+    assert (far[1::3] < -(2**61)).all()
+    with pytest.raises(OutOfRangeError):
+        m.sample(np.array([2**62 + 1]))
+    half = dt.geometric(dt.Grid(0, None), epsilon="0.001").sample(np.zeros(2000, dtype=int))
+    assert half.min() == 0
+    assert half.max() > 0
+    down = dt.geometric(dt.Grid(None, 7), epsilon=1).sample(np.full(500, 7))
+    assert down.max() == 7
+    assert down.min() < 7
+
+
+def test_reports_are_those_of_the_truncated_range():
+    for m in (G, dt.explicit_fair(100, epsilon="0.1"), dt.uniform(100), dt.randomized_response(100, epsilon=1)):
+        reports = m.sample(np.tile(np.arange(101), 50))
+        assert reports.min() >= 0
+        assert reports.max() <= 100
+    inner = G.truncate(40, 60).sample(np.arange(101))
+    assert inner.min() >= 40
+    assert inner.max() <= 60
+
+
+GRIDS = [dt.Grid(-8, 8), dt.Grid(-8, 8, "1/2"), dt.Grid("-23/3", "25/3", "1/3"), dt.Grid("-8.05", "7.95", "0.1"),
+         dt.Grid(-9, 9, 3)]  # fmt: skip
+halves = st.integers(-(2**10), 2**10).map(lambda k: k / 2**7)
+near = (
+    st.floats(-8, 8) | halves | halves.map(lambda x: math.nextafter(x, 9)) | halves.map(lambda x: math.nextafter(x, -9))
+)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(GRIDS), st.lists(near, min_size=1, max_size=8))
+def test_arrays_of_floats_round_as_exact_numbers_do(grid, values):
+    """The vectorised rule against Fractions, on ties and their neighbouring floats: no float decides."""
+    values = [v for v in values if grid.low <= Fraction(v) <= grid.high]
+    expected = [grid.position(v) for v in values]
+    assert positions(grid, np.array(values, dtype=float)).tolist() == expected
+    assert positions(grid, np.array(values, dtype=object)).tolist() == expected
+
+
+@given(st.sampled_from(GRIDS), st.lists(st.integers(-7, 7), max_size=8))
+def test_arrays_of_integers_round_as_exact_numbers_do(grid, values):
+    expected = [grid.position(v) for v in values]
+    assert positions(grid, np.array(values, dtype=np.int64)).tolist() == expected
+
+
+def test_the_tempting_float_rule_would_be_wrong():
+    """Negative control: floor(x + 0.5) takes neighbours one apart to positions two apart, and 0.5 - 2^-54 up."""
+    x, y = 2.0**52 + 1, 2.0**52
+    assert math.floor(x + 0.5) - math.floor(y + 0.5) == 2
+    below = 0.49999999999999994
+    assert math.floor(below + 0.5) == 1
+    places = positions(dt.Grid(None, None), np.array([x, y, below]))
+    assert places.tolist() == [2**52 + 1, 2**52, 0]
+
+
+def test_values_at_is_the_grid():
+    for grid in GRIDS:
+        places = np.arange(grid.size)
+        assert values_at(grid, places).tolist() == pytest.approx([float(grid.value(int(k))) for k in places], rel=1e-15)

@@ -1,0 +1,267 @@
+"""Sources: no word twice, not across threads, forks, interrupts or records; failures leave nothing behind."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import discreet as dt
+from discreet import source
+from discreet.errors import SourceError
+from discreet.source import Job, SecureSource, insecure_source, secure_source
+
+
+def all_different(*parts) -> bool:
+    words = np.concatenate([np.asarray(p, dtype=np.uint64) for p in parts])
+    return len(np.unique(words)) == len(words)
+
+
+def test_words_are_fresh():
+    """2^17 words of 64 bits: two equal ones have probability below 2^-30."""
+    s = SecureSource()
+    assert all_different(s.words(40000), [s.word() for _ in range(2000)], s.words(7), s.words(90000))
+
+
+def test_the_check_for_repeats_can_fail():
+    """Negative control: one repeated word is found."""
+    words = SecureSource().words(1000)
+    assert not all_different(words, words[5:6])
+
+
+def test_eight_threads_on_one_source_share_no_words():
+    s, found, lock = SecureSource(), [], threading.Lock()
+
+    def work():
+        mine = np.concatenate([s.words(5000), [s.word() for _ in range(600)], s.words(5000)])
+        with lock:
+            found.append(mine)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(found) == 8
+    assert all_different(*found)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_forked_child_never_repeats_its_parent():
+    """Forked in the middle of a pool and of a stream, twice deep: all words differ."""
+    code = """
+import os, sys
+from discreet.source import secure_source
+s = secure_source()
+s.words(10); s.word()
+def child(depth):
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(r)
+        deeper = child(depth - 1) if depth else b""
+        data = s.words(500).tobytes() + b"".join(s.word().to_bytes(8, "little") for _ in range(600)) + deeper
+        with os.fdopen(w, "wb") as f: f.write(data)
+        os._exit(0)
+    os.close(w)
+    with os.fdopen(r, "rb") as f: data = f.read()
+    os.waitpid(pid, 0)
+    return data
+data = child(1) + child(1) + s.words(500).tobytes() + b"".join(s.word().to_bytes(8, "little") for _ in range(600))
+words = [data[k:k + 8] for k in range(0, len(data), 8)]
+assert len(words) == 5 * 1100, len(words)
+sys.exit(len(set(words)) != len(words))
+"""
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_fork_without_the_check_would_repeat():
+    """Negative control: the same state twice gives the same words."""
+    import copy
+
+    state = source._counter_mode(bytes(32), bytes(16)), source._counter_mode(bytes(32), bytes(16))
+    assert np.array_equal(source._keystream(state[0], 10), source._keystream(state[1], 10))
+    assert copy.copy(secure_source()) is not None
+
+
+def test_a_new_key_comes_on_schedule(monkeypatch):
+    monkeypatch.setattr(source, "REKEY_BYTES", 800)
+    s = SecureSource()
+    s.words(50)
+    first = s._state.cipher
+    s.words(50)
+    assert s._state.cipher is first
+    s.words(1)
+    assert s._state.cipher is not first
+
+
+def test_a_pickled_secure_source_has_its_own_keys():
+    assert pickle.loads(pickle.dumps(secure_source())) is secure_source()
+
+
+def test_a_failing_keystream_draws_nothing(monkeypatch):
+    class Broken:
+        def update_into(self, data, room):
+            raise RuntimeError("engine failure")
+
+    monkeypatch.setattr(source, "_counter_mode", lambda key, nonce: Broken())
+    with pytest.raises(SourceError, match="nothing was drawn"):
+        dt.geometric(8, alpha="1/2").sample(np.arange(9), source=SecureSource())
+
+
+def test_a_short_keystream_draws_nothing(monkeypatch):
+    class Short:
+        def update_into(self, data, room):
+            return len(data) - 8
+
+    monkeypatch.setattr(source, "_counter_mode", lambda key, nonce: Short())
+    with pytest.raises(SourceError, match="fell short"):
+        SecureSource().words(10)
+
+
+def test_an_operating_system_without_randomness_draws_nothing(monkeypatch):
+    def refuse(size):
+        raise OSError("no entropy")
+
+    monkeypatch.setattr(os, "urandom", refuse)
+    with pytest.raises(SourceError, match="no randomness"):
+        SecureSource().words(1)
+
+
+def test_an_interrupt_between_chunks_hands_out_nothing(monkeypatch):
+    """The second chunk is interrupted: no partial result, and the next call shares no words with the lost one."""
+    m, seen, real = dt.geometric(100, epsilon=1), [], source._keystream
+
+    def watched(cipher, count, out=None):
+        if len(seen) == 1:
+            seen.append(None)
+            raise KeyboardInterrupt
+        words = real(cipher, count, out)
+        seen.append(words.copy())
+        return words
+
+    monkeypatch.setattr(source, "_keystream", watched)
+    result = None
+    with pytest.raises(KeyboardInterrupt):
+        result = m.sample(np.zeros(100_000, dtype=np.int64), source=SecureSource())
+    assert result is None
+    m.sample(np.zeros(70_000, dtype=np.int64))
+    assert all_different(*(part for part in seen if part is not None))
+
+
+# Seeded
+
+
+def test_the_insecure_source_repeats_and_says_so():
+    one, two = insecure_source(7), insecure_source(7)
+    assert np.array_equal(one.words(1001), np.concatenate([two.words(500), [two.word()], two.words(500)]))
+    assert one.insecure
+    assert "INSECURE" in one.describe()
+    assert "seed 7" in one.describe()
+    assert not np.array_equal(insecure_source(7).words(4), insecure_source(8).words(4))
+    assert not secure_source().insecure
+
+
+@pytest.mark.parametrize("seed", ["7", 1.5, None, True])
+def test_a_seed_is_an_integer(seed):
+    with pytest.raises(SourceError):
+        insecure_source(seed)
+
+
+def test_samples_are_secure_unless_said_otherwise():
+    m, x = dt.geometric(100, epsilon="0.1"), np.full(64, 50)
+    assert m.sample(x).tolist() != m.sample(x).tolist()
+    assert m.sample(x, source=insecure_source(1)).tolist() == m.sample(x, source=insecure_source(1)).tolist()
+    with pytest.raises(SourceError, match="insecure_source"):
+        m.sample(x, source=42)
+
+
+# Keyed
+
+MECHANISMS = [
+    dt.geometric(100, epsilon="0.1"), dt.explicit_fair(10, alpha="1/2"), dt.uniform(6),
+    dt.geometric(dt.Grid(None, None), epsilon="1e-6"), dt.randomized_response(10**6, epsilon=1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("m", MECHANISMS, ids=lambda m: m.recipe.family)
+def test_keyed_draws_depend_on_the_record_alone(m):
+    """The order of records, their neighbours and the number of calls do not matter: a retry repeats its draws."""
+    x, records = np.arange(1000) % 7, np.arange(1000) * 3 + 10**12
+    with Job("survey") as job:
+        s = job.source("survey", "income", m.digest)
+        whole = m.sample(x, source=s, records=records)
+        order = np.random.default_rng(0).permutation(1000)
+        assert np.array_equal(m.sample(x[order], source=s, records=records[order]), whole[order])
+        assert np.array_equal(m.sample(x[100:200], source=s, records=records[100:200]), whole[100:200])
+        assert [m.sample(int(x[k]), source=s, records=int(records[k])) for k in range(20)] == whole[:20].tolist()
+        again = job.source("survey", "income", m.digest)
+        assert np.array_equal(m.sample(x, source=again, records=records), whole)
+
+
+def test_columns_mechanisms_and_jobs_share_no_words():
+    with Job("a") as one, Job("a") as two:
+        assert one.number != two.number
+        sources = [
+            one.source("a", "x", "d1"),
+            one.source("a", "y", "d1"),
+            one.source("a", "x", "d2"),
+            two.source("a", "x", "d1"),
+        ]
+        records = np.arange(3000)
+        parts = []
+        for s in sources:
+            stream = s.at(records)
+            parts += [stream.words(3000), stream.words(3000), stream.more(np.arange(5)), stream.more(np.arange(5))]
+        assert all_different(*parts)
+
+
+def test_names_cannot_be_confused():
+    """("ab", "c") and ("a", "bc") are different columns and digests."""
+    with Job("a") as job:
+        first, second = (job.source("a", *pair).at(np.arange(4)).words(4) for pair in (("ab", "c"), ("a", "bc")))
+        assert not np.array_equal(first, second)
+
+
+def test_a_job_is_bound_to_its_input_and_ends():
+    job = Job("survey-2026")
+    s = job.source("survey-2026", "c", "d")
+    with pytest.raises(SourceError, match="another input"):
+        job.source("survey-2027", "c", "d")
+    job.close()
+    assert job.closed
+    for call in (lambda: job.source("survey-2026", "c", "d"), lambda: s.at([1])):
+        with pytest.raises(SourceError, match="key is destroyed"):
+            call()
+    with pytest.raises(SourceError):
+        Job("")
+
+
+def test_the_key_is_shown_nowhere():
+    job = Job("survey")
+    s = job.source("survey", "c", "d")
+    key = bytes(job._key)
+    for text in (repr(job), str(job), repr(s), s.describe()):
+        assert key.hex() not in text
+    for secret in (job, s):
+        with pytest.raises(SourceError, match="undo the noise"):
+            pickle.dumps(secret)
+    held = job._key
+    job.close()
+    assert bytes(held) == bytes(32)
+
+
+def test_record_numbers_are_checked():
+    m = dt.geometric(5, epsilon=1)
+    with Job("a") as job:
+        s = job.source("a", "c", m.digest)
+        for records in (None, [1], [1, 1], [-1, 2], [0.5, 1], [2**63, 1]):
+            with pytest.raises(SourceError):
+                m.sample([1, 2], source=s, records=records)
+    with pytest.raises(SourceError, match="both or neither"):
+        m.sample([1, 2], records=[1, 2])
