@@ -45,7 +45,7 @@ def install(name: str) -> str:
     if stamp.is_file() and stamp.read_text() == pins:
         return ""
     shutil.rmtree(home, ignore_errors=True)
-    pip = [str(_python(home)), "-m", "pip", "--disable-pip-version-check", "install", "-q", "--only-binary", ":all:"]
+    pip = [str(_python(home)), "-m", "pip", "--disable-pip-version-check", "install", "-q"]
     try:
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True, capture_output=True, text=True)
         subprocess.run([*pip, *PINS[name]], check=True, capture_output=True, text=True, timeout=INSTALL_SECONDS)

@@ -23,7 +23,7 @@ from discreet.cli import app, main
 from tests import reference
 from tests.test_verify import bytes_of, document, put, resigned
 
-COMMANDS = ["make", "check", "show", "demo"]
+COMMANDS = [name for name in app if not name.startswith("-")]
 CONSOLE_SCRIPT = Path(sys.executable).parent / "discreet"
 # What people can do next: an imperative or an example
 NEXT_MOVE = re.compile(
@@ -313,8 +313,8 @@ def test_demo_writes_files_that_load(run):
 # Help
 
 
-def test_the_commands_are_those_of_the_grammar():
-    assert [name for name in app if not name.startswith("-")] == COMMANDS
+def test_the_commands_are_library_verbs():
+    assert {"make", "check", "show", "demo"} <= set(COMMANDS)
 
 
 def examples(help_text: str) -> list[str]:
@@ -322,7 +322,7 @@ def examples(help_text: str) -> list[str]:
 
 
 def test_every_help_has_an_example_and_every_example_runs(run):
-    """In the order of the commands: make writes what check and show read. gm.json has alpha 9/10: 0.05 cannot hold."""
+    """In the order of the commands: make writes what the others read. gm.json has alpha 9/10: 0.05 cannot hold."""
     found = []
     for words in ([], *([name] for name in COMMANDS)):
         told = run(*words, "--help")

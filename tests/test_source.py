@@ -148,7 +148,7 @@ def test_an_interrupt_between_chunks_hands_out_nothing(monkeypatch):
     monkeypatch.setattr(source, "_keystream", watched)
     result = None
     with pytest.raises(KeyboardInterrupt):
-        result = m.sample(np.zeros(100_000, dtype=np.int64), source=SecureSource())
+        result = m.sample(np.zeros(300_000, dtype=np.int64), source=SecureSource())
     assert result is None
     m.sample(np.zeros(70_000, dtype=np.int64))
     assert all_different(*(part for part in seen if part is not None))

@@ -7,9 +7,10 @@ needs them.
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,9 +22,17 @@ if TYPE_CHECKING:
     from .mechanism import Mechanism
 
 Family = Literal["geometric", "explicit-fair", "randomized-response", "uniform"]
-N = Annotated[str | None, Parameter(help="The largest count: true values and reports are 0..n.")]
-Alpha = Annotated[str | None, Parameter(help='The level alpha = e^-epsilon, exactly as written: "9/10" or "0.9".')]
-EpsilonText = Annotated[str | None, Parameter(help='The level as epsilon: "0.5", "1/3", "ln(2)/10".')]
+N = Annotated[
+    str | None, Parameter(allow_leading_hyphen=True, help="The largest count: true values and reports are 0..n.")
+]
+Alpha = Annotated[
+    str | None,
+    Parameter(allow_leading_hyphen=True, help='The level alpha = e^-epsilon, exactly as written: "9/10" or "0.9".'),
+]
+EpsilonText = Annotated[
+    str | None, Parameter(allow_leading_hyphen=True, help='The level as epsilon: "0.5", "1/3", "ln(2)/10".')
+]
+File = Annotated[str, Parameter(allow_leading_hyphen=True, help="A mechanism file; - for standard input.")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="JSON for machines instead of a table for people.")]
 Csv = Annotated[bool, Parameter(name="--csv", negative=(), help="CSV for spreadsheets instead of a table for people.")]
 Debug = Annotated[bool, Parameter(negative=(), help="Show the traceback of an error.")]
@@ -44,12 +53,19 @@ def make(
     n: N = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
-    low: Annotated[str | None, Parameter(help="The smallest value, instead of --n (with --high).")] = None,
-    high: Annotated[str | None, Parameter(help="The largest value, instead of --n (with --low).")] = None,
-    step: Annotated[str, Parameter(help="The step of the grid.")] = "1",
-    sensitivity: Annotated[str, Parameter(help="How much one person can change the answer, in its units.")] = "1",
+    low: Annotated[
+        str | None, Parameter(allow_leading_hyphen=True, help="The smallest value, instead of --n (with --high).")
+    ] = None,
+    high: Annotated[
+        str | None, Parameter(allow_leading_hyphen=True, help="The largest value, instead of --n (with --low).")
+    ] = None,
+    step: Annotated[str, Parameter(allow_leading_hyphen=True, help="The step of the grid.")] = "1",
+    sensitivity: Annotated[
+        str, Parameter(allow_leading_hyphen=True, help="How much one person can change the answer, in its units.")
+    ] = "1",
     out: Annotated[
-        str | None, Parameter(name=["-o", "--out"], help="The file to write; - for standard output.")
+        str | None,
+        Parameter(name=["-o", "--out"], allow_leading_hyphen=True, help="The file to write; - for standard output."),
     ] = None,
     json: Json = False,
     debug: Debug = False,
@@ -93,7 +109,7 @@ def make(
 
 @app.command
 def check(
-    file: str,
+    file: File,
     /,
     *,
     alpha: Alpha = None,
@@ -132,7 +148,7 @@ def check(
 
 @app.command
 def show(
-    file: str,
+    file: File,
     /,
     *,
     json: Json = False,
@@ -146,6 +162,7 @@ def show(
     from . import terminal
 
     m = _load(file)
+    _one_of(json, csv)
     if json:
         print(_dump({**_summary(m), "matrix": _matrix_or_none(m)}))
         return 0
@@ -160,7 +177,7 @@ def show(
 
 @app.command
 def audit(
-    sampler: str,
+    sampler: File,
     /,
     *,
     alpha: Alpha = None,
@@ -267,6 +284,7 @@ def demo(
         "UM": uniform(8),
         "kRR": randomized_response(8, alpha="9/10"),
     }
+    _one_of(json, csv)
     rows = [terminal.comparison_row(name, m) for name, m in mechanisms.items()]
     if out is not None:
         _write_demo(Path(out), mechanisms, rows)
@@ -293,6 +311,13 @@ def demo(
             highlight=False,
         )
     return 0
+
+
+def _one_of(json: bool, csv: bool) -> None:
+    from .errors import DiscreetError
+
+    if json and csv:
+        raise DiscreetError("--json and --csv cannot both be had; give one of them.")
 
 
 def _write_demo(folder: Path, mechanisms: dict[str, Mechanism], rows: list[dict[str, Any]]) -> None:
@@ -331,7 +356,7 @@ def _grid(n: str | None, low: str | None, high: str | None, step: str) -> Any:
     if n is not None:
         if low is not None or high is not None:
             raise GridError("Give either --n or --low and --high, not both; for example --n 100.")
-        plain = Grid.of(int(n) if n.strip().isdigit() else n)
+        plain = Grid.of(n)
         return plain if step == "1" else Grid(plain.low, plain.high, step)
     if low is None and high is None:
         raise GridError(
@@ -343,8 +368,9 @@ def _grid(n: str | None, low: str | None, high: str | None, step: str) -> Any:
 
 def _load(file: str) -> Mechanism:
     from .files import load, loads
+    from .verify import MAX_BYTES
 
-    return loads(sys.stdin.buffer.read(), "standard input") if file == "-" else load(file)
+    return loads(sys.stdin.buffer.read(MAX_BYTES + 1), "standard input") if file == "-" else load(file)
 
 
 def _summary(m: Mechanism) -> dict[str, Any]:
@@ -401,37 +427,43 @@ def _plain(text: str) -> str:
 def _console() -> Console:
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=True)
+    class Patient(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Patient(highlight=False, soft_wrap=True)
 
 
-@contextmanager
-def _quiet_pipe() -> Iterator[None]:
-    """A reader that hangs up (`discreet show m.json | head`) is no error."""
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        sys.stderr.close()
+COMMANDS = ("make", "check", "show", "audit", "demo")
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; an error is one or two sentences on standard error, and exit code 2."""
-    words = sys.argv[1:] if arguments is None else arguments
-    with _quiet_pipe():
-        sys.exit(_run(words))
+    code = 0
+    try:
+        code = _run(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # a reader that hangs up (`discreet show m.json | head`) is no error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
 
 
 def _run(words: list[str]) -> int:
-    from .errors import DiscreetError
+    from .errors import DiscreetError, FileError
 
     try:
         result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
         return result if isinstance(result, int) else 0
     except (DiscreetError, CycloptsError) as error:
         if "--debug" in words:
-            raise
-        print(f"discreet: {str(error).strip()}", file=sys.stderr)
-        return 2
+            traceback.print_exc()
+        told = str(error).strip()
+        if isinstance(error, CycloptsError):
+            command = f"{words[0]} " if words and words[0] in COMMANDS else ""
+            told = f"{told if told.endswith(('.', '?')) else told + '.'} See discreet {command}--help."
+        print(f"discreet: {told}", file=sys.stderr)
+        failed_check = isinstance(error, FileError) and error.kind in ("digest", "sum", "claim")
+        return 1 if failed_check and words[0] == "check" else 2
     except KeyboardInterrupt:
         print("discreet: stopped.", file=sys.stderr)
         return 130

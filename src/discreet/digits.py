@@ -150,8 +150,8 @@ class GeometricDraws:
     def draw(self, stream: Stream, out: Indices) -> Indices:
         """Noise for every place of `out`."""
         signed = self.high.draw(stream, out)
-        far = self._far(signed)
         if self.shift:
+            far = self._far(signed)
             magnitude = (np.abs(signed) - 1) << self.shift
             digit = np.empty_like(out)
             for k, law in enumerate(self.low):
@@ -161,7 +161,7 @@ class GeometricDraws:
             for item in far:  # the table's outcome was overwritten, its sign was not
                 out[item] = self._tail(int(signs[item]), partial(stream.more_for, int(item)))
         elif self.count + 1 < self.reach:
-            for item in far:
+            for item in self._far(out):
                 out[item] = self._tail(int(out[item]), partial(stream.more_for, int(item)))
         return out
 

@@ -26,7 +26,7 @@ from .source import SPARE, Stream
 Indices = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-CHUNK = 2**15  # items drawn at a time: what they need stays in the cache
+CHUNK = 2**17  # items drawn at a time: they fit the cache, and threads seldom wait for each other
 
 
 class _Scratch(threading.local):

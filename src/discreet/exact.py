@@ -19,7 +19,7 @@ import flint
 Exact = int | float | str | Fraction | Decimal
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
-_RATIONAL = re.compile(rf"\s*({_NUMBER})\s*(?:/\s*({_NUMBER})\s*)?")
+_RATIONAL = re.compile(rf"\s*({_NUMBER})\s*(?:/\s*({_NUMBER})\s*)?", re.ASCII)
 _LONGEST_TEXT = 400  # characters: enough for any rational in use, and no text can make parsing slow
 
 
@@ -132,6 +132,12 @@ def show_above(x: float, digits: int = 6) -> str:
     with localcontext() as context:
         context.prec, context.rounding = digits, ROUND_CEILING
         return f"{float(+Decimal(repr(x))):.{digits}g}"
+
+
+def show_rational(value: Fraction) -> str:
+    """A rational for people: in full where it is short, else its float, marked as such."""
+    short = value.denominator.bit_length() <= 40
+    return str(value) if short else f"~{float(value):.9g}"
 
 
 def show(value: Any) -> str:

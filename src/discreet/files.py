@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import stat
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -26,6 +26,10 @@ from .structure import LETTERS, faults
 
 def document(m: Mechanism) -> dict[str, Any]:
     """Everything that makes a mechanism what it is, with its claims and a digest over all of it."""
+    if _depth(m.channel) > verify.MAX_DEPTH:
+        raise FileError(
+            f"More than {verify.MAX_DEPTH} mechanisms in sequence cannot be saved; merge some first.", kind="shape"
+        )
     worst = m.channel.worst(m.sensitivity)
     asked = m.level.asked
     body = {
@@ -48,6 +52,10 @@ def document(m: Mechanism) -> dict[str, Any]:
         },
     }
     return {**body, "digest": verify.digest(body)}
+
+
+def _depth(channel: Channel) -> int:
+    return 1 + max(_depth(channel.first), _depth(channel.second)) if isinstance(channel, Then) else 0
 
 
 def _grid(grid: Grid) -> dict[str, str | None]:
@@ -111,30 +119,38 @@ def text(m: Mechanism) -> str:
     return json.dumps(document(m), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
 
 
-def write_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text to a temporary name beside the target, sync it, then rename it: never half a file."""
-    target = Path(path)
-    temporary: str | None = None
+def write_whole(path: str | os.PathLike[str], content: str) -> None:
+    """Write a text to a temporary name beside the target, sync it, then rename it: never half a file.
+
+    A link is followed; anything but a plain file in its place (a pipe, a device, a folder) is refused.
+    """
+    target = Path(os.fspath(path))
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
+        real = target.resolve()
+        known = real.stat() if real.exists() else None
+        if not target.name or "\0" in str(target) or (known is not None and not stat.S_ISREG(known.st_mode)):
+            raise FileError(
+                f"{str(target)!r} cannot be written: it is no plain file. Give another name.", kind="missing"
+            )
+        temporary = real.with_name(f".{real.name}.{os.urandom(6).hex()}")
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "w", encoding="utf-8") as file:
+            try:
+                if known is not None:
+                    os.chmod(temporary, stat.S_IMODE(known.st_mode))
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+                os.replace(temporary, real)
+            except BaseException:  # an interrupt too leaves nothing behind
+                temporary.unlink(missing_ok=True)
+                raise
     except OSError as error:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
-        raise FileError(
-            f"{target} cannot be written ({error.strerror}). Check that the folder exists and has room.", kind="missing"
-        ) from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        raise FileError(f"{target} cannot be written ({error.strerror}). Check that its folder exists and has room.",
+                        kind="missing") from None  # fmt: skip
+    except ValueError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError("The name of the file cannot be used. Choose another one.", kind="missing") from None
 
 
 # From a document
@@ -174,7 +190,10 @@ def _mechanism(content: dict[str, Any]) -> Mechanism:
         if epsilon is None
         else Epsilon(Fraction(epsilon["factor"]), None if epsilon["base"] is None else Fraction(epsilon["base"]))
     )
-    inputs, outputs = (Grid(g["low"], g["high"], g["step"]) for g in (content["inputs"], content["outputs"]))
+    inputs, outputs = (
+        Grid(*(None if x is None else Fraction(x) for x in (g["low"], g["high"], g["step"])))
+        for g in (content["inputs"], content["outputs"])
+    )
     return Mechanism(
         inputs,
         outputs,

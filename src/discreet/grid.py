@@ -15,6 +15,8 @@ from .exact import parse_exact, show
 
 FARTHEST = 2**62  # steps from zero: every index and every integer value fits in 63 bits
 
+_LONGEST = 4096  # bits of a number that people may write
+
 
 def _tidy(value: Fraction) -> int | Fraction:
     return value.numerator if value.denominator == 1 else value
@@ -22,6 +24,8 @@ def _tidy(value: Fraction) -> int | Fraction:
 
 def _number(value: object, name: str) -> Fraction:
     number = parse_exact(value)
+    if number is not None and max(number.numerator.bit_length(), number.denominator.bit_length()) > _LONGEST:
+        raise GridError(f"The grid's {name} has more than a thousand digits; write it shorter.")
     if number is None:
         raise GridError(
             f"The grid's {name} = {show(value)} is not an exact number; "
@@ -57,10 +61,12 @@ class Grid:
                     f"From {low} to {high} is not a whole number of steps of {step}; "
                     f"move an end, or choose a step that divides {_tidy(ends[1] - ends[0])}."
                 )
-            if steps < 1:
+            if steps < 0:
+                raise GridError(f"low = {low} lies above high = {high}; give them the other way round.")
+            if steps == 0:
                 raise GridError(
-                    f"A grid needs at least two values, and low = {low}, high = {high} leaves "
-                    f"{'one' if steps == 0 else 'none'}; with a single possible answer there is nothing to protect."
+                    f"A grid needs at least two values, and low = high = {low} leaves one; give a wider one. "
+                    "With a single possible answer there is nothing to protect."
                 )
         if any(end is not None and abs(end / width) > FARTHEST for end in ends):
             raise GridError("A grid's ends may lie at most 2^62 steps from zero; use a coarser step.")
@@ -149,7 +155,7 @@ class Grid:
         if delta is None or delta <= 0:
             raise GridError(
                 f"sensitivity = {show(sensitivity)} must be a positive number in the answer's units; "
-                "a count of people has sensitivity 1."
+                "use 1 for a count of people."
             )
         ratio = delta / self.step
         k = -(-ratio.numerator // ratio.denominator)

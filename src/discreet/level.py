@@ -213,5 +213,5 @@ class Level:
     def __str__(self) -> str:
         if self.asked is not None and self.asked.base is None:
             return f"epsilon {self.asked}"
-        label = f"alpha {self.alpha}" if self.asked is None else f"epsilon {self.asked}"
+        label = f"alpha {exact.show_rational(self.alpha)}" if self.asked is None else f"epsilon {self.asked}"
         return f"{label} (epsilon <= {exact.show_above(self.epsilon)})"

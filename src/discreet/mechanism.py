@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .channels import MAX_ENTRIES, Additive, Channel, Finite, Geometric, Map, Table, Then
 from .channels.table import cells, merge_columns
 from .errors import GridError, PrivacyError, RemapError, SizeError
-from .exact import show, show_above
+from .exact import show, show_above, show_rational
 from .grid import Grid
 from .level import Level
 from .noise import GeometricNoise
@@ -63,6 +63,10 @@ class Mechanism:
                 f"The channel has {self.channel.rows} true values and {self.channel.reports} reports, "
                 f"its grids {self.inputs.size} and {self.outputs.size}."
             )
+        if isinstance(self.channel, Additive):
+            ends = tuple(None if end is None else 0 for end in (self.inputs.low, self.inputs.high))
+            if self.inputs != self.outputs or (self.channel.low, self.channel.high) != ends:
+                raise GridError("Noise is added on one grid, and saturates where that grid ends.")
         if self.sensitivity < 1:
             raise GridError(f"The sensitivity is {self.sensitivity} steps; it must be at least 1.")
         worst = self.channel.worst(self.sensitivity)
@@ -196,7 +200,7 @@ class Mechanism:
         return (
             f"<{self.recipe.family} {self.inputs}"
             + (f" -> {self.outputs}" if self.outputs != self.inputs else "")
-            + f", alpha {_brief(self.alpha)}, epsilon <= {show_above(self.epsilon)}>"
+            + f", alpha {show_rational(self.alpha)}, epsilon <= {show_above(self.epsilon)}>"
         )
 
 
@@ -204,10 +208,6 @@ def _size(grid: Grid) -> int:
     if grid.size is None:
         raise RemapError(f"New reports need a finite grid, and {grid} is open; give both ends.")
     return grid.size
-
-
-def _brief(alpha: Fraction) -> str:
-    return str(alpha) if len(str(alpha)) <= 24 else f"~{float(alpha):.6g}"
 
 
 def _apply(function: Callable[[Any], Any], value: Any) -> Any:

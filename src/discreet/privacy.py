@@ -12,13 +12,23 @@ from typing import Any
 import numpy as np
 
 from .channels import Ratio
+from .channels.contract import WRITTEN_BITS
 from .errors import GridError, MetricError
-from .exact import ball, dyadic_root_above, float_above, minus_log_above, parse_exact, rational_root, show, show_above
+from .exact import (
+    ball,
+    dyadic_root_above,
+    float_above,
+    minus_log_above,
+    parse_exact,
+    rational_root,
+    show,
+    show_above,
+    show_rational,
+)
 from .grid import Grid
 from .level import BITS, Epsilon, Level
 from .mechanism import Mechanism
 
-_WRITTEN_BITS = 2**13  # a tight level longer than this is rounded towards less privacy
 _MAX_PAIRS = 2**21
 
 
@@ -59,15 +69,11 @@ class Verdict:
         return self.holds
 
     def __str__(self) -> str:
-        best = f"it is private at epsilon <= {show_above(self.epsilon)} (alpha {_brief(self.tight)})"
+        best = f"it is private at epsilon <= {show_above(self.epsilon)} (alpha {show_rational(self.tight)})"
         if self.holds:
             return f"holds: {self.asked}, {self.metric}; {best}"
         why = "" if self.exact else " as far as can be proved"
         return f"does not hold{why}: {self.asked}, {self.metric}; {self.witness}; {best}"
-
-
-def _brief(alpha: Fraction) -> str:
-    return str(alpha) if len(str(alpha)) <= 40 else f"~ {float(alpha):.9g}"
 
 
 def check_privacy(
@@ -86,9 +92,9 @@ def check_privacy(
     """
     level = m.level if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
     if not isinstance(group, int) or group < 1:
-        raise MetricError(f"group = {show(group)} must be a number of people, at least 1.")
+        raise MetricError(f"group = {show(group)} must be a number of people; use 1 or more.")
     if group != 1 and not (isinstance(metric, str) and metric == "adjacent"):
-        raise MetricError('group goes with metric="adjacent": it counts people at one sensitivity each.')
+        raise MetricError('A group of people goes with the metric "adjacent"; leave out the group or the metric.')
     name, demands = _demands(m, metric, group)
     return _judge(m, level, name, demands)
 
@@ -192,7 +198,7 @@ def _tight(ratio: Ratio, distance: Fraction) -> tuple[Fraction, float]:
         return ratio.alpha, 0.0 if ratio.alpha else math.inf
     power = ratio.power / distance  # alpha_tight = ratio.alpha^power
     epsilon = minus_log_above(ratio.alpha, power)
-    if power.numerator * ratio.alpha.denominator.bit_length() > _WRITTEN_BITS:
+    if power.numerator * ratio.alpha.denominator.bit_length() > WRITTEN_BITS:
         return Fraction(0), epsilon  # cannot be written out: 0 is a safe bound, epsilon says how much there is
     raised = ratio.alpha**power.numerator
     root = rational_root(raised, power.denominator)

@@ -28,7 +28,7 @@ from .errors import SourceError
 Words = NDArray[np.uint64]
 
 REKEY_BYTES = 2**30  # a fresh key from the operating system at least every GiB
-_BATCH = 2**15  # words a single call of the cipher makes
+_BATCH = 2**17  # words a single call of the cipher makes
 _POOL = 512  # words kept at hand for single draws
 _ZEROS = memoryview(bytes(8 * _BATCH))
 SPARE = 2  # words: the cipher asks for a spare block behind what it writes

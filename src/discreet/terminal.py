@@ -14,7 +14,7 @@ from rich.text import Text
 
 from .channels import Finite
 from .errors import DiscreetError
-from .exact import show_above
+from .exact import show_above, show_rational
 from .mechanism import Mechanism
 from .privacy import check_privacy
 from .structure import LETTERS, explain, properties
@@ -41,7 +41,7 @@ def headline(m: Mechanism) -> str:
     lines = [f"{m.recipe.family} on {places}"]
     asked = f" (asked as epsilon {m.level.asked})" if m.level.asked is not None else ""
     lines.append(
-        f"level: alpha {m.alpha}, epsilon <= {show_above(m.epsilon)}{asked}, proved for neighbours at most "
+        f"level: alpha {show_rational(m.alpha)}, epsilon <= {show_above(m.epsilon)}{asked}, proved for neighbours at most "
         f"{m.sensitivity * m.inputs.step} apart; tight: epsilon <= {show_above(tight.epsilon)}"
     )
     if m.inputs.n is not None:

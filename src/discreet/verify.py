@@ -23,7 +23,8 @@ from typing import Any
 FORMAT, VERSION = "discreet-mechanism", 1
 MAX_BYTES = 256 * 2**20
 MAX_TOTAL = 2**63
-MAX_PRODUCT = 2**21
+MAX_PRODUCT, MAX_WEIGHT_BITS, WRITTEN_BITS = 2**21, 2**28, 2**13
+MAX_DEPTH, MAX_PARTS = 64, 256  # of channels in sequence
 KINDS = ("missing", "too large", "unreadable", "format", "version", "digest", "shape", "sum", "claim")
 LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
 
@@ -64,7 +65,11 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         with open(name, "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise Fault("missing", f"{name} cannot be read ({error.strerror}). Check the path.") from None
+        raise Fault("missing", f"{name!r} cannot be read ({error.strerror}). Check the path.") from None
+    except ValueError as error:
+        if isinstance(error, Fault):
+            raise
+        raise Fault("missing", "The name of the file cannot be used. Check the path.") from None
     return parse(data, name)
 
 
@@ -73,22 +78,32 @@ def parse(data: bytes, name: str = "the file") -> dict[str, Any]:
     if len(data) > MAX_BYTES:
         raise Fault("too large", f"{name} is larger than {MAX_BYTES} bytes, which no mechanism file is.")
     try:
-        document = json.loads(data.decode("utf-8"), object_pairs_hook=_no_doubles, parse_constant=_no_constant)
-    except (ValueError, RecursionError):
+        document = json.loads(data.decode("utf-8"), object_pairs_hook=_no_doubles, parse_constant=_no_constant,
+                              parse_float=_finite)  # fmt: skip
+    except RecursionError:
+        raise Fault("unreadable", f"{name} nests too deeply for a mechanism file. Save the mechanism again.") from None
+    except Fault:
+        raise
+    except ValueError:
         raise Fault("unreadable", f"{name} is cut short or is not JSON. Save the mechanism again.") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise Fault("format", f"{name} is not a mechanism file: it does not begin with the format {FORMAT!r}.")
+        raise Fault("format", f"{name} is not a mechanism file: its format is not {FORMAT!r}. Check the path.")
     return document
 
 
 def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({key for key, _ in pairs}) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise Fault("unreadable", "A key stands twice in the file. Save the mechanism again.")
     return dict(pairs)
 
 
 def _no_constant(text: str) -> float:
-    raise ValueError(text)
+    raise Fault("unreadable", f"{text} is no number of a mechanism file. Save the mechanism again.")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if abs(number) < float("inf") else _no_constant("A number beyond all floats")
 
 
 def digest(document: dict[str, Any]) -> str:
@@ -117,8 +132,8 @@ def _integer(value: Any, where: str) -> int:
 
 def _rational(value: Any, where: str) -> Fraction:
     _need(isinstance(value, str), "shape", f"The {where} is not a rational number in a text.")
-    top, _, bottom = value.partition("/")
-    denominator = _integer(bottom or "1", where)
+    top, slash, bottom = value.partition("/")
+    denominator = _integer(bottom if slash else "1", where)
     _need(denominator > 0, "shape", f"The {where} has a denominator that is not positive.")
     return Fraction(_integer(top, where), denominator)
 
@@ -135,31 +150,61 @@ class _Ratio:
     exact: bool = True
 
 
+Weights = tuple[list[list[int]], int]  # exact integer weights, and the total of each row
+
+
 class _Channel:
-    def __init__(
-        self, rows: int | None, reports: int | None, weights: list[list[int]] | None = None, total: int = 0
-    ) -> None:
-        self.rows, self.reports, self.weights, self.total = rows, reports, weights, total
+    """A channel between `rows` true values and `reports` reports; None: unbounded."""
+
+    def __init__(self, rows: int | None, reports: int | None) -> None:
+        self.rows, self.reports = rows, reports
+
+    def weights(self) -> Weights | None:
+        """The exact weights, where they are small enough to write out."""
+        return None
 
     def tight(self, distance: int) -> _Ratio:
-        assert self.weights is not None
-        return _table_ratio(self.weights, distance)
+        exact = self.weights()
+        if exact is None:
+            raise Fault("shape", "The channel is too large to be checked entry by entry.")
+        return _table_ratio(exact[0], distance)
 
     def properties(self) -> tuple[str, ...] | None:
-        return None if self.weights is None else _table_properties(self.weights, self.total)
+        exact = self.weights()
+        return None if exact is None else _table_properties(*exact)
+
+
+class _Table(_Channel):
+    def __init__(self, weights: list[list[int]], total: int) -> None:
+        super().__init__(len(weights), len(weights[0]))
+        self.exact = weights, total
+
+    def weights(self) -> Weights:
+        return self.exact
+
+
+class _Map(_Channel):
+    def __init__(self, targets: list[int], size: int) -> None:
+        super().__init__(len(targets), size)
+        self.targets, self.size = targets, size
+
+    def weights(self) -> Weights | None:
+        small = len(self.targets) * self.size <= 2**20
+        return ([[int(t == j) for j in range(self.size)] for t in self.targets], 1) if small else None
 
 
 class _Geometric(_Channel):
     def __init__(self, n: int, a: Fraction) -> None:
         super().__init__(n + 1, n + 1)
         self.n, self.a = n, a
-        p, q = a.numerator, a.denominator
-        if q.bit_length() * n * (n + 1) ** 2 <= 2**28:
-            power = [p**d * q ** (n - d) for d in range(n + 1)]
-            self.weights = [
-                [(q if j in (0, n) else q - p) * power[abs(i - j)] for j in range(n + 1)] for i in range(n + 1)
-            ]
-            self.total = (q + p) * q**n
+
+    def weights(self) -> Weights | None:
+        n, p, q = self.n, self.a.numerator, self.a.denominator
+        if q.bit_length() * n * (n + 1) ** 2 > MAX_WEIGHT_BITS:
+            return None
+        power = [p**d * q ** (n - d) for d in range(n + 1)]
+        rows = [[(q if j in (0, n) else q - p) * power[abs(i - j)] for j in range(n + 1)] for i in range(n + 1)]
+        return rows, (q + p) * q**n
 
     def tight(self, distance: int) -> _Ratio:
         return _Ratio(self.a, min(distance, self.n))
@@ -177,10 +222,12 @@ class _Keep(_Channel):
     def __init__(self, size: int, keep: Fraction) -> None:
         super().__init__(size, size)
         self.size, self.keep = size, keep
-        if size * size <= 2**20:
-            p, q = keep.numerator, keep.denominator
-            self.weights = [[q - p + (p * size if i == j else 0) for j in range(size)] for i in range(size)]
-            self.total = q * size
+
+    def weights(self) -> Weights | None:
+        size, p, q = self.size, self.keep.numerator, self.keep.denominator
+        if size * size > 2**20:
+            return None
+        return [[q - p + (p * size if i == j else 0) for j in range(size)] for i in range(size)], q * size
 
     def tight(self, distance: int) -> _Ratio:
         guess = (1 - self.keep) / self.size
@@ -191,9 +238,9 @@ class _Keep(_Channel):
 
 
 class _Additive(_Channel):
-    def __init__(self, a: Fraction) -> None:
+    def __init__(self, a: Fraction, low: int | None, high: int | None) -> None:
         super().__init__(None, None)
-        self.a = a
+        self.a, self.ends = a, (low, high)
 
     def tight(self, distance: int) -> _Ratio:
         return _Ratio(self.a, distance)
@@ -202,25 +249,37 @@ class _Additive(_Channel):
 class _Then(_Channel):
     def __init__(self, first: _Channel, second: _Channel) -> None:
         super().__init__(first.rows, second.reports)
-        self.first = first
-        _need(
-            first.reports is not None and first.reports == second.rows, "shape", "Two channels in sequence do not fit."
-        )
-        work = (first.rows or 0) * (first.reports or 0) * (second.reports or 0)
-        if work <= MAX_PRODUCT and first.weights and second.weights:
-            columns = list(zip(*second.weights, strict=True))
-            self.weights = [[sum(map(int.__mul__, row, column)) for column in columns] for row in first.weights]
-            self.total = first.total * second.total
+        self.first, self.second = first, second
+        fits = first.reports is not None and first.reports == second.rows
+        _need(fits, "shape", "Two channels in sequence do not fit.")
+
+    def weights(self) -> Weights | None:
+        rows, middle, reports = self.rows or 0, self.first.reports or 0, self.reports or 0
+        if rows * middle * reports > MAX_PRODUCT:
+            return None
+        left, right = self.first.weights(), self.second.weights()
+        if left is None or right is None:
+            return None
+        total = left[1] * right[1]
+        if total.bit_length() * rows * reports > MAX_WEIGHT_BITS:
+            return None
+        columns = list(zip(*right[0], strict=True))
+        return [[sum(map(int.__mul__, row, column)) for column in columns] for row in left[0]], total
 
     def tight(self, distance: int) -> _Ratio:
-        if self.weights is not None:
-            return super().tight(distance)
+        exact = self.weights()
+        if exact is not None:
+            ratio = _table_ratio(exact[0], distance)
+            if ratio.alpha.denominator.bit_length() <= WRITTEN_BITS:
+                return ratio
         inner = self.first.tight(distance)  # post-processing never makes a ratio larger
         return _Ratio(inner.alpha, inner.power, exact=False)
 
 
-def _channel(part: Any, depth: int = 0) -> _Channel:
-    _need(depth < 16, "shape", "The channel nests too deeply.")
+def _channel(part: Any, depth: int = 0, parts: list[int] | None = None) -> _Channel:
+    parts = [0] if parts is None else parts
+    parts[0] += 1
+    _need(depth <= MAX_DEPTH and parts[0] <= MAX_PARTS, "shape", "The file has too many channels in sequence.")
     kind = _field(part, "kind", "channel")
     if kind == "table":
         return _table(part)
@@ -229,10 +288,8 @@ def _channel(part: Any, depth: int = 0) -> _Channel:
         _need(n >= 1 and 0 < a < 1, "shape", "A geometric law needs n >= 1 and 0 < a < 1.")
         return _Geometric(n, a)
     if kind == "keep":
-        size, keep = (
-            _integer(_field(part, "size", "channel"), "size"),
-            _rational(_field(part, "keep", "channel"), "keep"),
-        )
+        size = _integer(_field(part, "size", "channel"), "size")
+        keep = _rational(_field(part, "keep", "channel"), "keep")
         _need(size >= 2 and 0 <= keep < 1, "shape", "Keeping needs two values and a probability in [0, 1).")
         return _Keep(size, keep)
     if kind == "additive":
@@ -240,16 +297,17 @@ def _channel(part: Any, depth: int = 0) -> _Channel:
         _need(_field(noise, "family", "noise") == "geometric", "shape", "The noise is of an unknown family.")
         a = _rational(_field(noise, "a", "noise"), "a")
         _need(0 < a < 1, "shape", "Geometric noise needs 0 < a < 1.")
-        return _Additive(a)
+        ends = [_field(part, end, "channel") for end in ("low", "high")]
+        _need(all(end is None or (type(end) is int and end == 0) for end in ends), "shape",
+              "The ends of unbounded noise are 0 or open.")  # fmt: skip
+        return _Additive(a, *ends)
     if kind == "map":
         size = _integer(_field(part, "size", "channel"), "size")
         targets = [_integer(t, "map") for t in _words(part, "targets")]
         _need(len(targets) > 0 and all(0 <= t < size for t in targets), "shape", "A map points outside its reports.")
-        small = len(targets) * size <= 2**20
-        weights = [[int(t == j) for j in range(size)] for t in targets] if small else None
-        return _Channel(len(targets), size, weights, 1)
+        return _Map(targets, size)
     if kind == "then":
-        return _Then(*(_channel(_field(part, name, "channel"), depth + 1) for name in ("first", "second")))
+        return _Then(*(_channel(_field(part, name, "channel"), depth + 1, parts) for name in ("first", "second")))
     raise Fault("shape", "The channel is of an unknown kind.")
 
 
@@ -276,7 +334,7 @@ def _table(part: Any) -> _Channel:
         _need(sum(row) == total, "sum", f"Row {i} sums to {sum(row)}, not to the total {total}.")
     cells = 1 << (width - 1).bit_length()
     _need(total % cells == 0, "sum", f"The total {total} is not a multiple of {cells}, the cells that drawing needs.")
-    return _Channel(len(weights), width, weights, total)
+    return _Table(weights, total)
 
 
 def _table_ratio(weights: list[list[int]], distance: int) -> _Ratio:
@@ -331,7 +389,7 @@ def _table_properties(w: list[list[int]], total: int) -> tuple[str, ...] | None:
 
 
 def _exp_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Rationals below and above e^x for 0 <= x <= 128: Taylor's series of x/2^k, then k squarings, rounded outwards."""
+    """Rationals below and above e^x for x >= 0: Taylor's series of x/2^k, then k squarings, rounded outwards."""
     halvings = max(0, (x.numerator // x.denominator).bit_length() + 8)
     y, one = x / 2**halvings, 1 << bits
     y_low, y_high = y.numerator * one // y.denominator, -(-y.numerator * one // y.denominator)
@@ -374,14 +432,17 @@ def _log_bounds(r: Fraction, bits: int) -> tuple[Fraction, Fraction]:
 def grants(alpha: Fraction, factor: Fraction, base: Fraction | None) -> bool:
     """Is alpha >= e^-epsilon, for epsilon = factor or factor * ln(base)? Proved either way."""
     p, q = factor.numerator, factor.denominator
-    if base is not None and max(p, q) <= 4096:
+    size = alpha.denominator.bit_length()
+    if alpha == 0:
+        return False
+    if base is not None and q * size + p * base.numerator.bit_length() <= 2**21:
         return alpha**q * base**p >= 1
-    bits = 192
-    while bits <= 2**14:
+    bits = 192 + size
+    while bits <= 2**14 + 2 * size:
         logs = (Fraction(1), Fraction(1)) if base is None else _log_bounds(base, bits)
         least, most = factor * logs[0], factor * logs[1]
-        if least > 128:
-            return alpha >= Fraction(1, 2**128)  # e^-128 < 2^-128
+        if least >= size:
+            return True  # alpha >= 1/denominator > 2^-size > e^-least
         if alpha * _exp_bounds(least, bits)[0] >= 1:  # alpha >= e^-least >= e^-epsilon
             return True
         if alpha * _exp_bounds(most, bits)[1] < 1:
@@ -397,7 +458,7 @@ def verify(document: dict[str, Any]) -> Verified:
     """Re-derive every claim of a document; a Fault says which one fails."""
     version = _field(document, "version", "file")
     _need(
-        version == VERSION,
+        type(version) is int and version == VERSION,
         "version",
         f"The file has version {str(version)[:20]}; this program reads version {VERSION}. "
         "Use the version of discreet that wrote it.",
@@ -407,9 +468,15 @@ def verify(document: dict[str, Any]) -> Verified:
         "digest",
         "The file was changed after it was saved: its digest does not fit its content. Save the mechanism again.",
     )
+    _recipe(_field(document, "recipe", "file"))
     channel = _channel(_field(document, "channel", "file"))
     for name, size in (("inputs", channel.rows), ("outputs", channel.reports)):
         _need(_grid_size(_field(document, name, "file"), name) == size, "shape", f"The {name} do not fit the channel.")
+    if isinstance(channel, _Additive):
+        grid = document["inputs"]
+        ends = tuple(None if grid[end] is None else 0 for end in ("low", "high"))
+        _need(grid == document["outputs"] and channel.ends == ends, "shape",
+              "Noise must be added on one grid and saturate where that grid ends.")  # fmt: skip
     sensitivity = _integer(_field(document, "sensitivity", "file"), "sensitivity")
     _need(sensitivity >= 1, "shape", "The sensitivity is below one step.")
     alpha = _level(_field(document, "level", "file"))
@@ -422,7 +489,7 @@ def verify(document: dict[str, Any]) -> Verified:
         _integer(_field(tight, "power", "tight level"), "power"),
     )
     _need(
-        told == (ratio.alpha, ratio.power) and tight.get("exact") is ratio.exact,
+        told == (ratio.alpha, ratio.power) and _field(tight, "exact", "tight level") is ratio.exact,
         "claim",
         "The tight level in the file is not the one that its weights have.",
     )
@@ -436,6 +503,22 @@ def verify(document: dict[str, Any]) -> Verified:
         "The properties in the file are not those that its weights have.",
     )
     return Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties)
+
+
+def _recipe(recipe: Any, depth: int = 0) -> None:
+    """How it was made: plain texts for people, a distance between 0 and 1, and what it was made from."""
+    _need(depth <= MAX_DEPTH, "shape", "The recipe nests too deeply.")
+    parameters = _field(recipe, "parameters", "recipe")
+    texts = [_field(recipe, "family", "recipe"), _field(recipe, "citation", "recipe")]
+    _need(isinstance(parameters, dict), "shape", "The recipe's parameters are not named texts.")
+    texts += [*parameters.keys(), *parameters.values()]
+    _need(all(isinstance(text, str) and text.isprintable() for text in texts), "shape",
+          "The recipe holds something other than plain text.")  # fmt: skip
+    distance = _field(recipe, "distance", "recipe")
+    _need(isinstance(distance, float) and 0 <= distance <= 1, "shape", "The recipe's distance is not between 0 and 1.")
+    of = _field(recipe, "of", "recipe")
+    if of is not None:
+        _recipe(of, depth + 1)
 
 
 def _level(level: Any) -> Fraction:
@@ -479,9 +562,10 @@ def _grid_size(grid: Any, name: str) -> int | None:
     low, high, step = (_field(grid, key, name) for key in ("low", "high", "step"))
     width = _rational(step, f"step of the {name}")
     _need(width > 0, "shape", f"The step of the {name} is not positive.")
-    if low is None or high is None:
+    ends = [None if end is None else _rational(end, f"end of the {name}") for end in (low, high)]
+    if ends[0] is None or ends[1] is None:
         return None
-    steps = (_rational(high, name) - _rational(low, name)) / width
+    steps = (ends[1] - ends[0]) / width
     _need(steps.denominator == 1 and steps >= 1, "shape", f"The {name} are not a grid.")
     return int(steps) + 1
 

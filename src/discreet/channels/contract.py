@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Integers = NDArray[Any]  # uint64, or Python integers in an object array
 
+WRITTEN_BITS = 2**13  # a ratio with a longer denominator is not written out; a bound takes its place
 MATRIX_ENTRIES = 2**24  # a float matrix beyond this (128 MB) is refused
 
 

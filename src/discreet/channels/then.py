@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, TableError
 from ..source import Stream
-from .contract import Finite, Floats, Indices, Integers, Ratio
+from .contract import WRITTEN_BITS, Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
 from .table import MAX_ENTRIES, merge_columns
 
 _MAX_PRODUCT = 2**21  # multiplications of integers when two channels are multiplied exactly
+_MAX_BITS = 2**28  # of all integer weights of the product together
 
 
 @final
@@ -108,9 +109,12 @@ class Then(Finite):
         left, right = self.first.integers(), self.second.integers()
         if left is None or right is None:
             return None
+        total = left[1] * right[1]
+        if total.bit_length() * self.rows * self.reports > _MAX_BITS:
+            return None
         if isinstance(self.second, Map):  # columns add up: no products needed
-            return merge_columns(left[0].astype(object), self.second.targets, self.reports), left[1]
-        return left[0].astype(object) @ right[0].astype(object), left[1] * right[1]
+            return merge_columns(left[0].astype(object), self.second.targets, self.reports), total
+        return left[0].astype(object) @ right[0].astype(object), total
 
     def integers(self) -> tuple[Integers, int] | None:
         return self._product
@@ -128,14 +132,17 @@ class Then(Finite):
 
     def ratio(self, first: int, second: int) -> Ratio:
         """Exact where the product is small; else post-processing never makes a ratio larger (data processing)."""
-        if self._product is None:
-            return replace(self.first.ratio(first, second), report=None, exact=False)
-        return pair_ratio(self._product[0], first, second)
+        exact = None if self._product is None else pair_ratio(self._product[0], first, second)
+        return self._written(exact) or replace(self.first.ratio(first, second), report=None, exact=False)
 
     def worst(self, distance: int) -> Ratio:
-        if self._product is None:
-            return replace(self.first.worst(distance), report=None, exact=False)
-        return worst_ratio(self._product[0], distance)
+        exact = None if self._product is None else worst_ratio(self._product[0], distance)
+        return self._written(exact) or replace(self.first.worst(distance), report=None, exact=False)
+
+    @staticmethod
+    def _written(ratio: Ratio | None) -> Ratio | None:
+        short = ratio is not None and ratio.alpha.denominator.bit_length() <= WRITTEN_BITS
+        return ratio if short else None
 
     def _matrix(self) -> Floats:
         return np.asarray(self.first.matrix @ self.second.matrix)
