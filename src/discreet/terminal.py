@@ -41,8 +41,8 @@ def headline(m: Mechanism) -> str:
     lines = [f"{m.recipe.family} on {places}"]
     asked = f" (asked as epsilon {m.level.asked})" if m.level.asked is not None else ""
     lines.append(
-        f"level: alpha {show_rational(m.alpha)}, epsilon <= {show_above(m.epsilon)}{asked}, proved for neighbours at most "
-        f"{m.sensitivity * m.inputs.step} apart; tight: epsilon <= {show_above(tight.epsilon)}"
+        f"level: alpha {show_rational(m.alpha)}, epsilon <= {show_above(m.epsilon)}{asked}, proved for neighbours "
+        f"at most {m.sensitivity * m.inputs.step} apart; tight: epsilon <= {show_above(tight.epsilon)}"
     )
     if m.inputs.n is not None:
         local = check_privacy(m, metric="discrete")
