@@ -2,7 +2,7 @@
 
 An oracle for tests: slow and literal, sharing no code with the package. Throughout, C[i][j] = Pr[report j | true i]
 on 0..n, so each list is the law of the report for one true value, and a = alpha = e^-eps with 0 < a < 1.
-The literature on the seven properties (topic 1) calls a report a "row" and a true value a "column"; the property
+The literature on the seven properties calls a report a "row" and a true value a "column"; the property
 letters keep that usage, so RH and RM compare true values at a fixed report, CH and CM reports at a fixed true value.
 """
 
@@ -22,19 +22,19 @@ ALL_PROPERTIES = frozenset({"RH", "RM", "CH", "CM", "F", "WH", "S"})
 
 
 def geometric(n: int, a: Fraction) -> Matrix:
-    """Truncated geometric mechanism GM (topics 1, 2): w_j a^|i-j|, with w = 1/(1+a) at the ends j = 0, n."""
+    """Truncated geometric mechanism GM: w_j a^|i-j|, with w = 1/(1+a) at the ends j = 0, n."""
     end, inner = 1 / (1 + a), (1 - a) / (1 + a)
     return [[(end if j in (0, n) else inner) * a ** abs(i - j) for j in range(n + 1)] for i in range(n + 1)]
 
 
 def fair_exponent(n: int, true: int, report: int) -> int:
-    """Exponent of a in the explicit fair mechanism (topic 1): d below m = min(true, n - true), else ceil((d+m)/2)."""
+    """Exponent of a in the explicit fair mechanism: d below m = min(true, n - true), else ceil((d+m)/2)."""
     d, m = abs(true - report), min(true, n - true)
     return d if d < m else (d + m + 1) // 2
 
 
 def explicit_fair(n: int, a: Fraction) -> Matrix:
-    """Explicit fair mechanism EM (topic 1), both parities of n; the diagonal y comes from row sums, not a formula."""
+    """Explicit fair mechanism EM, both parities of n; the diagonal y comes from row sums, not a formula."""
     weights = [[a ** fair_exponent(n, i, j) for j in range(n + 1)] for i in range(n + 1)]
     return [[w / sum(row) for w in row] for row in weights]
 
@@ -81,7 +81,7 @@ def tight_alpha_all_pairs(C: Matrix) -> Fraction:
 
 
 def properties(C: Matrix) -> set[str]:
-    """The letters among RH RM CH CM F WH S that C has (topic 1), straight from the definitions."""
+    """The letters among RH RM CH CM F WH S that C has, straight from the definitions."""
     n = len(C) - 1
     values = range(n + 1)
     holds = set(ALL_PROPERTIES)
@@ -129,20 +129,20 @@ def trace(C: Matrix) -> Fraction:
 
 
 def rescaled_l0(C: Matrix) -> Fraction:
-    """(n + 1 - trace)/n (topic 1): 1 for the uniform mechanism, 2a/(1+a) for the geometric one."""
+    """(n + 1 - trace)/n: 1 for the uniform mechanism, 2a/(1+a) for the geometric one."""
     n = len(C) - 1
     return (n + 1 - trace(C)) / n
 
 
 def em_diagonal(n: int, a: Fraction) -> Fraction:
-    """Closed form of the diagonal y of the explicit fair mechanism (topic 1)."""
+    """Closed form of the diagonal y of the explicit fair mechanism."""
     if n % 2 == 0:
         return (1 - a) / (1 + a - 2 * a ** (n // 2 + 1))
     return (1 - a) / ((1 + a) * (1 - a ** ((n + 1) // 2)))
 
 
 def em_l0_rescaled(n: int, a: Fraction) -> Fraction:
-    """Closed form of the rescaled L0 of the explicit fair mechanism (topic 1)."""
+    """Closed form of the rescaled L0 of the explicit fair mechanism."""
     if n % 2 == 0:
         A = a ** (n // 2 + 1)
         return Fraction(n + 1, n) * (2 * a - 2 * A) / (1 + a - 2 * A)
@@ -151,22 +151,22 @@ def em_l0_rescaled(n: int, a: Fraction) -> Fraction:
 
 
 def gm_l0_rescaled(a: Fraction) -> Fraction:
-    """Rescaled L0 of the geometric mechanism (topic 1), whatever n."""
+    """Rescaled L0 of the geometric mechanism, whatever n."""
     return 2 * a / (1 + a)
 
 
 def gm_error(i: int, n: int, a: Fraction) -> Fraction:
-    """E|report - i| under the geometric mechanism (topic 2)."""
+    """E|report - i| under the geometric mechanism."""
     return a * (2 - a**i - a ** (n - i)) / (1 - a * a)
 
 
 def gm_is_weakly_honest(n: int, a: Fraction) -> bool:
-    """WH of the geometric mechanism (topic 1): n >= 2a/(1-a) for n >= 2, always for n = 1."""
+    """WH of the geometric mechanism: n >= 2a/(1-a) for n >= 2, always for n = 1."""
     return n == 1 or n >= 2 * a / (1 - a)
 
 
 def gm_is_column_honest(n: int, a: Fraction) -> bool:
-    """CH, and equally CM, of the geometric mechanism (topic 1): a <= 1/2 for n >= 2, always for n = 1."""
+    """CH, and equally CM, of the geometric mechanism: a <= 1/2 for n >= 2, always for n = 1."""
     return n == 1 or a <= Fraction(1, 2)
 
 
@@ -200,7 +200,7 @@ def inverse(A: Matrix) -> Matrix:
 
 
 def geometric_inverse(n: int, a: Fraction) -> Matrix:
-    """Tridiagonal inverse of geometric(n, a) (topic 2), n >= 1."""
+    """Tridiagonal inverse of geometric(n, a), n >= 1."""
     out = [[ZERO] * (n + 1) for _ in range(n + 1)]
     for i in range(n + 1):
         end = i in (0, n)
@@ -213,12 +213,12 @@ def geometric_inverse(n: int, a: Fraction) -> Matrix:
 
 
 def remap_from_geometric(M: Matrix, a: Fraction) -> Matrix:
-    """The only T with geometric(n, a) T = M (topic 2); its rows sum to 1 whenever those of M do."""
+    """The only T with geometric(n, a) T = M; its rows sum to 1 whenever those of M do."""
     return multiply(geometric_inverse(len(M) - 1, a), M)
 
 
 def is_derivable(M: Matrix, a: Fraction) -> bool:
-    """Whether M (n+1 rows) is a randomised remap of geometric(n, a) (topic 2): T = G^-1 M has no negative entry."""
+    """Whether M (n+1 rows) is a randomised remap of geometric(n, a): T = G^-1 M has no negative entry."""
     return all(t >= 0 for row in remap_from_geometric(M, a) for t in row)
 
 
@@ -226,14 +226,14 @@ def is_derivable(M: Matrix, a: Fraction) -> bool:
 
 
 def unbiased_count(y: int, n: int, a: Fraction) -> Fraction:
-    """h(y) with E h(report) = true count under geometric(n, a) (topic 2)."""
+    """h(y) with E h(report) = true count under geometric(n, a)."""
     if y == 0:
         return -a / (1 - a)
     return n + a / (1 - a) if y == n else Fraction(y)
 
 
 def unbiased_square(y: int, n: int, a: Fraction) -> Fraction:
-    """A reading whose mean under geometric(n, a) is the square of the true count (topic 2)."""
+    """A reading whose mean under geometric(n, a) is the square of the true count."""
     if y == 0:
         return -a / (1 - a)
     return n * n + a * (2 * n - 1) / (1 - a) if y == n else y * y - 2 * a / (1 - a) ** 2
@@ -243,12 +243,12 @@ def unbiased_square(y: int, n: int, a: Fraction) -> Fraction:
 
 
 def discrete_laplace(x: int, a: Fraction) -> Fraction:
-    """Pr[X = x] = (1-a)/(1+a) a^|x| on the integers (topic 6)."""
+    """Pr[X = x] = (1-a)/(1+a) a^|x| on the integers."""
     return (1 - a) / (1 + a) * a ** abs(x)
 
 
 def bit_probability(k: int, a: Fraction) -> Fraction:
-    """Probability that bit k of X ~ (1-a) a^x is set (topic 6)."""
+    """Probability that bit k of X ~ (1-a) a^x is set."""
     power = a ** (2**k)
     return power / (1 + power)
 
@@ -265,13 +265,13 @@ def law_from_bits(K: int, a: Fraction) -> list[Fraction]:
 
 
 def geometric_law_below(K: int, a: Fraction) -> list[Fraction]:
-    """Law of X ~ (1-a) a^x given X < 2^K (topic 6), from the definition."""
+    """Law of X ~ (1-a) a^x given X < 2^K, from the definition."""
     weights = [(1 - a) * a**x for x in range(2**K)]
     return [w / sum(weights) for w in weights]
 
 
 def overflow_probability(K: int, a: Fraction) -> Fraction:
-    """Pr[X >= 2^K] for X ~ (1-a) a^x (topic 6)."""
+    """Pr[X >= 2^K] for X ~ (1-a) a^x."""
     return a ** (2**K)
 
 
@@ -281,7 +281,7 @@ def bits_needed(n: int) -> int:
 
 
 def sampler_law(n: int, a: Fraction) -> Matrix:
-    """Law of the fixed-draw sampler (topic 6), by enumeration: nonzero, sign, overflow, bits; clamp(i +- (1+X)).
+    """Law of the fixed-draw sampler, by enumeration: nonzero, sign, overflow, bits; clamp(i +- (1+X)).
 
     An overflow saturates at the end the sign points to.
     """

@@ -97,6 +97,21 @@ def test_clopper_pearson_against_the_binomial():
     assert _log_ratio(np.array([size]), np.array([size]), size, error)[0] < 0
 
 
+def test_continuous_samplers_are_seen_through():
+    """A Laplace sampler at a tenth of its scale: all reports differ, and it must be flagged all the same."""
+    rng = np.random.default_rng(4)
+    found = dt.audit(lambda x: x + rng.laplace(0, 0.7, len(x)), epsilon=1, pairs=[(0, 1)], draws=100_000)
+    assert found.flagged
+    assert found.epsilon_lower > 1.2
+
+
+def test_a_sampler_that_fails_is_named():
+    with pytest.raises(AuditError, match="ZeroDivisionError"):
+        dt.audit(lambda x: 1 / 0, epsilon=1, pairs=[(0, 1)], draws=100)
+    with pytest.raises(AuditError, match="Mechanism"):
+        dt.audit(5, epsilon=1, pairs=[(0, 1)])
+
+
 def test_scalar_samplers_and_reports_of_any_kind():
     assert dt.audit(lambda x: "yes" if x else "no", epsilon=1, pairs=[(0, 1)], draws=500, scalar=True).flagged
     rng = np.random.default_rng(2)

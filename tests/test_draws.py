@@ -287,7 +287,7 @@ def test_an_exact_bernoulli_decides_only_what_is_certain(p):
 
 
 def test_slow_geometric_has_the_law_of_its_bits():
-    """Facts 6: Pr[X] = product of independent bits; the words say which bits are set."""
+    """Pr[X] = product of independent bits; the words say which bits are set."""
     a = Fraction(9, 10)
     never, always = 2**64 - 1, 0
     bits = 62

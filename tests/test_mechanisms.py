@@ -42,7 +42,7 @@ def test_a_small_geometric_is_the_law_to_the_last_digit(n, a):
 @exactly
 @given(geometrics())
 def test_the_geometric_is_exact_and_has_the_properties_of_the_theorem(made):
-    """WH iff n >= 2a/(1-a), CM iff CH iff a <= 1/2, S RM RH always, F never from n = 2 on (facts 1)."""
+    """WH iff n >= 2a/(1-a), CM iff CH iff a <= 1/2, S RM RH always, F never from n = 2 on."""
     m, n, a = made
     expected = {"S", "RM", "RH"}
     if reference.gm_is_weakly_honest(n, a):
@@ -95,7 +95,7 @@ def test_the_inverse_is_tridiagonal(n, a):
 
 
 def test_the_norm_of_the_inverse():
-    """((1+a)/(1-a))^2, 833 at a = 2^-0.1 (facts 2)."""
+    """((1+a)/(1-a))^2, 833 at a = 2^-0.1."""
     a = dt.Level.of(epsilon="ln(2)/10").alpha
     norm = max(np.abs(Geometric(100, a).solve(row)).sum() for row in np.eye(101))
     assert norm == pytest.approx(float(((1 + a) / (1 - a)) ** 2), rel=1e-9)
@@ -121,7 +121,7 @@ def test_closed_forms_of_the_geometric(n, a):
 @pytest.mark.parametrize("a", ALPHAS)
 @pytest.mark.parametrize("n", [1, 3, 6, 8])
 def test_the_law_of_independent_bits_is_the_geometric(n, a):
-    """Facts 6: bits, overflow, sign and clamp give exactly the row of the channel."""
+    """Bits, overflow, sign and clamp give exactly the row of the channel."""
     assert reference.sampler_law(n, a) == exact_law(dt.geometric(n, alpha=a))
 
 
@@ -187,7 +187,8 @@ def test_the_fair_mechanism_keeps_all_seven_properties_at_every_level(n, a):
     m = dt.explicit_fair(n, alpha=a)
     assert dt.properties(m) == ALL
     assert m.recipe.distance < 1e-12
-    target = reference.explicit_fair(n, a)[n // 2]
+    powers = [a ** reference.fair_exponent(n, n // 2, j) for j in range(n + 1)]
+    target = [x / sum(powers) for x in powers]
     mine = exact_law(m)[n // 2]
     assert sum(abs(p - q) for p, q in zip(mine, target, strict=True)) / 2 <= Fraction(m.recipe.distance)
 
@@ -217,7 +218,7 @@ def test_the_fair_mechanism_says_where_it_ends():
 
 
 def test_numbers_of_the_facts():
-    """Facts 1, n = 4, alpha = 9/10: unscaled L0 of GM .7579, EM .7738; the slide's EM .776 is alpha = 10/11."""
+    """At n = 4, alpha = 9/10: unscaled L0 of GM .7579, EM .7738; the slide's EM .776 is alpha = 10/11."""
     assert dt.expected_loss(dt.geometric(4, alpha="9/10"), "l0") == pytest.approx(0.757895, abs=5e-7)
     assert dt.expected_loss(dt.explicit_fair(4, alpha="9/10"), "l0") == pytest.approx(0.967195 * 4 / 5, abs=5e-7)
     assert round(dt.expected_loss(dt.explicit_fair(4, alpha="10/11"), "l0"), 3) == 0.776

@@ -183,3 +183,47 @@ def test_hamming_distance_of_databases_is_a_graph():
     m = table([[w * 4 for w in row] for row in rows])
     hamming = [[sum(x != y for x, y in zip(d, e, strict=True)) for e in databases] for d in databases]
     assert dt.check_privacy(m, alpha="2/3", metric=hamming).tight == Fraction(2, 3)
+
+
+def test_the_worst_demand_decides_also_beside_levels_too_long_to_write():
+    """A distance of 1/400 leaves a level of thousands of digits; the others must still be seen, in either order."""
+    m = dt.geometric(2, epsilon="1/2")
+    for tiny in ((0, 1), (1, 2)):
+        distances = [[0 if i == k else 400 if {i, k} == set(tiny) else 1 for k in range(3)] for i in range(3)]
+        verdict = dt.check_privacy(m, epsilon="1/2", metric=distances)
+        assert verdict.epsilon >= 1  # values 0 and 2, two steps apart, at distance 1
+        assert not verdict.holds
+        near = [[0 if i == k else Fraction(1, 400) if {i, k} == set(tiny) else 1 for k in range(3)] for i in range(3)]
+        verdict = dt.check_privacy(m, epsilon="1/2", metric=near)
+        assert verdict.epsilon == pytest.approx(200)
+        assert not verdict.holds
+        assert verdict.witness.first in tiny
+
+
+def test_a_matrix_of_distances_between_two_values_is_one():
+    m = dt.geometric(1, alpha="1/2")
+    assert not dt.check_privacy(m, alpha="1/2", metric=[[0, 0.5], [0.5, 0]]).holds
+    assert dt.check_privacy(m, alpha="1/2", metric=[[0, 1], [1, 0]]).holds
+    assert dt.check_privacy(m, alpha="1/2", metric=[(0, 1), (1, 0)]).holds
+    assert dt.check_privacy(m, alpha="1/2", metric=[(0, 1)]).holds
+
+
+def test_a_tight_level_that_is_rounded_says_so():
+    verdict = dt.check_privacy(dt.geometric(10**5, epsilon="0.001"), metric="discrete")
+    assert not verdict.exact
+    assert verdict.epsilon == pytest.approx(100, rel=1e-9)
+
+
+def test_an_epsilon_that_fails_by_the_last_digit_looks_like_it():
+    """The float 0.1 is a little more than 1/10: the message must not say 0.1 twice."""
+    verdict = dt.check_privacy(dt.geometric(10, epsilon=0.1), epsilon="0.1")
+    assert not verdict.holds
+    assert "epsilon <= 0.1 " not in str(verdict)
+
+
+def test_a_calibration_makes_its_mechanism():
+    made = dt.calibrate(dt.Grid(0, 10, "1/2"), bound=2, radius=1)
+    m = made.mechanism()
+    assert dt.check_privacy(m, alpha="1/2", metric=[(0, 1), (3, 4)]).holds
+    assert not dt.check_privacy(m, alpha="1/2", metric=[(0, "3/2")]).holds
+    assert dt.calibrate(100, bound="1e200", radius=10).level.asked.base == 10**200

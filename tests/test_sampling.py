@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import pickle
+from contextlib import nullcontext
 from decimal import Decimal
 from fractions import Fraction
 
@@ -125,19 +127,64 @@ def test_rational_grids_report_their_values():
 
 def test_open_grids_saturate_and_never_wrap():
     m = dt.geometric(dt.Grid(None, None), epsilon=Fraction(1, 2**56))
-    far = m.sample(np.array([2**62, -(2**62), 0] * 2000))
+    far = m.sample(np.array([2**62 - 1, -(2**62) + 1, 0] * 2000))
     assert far.dtype == np.int64
     # noise of scale 2^56 passes 2^61 with probability e^-32
     assert (far[0::3] > 2**61).all()
     assert (far[1::3] < -(2**61)).all()
     with pytest.raises(OutOfRangeError):
-        m.sample(np.array([2**62 + 1]))
+        m.sample(np.array([2**62]))
     half = dt.geometric(dt.Grid(0, None), epsilon="0.001").sample(np.zeros(2000, dtype=int))
     assert half.min() == 0
     assert half.max() > 0
     down = dt.geometric(dt.Grid(None, 7), epsilon=1).sample(np.full(500, 7))
     assert down.max() == 7
     assert down.min() < 7
+
+
+def test_grids_as_long_as_64_bits_allow_do_not_wrap():
+    """A truth at the top of a long grid must not come back at the bottom."""
+    m = dt.geometric(dt.Grid(0, 2**62 - 1), epsilon=Fraction(1, 2**56))
+    assert m.sample(np.full(1000, 2**62 - 1)).min() > 2**61
+    for bad in (lambda: dt.Grid(-(2**62) + 1, 2**62 - 1), lambda: dt.Grid(0, 2 * 10**19, 5 * 10**18)):
+        with pytest.raises(dt.errors.GridError, match="coarser"):
+            bad()
+    half = dt.geometric(dt.Grid(-(2**61), None), epsilon=1)
+    assert abs(half.sample(np.array([2**60]))[0] - 2**60) < 100
+    with pytest.raises(OutOfRangeError):
+        half.sample(np.array([2**62]))
+
+
+def test_large_whole_numbers_are_not_rounded_by_their_neighbours():
+    """2^53 + 1 is no float: in a mixed list, or as a long double, it must stay what it is."""
+    grid = dt.Grid(None, None)
+    m = dt.geometric(grid, epsilon=50)
+    assert m.sample([2**53 + 1, 0.5]) == [2**53 + 1, 1]
+    if np.finfo(np.longdouble).nmant > 52:
+        assert m.sample(np.array([np.longdouble(2**53) + 1])).tolist() == [2**53 + 1]
+        assert m.sample(np.longdouble(2**53) + 1) == 2**53 + 1
+    assert m.sample(np.array([2**53 + 1])).tolist() == [2**53 + 1]
+
+
+@pytest.mark.parametrize("step", [Fraction(1, 10**400), Fraction(10**400)])
+def test_steps_beyond_floats_are_refused_or_exact(step):
+    with pytest.raises(dt.errors.GridError) if step > 1 else nullcontext():
+        grid = dt.Grid(0, 100 * step, step)
+        assert positions(grid, np.array([0.0])).tolist() == [0]
+
+
+def test_decimal_grids_report_the_nearest_floats():
+    m = dt.geometric(dt.Grid(0, 1, "1/10"), epsilon=800)
+    assert m.sample(np.array([0.3, 0.6, 0.7])).tolist() == [0.3, 0.6, 0.7]
+
+
+@pytest.mark.parametrize("m", [G, dt.explicit_fair(8, alpha="1/2"), dt.uniform(5), G.truncate(3, 9)], ids=repr)
+def test_a_mechanism_can_be_sent_to_another_process(m):
+    """Pickled after use: the same mechanism, its drawing structure built again."""
+    m.sample(3)
+    again = pickle.loads(pickle.dumps(m))
+    assert again.digest == m.digest
+    assert again.sample(3, source=insecure_source(1)) == m.sample(3, source=insecure_source(1))
 
 
 def test_reports_are_those_of_the_truncated_range():

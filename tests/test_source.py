@@ -7,13 +7,16 @@ import pickle
 import subprocess
 import sys
 import threading
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import discreet as dt
 from discreet import source
+from discreet.channels import Table
 from discreet.errors import SourceError
+from discreet.mechanism import Mechanism, Recipe
 from discreet.source import Job, SecureSource, insecure_source, secure_source
 
 
@@ -80,13 +83,10 @@ sys.exit(len(set(words)) != len(words))
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
-def test_a_fork_without_the_check_would_repeat():
-    """Negative control: the same state twice gives the same words."""
-    import copy
-
-    state = source._counter_mode(bytes(32), bytes(16)), source._counter_mode(bytes(32), bytes(16))
-    assert np.array_equal(source._keystream(state[0], 10), source._keystream(state[1], 10))
-    assert copy.copy(secure_source()) is not None
+def test_the_same_key_twice_would_repeat():
+    """Negative control: a child that kept its parent's cipher would hand out the parent's words."""
+    mine, copied = (source._counter_mode(bytes(32), bytes(16)) for _ in range(2))
+    assert np.array_equal(source._keystream(mine, 10), source._keystream(copied, 10))
 
 
 def test_a_new_key_comes_on_schedule(monkeypatch):
@@ -146,11 +146,11 @@ def test_an_interrupt_between_chunks_hands_out_nothing(monkeypatch):
         return words
 
     monkeypatch.setattr(source, "_keystream", watched)
-    result = None
+    s, result = SecureSource(), None
     with pytest.raises(KeyboardInterrupt):
-        result = m.sample(np.zeros(300_000, dtype=np.int64), source=SecureSource())
+        result = m.sample(np.zeros(300_000, dtype=np.int64), source=s)
     assert result is None
-    m.sample(np.zeros(70_000, dtype=np.int64))
+    m.sample(np.zeros(70_000, dtype=np.int64), source=s)
     assert all_different(*(part for part in seen if part is not None))
 
 
@@ -183,7 +183,17 @@ def test_samples_are_secure_unless_said_otherwise():
 
 # Keyed
 
+# a total of 3 * 2^61: every fourth word is drawn again, and must be so by record, not by place
+REDRAWN = Mechanism(
+    dt.Grid.of(7),
+    dt.Grid(0, 1),
+    Table(np.full((8, 2), 3 * 2**60, dtype=np.uint64)),
+    dt.Level(Fraction(1)),
+    1,
+    Recipe("test"),
+)
 MECHANISMS = [
+    REDRAWN,
     dt.geometric(100, epsilon="0.1"), dt.explicit_fair(10, alpha="1/2"), dt.uniform(6),
     dt.geometric(dt.Grid(None, None), epsilon="1e-6"), dt.randomized_response(10**6, epsilon=1),
 ]  # fmt: skip
@@ -263,5 +273,8 @@ def test_record_numbers_are_checked():
         for records in (None, [1], [1, 1], [-1, 2], [0.5, 1], [2**63, 1]):
             with pytest.raises(SourceError):
                 m.sample([1, 2], source=s, records=records)
+        for record in (None, -5, 2.7, [1, 2], "1"):
+            with pytest.raises(SourceError):
+                m.sample(1, source=s, records=record)
     with pytest.raises(SourceError, match="both or neither"):
         m.sample([1, 2], records=[1, 2])

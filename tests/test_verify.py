@@ -104,9 +104,9 @@ def test_the_lone_script_verifies_what_discreet_saved(lone, m, tmp_path):
 
 
 def test_the_lone_script_lists_the_properties_of_the_theorem(lone, tmp_path):
-    """EM has all seven (facts 1)."""
+    """EM has all seven."""
     dt.explicit_fair(4, alpha="1/2").save(tmp_path / "m.json")
-    assert lone(tmp_path / "m.json").stdout.splitlines()[1] == "properties: RH, RM, CH, CM, F, WH, S"
+    assert lone(tmp_path / "m.json").stdout.splitlines()[2] == "properties: RH, RM, CH, CM, F, WH, S"
 
 
 def test_the_lone_script_says_1_when_a_claim_fails(lone, tmp_path):
@@ -424,3 +424,12 @@ def test_the_digest_is_plain_sha256_of_canonical_json():
 
     d = {"b": [1, "é"], "a": None, "digest": "x"}
     assert verify.digest(d) == "sha256:" + hashlib.sha256(b'{"a":null,"b":[1,"\\u00e9"]}').hexdigest()
+
+
+def test_the_limits_are_those_of_the_package():
+    """A file that discreet writes with one limit must not be read with another."""
+    from discreet.channels import contract, geometric, then
+
+    assert then._MAX_PRODUCT == verify.MAX_PRODUCT
+    assert then._MAX_BITS == geometric._MAX_BITS == verify.MAX_WEIGHT_BITS
+    assert contract.WRITTEN_BITS == verify.WRITTEN_BITS

@@ -1,8 +1,9 @@
 """An auditor for samplers: how much privacy do the draws themselves disprove?
 
 A proof speaks of a law; an audit looks at what a program really draws, ours or a peer's. From draws at two neighbouring
-true values it bounds epsilon from below, with exact binomial confidence: whatever the sampler does, the bound exceeds
-its true epsilon with probability at most 1 - confidence. It can find a fault, never prove that there is none.
+true values it bounds epsilon from below, by exact (Clopper-Pearson) binomial confidence: for any sampler whose draws are
+independent, the bound exceeds its true epsilon with probability at most 1 - confidence. It can find a fault, never prove
+that there is none.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from .level import Level
 from .mechanism import Mechanism
 
 Sampler = Callable[[NDArray[Any]], Any]
+
+_BINS = 1024
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,8 @@ def audit(
         raise AuditError(f"draws = {show(draws)} must be an integer of at least 100, for example 100000.")
     if not (isinstance(confidence, float) and 0 < confidence < 1):
         raise AuditError(f"confidence = {show(confidence)} must lie between 0 and 1, for example 0.999.")
+    if not callable(sampler) and not isinstance(sampler, Mechanism):
+        raise AuditError(f"Cannot draw from {show(sampler)}; give a Mechanism or a function of true values.")
     own = sampler if isinstance(sampler, Mechanism) else mechanism
     claimed = _claim(own, epsilon, alpha)
     chosen = _pairs(own, pairs)
@@ -108,8 +113,8 @@ def _claim(own: Mechanism | None, epsilon: object, alpha: object) -> float | Non
 
 def _pairs(own: Mechanism | None, pairs: Sequence[Sequence[Any]] | None) -> list[tuple[Any, Any]]:
     if pairs is not None:
-        listed = [tuple(pair) for pair in pairs]
-        if not listed or any(len(pair) != 2 for pair in listed):
+        listed = [tuple(pair) if isinstance(pair, (list, tuple)) else () for pair in pairs]
+        if not listed or any(len(pair) != 2 or pair[0] == pair[1] for pair in listed):
             raise AuditError("pairs is a list of two neighbouring true values each, for example [(0, 1)].")
         return [(pair[0], pair[1]) for pair in listed]
     if own is None:
@@ -132,7 +137,13 @@ def _drawer(sampler: Mechanism | Sampler, scalar: bool, source: Any) -> tuple[Ca
     call: Any = sampler
 
     def drawn(x: Any, size: int) -> NDArray[Any]:
-        reports = np.array([call(x) for _ in range(size)]) if scalar else np.asarray(call(_repeat(x, size)))
+        try:
+            reports = np.array([call(x) for _ in range(size)]) if scalar else np.asarray(call(_repeat(x, size)))
+        except Exception as error:
+            raise AuditError(
+                f"The sampler failed with {type(error).__name__}; it must take an array of true values and return an array of "
+                "reports (use scalar=True for a sampler of single values)."
+            ) from error
         if reports.shape != (size,):
             raise AuditError(
                 f"The sampler returned the shape {reports.shape} for {size} true values; it must return one report for "
@@ -158,13 +169,24 @@ def _bound(
     """Choose an event on the first halves, bound its two probabilities on the second halves."""
     size = len(drawn[0])
     half = size // 2
-    reports, codes = np.unique(np.concatenate(drawn), return_inverse=True)
+    reports, codes = _codes(drawn, half)
     first, second = codes[:size], codes[size:]
     learn = [np.bincount(part[:half], minlength=len(reports)) for part in (first, second)]
     event, words = _choose(learn[0], learn[1], half, error, reports)
     tested = [int(event[part[half:]].sum()) for part in (first, second)]
     lower = float(_log_ratio(np.array([tested[0]]), np.array([tested[1]]), size - half, error)[0])
     return Audit(max(lower, 0.0), claimed, pair, words, (tested[0], tested[1]), size - half, confidence, source)
+
+
+def _codes(drawn: tuple[NDArray[Any], NDArray[Any]], half: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Reports as numbers of classes. Many different ones (a continuous law) are sorted into bins set by the first halves."""
+    both = np.concatenate(drawn)
+    learned = np.concatenate([part[:half] for part in drawn])
+    if both.dtype.kind in "iuf" and len(np.unique(learned[: _BINS * 8])) > _BINS:
+        edges = np.unique(np.quantile(learned, np.linspace(0, 1, _BINS)))
+        return edges, np.searchsorted(edges[1:], both, side="right")
+    reports, codes = np.unique(both, return_inverse=True)
+    return reports, codes.astype(np.int64)
 
 
 def _choose(

@@ -254,7 +254,7 @@ def _function(name: str) -> Any:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise AuditError(
-            f"{name} cannot be loaded ({error}); write module:function, for example random:randint."
+            f"{name} cannot be loaded ({error}); write module:function, for example mynoise:sample."
         ) from None
     finally:
         sys.path.remove("")

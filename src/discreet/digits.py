@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from .draws import RealAlias
 from .exact import ball, minus_log_above
+from .grid import FARTHEST
 from .source import Stream
 
-FARTHEST = 2**62 - 1  # steps: noise beyond saturates, so that no sum of 64-bit numbers wraps
 _HIGH = 2**14  # magnitudes that the alias table of the high part holds on either side
 _DIGIT = 12  # bits of a low digit
 _GUARD = 192  # bits that integer recursions carry beyond the word
@@ -122,7 +122,7 @@ def slow_geometric(a: Fraction, word: Callable[[], int], word_bits: int = 64) ->
 @final
 @dataclass(frozen=True)
 class GeometricDraws:
-    """Draws of geometric noise, saturating at +-reach.
+    """Draws of geometric noise, saturating at +-reach (at most FARTHEST steps, so that no sum of 64-bit numbers wraps).
 
     The number of words of an item depends on a and reach alone, but for ties (about 2^-50) and the far tail (below
     2^-64).
@@ -184,7 +184,7 @@ class GeometricDraws:
         signed = self.high.one(stream)
         low = sum(digit.one(stream) << (k * _DIGIT) for k, digit in enumerate(self.low))
         if abs(signed) > self.count:
-            return self._tail(signed, stream.word)
+            return self._tail(signed, partial(stream.more_for, 0))
         if not self.shift or not signed:
             return signed
         magnitude = min(((abs(signed) - 1) << self.shift) + low + 1, self.reach)

@@ -123,7 +123,7 @@ class Alias:
     def one(self, row: int, stream: Stream) -> int:
         word = stream.word()
         while self.limit is not None and word >= self.limit:
-            word = stream.word()
+            word = stream.more_for(0)
         place = row * self.cells + (word & (self.cells - 1))
         own = word < int(self.thresholds.item(place))
         return int(self.outcomes.item(place + own * len(self.thresholds)))
@@ -179,7 +179,7 @@ class RealAlias:
 
     def one(self, stream: Stream) -> int:
         outcome = self.table.one(0, stream)
-        return outcome if outcome != self.first + len(self.floors) else self.settle(stream.word)
+        return outcome if outcome != self.first + len(self.floors) else self.settle(partial(stream.more_for, 0))
 
     def settle(self, word: Callable[[], int]) -> int:
         """An outcome with probability (2^bits p_k - m_k) / gap: the place of a uniform number among their sums.
@@ -216,5 +216,5 @@ def uniform_integer(size: int, stream: Stream, word_bits: int = 64) -> int:
     share = (1 << word_bits) // size
     word = stream.word()
     while word >= share * size:
-        word = stream.word()
+        word = stream.more_for(0)
     return word // share

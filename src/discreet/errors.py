@@ -8,14 +8,18 @@
         ├── SourceError          randomness that failed, or was asked for in a way that would undo the noise
         ├── TableError           integer weights that do not form a table
         ├── PrivacyError         a claimed level that does not hold; carries the witness
-        ├── SealError            a target that integers cannot hold with what was required of it
         ├── RemapError           a post-processing that does not fit the mechanism
         ├── SizeError            something too large to write out as a matrix
         ├── SingularError        a channel that cannot be inverted
         ├── StructureError       a question about the seven properties that has no meaning here
         ├── MetricError          a distance between true values that cannot be read
         ├── AuditError           an audit that cannot be made as asked
-        └── FileError            a mechanism file that was refused; `kind` says why
+        ├── LedgerError          a ledger of budgets that cannot be read, written or believed
+        │   └── BudgetError      a charge beyond what is left of the budget; `asked` and `left`
+        ├── FileError            a mechanism file that was refused; `kind` says why
+        ├── PredicateError       a predicate that is more than a condition on one row, or does not fit its table
+        ├── TableInputError      a table, a file or declared groups that cannot be counted as asked
+        └── MissingExtraError    an optional package that is not installed
 
 Messages say what was wrong, where, and what to do next. A value that may be private never stands in a message: it is
 an attribute of the exception.
@@ -23,6 +27,7 @@ an attribute of the exception.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 
@@ -59,10 +64,6 @@ class PrivacyError(DiscreetError):
     """A claimed level that does not hold. `witness` shows where."""
 
 
-class SealError(DiscreetError):
-    """A target that integers cannot hold with what was required of it."""
-
-
 class RemapError(DiscreetError):
     """A post-processing that does not fit the mechanism's reports."""
 
@@ -87,7 +88,30 @@ class AuditError(DiscreetError):
     """An audit that cannot be made as asked."""
 
 
+class LedgerError(DiscreetError):
+    """A ledger of budgets that cannot be read, written or believed. Nothing was half-written."""
+
+
+class BudgetError(LedgerError):
+    """A charge beyond what is left of the budget: nothing was charged. `asked` and `left` are exact."""
+
+    asked: Fraction
+    left: Fraction
+
+
 class FileError(DiscreetError):
     """A mechanism file that was refused, nothing loaded. `kind` is one of discreet.verify.KINDS."""
 
     kind: str
+
+
+class PredicateError(DiscreetError):
+    """A predicate that is more than a condition on one row, or does not fit its table. No data were read."""
+
+
+class TableInputError(DiscreetError):
+    """A table, a file or declared groups that cannot be counted as asked. Nothing was released."""
+
+
+class MissingExtraError(DiscreetError):
+    """An optional package that is not installed; the message says how to install it."""

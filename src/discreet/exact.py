@@ -16,8 +16,6 @@ from typing import Any
 
 import flint
 
-Exact = int | float | str | Fraction | Decimal
-
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
 _RATIONAL = re.compile(rf"\s*({_NUMBER})\s*(?:/\s*({_NUMBER})\s*)?", re.ASCII)
 _LONGEST_TEXT = 400  # characters: enough for any rational in use, and no text can make parsing slow
@@ -106,6 +104,11 @@ def rational_root(value: Fraction, degree: int) -> Fraction | None:
     numerator, exact = _integer_root(value.numerator, degree)
     denominator, also_exact = _integer_root(value.denominator, degree)
     return Fraction(numerator, denominator) if exact and also_exact else None
+
+
+def log_of(a: Fraction) -> float:
+    """ln(a) to the last digit of a float, also next to 1, where the float nearest to a has lost it."""
+    return math.log1p(-float(1 - a)) if a > Fraction(1, 2) else math.log(a.numerator) - math.log(a.denominator)
 
 
 def dyadic_root_above(alpha: Fraction, degree: int, bits: int) -> Fraction:

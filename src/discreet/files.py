@@ -205,7 +205,7 @@ def _mechanism(content: dict[str, Any]) -> Mechanism:
 
 
 def _read_recipe(part: dict[str, Any]) -> Recipe:
-    parameters = {str(key): str(value) for key, value in part["parameters"].items()}
+    parameters = tuple((str(key), str(value)) for key, value in part["parameters"].items())
     of = None if part["of"] is None else _read_recipe(part["of"])
     return Recipe(str(part["family"]), parameters, str(part["citation"]), float(part["distance"]), of)
 

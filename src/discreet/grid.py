@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .errors import GridError, OutOfRangeError
 from .exact import parse_exact, show
 
-FARTHEST = 2**62  # steps from zero: every index and every integer value fits in 63 bits
+FARTHEST = 2**62 - 1  # steps and units: a position plus noise of as many steps fits into 64 bits
 
 _LONGEST = 4096  # bits of a number that people may write
 
@@ -68,8 +68,12 @@ class Grid:
                     f"A grid needs at least two values, and low = high = {low} leaves one; give a wider one. "
                     "With a single possible answer there is nothing to protect."
                 )
-        if any(end is not None and abs(end / width) > FARTHEST for end in ends):
-            raise GridError("A grid's ends may lie at most 2^62 steps from zero; use a coarser step.")
+        if (self.n is not None and self.n > FARTHEST) or any(
+            end is not None and (abs(end / width) > FARTHEST or abs(end) > FARTHEST) for end in ends
+        ):
+            raise GridError(
+                "A grid may be at most 2^62 steps long and reach to 2^62 steps from zero; use a coarser step."
+            )
 
     @classmethod
     def of(cls, n: Any) -> Grid:
@@ -104,24 +108,32 @@ class Grid:
         return self.step.denominator == 1 and self.anchor.denominator == 1
 
     @cached_property
-    def counts(self) -> int | None:
-        """n when this is the plain grid 0, 1, ..., n; None when it is another."""
-        return self.n if self.low == 0 and self.step == 1 else None
+    def is_counts(self) -> bool:
+        """Is this the plain grid 0, 1, ..., n, so that positions are values?"""
+        return self.low == 0 and self.step == 1 and self.high is not None
 
     @cached_property
-    def whole_ends(self) -> tuple[int, int]:
-        """The ends of a grid of whole numbers in steps of 1, as far as 62 bits reach; nothing in between for others."""
-        if self.step != 1 or not self.is_integer:
-            return 0, -1
-        return (-FARTHEST if self.low is None else int(self.low)), (FARTHEST if self.high is None else int(self.high))
+    def reach(self) -> tuple[Fraction, Fraction]:
+        """The ends, or the farthest values whose positions fit into 62 bits where they are open."""
+        far = FARTHEST * self.step
+        return (self.anchor - far if self.low is None else self.low), (
+            self.anchor + far if self.high is None else self.high
+        )
 
     @cached_property
-    def whole_anchor(self) -> int:
-        return int(self.anchor)
+    def whole_reach(self) -> tuple[int, int]:
+        """The same for a grid of whole numbers in steps of 1; an empty range for others."""
+        plain = self.step == 1 and self.is_integer
+        return (int(self.reach[0]), int(self.reach[1])) if plain else (0, -1)
 
     def value(self, position: int) -> int | Fraction:
         """The value at a position."""
         return _tidy(self.anchor + position * self.step)
+
+    def scaled(self, size: int, denominator: int) -> NDArray[np.int64]:
+        """The first `size` values times a common denominator: whole numbers, exactly."""
+        anchor, step = self.anchor * denominator, self.step * denominator
+        return int(anchor) + int(step) * np.arange(size)
 
     def floats(self, size: int) -> NDArray[np.float64]:
         """The first `size` values as floats."""

@@ -33,6 +33,8 @@ class Epsilon:
     @classmethod
     def parse(cls, value: object) -> Epsilon | None:
         """Read a number or a text such as "0.5", "ln 2", "ln(2)/10" or "3/2 ln(5)"; None when it is neither."""
+        if isinstance(value, Epsilon):
+            return value
         number = exact.parse_exact(value)
         if number is not None:
             return cls(number)
@@ -129,8 +131,6 @@ class Level:
         if (alpha is None) == (epsilon is None):
             given = "neither" if alpha is None else "both"
             raise LevelError(f"Give exactly one of alpha and epsilon ({given} given), {_GOOD}.")
-        if isinstance(alpha, Level):
-            return alpha
         return cls._from_alpha(alpha) if epsilon is None else cls._from_epsilon(epsilon)
 
     @classmethod

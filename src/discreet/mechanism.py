@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .channels import MAX_ENTRIES, Additive, Channel, Finite, Geometric, Map, Table, Then
+from .channels.contract import MATRIX_ENTRIES
 from .channels.table import cells, merge_columns
 from .errors import GridError, PrivacyError, RemapError, SizeError
 from .exact import show, show_above, show_rational
@@ -26,20 +26,25 @@ from .seal import stochastic_table
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a mechanism was made, so that it can be made again.
+    """How a mechanism was made: its family, what it was given, and whose idea it is. The channel itself is the truth.
 
-    `distance` bounds the total variation, in any row, between the integers and the law the citation describes;
-    0 means that they are the same. `of` is the recipe of the mechanism this one post-processes.
+    `distance` bounds the total variation, in any row, between the integers and the law the citation describes (or the
+    remap that was given); 0 means that they are the same. `of` is the recipe of the mechanism this one post-processes.
     """
 
     family: str
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    parameters: tuple[tuple[str, str], ...] = ()
     citation: str = ""
     distance: float = 0.0
     of: Recipe | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+    @classmethod
+    def made(
+        cls, family: str, citation: str, level: Level | None = None, distance: float = 0.0, **given: object
+    ) -> Recipe:
+        """The recipe of a family: what was given, as texts; the level as it was asked for."""
+        asked = {} if level is None else {"alpha": level.alpha} if level.asked is None else {"epsilon": level.asked}
+        return cls(family, tuple((name, str(value)) for name, value in {**given, **asked}.items()), citation, distance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +78,7 @@ class Mechanism:
         if not Level(self.level.alpha).admits(worst.alpha, worst.power):
             raise PrivacyError(
                 f"The level alpha = {self.level.alpha} does not hold between the true values "
-                f"{self.inputs.value(worst.first)} and {self.inputs.value(worst.second)}; claim less, "
-                "or seal the mechanism at this level.",
+                f"{self.inputs.value(worst.first)} and {self.inputs.value(worst.second)}; claim less.",
                 witness=worst,
             )
 
@@ -134,7 +138,7 @@ class Mechanism:
         if isinstance(targets, Mapping):
             targets = targets.__getitem__
         if callable(targets):
-            if channel.reports > 2**24:
+            if channel.reports > MATRIX_ENTRIES:
                 raise SizeError(f"A function cannot be applied to each of {channel.reports} reports; use truncate.")
             targets = [_apply(targets, self.outputs.value(j)) for j in range(channel.reports)]
         if isinstance(targets, (str, bytes)) or not hasattr(targets, "__len__"):
@@ -144,18 +148,18 @@ class Mechanism:
         if np.ndim(targets[0]) == 0:
             grid = self.outputs if outputs is None else Grid.of(outputs)
             return self._mapped(np.array([_position(grid, t) for t in targets], dtype=np.int64), grid)
-        table = stochastic_table(targets)
+        table, distance = stochastic_table(targets)
         same = table.reports == channel.reports
         grid = Grid.of(outputs) if outputs is not None else self.outputs if same else Grid(0, table.reports - 1)
         if grid.size != table.reports:
             raise RemapError(f"The remap has {table.reports} columns but the new grid {grid} has {grid.size} values.")
-        return self._post(Then(channel, table), grid, Recipe("remap", {"kind": "random"}, of=self.recipe))
+        return self._post(Then(channel, table), grid, Recipe("remap", (("kind", "random"),), "", distance, self.recipe))
 
     def then(self, other: Mechanism) -> Mechanism:
         """Post-process the reports by another mechanism whose true values are these reports."""
         if other.inputs != self.outputs:
             raise RemapError(f"The second mechanism takes {other.inputs} but the reports live on {self.outputs}.")
-        recipe = Recipe("then", {"second": other.recipe.family}, of=self.recipe)
+        recipe = Recipe("then", (("second", other.recipe.family), *other.recipe.parameters), of=self.recipe)
         return self._post(Then(self.finite(), other.finite()), other.outputs, recipe)
 
     def truncate(self, low: object, high: object) -> Mechanism:
@@ -169,7 +173,7 @@ class Mechanism:
         channel = self.finite()
         if shift < 0 or shift + _size(grid) > channel.reports:
             raise RemapError(f"{grid} is not inside the reports' grid {self.outputs}; truncation only narrows.")
-        if channel.reports > 2**24:
+        if channel.reports > MATRIX_ENTRIES:
             raise SizeError(
                 f"Truncating one by one {channel.reports} reports needs too much memory; "
                 f"make the mechanism on {grid} instead."
@@ -178,14 +182,16 @@ class Mechanism:
 
     def _truncate_additive(self, channel: Additive, grid: Grid) -> Mechanism:
         n = _size(grid) - 1
-        if not (self.outputs.contains(grid) and isinstance(channel.noise, GeometricNoise)):
+        if not isinstance(channel.noise, GeometricNoise):
+            raise RemapError("Only geometric noise has a truncated form yet; make the mechanism on a finite grid.")
+        if not self.outputs.contains(grid):
             raise RemapError(f"{grid} is not inside the reports' grid {self.outputs}; truncation only narrows.")
-        recipe = Recipe("truncate", {"low": str(grid.low), "high": str(grid.high)}, of=self.recipe)
+        recipe = Recipe("truncate", (("kind", "deterministic"), ("outputs", str(grid))), of=self.recipe)
         return Mechanism(grid, grid, Geometric(n, channel.noise.a), self.level, min(self.sensitivity, n), recipe)
 
     def _mapped(self, positions: NDArray[np.int64], grid: Grid, family: str = "remap") -> Mechanism:
         channel, size = self.finite(), _size(grid)
-        recipe = Recipe(family, {"kind": "deterministic", "outputs": str(grid)}, of=self.recipe)
+        recipe = Recipe(family, (("kind", "deterministic"), ("outputs", str(grid))), of=self.recipe)
         if isinstance(channel, Table) and channel.total % cells(size) == 0 and channel.rows * size <= MAX_ENTRIES:
             return self._post(Table(merge_columns(channel.weights, positions, size)), grid, recipe)
         return self._post(Then(channel, Map(positions, size)), grid, recipe)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .digits import GeometricDraws
 from .errors import LevelError
+from .exact import log_of
 from .level import Level
 from .source import Stream
 
@@ -68,11 +69,13 @@ class GeometricNoise(NoiseLaw):
             raise LevelError(f"Geometric noise needs 0 < a < 1, not {self.a}; for example a = 9/10.", value=self.a)
 
     def pmf(self, k: ArrayLike) -> NDArray[np.float64]:
-        return np.asarray(float((1 - self.a) / (1 + self.a)) * float(self.a) ** np.abs(np.asarray(k)))
+        return np.asarray(
+            float((1 - self.a) / (1 + self.a)) * np.exp(log_of(self.a) * np.abs(np.asarray(k, dtype=np.float64)))
+        )
 
     def cdf(self, k: ArrayLike) -> NDArray[np.float64]:
         k = np.floor(np.asarray(k, dtype=np.float64))
-        tail = float(self.a) ** np.where(k < 0, -k, k + 1) / float(1 + self.a)
+        tail = np.exp(log_of(self.a) * np.where(k < 0, -k, k + 1)) / float(1 + self.a)
         return np.where(k < 0, tail, 1 - tail)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from .errors import OutOfRangeError
 from .exact import parse_exact
-from .grid import FARTHEST, Grid
+from .grid import Grid
 
 Indices = NDArray[np.int64]
 
@@ -24,9 +25,14 @@ def positions(grid: Grid, values: NDArray[Any], *, clamp: bool = False, offset: 
     """
     if values.dtype.kind in "iub":
         return _of_integers(grid, values, clamp, offset)
-    if values.dtype.kind == "f":
+    if values.dtype.kind == "f" and values.dtype.itemsize <= 8 and _ordinary(grid):
         return _of_floats(grid, values.astype(np.float64), clamp, offset)  # narrower floats widen exactly
     return np.array([position_of(grid, v, clamp, offset + k) for k, v in enumerate(values.tolist())], dtype=np.int64)
+
+
+def _ordinary(grid: Grid) -> bool:
+    """Do step and ends lie well within the range of floats?"""
+    return all(x == 0 or Fraction(1, 2**500) < abs(x) < 2**500 for x in (grid.step, grid.anchor, *grid.reach))
 
 
 def _refuse(grid: Grid, values: NDArray[Any], bad: NDArray[np.bool_], offset: int, why: str | None = None) -> None:
@@ -36,19 +42,14 @@ def _refuse(grid: Grid, values: NDArray[Any], bad: NDArray[np.bool_], offset: in
 
 
 def _refusal(grid: Grid, position: int, value: object, why: str | None) -> OutOfRangeError:
-    sentence = why or f"lies outside {grid}; widen the grid, or pass clamp=True to move such values to its ends"
+    far = " (as far as 2^62 steps reach)" if grid.n is None else ""
+    sentence = why or f"lies outside {grid}{far}; widen the grid, or pass clamp=True to move such values to its ends"
     return OutOfRangeError(f"The true value at position {position} {sentence}. Nothing was drawn.",
                            value=value, position=position, low=grid.low, high=grid.high)  # fmt: skip
 
 
-def _ends(grid: Grid) -> tuple[Fraction, Fraction]:
-    """The ends, or the farthest values that positions of 62 bits can reach."""
-    far = FARTHEST * grid.step
-    return (-far if grid.low is None else grid.low), (far if grid.high is None else grid.high)
-
-
 def _of_integers(grid: Grid, values: NDArray[Any], clamp: bool, offset: int) -> Indices:
-    low, high = _ends(grid)
+    low, high = grid.reach
     least, most = -(-low.numerator // low.denominator), high.numerator // high.denominator  # integers within the ends
     if values.size == 0:
         return np.zeros(0, dtype=np.int64)
@@ -68,8 +69,8 @@ def _of_integers(grid: Grid, values: NDArray[Any], clamp: bool, offset: int) -> 
         else:  # the ends themselves need not be integers
             return np.array([position_of(grid, v, clamp, offset) for v in values.tolist()], dtype=np.int64)
     whole = values.astype(np.int64, copy=False)
-    if grid.step == 1 and grid.is_integer:
-        return whole if grid.anchor == 0 else whole - int(grid.anchor)
+    if grid.step == 1 and grid.is_integer and grid.anchor == 0:
+        return whole
     # floor((x - anchor)/step + 1/2) = (2 s (a x - b) + a t) // (2 a t) with anchor = b/a, step = t/s
     a, b, t, s = grid.anchor.denominator, grid.anchor.numerator, grid.step.numerator, grid.step.denominator
     if 2 * s * (a * max(abs(smallest), abs(largest)) + abs(b)) + a * t < 2**62:
@@ -79,7 +80,7 @@ def _of_integers(grid: Grid, values: NDArray[Any], clamp: bool, offset: int) -> 
 
 def _of_floats(grid: Grid, values: NDArray[np.float64], clamp: bool, offset: int) -> Indices:
     _refuse(grid, values, np.isnan(values) | (np.isinf(values) & (not clamp)), offset, _NOT_A_NUMBER)
-    low, high = _ends(grid)
+    low, high = grid.reach
     below, above = values < _float_above(low), values > _float_below(high)  # exact: see there
     if (below | above).any():
         if not clamp:
@@ -114,12 +115,12 @@ def _float_below(x: Fraction) -> float:
 def position_of(grid: Grid, value: object, clamp: bool = False, position: int = 0) -> int:
     """The position of one true value of any exact kind; `position` is where it stands, for the error."""
     if isinstance(value, float) and clamp and value in (float("inf"), float("-inf")):
-        number: Fraction | None = _ends(grid)[value > 0]
+        number: Fraction | None = grid.reach[value > 0]
     else:
         number = Fraction(int(value)) if isinstance(value, bool) else parse_exact(value)
     if number is None:
         raise _refusal(grid, position, value, _NOT_A_NUMBER)
-    low, high = _ends(grid)
+    low, high = grid.reach
     if clamp:
         number = min(max(number, low), high)
     elif not low <= number <= high:
@@ -130,6 +131,10 @@ def position_of(grid: Grid, value: object, clamp: bool = False, position: int = 
 def values_at(grid: Grid, places: Indices) -> NDArray[Any]:
     """The grid values at positions: integers where the grid has only those, else floats. Far values saturate."""
     if not grid.is_integer:
+        denominator = math.lcm(grid.anchor.denominator, grid.step.denominator)
+        anchor, step = int(grid.anchor * denominator), int(grid.step * denominator)
+        if max(denominator, abs(anchor) + step * (int(np.abs(places).max(initial=0)) + 1)) < 2**53:
+            return np.asarray((anchor + step * places) / denominator)  # one rounding: the nearest float
         return np.asarray(float(grid.anchor) + float(grid.step) * places)
     step, anchor = int(grid.step), int(grid.anchor)
     if grid.n is None and (step != 1 or anchor != 0):  # an open grid may reach beyond 64 bits

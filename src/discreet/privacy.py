@@ -28,6 +28,7 @@ from .exact import (
 from .grid import Grid
 from .level import BITS, Epsilon, Level
 from .mechanism import Mechanism
+from .mechanisms.geometric import geometric
 
 _MAX_PAIRS = 2**21
 
@@ -55,7 +56,7 @@ class Witness:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Does the level hold? `tight` is the best level that does, exact unless `exact` is False (then a safe bound)."""
+    """Does the level hold? `tight` is the best level that does, or a safe bound of it where `exact` is False."""
 
     holds: bool
     asked: Level
@@ -69,7 +70,10 @@ class Verdict:
         return self.holds
 
     def __str__(self) -> str:
-        best = f"it is private at epsilon <= {show_above(self.epsilon)} (alpha {show_rational(self.tight)})"
+        # an epsilon that fails by the last digit (the float 0.1 is more than 1/10) must not look like one that holds
+        close = not self.holds and show_above(self.epsilon) == show_above(self.asked.epsilon)
+        told = show_above(self.epsilon, 17 if close else 6)
+        best = f"it is private at epsilon <= {told} (alpha {show_rational(self.tight)})"
         if self.holds:
             return f"holds: {self.asked}, {self.metric}; {best}"
         why = "" if self.exact else " as far as can be proved"
@@ -121,7 +125,9 @@ def _demands(m: Mechanism, metric: Any, group: int) -> tuple[str, Iterator[tuple
             "a matrix of distances or a list of pairs."
         )
     channel = m.finite()
-    if np.ndim(metric) == 2 and np.shape(metric) == (channel.rows, channel.rows) and channel.rows > 2:
+    square = np.ndim(metric) == 2 and np.shape(metric) == (channel.rows, channel.rows)
+    # on two values a list of two pairs is square too; with zeros on its diagonal it means the same either way
+    if square and all(metric[i][i] == 0 for i in range(channel.rows)):
         return "a matrix of distances", _matrix_demands(m, metric)
     return "a graph of neighbours", _graph_demands(m, metric)
 
@@ -163,46 +169,57 @@ def _graph_demands(m: Mechanism, edges: Iterable[Any]) -> Iterator[tuple[Ratio, 
 
 
 def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio, Fraction]]) -> Verdict:
-    """Every demand must hold; the tight level is the smallest of theirs."""
-    holds, exact = True, True
-    tight, epsilon, witness = Fraction(1), 0.0, None
+    """Every demand must hold; the tight level is the smallest that one of them leaves."""
+    holds, exact, worst = True, True, None
+    tight, epsilon = Fraction(1), 0.0
+    unwritten = 0.0  # the largest epsilon of a level too long to write out
     for ratio, distance in demands:
-        # alpha^-distance bounds ratio.alpha^-power  <=>  ratio.alpha^(power * b) >= alpha^a,  distance = a/b
-        if distance == 0:
-            allowed = ratio.alpha == 1
-            own, cost = (Fraction(1), 0.0) if allowed else (Fraction(0), math.inf)
+        holds = holds and _allowed(level, ratio, distance)
+        own, cost, is_exact = _tight(ratio, distance)
+        exact = exact and ratio.exact and is_exact
+        if worst is None or cost > epsilon:
+            worst, epsilon = ratio, max(epsilon, cost)
+        if own is None:
+            unwritten = max(unwritten, cost)
         else:
-            asked = level.asked or (Epsilon(Fraction(1), 1 / level.alpha) if 0 < level.alpha < 1 else None)
-            if asked is None:
-                allowed = level.alpha == 0 or ratio.alpha == 1
-            else:
-                allowed = Epsilon(asked.factor * distance, asked.base).admits(ratio.alpha, ratio.power)
-            own, cost = _tight(ratio, distance)
-        if own < tight or witness is None or (own == tight and cost > epsilon):
-            tight, epsilon = own, max(cost, epsilon)
-            witness = Witness(
-                m.inputs.value(ratio.first),
-                m.inputs.value(ratio.second),
-                None if ratio.report is None else m.outputs.value(ratio.report),
-                ratio.bound,
-                ratio.power,
-            )
-            exact = ratio.exact
-        holds = holds and allowed
+            tight = min(tight, own)
+    if unwritten and minus_log_above(tight) <= unwritten:
+        tight, exact = Fraction(0), False  # a safe bound; epsilon says how much privacy there is
+    witness = None if worst is None else Witness(
+        m.inputs.value(worst.first), m.inputs.value(worst.second),
+        None if worst.report is None else m.outputs.value(worst.report), worst.bound, worst.power,
+    )  # fmt: skip
     return Verdict(holds, level, name, tight, epsilon, witness, exact)
 
 
-def _tight(ratio: Ratio, distance: Fraction) -> tuple[Fraction, float]:
-    """The level a ratio leaves at a distance, rounded down where it must be, and its epsilon from above."""
-    if ratio.alpha in (0, 1):
-        return ratio.alpha, 0.0 if ratio.alpha else math.inf
+def _allowed(level: Level, ratio: Ratio, distance: Fraction) -> bool:
+    """Is ratio <= alpha^-distance? At distance 0 the laws must be the same."""
+    if distance == 0 or level.alpha == 1:
+        return ratio.alpha == 1
+    if level.alpha == 0:
+        return True
+    asked = level.asked or Epsilon(Fraction(1), 1 / level.alpha)
+    return Epsilon(asked.factor * distance, asked.base).admits(ratio.alpha, ratio.power)
+
+
+def _tight(ratio: Ratio, distance: Fraction) -> tuple[Fraction | None, float, bool]:
+    """The level that a ratio leaves at a distance, its epsilon from above, and whether the level is exact.
+
+    The level is None when it is too long to write out, and rounded down where it is no rational.
+    """
+    if ratio.alpha == 1:
+        return Fraction(1), 0.0, True
+    if ratio.alpha == 0 or distance == 0:
+        return Fraction(0), math.inf, True
     power = ratio.power / distance  # alpha_tight = ratio.alpha^power
     epsilon = minus_log_above(ratio.alpha, power)
     if power.numerator * ratio.alpha.denominator.bit_length() > WRITTEN_BITS:
-        return Fraction(0), epsilon  # cannot be written out: 0 is a safe bound, epsilon says how much there is
+        return None, epsilon, False
     raised = ratio.alpha**power.numerator
     root = rational_root(raised, power.denominator)
-    return root or dyadic_root_above(raised, power.denominator, BITS) - Fraction(1, 2**BITS), epsilon
+    if root is not None:
+        return root, epsilon, True
+    return dyadic_root_above(raised, power.denominator, BITS) - Fraction(1, 2**BITS), epsilon, False
 
 
 @dataclass(frozen=True)
@@ -223,10 +240,15 @@ class Calibration:
     def epsilon(self) -> float:
         return self.level.epsilon
 
+    def mechanism(self) -> Mechanism:
+        """The geometric mechanism at this level a step."""
+        return geometric(self.grid, alpha=self.level.alpha, sensitivity=self.grid.step)
+
     def __str__(self) -> str:
         return (
-            f"{self.level} a step: true values within {self.radius} of each other differ by at most a factor "
-            f"{show_above(self.bound)}; over all of {self.grid}, local epsilon <= {show_above(self.local_epsilon)}"
+            f"{self.level} a step: no report is more than {show_above(self.bound)} times as likely for one true value as "
+            f"for another within {self.radius} of it; over all of {self.grid}, local epsilon <= "
+            f"{show_above(self.local_epsilon)}"
         )
 
 
@@ -235,8 +257,8 @@ def calibrate(
 ) -> Calibration:
     """The geometric mechanism's epsilon that bounds the likelihood ratio within a radius, or the bound of an epsilon.
 
-    A ratio of at most `bound` between true values at most `radius` apart needs epsilon = ln(bound)/radius (paper 000:
-    2 within 10 gives ln(2)/10). The epsilon of local privacy, over the whole grid, always stands beside it.
+    A ratio of at most `bound` between true values at most `radius` apart needs epsilon = ln(bound)/radius (Fernandes et
+    al.: 2 within 10 gives ln(2)/10). The epsilon of local privacy, over the whole grid, always stands beside it.
 
     >>> import discreet as dt
     >>> str(dt.calibrate(100, bound=2, radius=10).level.asked)
@@ -255,7 +277,7 @@ def calibrate(
         limit = parse_exact(bound)
         if limit is None or limit <= 1:
             raise MetricError(f"bound = {show(bound)} must be a number above 1, for example 2.")
-        level = Level.of(epsilon=f"ln({limit})/{steps}")
+        level = Level.of(epsilon=Epsilon(Fraction(1, steps), limit))
     else:
         level = Level.of(alpha=alpha, epsilon=epsilon)
     reached = minus_log_above(level.alpha, steps)

@@ -37,7 +37,7 @@ def sample(channel: Channel, inputs: Grid, outputs: Grid, values: Any, clamp: bo
         stop = min(start + CHUNK, flat.size)
         places = positions(inputs, flat[start:stop], clamp=clamp, offset=start)
         stream = source.at(numbers[start:stop]) if isinstance(source, KeyedSource) else source
-        if outputs.counts is not None:
+        if outputs.is_counts:
             channel.draw(places, stream, drawn[start:stop])
         else:
             drawn[start:stop] = values_at(outputs, channel.draw(places, stream, np.empty(stop - start, dtype=np.int64)))
@@ -49,14 +49,14 @@ def _is_scalar(values: Any) -> bool:
 
 
 def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool, source: Any, records: Any) -> Any:
-    low, high = inputs.whole_ends
+    low, high = inputs.whole_reach
     if type(value) is int and low <= value <= high:  # the plain case, without arrays: whole numbers in whole steps
-        place = value - inputs.whole_anchor
+        place = value - inputs.anchor.numerator
     else:
         place = position_of(inputs, value.item() if isinstance(value, (np.generic, np.ndarray)) else value, clamp)
-    stream = source.at([records]) if isinstance(source, KeyedSource) else source
+    stream = source.at(_records([records], 1)) if isinstance(source, KeyedSource) else source
     report = channel.draw_one(place, stream)
-    return report if outputs.counts is not None else outputs.value(report)
+    return report if outputs.is_counts else outputs.value(report)
 
 
 def _check(inputs: Grid, flat: NDArray[Any], clamp: bool) -> None:
@@ -101,8 +101,9 @@ def _as_array(values: Any) -> tuple[Any, NDArray[Any]]:
         _no_nulls(values.null_count)
         array = np.asarray(values.to_numpy(zero_copy_only=False) if hasattr(values, "buffers") else values.to_numpy())
         arrow = sys.modules["pyarrow"]
-        back = arrow.chunked_array if hasattr(values, "num_chunks") else arrow.array
-        return (lambda drawn: back([drawn]) if hasattr(values, "num_chunks") else back(drawn)), array
+        if hasattr(values, "num_chunks"):
+            return (lambda drawn: arrow.chunked_array([drawn])), array
+        return arrow.array, array
     if library == "pandas" and hasattr(values, "iloc") and hasattr(values, "name"):
         _no_nulls(int(values.isna().sum()))
         return (lambda drawn: type(values)(drawn, index=values.index, name=values.name)), np.asarray(values.to_numpy())
@@ -116,7 +117,10 @@ def _as_array(values: Any) -> tuple[Any, NDArray[Any]]:
         return (lambda drawn: type(values)(values.name, drawn)), np.asarray(values.to_numpy())
     if isinstance(values, (list, tuple, range)):
         array = np.asarray(values) if len(values) else np.zeros(0, dtype=np.int64)
-        if array.dtype.kind not in "iubf":
+        if array.dtype.kind not in "iub" and not all(isinstance(v, float) for v in values):
+            # mixed numbers: an array of floats would round the large whole ones
+            if array.ndim != 1:
+                raise OutOfRangeError("Nested lists of true values must be of whole numbers alone. Nothing was drawn.")
             array = np.empty(len(values), dtype=object)
             array[:] = list(values)
         make = tuple if isinstance(values, tuple) else list

@@ -35,10 +35,11 @@ def total_variation_above(terms: Iterable[tuple[int, int, flint.arb]], total: in
     return float_above(lambda: gap / (2 * total))
 
 
-def stochastic_table(matrix: Any) -> Table:
+def stochastic_table(matrix: Any) -> tuple[Table, float]:
     """A stochastic matrix (floats, Fractions or texts) as a Table, for post-processing: no privacy rests on it.
 
-    Exact when the common denominator fits; else each row is rounded down and its largest entry takes the rest.
+    Exact when the common denominator fits; else each row is rounded down and its largest entry takes the rest. The
+    second result bounds the total variation between a row and its rounding.
     """
     try:
         rows = [[parse_exact(x) for x in row] for row in matrix]
@@ -58,8 +59,10 @@ def stochastic_table(matrix: Any) -> Table:
     reports = len(exact_rows[0])
     common = largest_total(math.lcm(*(x.denominator for row in exact_rows for x in row)), reports)
     total = common or cells(reports) * (MAX_TOTAL // cells(reports))
-    weights = np.array([_whole_row(row, total) for row in exact_rows], dtype=np.uint64)
-    return Table(weights)
+    rounded = [_whole_row(row, total) for row in exact_rows]
+    apart = max(sum(abs(x - Fraction(w, total)) for x, w in zip(row, ws, strict=True)) / 2
+                for row, ws in zip(exact_rows, rounded, strict=True))  # fmt: skip
+    return Table(np.array(rounded, dtype=np.uint64)), math.nextafter(float(apart), 1.0) if apart else 0.0
 
 
 def _whole_row(row: list[Fraction], total: int) -> list[int]:

@@ -4,8 +4,8 @@
     insecure_source(seed)  repeatable, for tests and studies only
     Job(...)               words that are a pure function of a record, for drawing on many machines
 
-A source hands out 64-bit words. It never hands out the same words twice: not to two threads, not to a parent and its
-forked child, not after an interrupt.
+A source hands out 64-bit words. The secure one never hands out the same words twice: not to two threads, not to a parent
+and its forked child, not after an interrupt.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Stream(ABC):
 
     @abstractmethod
     def words(self, count: int, out: Words | None = None) -> Words:
-        """One word for each of the `count` items; made in `out` where it is given, which has room for SPARE more."""
+        """One word for each of the `count` items; made in `out` where that is given and helps; it has room for SPARE more."""
 
     @abstractmethod
     def more(self, items: NDArray[np.int64]) -> Words:
@@ -72,7 +72,7 @@ class Source(Stream):
 
     @abstractmethod
     def describe(self) -> str:
-        """What recipes and files say about this source."""
+        """What is written beside results drawn from this source."""
 
     def more(self, items: NDArray[np.int64]) -> Words:
         return self.words(len(items))
@@ -132,6 +132,9 @@ class SecureSource(Source):
         return state
 
     def words(self, count: int, out: Words | None = None) -> Words:
+        if 8 * count > REKEY_BYTES:
+            half = count // 2
+            return np.concatenate([self.words(half), self.words(count - half)])
         state = self._ready(8 * count)
         assert state.cipher is not None
         state.left -= 8 * count  # before the words exist: an interrupt may lose words, never repeat them

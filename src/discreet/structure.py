@@ -1,4 +1,4 @@
-"""The seven properties of Cormode, Kulkarni and Srivastava (paper 002), decided on integers.
+"""The seven properties of Cormode, Kulkarni and Srivastava (ICDE 2018), decided on integers.
 
 Beware: in the paper's names a "row" is a report and a "column" a true value. In words, for the probability
 P(report | truth) on one grid of n + 1 values:

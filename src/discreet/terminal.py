@@ -56,25 +56,35 @@ def headline(m: Mechanism) -> str:
 
 
 def heat_map(m: Mechanism) -> Text:
-    """The matrix as shades: rows are true values, columns reports; darker is likelier."""
+    """The matrix as shades: rows are true values, columns reports; brighter (or denser) is likelier."""
     matrix = m.matrix
     shown = Text()
     top = float(matrix.max()) or 1.0
     labels = [str(m.inputs.value(i)) for i in range(len(matrix))]
     width = max(map(len, labels))
-    cell = max(2, *(len(str(m.outputs.value(j))) + 1 for j in range(matrix.shape[1])))
+    cell = _cell_width(m)
     shown.append(
-        " " * width + "".join(f"{m.outputs.value(j)!s:>{cell}}" for j in range(matrix.shape[1])) + "\n", style="dim"
+        " " * (width + 1) + "".join(f"{m.outputs.value(j)!s:>{cell}}" for j in range(matrix.shape[1])) + "\n", "dim"
     )
     for label, row in zip(labels, matrix, strict=True):
-        shown.append(f"{label:>{width}}", style="dim")
+        shown.append(f"{label:>{width}} ", style="dim")
         for p in row:
             level = float(p) / top
             shade = _SHADES[min(int(level * len(_SHADES)), len(_SHADES) - 1)]
-            shown.append(shade.rjust(cell - 1) + shade, style=f"on #{_colour(level)}")
+            colour = _colour(level)  # the shade hides in its own colour, and shows where there is none
+            shown.append(shade * cell, style=f"#{colour} on #{colour}")
         shown.append("\n")
     shown.right_crop(1)
     return shown
+
+
+def _cell_width(m: Mechanism) -> int:
+    return max(2, *(len(str(m.outputs.value(j))) + 1 for j in range(m.finite().reports)))
+
+
+def _map_width(m: Mechanism) -> int:
+    labels = max(len(str(m.inputs.value(i))) for i in range(m.finite().rows))
+    return labels + 1 + _cell_width(m) * m.finite().reports
 
 
 def _colour(level: float) -> str:
@@ -117,7 +127,9 @@ def comparison_row(name: str, m: Mechanism) -> dict[str, Any]:
 
 def table(rows: list[dict[str, Any]]) -> RichTable:
     """Rows as a table for people."""
-    shown = RichTable(*rows[0].keys(), box=None, header_style="bold", pad_edge=False)
+    shown = RichTable(box=None, header_style="bold", pad_edge=False)
+    for name, value in rows[0].items():
+        shown.add_column(name, justify="right" if isinstance(value, float) else "left")
     for row in rows:
         shown.add_row(*(_cell(value, above=name.endswith("<=")) for name, value in row.items()))
     return shown
@@ -149,11 +161,14 @@ def show_mechanism(console: Console, m: Mechanism) -> None:
     if not isinstance(m.channel, Finite):
         console.print("The reports are unbounded: no heat map. Truncate the mechanism to see one.", style="dim")
         return
-    if m.channel.rows <= _WIDEST and m.channel.reports <= _WIDEST:
+    if m.channel.rows <= _WIDEST and m.channel.reports <= _WIDEST and _map_width(m) <= console.width:
         console.print("\nHow often each report (across) follows each truth (down); brighter is more often:")
         console.print(heat_map(m))
     else:
-        console.print(f"\n{m.channel.rows} x {m.channel.reports}: too large for a heat map here.", style="dim")
+        console.print(
+            f"\n{m.channel.rows} x {m.channel.reports}: too wide for a heat map; --csv gives a row for each true value.",
+            style="dim",
+        )
     if property_letters(m) is not None and (failing := explain(m)):
         console.print("\nProperties that fail, and where:")
         for letter, sentence in failing.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,22 +15,19 @@ from .mechanism import Mechanism
 Floats = NDArray[np.float64]
 
 
-def _values(m: Mechanism) -> tuple[Floats, Floats]:
-    channel = m.finite()
-    return m.inputs.floats(channel.rows), m.outputs.floats(channel.reports)
-
-
 def loss_matrix(m: Mechanism, loss: str) -> Floats:
     """loss[i, j] of reporting j when the truth is i: "l0" (1 when wrong), "l1" (distance), "l2" (its square)."""
-    truth, reports = _values(m)
+    channel, grids = m.finite(), (m.inputs, m.outputs)
+    denominator = math.lcm(*(x.denominator for g in grids for x in (g.anchor, g.step)))  # compare whole numbers
+    truth, reports = m.inputs.scaled(channel.rows, denominator), m.outputs.scaled(channel.reports, denominator)
     error = np.abs(truth[:, None] - reports[None, :])
     match loss:
         case "l0":
             return np.asarray(error > 0, dtype=np.float64)
         case "l1":
-            return error
+            return np.asarray(error / denominator)
         case "l2":
-            return np.asarray(error**2)
+            return np.asarray((error / denominator) ** 2)
     raise DiscreetError(f'loss = {show(loss)} is not known; use "l0", "l1" or "l2".')
 
 
@@ -56,5 +54,5 @@ def expected_loss(m: Mechanism, loss: str, prior: ArrayLike | None = None) -> fl
 
 def bias(m: Mechanism) -> Floats:
     """The mean report minus the truth, for each true value."""
-    truth, reports = _values(m)
-    return m.finite().pull(reports) - truth
+    channel = m.finite()
+    return channel.pull(m.outputs.floats(channel.reports)) - m.inputs.floats(channel.rows)

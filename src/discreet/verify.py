@@ -48,6 +48,7 @@ class Verified:
     power: int
     exact: bool
     properties: tuple[str, ...] | None
+    sensitivity: int = 1
 
 
 # Reading
@@ -448,7 +449,7 @@ def grants(alpha: Fraction, factor: Fraction, base: Fraction | None) -> bool:
         if alpha * _exp_bounds(most, bits)[1] < 1:
             return False
         bits *= 2
-    return False
+    raise Fault("claim", "The level in the file is too close to its limit to be decided. Save the mechanism again.")
 
 
 # The whole document
@@ -502,7 +503,7 @@ def verify(document: dict[str, Any]) -> Verified:
         "claim",
         "The properties in the file are not those that its weights have.",
     )
-    return Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties)
+    return Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, sensitivity)
 
 
 def _recipe(recipe: Any, depth: int = 0) -> None:
@@ -555,7 +556,7 @@ def _at_least(ratio: _Ratio, alpha: Fraction) -> bool:
         if Fraction(high, one) < alpha:
             return False
         bits *= 2
-    return False
+    raise Fault("claim", "The level in the file is too close to its limit to be decided. Save the mechanism again.")
 
 
 def _grid_size(grid: Any, name: str) -> int | None:
@@ -579,11 +580,9 @@ def main(arguments: list[str]) -> int:
     except Fault as fault:
         print(f"refused ({fault.kind}): {fault}", file=sys.stderr)
         return 1 if fault.kind in ("digest", "sum", "claim") else 2
-    power = f"^{found.power}" if found.power != 1 else ""
-    print(
-        f"verified: alpha {found.alpha} holds for all neighbours; tight level {found.tight}{power}"
-        + ("" if found.exact else " or better")
-    )
+    power = f" to the power {found.power}" if found.power != 1 else ""
+    print(f"verified: alpha {found.alpha} holds for all true values at most {found.sensitivity} steps apart")
+    print(f"tight level: {found.tight}{power}" + ("" if found.exact else " or better"))
     if found.properties is not None:
         print("properties: " + (", ".join(found.properties) or "none"))
     return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -56,6 +56,10 @@ class Fault:
 
 class Channel(ABC):
     """The conditional law of reports given true values. Every privacy verdict derives from `ratio` and `worst`."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What defines the channel, without what was built from it for drawing: that is built again where it is needed."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
     @property
     @abstractmethod
@@ -117,7 +121,7 @@ class Finite(Channel):
 
     @abstractmethod
     def _matrix(self) -> Floats:
-        """The law as floats, each correct to a few units in the last place."""
+        """The law as floats, for analysis."""
 
     @cached_property
     def matrix(self) -> Floats:

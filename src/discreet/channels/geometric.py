@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..digits import GeometricDraws
 from ..errors import TableError
+from ..exact import log_of
 from ..source import Stream
 from .contract import Fault, Finite, Floats, Indices, Integers, Ratio
 
@@ -81,9 +82,8 @@ class Geometric(Finite):
     def _matrix(self) -> Floats:
         end, middle = self._end_weights()
         # exp(d ln a) keeps its relative accuracy where a power of the rounded a would lose d units in the last place
-        log = np.log1p(-float(1 - self.a)) if self.a > Fraction(1, 2) else np.log(float(self.a))
         place = np.arange(self.rows)
-        matrix = middle * np.exp(log * np.arange(self.rows))[np.abs(place[:, None] - place[None, :])]
+        matrix = middle * np.exp(log_of(self.a) * np.arange(self.rows))[np.abs(place[:, None] - place[None, :])]
         matrix[:, [0, -1]] *= end / middle
         return np.asarray(matrix)
 
@@ -121,7 +121,7 @@ class Geometric(Finite):
         return np.asarray(solution)
 
     def faults(self) -> dict[str, Fault]:
-        """S, RM and RH always hold; for n >= 2 F never, WH iff n >= 2a/(1-a), CM and CH iff a <= 1/2 (paper 002)."""
+        """S, RM and RH always hold; for n >= 2 F never, WH iff n >= 2a/(1-a), CM and CH iff a <= 1/2 (Cormode et al. 2018)."""
         if self.n == 1:
             return {}
         faults = {"F": Fault(low=(1, 1), high=(0, 0))}

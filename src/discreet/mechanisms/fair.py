@@ -44,8 +44,14 @@ def explicit_fair(n: int | Grid, *, alpha: object = None, epsilon: object = None
     a = level.per_step(steps)
     weights, distance = _class_weights(grid.n, a)
     table = Table(np.array(weights, dtype=np.uint64)[exponents(grid.n)])
-    parameters = {"grid": str(grid), "level": str(level.asked or level.alpha), "sensitivity": str(sensitivity)}
-    return Mechanism(grid, grid, table, level, steps, Recipe("explicit_fair", parameters, CITATION, distance))
+    return Mechanism(
+        grid,
+        grid,
+        table,
+        level,
+        steps,
+        Recipe.made("explicit_fair", CITATION, level, distance, grid=grid, sensitivity=sensitivity),
+    )
 
 
 def exponents(n: int) -> NDArray[np.int64]:

@@ -25,11 +25,24 @@ def geometric(n: int | Grid, *, alpha: object = None, epsilon: object = None, se
     grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
     steps = grid.steps(sensitivity)
     a = level.per_step(steps)
-    parameters = {"grid": str(grid), "level": str(level.asked or level.alpha), "sensitivity": str(sensitivity)}
     if grid.n is None:
         noise = Additive(GeometricNoise(a), *_open_ends(grid))
-        return Mechanism(grid, grid, noise, level, steps, Recipe("geometric", parameters, CITATION))
-    return Mechanism(grid, grid, Geometric(grid.n, a), level, steps, Recipe("geometric", parameters, CITATION))
+        return Mechanism(
+            grid,
+            grid,
+            noise,
+            level,
+            steps,
+            Recipe.made("geometric", CITATION, level, grid=grid, sensitivity=sensitivity),
+        )
+    return Mechanism(
+        grid,
+        grid,
+        Geometric(grid.n, a),
+        level,
+        steps,
+        Recipe.made("geometric", CITATION, level, grid=grid, sensitivity=sensitivity),
+    )
 
 
 def _open_ends(grid: Grid) -> tuple[int | None, int | None]:

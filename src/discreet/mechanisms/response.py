@@ -24,5 +24,4 @@ def randomized_response(n: int | Grid, *, alpha: object = None, epsilon: object 
     if grid.n is None:
         raise GridError(f"Randomised response needs a finite grid, not {grid}; give both ends.")
     channel = Keep(grid.n + 1, (1 - level.alpha) / (1 + grid.n * level.alpha))
-    parameters = {"grid": str(grid), "level": str(level.asked or level.alpha)}
-    return Mechanism(grid, grid, channel, level, grid.n, Recipe("randomized_response", parameters, CITATION))
+    return Mechanism(grid, grid, channel, level, grid.n, Recipe.made("randomized_response", CITATION, level, grid=grid))
