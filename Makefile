@@ -23,7 +23,7 @@ LOCK := pip compile --universal --fork-strategy fewest --python-version 3.11 --g
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
 
-demo: $(VENV)/.core-stamp  ## install what runs, then write the demonstration to demo-out/
+demo: $(VENV)/.run-stamp  ## install what runs, then write the demonstration to demo-out/
 	$(BIN)/discreet demo --out $(OUT)
 
 test: $(VENV)/.dev-stamp  ## run the tests, without the long ones
@@ -41,10 +41,11 @@ campaign: $(VENV)/.dev-stamp  ## run the long tests; they write to benchmarks/re
 	mkdir -p $(RESULTS)
 	DISCREET_CAMPAIGN=full DISCREET_RESULTS=$(RESULTS) $(BIN)/python -m pytest -m campaign
 
-# dev.txt comes first, and the other two are held to its versions.
+# dev.txt comes first, and the others are held to its versions.
 lock:  ## recompile requirements/*.txt (needs uv; UPGRADE=--upgrade moves the pins)
-	$(UV) $(LOCK) pyproject.toml $(REQ)/dev.in -o $(REQ)/dev.txt > /dev/null
+	$(UV) $(LOCK) pyproject.toml --extra all $(REQ)/dev.in -o $(REQ)/dev.txt > /dev/null
 	$(UV) $(LOCK) pyproject.toml -c $(REQ)/dev.txt -o $(REQ)/core.txt > /dev/null
+	$(UV) $(LOCK) pyproject.toml --extra tables -c $(REQ)/dev.txt -o $(REQ)/tables.txt > /dev/null
 	$(UV) $(LOCK) $(REQ)/build.in -c $(REQ)/dev.txt -o $(REQ)/build.txt > /dev/null
 	@! grep -nE '://|^ *--?(index|extra-index|find-links|i |f )' $(REQ)/*.txt || { echo "a lock names a place"; exit 1; }
 
@@ -60,12 +61,12 @@ $(BIN)/python:
 	  { echo "$(PYTHON) is not Python 3.11 or later. Try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core-stamp: $(REQ)/core.txt $(REQ)/build.txt pyproject.toml | $(BIN)/python
-	$(PIP) install --require-hashes -r $(REQ)/core.txt -r $(REQ)/build.txt
+$(VENV)/.run-stamp: $(REQ)/tables.txt $(REQ)/build.txt pyproject.toml | $(BIN)/python
+	$(PIP) install --require-hashes -r $(REQ)/tables.txt -r $(REQ)/build.txt
 	$(INSTALL_PACKAGE)
 	@touch $@
 
 $(VENV)/.dev-stamp: $(REQ)/dev.txt pyproject.toml | $(BIN)/python
 	$(PIP) install --require-hashes -r $(REQ)/dev.txt
 	$(INSTALL_PACKAGE)
-	@touch $@ $(VENV)/.core-stamp
+	@touch $@ $(VENV)/.run-stamp

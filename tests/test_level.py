@@ -103,7 +103,10 @@ def test_the_float_epsilon_is_never_below_the_truth(alpha):
         {"alpha": math.inf}, {"alpha": "9/0"}, {"alpha": None}, {"alpha": "1e99999999"}, {"alpha": [0.5]},
         {"epsilon": 0}, {"epsilon": -1}, {"epsilon": math.nan}, {"epsilon": math.inf}, {"epsilon": "ln(1)"},
         {"epsilon": "ln(0)"}, {"epsilon": "ln(2)/0"}, {"epsilon": "log 2"}, {"epsilon": ""}, {"epsilon": 2.0**-61},
-        {"epsilon": "ln(2)/9999999999999999999"}, {"epsilon": "__import__('os')"}, {"epsilon": Decimal("sNaN")},
+        {"epsilon": "ln(2)/9999999999999999999"},
+        {"epsilon": "ln(2)/10/3"}, {"epsilon": "3*ln(2)/4/2"},
+        {"epsilon": Decimal("1e-999999999")}, {"epsilon": 10**5000}, {"alpha": Decimal("1e-99999999")},
+        {"epsilon": "__import__('os')"}, {"epsilon": Decimal("sNaN")},
         {"alpha": 0.5, "epsilon": 1}, {}, {"alpha": "0." + "9" * 2000},
     ],
 )  # fmt: skip

@@ -123,7 +123,9 @@ def test_distance_zero_demands_the_same_law():
 @pytest.mark.parametrize(
     "bad",
     [
-        {"metric": "hamming"}, {"metric": 3}, {"metric": [(0, 1, 2)]}, {"metric": []}, {"group": 0}, {"group": 1.5},
+        {"metric": "hamming"}, {"metric": 3}, {"metric": [(0, 1, 2)]}, {"metric": []}, {"group": 0},
+        {"metric": [(3, 3)]}, {"metric": [(3, 3.4)]}, {"metric": [(0, 1), (1, 2, 3)]},
+        {"metric": np.where(np.eye(9), 0, np.inf)}, {"group": 1.5},
         {"group": 2, "metric": "line"},
         {"metric": np.full((9, 9), -1)}, {"metric": np.arange(81).reshape(9, 9)},
     ],

@@ -68,10 +68,11 @@ def test_series_and_arrow_come_back_as_they_were():
 @pytest.mark.parametrize("missing", [
     pandas.Series([1, None]), pandas.Series([1, None], dtype="Int64"), polars.Series([1, None]),
     pyarrow.array([1, None]),
-    np.array([1, math.nan]), [1, None], np.ma.masked_array([1, 2], [0, 1]), [1, "x"], None, {"a": 1}, object(),
+    np.array([1, math.nan]), [1, None], np.array([1, 2], dtype="datetime64[ns]"), np.datetime64(5, "ns"), [[1, 2], [3]],
+    np.array([1 + 0j]), 1j, np.ma.masked_array([1, 2], [0, 1]), [1, "x"], None, {"a": 1}, object(),
 ])  # fmt: skip
 def test_missing_values_and_strange_things_are_refused(missing):
-    with pytest.raises(OutOfRangeError, match=r"missing|not a number|Cannot read"):
+    with pytest.raises(OutOfRangeError, match=r"missing|not a number|Cannot read|Nested"):
         G.sample(missing)
 
 
@@ -147,12 +148,18 @@ def test_grids_as_long_as_64_bits_allow_do_not_wrap():
     m = dt.geometric(dt.Grid(0, 2**62 - 1), epsilon=Fraction(1, 2**56))
     assert m.sample(np.full(1000, 2**62 - 1)).min() > 2**61
     for bad in (lambda: dt.Grid(-(2**62) + 1, 2**62 - 1), lambda: dt.Grid(0, 2 * 10**19, 5 * 10**18)):
-        with pytest.raises(dt.errors.GridError, match="coarser"):
+        with pytest.raises(dt.errors.GridError, match=r"coarser|larger units"):
             bad()
     half = dt.geometric(dt.Grid(-(2**61), None), epsilon=1)
     assert abs(half.sample(np.array([2**60]))[0] - 2**60) < 100
     with pytest.raises(OutOfRangeError):
         half.sample(np.array([2**62]))
+
+
+def test_unsigned_numbers_beyond_63_bits_do_not_wrap():
+    grid = dt.Grid(None, None, 2**10)
+    values = np.array([2**63 - 512, 2**63], dtype=np.uint64)
+    assert positions(grid, values).tolist() == [grid.position(int(v)) for v in values] == [2**53, 2**53]
 
 
 def test_large_whole_numbers_are_not_rounded_by_their_neighbours():

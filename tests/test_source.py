@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -87,6 +88,57 @@ def test_the_same_key_twice_would_repeat():
     """Negative control: a child that kept its parent's cipher would hand out the parent's words."""
     mine, copied = (source._counter_mode(bytes(32), bytes(16)) for _ in range(2))
     assert np.array_equal(source._keystream(mine, 10), source._keystream(copied, 10))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers on this system")
+def test_a_draw_within_a_draw_shares_no_words():
+    """A signal handler samples while a sample is under way: both must have words of their own."""
+    m, x, inner = dt.uniform(2**14 - 1), np.zeros(2**19, dtype=np.int64), []
+
+    def handler(number, frame):
+        inner.append(m.sample(x[: 2**17]))
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        for k in range(12):
+            signal.setitimer(signal.ITIMER_REAL, 0.0004 * (k + 1))
+            outer = m.sample(x)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            for mine in inner:
+                for part in range(0, 2**19, 2**17):
+                    assert (outer[part : part + 2**17] == mine).mean() < 0.01
+            inner.clear()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+def test_a_child_forked_within_a_draw_draws_anew():
+    code = """
+import os, signal, sys
+import numpy as np, discreet as dt
+m, x = dt.uniform(2**14 - 1), np.zeros(2**18, dtype=np.int64)
+m.sample(x)
+r, w = os.pipe()
+child = []
+busy = False
+def handler(number, frame):
+    child.append(os.fork() if busy else -1)
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, float(sys.argv[1]))
+busy = True
+mine = m.sample(x)
+busy = False
+while not child: pass
+if child[0] == -1: sys.exit(0)  # the timer came too late: nothing to see
+if child[0] == 0:
+    os.write(w, mine[::2**17].tobytes() + mine[1::2**17].tobytes()); os._exit(0)
+theirs = np.frombuffer(os.read(r, 32), dtype=np.int64)
+os.waitpid(child[0], 0)
+sys.exit((theirs == np.concatenate([mine[::2**17], mine[1::2**17]])).sum() > 1)
+"""
+    for delay in ("0.0005", "0.001", "0.0015", "0.002"):
+        assert subprocess.run([sys.executable, "-W", "ignore", "-c", code, delay]).returncode == 0
 
 
 def test_a_new_key_comes_on_schedule(monkeypatch):
@@ -243,9 +295,10 @@ def test_a_job_is_bound_to_its_input_and_ends():
     s = job.source("survey-2026", "c", "d")
     with pytest.raises(SourceError, match="another input"):
         job.source("survey-2027", "c", "d")
+    stream = s.at([1])
     job.close()
     assert job.closed
-    for call in (lambda: job.source("survey-2026", "c", "d"), lambda: s.at([1])):
+    for call in (lambda: job.source("survey-2026", "c", "d"), lambda: s.at([1]), lambda: stream.words(1)):
         with pytest.raises(SourceError, match="key is destroyed"):
             call()
     with pytest.raises(SourceError):

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from .source import insecure_source as insecure_source
     from .structure import explain as explain
     from .structure import properties as properties
+    from .tables.ledger import Ledger as Ledger
+    from .tables.release import release as release
     from .utility import expected_loss as expected_loss
 
 __version__ = "0.1.0"
@@ -48,6 +50,8 @@ _HOME = {
     "insecure_source": "source",
     "explain": "structure",
     "properties": "structure",
+    "Ledger": "tables.ledger",
+    "release": "tables.release",
     "expected_loss": "utility",
 }  # name: the module that has it; None: the name is a module
 

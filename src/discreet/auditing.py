@@ -20,6 +20,7 @@ from .errors import AuditError
 from .exact import show
 from .level import Level
 from .mechanism import Mechanism
+from .source import Source
 
 Sampler = Callable[[NDArray[Any]], Any]
 
@@ -113,6 +114,8 @@ def _claim(own: Mechanism | None, epsilon: object, alpha: object) -> float | Non
 
 def _pairs(own: Mechanism | None, pairs: Sequence[Sequence[Any]] | None) -> list[tuple[Any, Any]]:
     if pairs is not None:
+        if not isinstance(pairs, (list, tuple)):
+            raise AuditError("pairs is a list of two neighbouring true values each, for example [(0, 1)].")
         listed = [tuple(pair) if isinstance(pair, (list, tuple)) else () for pair in pairs]
         if not listed or any(len(pair) != 2 or pair[0] == pair[1] for pair in listed):
             raise AuditError("pairs is a list of two neighbouring true values each, for example [(0, 1)].")
@@ -130,6 +133,8 @@ def _drawer(sampler: Mechanism | Sampler, scalar: bool, source: Any) -> tuple[Ca
     """A function that draws many reports at one true value, and what to say about where its randomness came from."""
     if isinstance(sampler, Mechanism):
         mechanism = sampler
+        if source is not None and not isinstance(source, Source):
+            raise AuditError("A source is one of discreet's; leave it out to draw securely.")
         told = "secure" if source is None else str(source.describe())
         return (lambda x, size: np.asarray(mechanism.sample(_repeat(x, size), source=source))), told
     if source is not None:
@@ -185,7 +190,12 @@ def _codes(drawn: tuple[NDArray[Any], NDArray[Any]], half: int) -> tuple[NDArray
     if both.dtype.kind in "iuf" and len(np.unique(learned[: _BINS * 8])) > _BINS:
         edges = np.unique(np.quantile(learned, np.linspace(0, 1, _BINS)))
         return edges, np.searchsorted(edges[1:], both, side="right")
-    reports, codes = np.unique(both, return_inverse=True)
+    try:
+        reports, codes = np.unique(both, return_inverse=True)
+    except TypeError:
+        raise AuditError(
+            "The reports are of kinds that cannot be compared; let the sampler return numbers or texts."
+        ) from None
     return reports, codes.astype(np.int64)
 
 

@@ -29,8 +29,8 @@ Words = NDArray[np.uint64]
 CHUNK = 2**17  # items drawn at a time: they fit the cache, and threads seldom wait for each other
 
 
-class _Scratch(threading.local):
-    """Buffers that one thread uses again for every chunk: fresh ones would cost more than the drawing."""
+class _Scratch:
+    """Buffers for one chunk: fresh ones would cost more than the drawing."""
 
     def __init__(self) -> None:
         self.words = np.empty(CHUNK + SPARE, dtype=np.uint64)
@@ -39,7 +39,17 @@ class _Scratch(threading.local):
         self.own = np.empty(CHUNK, dtype=np.bool_)
 
 
-_scratch = _Scratch()
+class _Shelf(threading.local):
+    """One set of buffers per thread, taken off while in use: a draw within a draw (a signal handler) gets its own."""
+
+    kept: _Scratch | None = None
+
+    def take(self) -> _Scratch:
+        scratch, self.kept = self.kept, None
+        return scratch or _Scratch()
+
+
+_shelf = _Shelf()
 
 
 def alias_row(weights: Sequence[int], cells: int) -> tuple[list[int], list[int]]:
@@ -108,17 +118,20 @@ class Alias:
                 part = slice(start, min(start + CHUNK, size))
                 self.draw(None if rows is None else rows[part], stream, out[part])
             return out
-        words = stream.words(size, _scratch.words)
+        scratch = _shelf.take()
+        words = stream.words(size, scratch.words)
         if self.limit is not None:
             _redraw(words, self.limit, stream)
-        place = np.bitwise_and(words, np.uint64(self.cells - 1), out=_scratch.cell[:size]).view(np.int64)
+        place = np.bitwise_and(words, np.uint64(self.cells - 1), out=scratch.cell[:size]).view(np.int64)
         if rows is not None:
             np.multiply(rows, self.cells, out=out)
             place += out
-        threshold = self.thresholds.take(place, out=_scratch.threshold[:size], mode="clip")
-        own = np.less(words, threshold, out=_scratch.own[:size])
+        threshold = self.thresholds.take(place, out=scratch.threshold[:size], mode="clip")
+        own = np.less(words, threshold, out=scratch.own[:size])
         place += np.multiply(own, len(self.thresholds), out=threshold.view(np.int64))
-        return self.outcomes.take(place, out=out, mode="clip")
+        self.outcomes.take(place, out=out, mode="clip")
+        _shelf.kept = scratch
+        return out
 
     def one(self, row: int, stream: Stream) -> int:
         word = stream.word()
@@ -161,9 +174,9 @@ class RealAlias:
     def of(cls, floors: Sequence[int], balls: Balls, first: int = 0, word_bits: int = 64) -> RealAlias:
         """`floors` are integers m_k <= 2^word_bits p_k, close enough that few words are left over."""
         gap = (1 << word_bits) - sum(floors)
-        if gap < 0 or min(floors) < 0:
-            raise AssertionError("the words of the outcomes are more than there are")
         cells = 1 << len(floors).bit_length()
+        if gap < 0 or min(floors) < 0 or cells > 1 << word_bits:
+            raise AssertionError("the words of the outcomes are more than there are")
         own, other = alias_row([*floors, gap], cells)
         thresholds = np.array(_thresholds(own, other, cells), dtype=np.uint64)
         outcomes = np.concatenate([np.array(other), np.arange(cells)]) + first

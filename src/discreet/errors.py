@@ -99,6 +99,10 @@ class BudgetError(LedgerError):
     left: Fraction
 
 
+class ReleaseError(DiscreetError):
+    """A release that its declarations, or the terms of its data set, do not allow. Nothing was charged."""
+
+
 class FileError(DiscreetError):
     """A mechanism file that was refused, nothing loaded. `kind` is one of discreet.verify.KINDS."""
 

@@ -18,11 +18,20 @@ import flint
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
 _RATIONAL = re.compile(rf"\s*({_NUMBER})\s*(?:/\s*({_NUMBER})\s*)?", re.ASCII)
+_LONGEST_BITS = 2**13
 _LONGEST_TEXT = 400  # characters: enough for any rational in use, and no text can make parsing slow
 
 
 def parse_exact(value: object) -> Fraction | None:
-    """`value` as an exact rational, or None when it is not one (NaN, infinities, text that does not parse, bool)."""
+    """`value` as an exact rational, or None when it is not one: NaN, infinities, text that does not parse, bool, or a
+    number of thousands of digits."""
+    number = _parse(value)
+    if number is None or max(number.numerator.bit_length(), number.denominator.bit_length()) > _LONGEST_BITS:
+        return None
+    return number
+
+
+def _parse(value: object) -> Fraction | None:
     if isinstance(value, str):
         match = _RATIONAL.fullmatch(value) if len(value) <= _LONGEST_TEXT else None
         if match is None:
@@ -33,6 +42,8 @@ def parse_exact(value: object) -> Fraction | None:
         return None
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > _LONGEST_TEXT:
+        return None  # written out, its zeros would fill the memory
     if isinstance(value, Decimal) or (isinstance(value, numbers.Real) and hasattr(value, "as_integer_ratio")):
         try:
             top, bottom = value.as_integer_ratio()
@@ -145,5 +156,8 @@ def show_rational(value: Fraction) -> str:
 
 def show(value: Any) -> str:
     """A short text for a value someone gave, for error messages about public parameters."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write out integers of thousands of digits
+        return "a number of thousands of digits"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -49,6 +49,8 @@ class Grid:
     def __init__(self, low: object, high: object, step: object = 1) -> None:
         ends = [None if end is None else _number(end, name) for end, name in ((low, "low"), (high, "high"))]
         width = _number(step, "step")
+        if width > FARTHEST:
+            raise GridError(f"The grid's step = {show(step)} is beyond 2^62; measure in larger units.")
         if width <= 0:
             raise GridError(f"The grid's step = {show(step)} must be positive; write for example Grid(0, 100, 1).")
         object.__setattr__(self, "low", ends[0])
@@ -72,7 +74,8 @@ class Grid:
             end is not None and (abs(end / width) > FARTHEST or abs(end) > FARTHEST) for end in ends
         ):
             raise GridError(
-                "A grid may be at most 2^62 steps long and reach to 2^62 steps from zero; use a coarser step."
+                "A grid may be at most 2^62 steps long, and its ends at most 2^62 steps and units from zero; "
+                "use a coarser step, or larger units."
             )
 
     @classmethod

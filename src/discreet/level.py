@@ -17,9 +17,12 @@ _SMALLEST_EPSILON = Fraction(1, 2**60)
 _LONGEST = 4096  # bits of a denominator that people may write
 _GOOD = 'for example alpha="9/10", epsilon=0.5 or epsilon="ln(2)/10"'
 
+_PLAIN = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
+# 3/2 ln(5), ln(2)/10, 2*ln(2)*3: after the logarithm one plain number, so that nothing can be read in two ways
 _LOGARITHM = re.compile(
-    r"\s*(?:(?P<factor>[^l*]+?)\s*\*?\s*)?ln\s*(?:\((?P<inside>[^()]+)\)|(?P<bare>[\d.]+))"
-    r"\s*(?:(?P<sign>[*/])\s*(?P<rest>[^*]+))?\s*"
+    rf"\s*(?:(?P<factor>-?{_PLAIN}(?:\s*/\s*{_PLAIN})?)\s*\*?\s*)?ln\s*(?:\((?P<inside>[^()]+)\)|(?P<bare>{_PLAIN}))"
+    rf"\s*(?:(?P<sign>[*/])\s*(?P<rest>{_PLAIN})\s*)?",
+    re.ASCII,
 )
 
 

@@ -54,6 +54,10 @@ def _of_integers(grid: Grid, values: NDArray[Any], clamp: bool, offset: int) -> 
     if values.size == 0:
         return np.zeros(0, dtype=np.int64)
     smallest, largest = int(values.min()), int(values.max())
+    if largest >= 2**63:  # beyond what the arithmetic below can hold
+        return np.array(
+            [position_of(grid, v, clamp, offset + k) for k, v in enumerate(values.tolist())], dtype=np.int64
+        )
     if smallest < least or largest > most:
         if not clamp:
             outside = (values < least) if smallest < least else np.zeros(values.shape, dtype=bool)
@@ -61,11 +65,7 @@ def _of_integers(grid: Grid, values: NDArray[Any], clamp: bool, offset: int) -> 
                 outside = outside | (values > most)
             _refuse(grid, values, outside, offset)
         if grid.is_integer:
-            values = (
-                np.clip(values.astype(object), least, most)
-                if values.dtype == np.uint64
-                else np.clip(values.astype(np.int64), max(least, -(2**63)), min(most, 2**63 - 1))
-            )
+            values = np.clip(values.astype(np.int64), max(least, -(2**63)), min(most, 2**63 - 1))
         else:  # the ends themselves need not be integers
             return np.array([position_of(grid, v, clamp, offset) for v in values.tolist()], dtype=np.int64)
     whole = values.astype(np.int64, copy=False)

@@ -49,14 +49,20 @@ class Witness:
                 f"report {self.report} is possible when the truth is {self.first} "
                 f"and impossible when it is {self.second}"
             )
-        times = f"{float(self.ratio):.6g}" + (f"^{self.power}" if self.power != 1 else "")
+        size = self.ratio.numerator.bit_length() - self.ratio.denominator.bit_length()
+        times = f"{float(self.ratio):.6g}" if size < 1000 else f"about 2^{size}"
+        times = times if self.power == 1 else f"({times})^{self.power}"
         report = "some report" if self.report is None else f"report {self.report}"
         return f"{report} is {times} times as likely when the truth is {self.first} as when it is {self.second}"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Does the level hold? `tight` is the best level that does, or a safe bound of it where `exact` is False."""
+    """Does the level hold? `tight` is the best level that does, or a safe bound of it where `exact` is False.
+
+    `measured` is False where the channel is too large to look at and its level is inherited: a check that fails then has
+    not been proved to fail.
+    """
 
     holds: bool
     asked: Level
@@ -65,6 +71,7 @@ class Verdict:
     epsilon: float
     witness: Witness | None
     exact: bool = True
+    measured: bool = True
 
     def __bool__(self) -> bool:
         return self.holds
@@ -76,7 +83,7 @@ class Verdict:
         best = f"it is private at epsilon <= {told} (alpha {show_rational(self.tight)})"
         if self.holds:
             return f"holds: {self.asked}, {self.metric}; {best}"
-        why = "" if self.exact else " as far as can be proved"
+        why = "" if self.measured else " as far as can be proved"
         return f"does not hold{why}: {self.asked}, {self.metric}; {self.witness}; {best}"
 
 
@@ -125,11 +132,18 @@ def _demands(m: Mechanism, metric: Any, group: int) -> tuple[str, Iterator[tuple
             "a matrix of distances or a list of pairs."
         )
     channel = m.finite()
-    square = np.ndim(metric) == 2 and np.shape(metric) == (channel.rows, channel.rows)
+    square = _shape(metric) == (channel.rows, channel.rows)
     # on two values a list of two pairs is square too; with zeros on its diagonal it means the same either way
     if square and all(metric[i][i] == 0 for i in range(channel.rows)):
         return "a matrix of distances", _matrix_demands(m, metric)
     return "a graph of neighbours", _graph_demands(m, metric)
+
+
+def _shape(metric: Any) -> tuple[int, ...]:
+    try:
+        return np.shape(metric)
+    except ValueError:  # rows of different lengths
+        return ()
 
 
 def _reach(m: Mechanism, steps: int) -> int:
@@ -163,33 +177,38 @@ def _graph_demands(m: Mechanism, edges: Iterable[Any]) -> Iterator[tuple[Ratio, 
         raise MetricError(f"{message}; got {show(pairs)}.")
     for pair in pairs:
         u, v = (m.inputs.position(x) for x in pair)
-        if u != v:
-            yield m.channel.ratio(u, v), Fraction(1)
-            yield m.channel.ratio(v, u), Fraction(1)
+        if u == v or any(m.inputs.value(k) != parse_exact(x) for k, x in zip((u, v), pair, strict=True)):
+            raise MetricError(
+                f"{show(pair)} is no pair of two different values of {m.inputs}; {message[0].lower()}{message[1:]}."
+            )
+        yield m.channel.ratio(u, v), Fraction(1)
+        yield m.channel.ratio(v, u), Fraction(1)
 
 
 def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio, Fraction]]) -> Verdict:
     """Every demand must hold; the tight level is the smallest that one of them leaves."""
-    holds, exact, worst = True, True, None
+    holds, exact, measured, worst = True, True, True, None
     tight, epsilon = Fraction(1), 0.0
     unwritten = 0.0  # the largest epsilon of a level too long to write out
     for ratio, distance in demands:
         holds = holds and _allowed(level, ratio, distance)
         own, cost, is_exact = _tight(ratio, distance)
-        exact = exact and ratio.exact and is_exact
+        exact, measured = exact and ratio.exact and is_exact, measured and ratio.exact
         if worst is None or cost > epsilon:
             worst, epsilon = ratio, max(epsilon, cost)
         if own is None:
             unwritten = max(unwritten, cost)
         else:
             tight = min(tight, own)
+    if worst is None:
+        raise MetricError("These distances demand nothing: every pair is infinitely far apart. Give some finite ones.")
     if unwritten and minus_log_above(tight) <= unwritten:
         tight, exact = Fraction(0), False  # a safe bound; epsilon says how much privacy there is
-    witness = None if worst is None else Witness(
+    witness = Witness(
         m.inputs.value(worst.first), m.inputs.value(worst.second),
         None if worst.report is None else m.outputs.value(worst.report), worst.bound, worst.power,
     )  # fmt: skip
-    return Verdict(holds, level, name, tight, epsilon, witness, exact)
+    return Verdict(holds, level, name, tight, epsilon, witness, exact, measured)
 
 
 def _allowed(level: Level, ratio: Ratio, distance: Fraction) -> bool:

@@ -14,7 +14,7 @@ from .errors import OutOfRangeError, SourceError
 from .exact import show
 from .grid import Grid
 from .positions import position_of, positions, values_at
-from .source import KeyedSource, Source, secure_source
+from .source import KeyedSource, Source, fork_mark, secure_source
 
 
 def sample(channel: Channel, inputs: Grid, outputs: Grid, values: Any, clamp: bool, source: Any, records: Any) -> Any:
@@ -32,6 +32,23 @@ def sample(channel: Channel, inputs: Grid, outputs: Grid, values: Any, clamp: bo
     flat = array.reshape(-1)
     _check(inputs, flat, clamp)
     numbers = _records(records, flat.size)
+    while True:
+        process = fork_mark()
+        drawn = _draw_all(channel, inputs, outputs, flat, clamp, source, numbers)
+        if process == fork_mark() or isinstance(source, KeyedSource):
+            return kind(drawn.reshape(array.shape))
+        # a child forked in the middle holds words of its parent: it draws everything anew
+
+
+def _draw_all(
+    channel: Channel,
+    inputs: Grid,
+    outputs: Grid,
+    flat: NDArray[Any],
+    clamp: bool,
+    source: Any,
+    numbers: NDArray[np.int64],
+) -> NDArray[Any]:
     drawn: NDArray[Any] = np.empty(flat.size, dtype=np.int64 if outputs.is_integer else np.float64)
     for start in range(0, flat.size, CHUNK):
         stop = min(start + CHUNK, flat.size)
@@ -41,11 +58,13 @@ def sample(channel: Channel, inputs: Grid, outputs: Grid, values: Any, clamp: bo
             channel.draw(places, stream, drawn[start:stop])
         else:
             drawn[start:stop] = values_at(outputs, channel.draw(places, stream, np.empty(stop - start, dtype=np.int64)))
-    return kind(drawn.reshape(array.shape))
+    return drawn
 
 
 def _is_scalar(values: Any) -> bool:
-    return isinstance(values, (int, float)) or (np.ndim(values) == 0 and not hasattr(values, "to_numpy"))
+    if isinstance(values, (int, float)):
+        return True
+    return not isinstance(values, (list, tuple, range)) and not hasattr(values, "to_numpy") and np.ndim(values) == 0
 
 
 def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool, source: Any, records: Any) -> Any:
@@ -53,9 +72,15 @@ def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool,
     if type(value) is int and low <= value <= high:  # the plain case, without arrays: whole numbers in whole steps
         place = value - inputs.anchor.numerator
     else:
+        if isinstance(value, (np.generic, np.ndarray)):
+            _numbers_only(value.dtype)
         place = position_of(inputs, value.item() if isinstance(value, (np.generic, np.ndarray)) else value, clamp)
     stream = source.at(_records([records], 1)) if isinstance(source, KeyedSource) else source
+    process = fork_mark()
     report = channel.draw_one(place, stream)
+    while process != fork_mark() and not isinstance(source, KeyedSource):
+        process = fork_mark()
+        report = channel.draw_one(place, stream)
     return report if outputs.is_counts else outputs.value(report)
 
 
@@ -96,7 +121,8 @@ def _as_array(values: Any) -> tuple[Any, NDArray[Any]]:
             "Masked arrays have missing values; fill or drop them before sampling. Nothing was drawn."
         )
     if isinstance(values, np.ndarray):
-        return np.asarray, values
+        _numbers_only(values.dtype)
+        return np.asarray, np.asarray(values)
     if library == "pyarrow" and hasattr(values, "null_count"):
         _no_nulls(values.null_count)
         array = np.asarray(values.to_numpy(zero_copy_only=False) if hasattr(values, "buffers") else values.to_numpy())
@@ -116,7 +142,13 @@ def _as_array(values: Any) -> tuple[Any, NDArray[Any]]:
         _no_nulls(int(values.null_count()))
         return (lambda drawn: type(values)(values.name, drawn)), np.asarray(values.to_numpy())
     if isinstance(values, (list, tuple, range)):
-        array = np.asarray(values) if len(values) else np.zeros(0, dtype=np.int64)
+        try:
+            array = np.asarray(values) if len(values) else np.zeros(0, dtype=np.int64)
+        except ValueError:
+            raise OutOfRangeError(
+                "Nested lists of true values must have rows of one length. Nothing was drawn."
+            ) from None
+        _numbers_only(array.dtype)
         if array.dtype.kind not in "iub" and not all(isinstance(v, float) for v in values):
             # mixed numbers: an array of floats would round the large whole ones
             if array.ndim != 1:
@@ -129,6 +161,11 @@ def _as_array(values: Any) -> tuple[Any, NDArray[Any]]:
         f"Cannot read true values from {type(values).__name__}; give a number, a list, a NumPy or Arrow array, "
         "or a Series. Nothing was drawn."
     )
+
+
+def _numbers_only(dtype: np.dtype[Any]) -> None:
+    if dtype.kind in "mMcSV":
+        raise OutOfRangeError(f"Cannot read true values from an array of {dtype}; give numbers. Nothing was drawn.")
 
 
 def _no_nulls(count: int) -> None:

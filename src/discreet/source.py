@@ -41,6 +41,11 @@ def _forked() -> None:
     _forks += 1
 
 
+def fork_mark() -> tuple[int, int]:
+    """Changes when a process finds itself forked: words from before belong to its parent too."""
+    return os.getpid(), _forks
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
@@ -118,7 +123,7 @@ class SecureSource(Source):
 
     def _ready(self, size: int) -> _ThreadState:
         state = self._state
-        if state.cipher is None or state.left < size or state.owner != (os.getpid(), _forks):
+        if state.cipher is None or state.left < size or state.owner != fork_mark():
             try:
                 secret = os.urandom(48)
             except (OSError, NotImplementedError) as error:
@@ -128,7 +133,7 @@ class SecureSource(Source):
             state.cipher = _counter_mode(secret[:32], secret[32:])
             state.left = REKEY_BYTES
             state.pool = []
-            state.owner = (os.getpid(), _forks)
+            state.owner = fork_mark()
         return state
 
     def words(self, count: int, out: Words | None = None) -> Words:
@@ -168,7 +173,7 @@ class InsecureSource(Source):
     insecure = True
 
     def __init__(self, seed: int) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, int):
+        if isinstance(seed, bool) or not isinstance(seed, int) or abs(seed) >= 2**256:
             raise SourceError("The seed of an insecure source is an integer, for example insecure_source(1).")
         self.seed = seed
         key = hashlib.sha256(b"discreet insecure source %d" % seed).digest()
@@ -259,7 +264,7 @@ class KeyedSource:
         """The stream for the items whose stable record numbers these are, each below 2^63."""
         if self._job.closed:
             raise SourceError("This job has ended and its key is destroyed. Make a new Job.")
-        return _KeyedStream(self._cipher.encryptor(), np.asarray(records, dtype=np.int64))
+        return _KeyedStream(self._cipher.encryptor(), np.asarray(records, dtype=np.int64), self._job)
 
     def describe(self) -> str:
         return "secure: AES-256 of the record number, key destroyed with its job"
@@ -278,11 +283,13 @@ class _KeyedStream(Stream):
     No two of them share a block, and none depends on which other records are drawn beside it.
     """
 
-    def __init__(self, cipher: CipherContext, records: NDArray[np.int64]) -> None:
-        self._cipher, self._records, self._turn = cipher, records, -1
+    def __init__(self, cipher: CipherContext, records: NDArray[np.int64], job: Job) -> None:
+        self._cipher, self._records, self._job, self._turn = cipher, records, job, -1
         self._further: Counter[int] = Counter()
 
     def _words(self, records: NDArray[np.int64], further: NDArray[np.int64] | int) -> Words:
+        if self._job.closed:
+            raise SourceError("This job has ended and its key is destroyed. Make a new Job.")
         blocks = np.empty((len(records), 2), dtype=np.uint64)
         blocks[:, 0] = records.view(np.uint64)
         blocks[:, 1] = (self._turn << 32) + further

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -154,6 +157,27 @@ def csv_text(rows: list[dict[str, Any]]) -> str:
 
 def print_csv(rows: list[dict[str, Any]]) -> None:
     sys.stdout.write(csv_text(rows))
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int], None]]:
+    """A bar of percentages on standard error, from the second second on; silent where there is no terminal."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    bar = Progress(TextColumn(what), BarColumn(), TimeElapsedColumn(), console=console, transient=True,
+                   disable=not console.is_terminal)  # fmt: skip
+    start, task = monotonic(), bar.add_task(what, total=100)
+
+    def advance(percent: int) -> None:
+        if monotonic() - start > 2 and not bar.live.is_started:
+            bar.start()
+        bar.update(task, completed=percent)
+
+    try:
+        yield advance
+    finally:
+        bar.stop()
 
 
 def show_mechanism(console: Console, m: Mechanism) -> None:

@@ -137,6 +137,8 @@ class Finite(Channel):
 
     def row(self, i: int) -> Floats:
         """The law of the reports when the true value is at position i."""
+        if self.rows > MATRIX_ENTRIES:
+            raise SizeError(f"A row of {self.reports} reports is too long to write out; entry gives one probability.")
         return self.push(np.eye(1, self.rows, i)[0])
 
     def faults(self) -> dict[str, Fault] | None:

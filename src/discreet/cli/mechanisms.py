@@ -1,48 +1,19 @@
-"""The command line: discreet make | check | show | audit | demo.
-
-Library verbs are commands. Exit codes: 0 it held, 1 a check failed, 2 bad input. Heavy imports wait until a command
-needs them.
-"""
+"""Commands about mechanisms: make, check, show, audit."""
 
 from __future__ import annotations
 
-import json
-import os
 import sys
-import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import Parameter
+
+from .app import Alpha, Csv, Debug, EpsilonText, File, Json, N, app, dump, finite_or_none, make_console, one_of, plain
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from .mechanism import Mechanism
+    from ..mechanism import Mechanism
 
 Family = Literal["geometric", "explicit-fair", "randomized-response", "uniform"]
-N = Annotated[
-    str | None, Parameter(allow_leading_hyphen=True, help="The largest count: true values and reports are 0..n.")
-]
-Alpha = Annotated[
-    str | None,
-    Parameter(allow_leading_hyphen=True, help='The level alpha = e^-epsilon, exactly as written: "9/10" or "0.9".'),
-]
-EpsilonText = Annotated[
-    str | None, Parameter(allow_leading_hyphen=True, help='The level as epsilon: "0.5", "1/3", "ln(2)/10".')
-]
-File = Annotated[str, Parameter(allow_leading_hyphen=True, help="A mechanism file; - for standard input.")]
-Json = Annotated[bool, Parameter(name="--json", negative=(), help="JSON for machines instead of a table for people.")]
-Csv = Annotated[bool, Parameter(name="--csv", negative=(), help="CSV for spreadsheets instead of a table for people.")]
-Debug = Annotated[bool, Parameter(negative=(), help="Show the traceback of an error.")]
-
-app = App(
-    name="discreet",
-    help='Answers "how many?" without giving anyone away.\n\n'
-    "Example: discreet make geometric --n 8 --alpha 9/10 -o gm.json",
-    version_flags=["--version"],
-)
 
 
 @app.command
@@ -74,8 +45,8 @@ def make(
 
     Example: discreet make geometric --n 8 --alpha 9/10 -o gm.json
     """
-    from . import files
-    from .errors import DiscreetError
+    from .. import files
+    from ..errors import DiscreetError
 
     grid = _grid(n, low, high, step)
     builders = _builders()
@@ -96,9 +67,9 @@ def make(
     if out is not None:
         m.save(out)
     if json:
-        print(_dump(_summary(m)))
+        print(dump(_summary(m)))
         return 0
-    console = _console()
+    console = make_console()
     console.print(_headline(m))
     if out is not None:
         console.print(f"saved to {out}, digest {m.digest[:19]}...", markup=False)
@@ -126,7 +97,7 @@ def check(
 
     Example: discreet check gm.json --epsilon 0.05
     """
-    from .privacy import check_privacy
+    from ..privacy import check_privacy
 
     m = _load(file)
     verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, metric=metric, group=group)
@@ -136,13 +107,13 @@ def check(
             "asked": str(verdict.asked.asked or verdict.asked.alpha),
             "metric": verdict.metric,
             "tight_alpha": str(verdict.tight),
-            "tight_epsilon": _finite_or_none(verdict.epsilon),
+            "tight_epsilon": finite_or_none(verdict.epsilon),
             "exact": verdict.exact,
             "witness": str(verdict.witness) if verdict.witness else None,
         }
-        print(_dump(told))
+        print(dump(told))
     else:
-        _console().print(("[green]" if verdict else "[red]") + _plain(str(verdict)))
+        make_console().print(("[green]" if verdict else "[red]") + plain(str(verdict)))
     return 0 if verdict else 1
 
 
@@ -159,17 +130,17 @@ def show(
 
     Example: discreet show gm.json
     """
-    from . import terminal
+    from .. import terminal
 
     m = _load(file)
-    _one_of(json, csv)
+    one_of(json, csv)
     if json:
-        print(_dump({**_summary(m), "matrix": _matrix_or_none(m)}))
+        print(dump({**_summary(m), "matrix": _matrix_or_none(m)}))
         return 0
     if csv:
         terminal.print_csv(terminal.per_value_rows(m))
         return 0
-    console = _console()
+    console = make_console()
     console.print(_headline(m))
     terminal.show_mechanism(console, m)
     return 0
@@ -196,9 +167,9 @@ def audit(
 
     Example: discreet audit gm.json --draws 100000
     """
-    from .auditing import audit as run
-    from .errors import AuditError
-    from .source import insecure_source
+    from ..auditing import audit as run
+    from ..errors import AuditError
+    from ..source import insecure_source
 
     if ":" in sampler:
         target: Any = _function(sampler)
@@ -224,7 +195,7 @@ def audit(
     )
     if json:
         print(
-            _dump(
+            dump(
                 {
                     "flagged": found.flagged,
                     "epsilon_lower": found.epsilon_lower,
@@ -239,14 +210,14 @@ def audit(
             )
         )
     else:
-        _console().print(("[red]" if found.flagged else "[green]") + _plain(str(found)))
+        make_console().print(("[red]" if found.flagged else "[green]") + plain(str(found)))
     return 1 if found.flagged else 0
 
 
 def _function(name: str) -> Any:
     import importlib
 
-    from .errors import AuditError
+    from ..errors import AuditError
 
     module, _, attribute = name.partition(":")
     sys.path.insert(0, "")
@@ -260,86 +231,11 @@ def _function(name: str) -> Any:
         sys.path.remove("")
 
 
-@app.command
-def demo(
-    *,
-    out: Annotated[str | None, Parameter(name=["-o", "--out"], help="A folder for the results.")] = None,
-    json: Json = False,
-    csv: Csv = False,
-    debug: Debug = False,
-) -> int:
-    """The tour: four mechanisms at n = 8, alpha = 9/10, built, proved, saved and compared.
-
-    Example: discreet demo --out demo-out
-    """
-    from . import terminal
-    from .mechanisms.fair import explicit_fair
-    from .mechanisms.geometric import geometric
-    from .mechanisms.response import randomized_response
-    from .mechanisms.uniform import uniform
-
-    mechanisms = {
-        "GM": geometric(8, alpha="9/10"),
-        "EM": explicit_fair(8, alpha="9/10"),
-        "UM": uniform(8),
-        "kRR": randomized_response(8, alpha="9/10"),
-    }
-    _one_of(json, csv)
-    rows = [terminal.comparison_row(name, m) for name, m in mechanisms.items()]
-    if out is not None:
-        _write_demo(Path(out), mechanisms, rows)
-    if json:
-        print(_dump(rows))
-        return 0
-    if csv:
-        terminal.print_csv(rows)
-        return 0
-    console = _console()
-    console.print(
-        'Four ways to answer "how many of these eight?" at alpha = 9/10. Every level is proved in integers.\n'
-    )
-    console.print(terminal.table(rows))
-    console.print("\nGM, the geometric mechanism: how often each report (across) follows each truth (down):")
-    console.print(terminal.heat_map(mechanisms["GM"]))
-    console.print("\nEM, the explicit fair mechanism, says the truth equally often whatever it is:")
-    console.print(terminal.heat_map(mechanisms["EM"]))
-    if out is not None:
-        console.print(
-            f"\nIn {out}/: a file for each mechanism (check one with: discreet check {out}/GM.json), "
-            "comparison.csv and comparison.json",
-            markup=False,
-            highlight=False,
-        )
-    return 0
-
-
-def _one_of(json: bool, csv: bool) -> None:
-    from .errors import DiscreetError
-
-    if json and csv:
-        raise DiscreetError("--json and --csv cannot both be had; give one of them.")
-
-
-def _write_demo(folder: Path, mechanisms: dict[str, Mechanism], rows: list[dict[str, Any]]) -> None:
-    from . import terminal
-    from .errors import FileError
-    from .files import write_whole
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{folder} cannot be made ({error.strerror}). Choose another folder.", kind="missing") from None
-    for name, m in mechanisms.items():
-        m.save(folder / f"{name}.json")
-    write_whole(folder / "comparison.json", _dump(rows) + "\n")
-    write_whole(folder / "comparison.csv", terminal.csv_text(rows))
-
-
 def _builders() -> dict[str, Callable[..., Mechanism]]:
-    from .mechanisms.fair import explicit_fair
-    from .mechanisms.geometric import geometric
-    from .mechanisms.response import randomized_response
-    from .mechanisms.uniform import uniform
+    from ..mechanisms.fair import explicit_fair
+    from ..mechanisms.geometric import geometric
+    from ..mechanisms.response import randomized_response
+    from ..mechanisms.uniform import uniform
 
     return {
         "geometric": geometric,
@@ -350,8 +246,8 @@ def _builders() -> dict[str, Callable[..., Mechanism]]:
 
 
 def _grid(n: str | None, low: str | None, high: str | None, step: str) -> Any:
-    from .errors import GridError
-    from .grid import Grid
+    from ..errors import GridError
+    from ..grid import Grid
 
     if n is not None:
         if low is not None or high is not None:
@@ -367,15 +263,15 @@ def _grid(n: str | None, low: str | None, high: str | None, step: str) -> Any:
 
 
 def _load(file: str) -> Mechanism:
-    from .files import load, loads
-    from .verify import MAX_BYTES
+    from ..files import load, loads
+    from ..verify import MAX_BYTES
 
     return loads(sys.stdin.buffer.read(MAX_BYTES + 1), "standard input") if file == "-" else load(file)
 
 
 def _summary(m: Mechanism) -> dict[str, Any]:
-    from . import terminal
-    from .privacy import check_privacy
+    from .. import terminal
+    from ..privacy import check_privacy
 
     tight = check_privacy(m)
     local = check_privacy(m, metric="discrete") if m.inputs.n is not None else None
@@ -385,11 +281,11 @@ def _summary(m: Mechanism) -> dict[str, Any]:
         "outputs": str(m.outputs),
         "sensitivity_steps": m.sensitivity,
         "alpha": str(m.alpha),
-        "epsilon": _finite_or_none(m.epsilon),
+        "epsilon": finite_or_none(m.epsilon),
         "asked_epsilon": None if m.level.asked is None else str(m.level.asked),
         "tight_alpha": str(tight.tight),
-        "tight_epsilon": _finite_or_none(tight.epsilon),
-        "local_epsilon": None if local is None else _finite_or_none(local.epsilon),
+        "tight_epsilon": finite_or_none(tight.epsilon),
+        "local_epsilon": None if local is None else finite_or_none(local.epsilon),
         "properties": terminal.property_letters(m),
         "distance_from_law": m.recipe.distance,
         "citation": m.recipe.citation,
@@ -398,72 +294,13 @@ def _summary(m: Mechanism) -> dict[str, Any]:
 
 
 def _headline(m: Mechanism) -> str:
-    from . import terminal
+    from .. import terminal
 
-    return _plain(terminal.headline(m))
+    return plain(terminal.headline(m))
 
 
 def _matrix_or_none(m: Mechanism) -> list[list[float]] | None:
-    from .channels import Finite
+    from ..channels import Finite
 
     small = isinstance(m.channel, Finite) and m.channel.rows * m.channel.reports <= 2**16
     return m.matrix.tolist() if small else None
-
-
-def _finite_or_none(x: float) -> float | None:
-    return x if x < float("inf") else None
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, indent=1, allow_nan=False)
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    class Patient(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
-
-    return Patient(highlight=False, soft_wrap=True)
-
-
-COMMANDS = ("make", "check", "show", "audit", "demo")
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; an error is one or two sentences on standard error, and exit code 2."""
-    code = 0
-    try:
-        code = _run(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
-    except BrokenPipeError:  # a reader that hangs up (`discreet show m.json | head`) is no error
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(code)
-
-
-def _run(words: list[str]) -> int:
-    from .errors import DiscreetError, FileError
-
-    try:
-        result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
-        return result if isinstance(result, int) else 0
-    except (DiscreetError, CycloptsError) as error:
-        if "--debug" in words:
-            traceback.print_exc()
-        told = str(error).strip()
-        if isinstance(error, CycloptsError):
-            command = f"{words[0]} " if words and words[0] in COMMANDS else ""
-            told = f"{told if told.endswith(('.', '?')) else told + '.'} See discreet {command}--help."
-        print(f"discreet: {told}", file=sys.stderr)
-        failed_check = isinstance(error, FileError) and error.kind in ("digest", "sum", "claim")
-        return 1 if failed_check and words[0] == "check" else 2
-    except KeyboardInterrupt:
-        print("discreet: stopped.", file=sys.stderr)
-        return 130

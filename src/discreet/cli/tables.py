@@ -1,0 +1,297 @@
+"""Commands about data: release, ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import App, Parameter
+
+from .app import Alpha, Csv, Debug, EpsilonText, Json, app, dump, make_console, one_of
+
+if TYPE_CHECKING:
+    from ..tables.ledger import Ledger
+    from ..tables.results import Release
+
+Dataset = Annotated[str, Parameter(help="The name of the data set in the ledger.")]
+LedgerPlace = Annotated[str, Parameter(name="--ledger", help="The ledger: a file, or a postgresql:// address.")]
+
+ledger_app = App(name="ledger", help="Budgets of data sets.\n\nExample: discreet ledger show --ledger budget.db")
+app.command(ledger_app)
+
+
+@app.command
+def release(
+    table: str,
+    /,
+    *,
+    dataset: Dataset,
+    ledger: LedgerPlace,
+    count: Annotated[str | None, Parameter(help="What to count, a condition on one row: \"income = '>50K'\".")] = None,
+    by: Annotated[str, Parameter(help="Columns to group by, separated by commas.")] = "",
+    domain: Annotated[str | None, Parameter(help='A JSON file of declared keys: {"column": [values], ...}.')] = None,
+    epsilon: EpsilonText = None,
+    alpha: Alpha = None,
+    mechanism: Annotated[
+        str, Parameter(help="auto, geometric, explicit_fair, randomized_response, or a file.")
+    ] = "auto",
+    version: Annotated[
+        str, Parameter(help="Your name for this version of the data; a new one is a new question.")
+    ] = "1",
+    bound: Annotated[int | None, Parameter(help="Presence private: the largest count that can be.")] = None,
+    max_groups: Annotated[int, Parameter(help="With an id column: in how many groups a person may count.")] = 1,
+    other: Annotated[bool, Parameter(negative=(), help="Pool undeclared and missing keys in one cell.")] = False,
+    margins: Annotated[str, Parameter(help="Columns of --by for totals that match their parts.")] = "",
+    fresh: Annotated[bool, Parameter(negative=(), help="Draw anew on changed data, and pay again.")] = False,
+    strict: Annotated[
+        bool, Parameter(negative=(), help="For the operator, outside the guarantee: say how many rows were dropped.")
+    ] = False,
+    dry_run: Annotated[bool, Parameter(negative=(), help="Show the error to expect; draw and charge nothing.")] = False,
+    out: Annotated[
+        str | None, Parameter(name=["-o", "--out"], help="The CSV to write, with .json and .html beside it.")
+    ] = None,
+    json: Json = False,
+    csv: Csv = False,
+    debug: Debug = False,
+) -> int:
+    """Release private counts of a CSV or Parquet file, and charge the data set's budget.
+
+    What is private is fixed when the data set is created. bit: who is in which group is public, what is counted is not.
+    presence: nothing about a person is public, not even that they are in the data.
+
+    Example: discreet release people.csv --dataset survey-2026 --count "income = '>50K'" --by sex --domain domain.json
+    --epsilon 1 --ledger budget.db -o released.csv
+    """
+    from .. import terminal
+    from ..files import load
+    from ..tables.counting import Domain, count_groups
+    from ..tables.ledger import Ledger
+    from ..tables.release import expected_errors
+    from ..tables.release import release as run
+
+    one_of(json, csv)
+    columns = [c.strip() for c in by.split(",") if c.strip()]
+    asked: dict[str, Any] = {
+        "dataset": dataset,
+        "count": count,
+        "by": columns,
+        "domain": None if domain is None else Domain.read(domain, columns),
+        "epsilon": epsilon,
+        "alpha": alpha,
+        "mechanism": load(mechanism) if Path(mechanism).suffix == ".json" else mechanism.replace("-", "_"),
+        "version": version,
+        "bound": bound,
+        "max_groups": max_groups,
+        "other": other,
+    }
+    console = make_console()
+    with Ledger(ledger) as book:
+        if dry_run:
+            rows = expected_errors(table, ledger=book, **asked)
+            if json:
+                print(dump(rows))
+            elif csv:
+                terminal.print_csv(rows)
+            else:
+                console.print(terminal.table(rows[:40]))
+                console.print(f"{len(rows)} groups; nothing was drawn, nothing charged", style="dim")
+            return 0
+        with terminal.progress("counting") as advance:
+            made = run(table, ledger=book, margins=[c.strip() for c in margins.split(",") if c.strip()], fresh=fresh,
+                       progress=advance, **asked)  # fmt: skip
+        if out is not None:
+            write_release(made, Path(out))
+        if strict:
+            unit = book.terms(dataset).unit
+            lost = count_groups(table, predicate=count, by=columns, domain=asked["domain"] or Domain.of({}, ()), unit=unit,
+                                max_groups=max_groups, other=other).dropped  # fmt: skip
+            console.print(f"operator only, not for publication: {lost} rows stand in no group", style="yellow")
+    if json:
+        print(dump({"rows": made.rows, "margins": dict(made.margins), "record": dict(made.record)}))
+    elif csv:
+        terminal.print_csv(made.rows)
+    else:
+        _tell(made, out)
+    return 0
+
+
+def _tell(made: Release, out: str | None) -> None:
+    from .. import terminal
+
+    console, record = make_console(), made.record
+    shown = [{k: v for k, v in row.items() if k != "digest"} for row in made.rows[:20]]
+    console.print(terminal.table(shown))
+    if len(made.rows) > 20:
+        console.print(f"... and {len(made.rows) - 20} more rows", style="dim")
+    console.print(f"\n{record['protects']} {record['person']}", markup=False)
+    if record["repeated"]:
+        console.print("The same question was asked before: this is the stored answer, at no charge.")
+    else:
+        console.print(f"Charged epsilon {record['epsilon_charged']}.")
+    left = record["budget"]
+    console.print(
+        f"Budget of {record['dataset']}: {left['spent']} of {left['budget']} spent, {left['left']} left.", markup=False
+    )
+    if out is not None:
+        console.print(f"Written: {out}, with the record and a page for people beside it.", markup=False)
+
+
+def write_release(made: Release, path: Path) -> None:
+    """The rows as CSV, the record as JSON and a page for people, each whole or not at all."""
+    from .. import terminal
+    from ..files import write_whole
+    from ..tables.pages import release_page
+
+    write_whole(path.with_suffix(".json"), dump({"record": dict(made.record), "margins": dict(made.margins)}) + "\n")
+    write_whole(path.with_suffix(".html"), release_page(made))
+    write_whole(path, terminal.csv_text(made.rows))
+
+
+def _names(book: Ledger, dataset: str | None) -> list[str]:
+    return book.datasets() if dataset is None else [dataset]
+
+
+@ledger_app.command
+def create(
+    dataset: str,
+    /,
+    *,
+    ledger: LedgerPlace,
+    budget: Annotated[str, Parameter(help='The whole epsilon that may ever be spent, for example "1" or "1/2".')],
+    relation: Annotated[
+        Literal["bit", "presence"],
+        Parameter(
+            help="bit: groups are public, what is counted is private; presence: nothing about a person is public."
+        ),
+    ],
+    public: Annotated[str, Parameter(help="bit: the public columns, separated by commas.")] = "",
+    unit: Annotated[str | None, Parameter(help="The column that identifies a person; none: a row is a person.")] = None,
+    debug: Debug = False,
+) -> int:
+    """Fix, once, what is protected in a data set and how much may be spent on it.
+
+    Example: discreet ledger create survey-2026 --ledger budget.db --budget 1 --relation bit --public sex,education
+    """
+    from ..tables.ledger import Ledger
+
+    with Ledger(ledger) as book:
+        terms = book.create(dataset, budget, relation=relation, public=[c.strip() for c in public.split(",") if c.strip()],
+                            unit=unit)  # fmt: skip
+    make_console().print(f"{terms.name}: budget {terms.budget}, {terms.relation} private, public: "
+                         f"{', '.join(terms.public) or 'none'}, a person is {terms.unit or 'a row'}", markup=False)  # fmt: skip
+    return 0
+
+
+@ledger_app.command
+def show(
+    dataset: str | None = None, /, *, ledger: LedgerPlace, json: Json = False, csv: Csv = False, debug: Debug = False
+) -> int:
+    """Budgets: what was granted, what is spent, what is left.
+
+    Example: discreet ledger show --ledger budget.db
+    """
+    from .. import terminal
+    from ..tables.ledger import Ledger
+
+    one_of(json, csv)
+    with Ledger(ledger) as book:
+        rows = [
+            {"data set": name, "relation": book.terms(name).relation, "budget": str(b.budget), "spent": str(b.spent),
+             "left": str(b.left), "without answer": b.pending}
+            for name in _names(book, dataset) for b in [book.balance(name)]
+        ]  # fmt: skip
+    _print_rows(terminal, rows, json, csv)
+    return 0
+
+
+@ledger_app.command
+def history(dataset: str, /, *, ledger: LedgerPlace, json: Json = False, csv: Csv = False, debug: Debug = False) -> int:
+    """Every line of a data set's account.
+
+    Example: discreet ledger history survey-2026 --ledger budget.db
+    """
+    from .. import terminal
+    from ..tables.ledger import Ledger
+
+    one_of(json, csv)
+    with Ledger(ledger) as book:
+        lines = book.export(dataset)["entries"]
+    rows = [{"line": k, **{name: str(value) for name, value in line.items() if name in ("kind", "time", "epsilon", "charge")}}
+            for k, line in enumerate(lines)]  # fmt: skip
+    columns = ["line", "time", "kind", "epsilon", "charge"]
+    _print_rows(terminal, [{c: row.get(c, "") for c in columns} for row in rows], json, csv)
+    return 0
+
+
+@ledger_app.command
+def verify(
+    dataset: str, /, *, ledger: LedgerPlace,
+    head: Annotated[str | None, Parameter(help="A head kept elsewhere, as `ledger head` printed it: count:hash.")] = None,
+    debug: Debug = False,
+) -> int:  # fmt: skip
+    """Check the chain of a data set's lines. Exit code 1 when a line was edited or removed.
+
+    A chain that was cut at its end, or written anew, is found only with a head that was kept elsewhere.
+
+    Example: discreet ledger verify survey-2026 --ledger budget.db
+    """
+    import sys
+
+    from ..errors import BudgetError, LedgerError
+    from ..tables.ledger import Head, Ledger
+
+    kept = None
+    if head is not None:
+        count, _, text = head.partition(":")
+        if not count.isdigit() or not text:
+            raise LedgerError("A head is written as count:hash, as `discreet ledger head` prints it.")
+        kept = Head(int(count), text)
+    with Ledger(ledger) as book:
+        book.terms(dataset)
+        try:
+            found = book.verify(dataset, head=kept) if kept is not None else book.verify(dataset)
+        except BudgetError:
+            raise
+        except LedgerError as error:
+            print(f"discreet: {error}", file=sys.stderr)
+            return 1
+    make_console().print(f"{dataset}: {found.count} lines, all in order", markup=False)
+    return 0
+
+
+@ledger_app.command
+def head(dataset: str, /, *, ledger: LedgerPlace, debug: Debug = False) -> int:
+    """The head of a data set's chain, to be kept elsewhere.
+
+    Example: discreet ledger head survey-2026 --ledger budget.db
+    """
+    from ..tables.ledger import Ledger
+
+    with Ledger(ledger) as book:
+        found = book.head(dataset)
+    print(f"{found.count}:{found.hash}")
+    return 0
+
+
+@ledger_app.command
+def export(dataset: str, /, *, ledger: LedgerPlace, debug: Debug = False) -> int:
+    """A data set's account as JSON, without its answers.
+
+    Example: discreet ledger export survey-2026 --ledger budget.db
+    """
+    from ..tables.ledger import Ledger
+
+    with Ledger(ledger) as book:
+        print(dump(book.export(dataset)))
+    return 0
+
+
+def _print_rows(terminal: Any, rows: list[dict[str, Any]], json: bool, csv: bool) -> None:
+    if json:
+        print(dump(rows))
+    elif csv:
+        terminal.print_csv(rows)
+    elif rows:
+        make_console().print(terminal.table(rows))
+    else:
+        make_console().print("nothing yet", style="dim")

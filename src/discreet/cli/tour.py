@@ -1,0 +1,182 @@
+"""The tour: a synthetic town, its counts released under a budget, and what people see of them."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from .app import Debug, Json, app, dump, make_console
+from .tables import write_release
+
+if TYPE_CHECKING:
+    from ..tables.results import Release
+
+PEOPLE, DISTRICTS = 200_000, 40
+BANDS = ["0-17", "18-29", "30-44", "45-64", "65-79", "80+"]
+SICK = "condition = 'asthma'"
+
+
+def town(seed: int = 2026) -> Any:
+    """A made-up town as an Arrow table: people with a district, an age band and perhaps a condition. No real data."""
+    import numpy as np
+    import pyarrow
+
+    rng = np.random.default_rng(seed)
+    weights = 1 / np.arange(1, DISTRICTS + 1) ** 1.6  # a few large districts and many hamlets
+    district = rng.choice(DISTRICTS, PEOPLE, p=weights / weights.sum())
+    band = rng.choice(len(BANDS), PEOPLE, p=[0.19, 0.15, 0.2, 0.27, 0.14, 0.05])
+    chance = np.array([0.11, 0.08, 0.07, 0.08, 0.1, 0.12])[band] * rng.gamma(8, 1 / 8, DISTRICTS)[district]
+    condition = np.where(rng.random(PEOPLE) < chance, "asthma", np.where(rng.random(PEOPLE) < 0.2, "other", "none"))
+    return pyarrow.table({
+        "district": [f"D{d + 1:02}" for d in district], "age": [BANDS[b] for b in band], "condition": condition,
+    })  # fmt: skip
+
+
+@app.command
+def demo(
+    *,
+    out: Annotated[str, Parameter(name=["-o", "--out"], help="A folder for the results.")] = "demo-out",
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """The tour: a made-up town of 200,000, counts of a condition by district and age released under a budget.
+
+    Example: discreet demo --out demo-out
+    """
+    from ..errors import FileError
+
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{folder} cannot be made ({error.strerror}). Choose another folder.", kind="missing") from None
+    compared = _compare(folder, quiet=json)
+    told = _walk(folder, quiet=json)
+    if json:
+        print(dump({"comparison": compared, "town": told}))
+    return 0
+
+
+def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
+    """Four mechanisms for a group of eight, built, proved, saved and compared."""
+    from .. import terminal
+    from ..files import write_whole
+    from ..mechanisms.fair import explicit_fair
+    from ..mechanisms.geometric import geometric
+    from ..mechanisms.response import randomized_response
+    from ..mechanisms.uniform import uniform
+
+    mechanisms = {
+        "GM": geometric(8, alpha="9/10"), "EM": explicit_fair(8, alpha="9/10"), "UM": uniform(8),
+        "kRR": randomized_response(8, alpha="9/10"),
+    }  # fmt: skip
+    rows = [terminal.comparison_row(name, m) for name, m in mechanisms.items()]
+    for name, m in mechanisms.items():
+        m.save(folder / f"{name}.json")
+    write_whole(folder / "comparison.csv", terminal.csv_text(rows))
+    write_whole(folder / "comparison.json", dump(rows) + "\n")
+    if not quiet:
+        console = make_console()
+        console.print(
+            'Four ways to answer "how many of these eight?" at alpha = 9/10, every level proved:', style="bold"
+        )
+        console.print(terminal.table(rows))
+        console.print(
+            "GM is right most often, but likes to say 0 or 8; EM says the truth equally often whatever it is:"
+        )
+        console.print(terminal.heat_map(mechanisms["EM"]))
+        console.print("")
+    return rows
+
+
+def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
+    from .. import terminal
+    from ..errors import BudgetError
+    from ..files import write_whole
+    from ..tables.ledger import Ledger
+    from ..tables.release import release
+
+    console = make_console()
+
+    def say(text: str, **style: Any) -> None:
+        if not quiet:
+            console.print(text, **style)
+
+    table = town()
+    say(
+        f"A made-up town of {PEOPLE:,} people in {DISTRICTS} districts. How many have asthma, by district and age?",
+        style="bold",
+    )
+    place = folder / "budget.db"
+    for old in folder.glob("budget.db*"):
+        old.unlink()
+    with Ledger(place) as book:
+        book.create("town", "2", relation="bit", public=["district", "age"])
+        say("\nThe ledger: budget 2; who lives where and how old they are is public, who is ill is not.")
+        ask: dict[str, Any] = {
+            "dataset": "town", "ledger": book, "count": SICK, "by": ["district", "age"],
+            "domain": {"district": [f"D{d + 1:02}" for d in range(DISTRICTS)], "age": BANDS},
+        }  # fmt: skip
+        first = release(table, epsilon="1", margins=["district", "age"], **ask)
+        write_release(first, folder / "asthma.csv")
+        rows = sorted(first.rows, key=lambda r: int(r["n"]))
+        some = [rows[0], rows[len(rows) // 4], rows[len(rows) // 2], rows[-1]]
+        columns = ("district", "age", "n", "report", "low", "high", "mechanism")
+        say("\nFour of 240 reports, from the smallest group to the largest (EM for small groups, geometric for large):")
+        if not quiet:
+            console.print(terminal.table([{k: r[k] for k in columns} for r in some]))
+            console.print("\nTotals by age that match their parts:")
+            console.print(
+                terminal.table([{k: r[k] for k in ("age", "total", "low", "high")} for r in first.margins["age"]])
+            )
+        say(f"\nThat cost epsilon 1; left: {book.balance('town').left}.")
+        again = release(table, epsilon="1", **ask)
+        same = again.columns["report"] == first.columns["report"] and again.record["repeated"]
+        say(f"The same question again: the stored answer, at no charge ({'the same' if same else 'NOT the same'} reports); "
+            f"left: {book.balance('town').left}.")  # fmt: skip
+        refused = ""
+        try:
+            release(table, epsilon="3/2", **ask)
+        except BudgetError as error:
+            refused = str(error)
+        say(f"A question at epsilon 3/2 is refused: {refused}")
+        head, balance = book.head("town"), book.balance("town")
+        book.verify("town", head=head)
+        write_whole(folder / "ledger.json", dump(book.export("town")) + "\n")
+    write_whole(folder / "index.html", _index(first, again, refused, str(balance.spent), str(balance.left)))
+    say(f"\nIn {folder}/: index.html to show a colleague; asthma.csv, its record (.json) and its page (.html); "
+        "ledger.json; GM, EM, UM and kRR.json, which verify.py can check.",
+        markup=False)  # fmt: skip
+    return {"groups": len(first.rows), "spent": str(balance.spent), "left": str(balance.left), "repeated": same,
+            "refused": refused, "ledger_head": f"{head.count}:{head.hash}"}  # fmt: skip
+
+
+def _index(first: Release, again: Release, refused: str, spent: str, left: str) -> str:
+    from ..tables.pages import page, rows_table, statement
+
+    small = sorted(first.rows, key=lambda r: int(r["n"]))
+    shown = [*small[:8], *small[-8:]]
+    body = [
+        "<h1>How many have asthma here?</h1>",
+        f"<p class='lead'>A made-up town of {PEOPLE:,} people, {DISTRICTS} districts, {len(BANDS)} age bands. "
+        "Every number below is noisy on purpose, and says how noisy.</p>",
+        statement(first.record),
+        "<h2>Totals by age, matching their parts</h2>",
+        rows_table(first.margins["age"], ["age"], "total"),
+        "<h2>The eight smallest and the eight largest of 240 groups</h2>",
+        "<p>Small groups are answered by the explicit fair mechanism, large ones by the geometric mechanism. The dot is "
+        "the report, the bar an interval that covers the truth with a probability of at least 95 %, whatever it is.</p>",
+        rows_table(shown, ["district", "age"], "report"),
+        "<h2>Totals by district</h2>",
+        rows_table(first.margins["district"], ["district"], "total"),
+        "<h2>The budget</h2>",
+        f"<p>The data set was opened with a budget of 2. This release cost 1. Asking the same question again gave the stored "
+        f"answer at no charge ({'the same reports' if again.columns['report'] == first.columns['report'] else 'other reports'}). "
+        f"A question at epsilon 3/2 was refused: <i>{html.escape(refused)}</i> Spent {spent}, left {left}.</p>",
+        "<p class='small'>Files: <a href='asthma.csv'>asthma.csv</a>, <a href='asthma.html'>all 240 groups</a>, "
+        "<a href='asthma.json'>the record</a>, <a href='ledger.json'>the ledger's lines</a>.</p>",
+    ]
+    return page("discreet: a made-up town", "\n".join(body))

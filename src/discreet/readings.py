@@ -1,0 +1,201 @@
+"""Reading a report: what it says about the count behind it, with guarantees that hold whatever that count is.
+
+For a channel on a grid of true values this gives, per report, an unbiased estimate of the true value, a bound of its
+standard error, and an interval that covers the truth with at least the stated probability. Nothing here looks at data:
+everything follows from the channel, so it costs no privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .channels import Additive, Channel, Finite, Geometric
+from .errors import StructureError
+from .exact import ball, certified_sign
+from .noise import GeometricNoise
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_WELL_POSED = 1e10  # beyond this condition number an estimate would be rounding noise
+
+
+class Reading(ABC):
+    """What reports of one channel say about the truth; positions in, positions out."""
+
+    @abstractmethod
+    def estimate(self, reports: Indices) -> Floats:
+        """Unbiased estimates: their mean is the truth, whatever it is. NaN where the channel has none."""
+
+    @property
+    @abstractmethod
+    def standard_error(self) -> float:
+        """A bound of the estimate's standard error that holds for every true value; NaN where there is no estimate."""
+
+    @abstractmethod
+    def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
+        """Ends of an interval that misses the truth with probability at most `error`, for every true value."""
+
+    @abstractmethod
+    def log_moment(self, t: float) -> float:
+        """A bound, over all true values, of ln E exp(t (estimate - truth)); inf where there is none."""
+
+
+@final
+@dataclass(frozen=True)
+class GeometricReading(Reading):
+    """Reports of truth + geometric noise, clamped to 0..n (either end may be open: None).
+
+    A report at an end stands for the noise that went beyond: by lack of memory its mean overshoot is a/(1-a). So the
+    estimate is the mean of the unclamped sum given the report: unbiased, and by Jensen no wider than the noise itself,
+    in variance and in every exponential moment.
+    """
+
+    a: Fraction
+    low: int | None
+    high: int | None
+
+    def estimate(self, reports: Indices) -> Floats:
+        estimate, overshoot = reports.astype(np.float64), float(self.a / (1 - self.a))
+        if self.low is not None:
+            estimate[reports == self.low] -= overshoot
+        if self.high is not None:
+            estimate[reports == self.high] += overshoot
+        return estimate
+
+    @property
+    def standard_error(self) -> float:
+        return math.sqrt(float(2 * self.a)) / float(1 - self.a)
+
+    def reach(self, tail: Fraction) -> int:
+        """The smallest k with Pr[noise >= k] = a^k/(1+a) <= tail, certified."""
+        start = int(math.log(float(tail) * float(1 + self.a)) / math.log(float(self.a))) if self.a < 1 else 0
+
+        def fits(k: int) -> bool:
+            sign = certified_sign(lambda: (ball(tail) * ball(1 + self.a)).log() - k * ball(self.a).log(), attempts=4)
+            return sign == 1 or (sign is None and self.a**k <= tail * (1 + self.a))
+
+        k = max(start - 1, 1)
+        while not fits(k):
+            k += 1
+        while k > 1 and fits(k - 1):
+            k -= 1
+        return k
+
+    def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
+        """Truths x for which neither tail beyond the report is below error/2: |x - report| < reach, within the ends.
+
+        At an end, the report only says that truth + noise went at least so far; the same bounds hold.
+        """
+        k = self.reach(error / 2) - 1
+        low = reports - k if self.low is None else np.maximum(reports - k, self.low)
+        high = reports + k if self.high is None else np.minimum(reports + k, self.high)
+        return low, high
+
+    def log_moment(self, t: float) -> float:
+        """Of the noise: (1-a)^2 / ((1 - a e^t)(1 - a e^-t)), for |t| < -ln a."""
+        a = float(self.a)
+        if a * math.exp(abs(t)) >= 1:
+            return math.inf
+        return 2 * math.log1p(-a) - math.log1p(-a * math.exp(t)) - math.log1p(-a * math.exp(-t))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class MatrixReading(Reading):
+    """Reports of any channel small enough for its exact weights to be looked at."""
+
+    channel: Finite
+
+    @cached_property
+    def _estimates(self) -> Floats:
+        """h with Ch = truth, by solving; NaN where the channel has no well-posed inverse."""
+        matrix = self.channel.matrix
+        if matrix.shape[0] != matrix.shape[1] or np.linalg.cond(matrix) > _WELL_POSED:
+            return np.full(self.channel.reports, math.nan)
+        return np.asarray(np.linalg.solve(matrix, np.arange(self.channel.rows, dtype=np.float64)))
+
+    def estimate(self, reports: Indices) -> Floats:
+        return np.asarray(self._estimates[reports])
+
+    @cached_property
+    def standard_error(self) -> float:
+        truth = np.arange(self.channel.rows)
+        spread = self.channel.matrix @ self._estimates**2 - truth.astype(np.float64) ** 2
+        return float(np.sqrt(max(spread.max(), 0.0))) if not np.isnan(self._estimates).any() else math.nan
+
+    def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
+        low, high = _acceptance(self, error)
+        return low[reports], high[reports]
+
+    def log_moment(self, t: float) -> float:
+        if np.isnan(self._estimates).any():
+            return math.inf
+        shifted = t * (self._estimates[None, :] - np.arange(self.channel.rows)[:, None])
+        top = shifted.max(axis=1)
+        return float((np.log((self.channel.matrix * np.exp(shifted - top[:, None])).sum(axis=1)) + top).max())
+
+
+@lru_cache(maxsize=256)
+def _acceptance(reading: MatrixReading, error: Fraction) -> tuple[Indices, Indices]:
+    """For each report the truths that accept it, from exact integer sums.
+
+    A truth accepts the reports that are left when at most error/2 of its mass is cut off at either end. So a truth is
+    outside its report's interval with probability at most error. The ends are those of all truths that accept.
+    """
+    exact = reading.channel.integers()
+    if exact is None:
+        raise StructureError("The channel is too large for exact intervals; use the geometric mechanism.")
+    weights, total = exact
+    budget = total * error / 2
+    low = np.full(reading.channel.reports, reading.channel.rows, dtype=np.int64)
+    high = np.full(reading.channel.reports, -1, dtype=np.int64)
+    for x, row in enumerate(weights.tolist()):
+        start, stop, below, above = 0, len(row) - 1, 0, 0
+        while below + row[start] <= budget:
+            below += row[start]
+            start += 1
+        while above + row[stop] <= budget:
+            above += row[stop]
+            stop -= 1
+        low[start : stop + 1] = np.minimum(low[start : stop + 1], x)
+        high[start : stop + 1] = np.maximum(high[start : stop + 1], x)
+    nobody = high < 0  # a report that no truth accepts: all of them remain possible
+    low[nobody], high[nobody] = 0, reading.channel.rows - 1
+    return low, high
+
+
+def reading_of(channel: Channel) -> Reading:
+    """How to read the reports of a channel."""
+    if isinstance(channel, Geometric):
+        return GeometricReading(channel.a, 0, channel.n)
+    if isinstance(channel, Additive) and isinstance(channel.noise, GeometricNoise):
+        return GeometricReading(channel.noise.a, channel.low, channel.high)
+    if isinstance(channel, Finite):
+        return MatrixReading(channel)
+    raise StructureError("There is no way to read the reports of this channel yet.")
+
+
+def sum_half_width(readings: Iterable[tuple[int, Reading]], error: Fraction) -> float:
+    """s such that the sum of estimates misses the sum of truths by more than s with probability at most `error`.
+
+    Chernoff's bound over independent reports, given as (how many, reading): the smallest over t of
+    (sum of log moments at t + ln(2/error)) / t, at the worse of the two sides.
+    """
+    counted = list(readings)
+    goal = math.log(2 / float(error))
+    best = math.inf
+    for t in np.geomspace(1e-6, 50.0, 300):
+        total = sum(k * max(r.log_moment(float(t)), r.log_moment(-float(t))) for k, r in counted)
+        if math.isfinite(total):
+            best = min(best, (total + goal) / float(t))
+    return best

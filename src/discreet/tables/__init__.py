@@ -1,0 +1,1 @@
+"""Private tables: counts released from data, with a budget that survives crashes."""

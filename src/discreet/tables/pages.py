@@ -1,0 +1,117 @@
+"""Pages for people: a release as one HTML file that needs nothing else, with its intervals drawn."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .results import Release
+
+_MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #1d2430; background: #fbfaf7; margin: 2rem auto;
+       max-width: 62rem; padding: 0 1rem; }
+h1 { font-size: 1.6rem; margin-bottom: .2rem } h2 { font-size: 1.15rem; margin-top: 2rem }
+p.lead { color: #4a5568; margin-top: 0 } .box { background: #fff; border: 1px solid #e4e0d8; border-radius: 8px;
+       padding: .8rem 1.2rem; }
+table { border-collapse: collapse; width: 100%; background: #fff; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .6rem; border-bottom: 1px solid #eee9df; text-align: left; } td.n, th.n { text-align: right }
+th { font-weight: 600; color: #4a5568; font-size: .85rem } tr:hover td { background: #f6f3ec }
+svg { display: block } .small { color: #6b7280; font-size: .85rem } a { color: #7a3b69 }
+"""
+
+
+def page(title: str, body: str) -> str:
+    """A whole page around a body."""
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>'
+        f"<body>\n{body}\n</body></html>\n"
+    )
+
+
+def statement(record: Mapping[str, Any]) -> str:
+    """What the people in the data should know, in plain words."""
+    bound = record["epsilon_charged"]
+    return (
+        "<div class='box'><p><b>For the people in these data.</b> These counts are not exact. Random noise was added to each of "
+        f"them before anyone saw it. {html.escape(str(record['protects']))} Whatever somebody concludes about you from this table "
+        f"is at most e<sup>{html.escape(str(bound))}</sup> times as likely with your data as with any other data of yours. "
+        f"{html.escape(str(record['person']))}</p></div>"
+    )
+
+
+def interval_bar(low: float, high: float, report: float, width: int = 260) -> str:
+    """An interval as a small picture on a scale from 0 to 1: a bar from low to high and a dot at the report."""
+    left, right, dot = (6 + min(max(x, 0.0), 1.0) * (width - 12) for x in (low, high, report))
+    return (
+        f"<svg width='{width}' height='16' aria-hidden='true'>"
+        f"<line x1='6' y1='8' x2='{width - 6}' y2='8' stroke='#eee9df' stroke-width='2'/>"
+        f"<line x1='{left:.1f}' y1='8' x2='{right:.1f}' y2='8' stroke='#c9a5bd' stroke-width='7' stroke-linecap='round'/>"
+        f"<circle cx='{dot:.1f}' cy='8' r='4' fill='#7a3b69'/></svg>"
+    )
+
+
+def rows_table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], value: str) -> str:
+    """Rows with their intervals drawn on one scale: as shares of their groups where the sizes are public, else as counts."""
+    shown = rows[:_MOST_ROWS]
+    shares = bool(shown) and "n" in shown[0]
+
+    def unit(row: Mapping[str, Any]) -> float:
+        return float(max(row["n"], 1)) if shares else 1.0
+
+    known = [r for r in shown if r["low"] is not None and r[value] is not None]
+    top = (
+        max((float(r["high"] if r["high"] is not None else 2 * r[value] + 1) / unit(r) for r in known), default=1.0)
+        or 1.0
+    )
+    columns = [*keys, *(["of"] if shares else []), value]
+    head = "".join(f"<th{'' if k in keys else ' class=n'}>{html.escape(k)}</th>" for k in columns)
+    picture = f"share of the group, 0 to {top:.0%}" if shares else f"0 to {top:.0f}"
+    lines = [f"<table><tr>{head}<th class='n'>95 % interval</th><th>{picture}</th></tr>"]
+    for r in shown:
+        cells = "".join(f"<td>{html.escape(str(r[k]))}</td>" for k in keys)
+        cells += f"<td class='n'>{r['n']}</td>" if shares else ""
+        cells += f"<td class='n'>{_number(r[value])}</td>"
+        span = bar = ""
+        if r["low"] is not None and r[value] is not None:
+            span = f"{r['low']} to {'any' if r['high'] is None else r['high']}"
+            scale = top * unit(r)
+            bar = interval_bar(r["low"] / scale, 1.0 if r["high"] is None else r["high"] / scale, r[value] / scale)
+        lines.append(f"<tr>{cells}<td class='n'>{span}</td><td>{bar}</td></tr>")
+    lines.append("</table>")
+    if len(rows) > len(shown):
+        lines.append(f"<p class='small'>The first {len(shown)} of {len(rows)} rows; the CSV has all of them.</p>")
+    return "".join(lines)
+
+
+def _number(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.1f}" if isinstance(value, float) else html.escape(str(value))
+
+
+def release_page(release: Release) -> str:
+    """A release for people: the table, the intervals as pictures, and what it means for those in the data."""
+    record = release.record
+    what = ", ".join(text or "people" for text in record["counts"].values())
+    keys = [*record["by"], *(["count"] if len(record["counts"]) > 1 else [])]
+    parts = [
+        f"<h1>{html.escape(str(record['dataset']))}: {html.escape(what)}</h1>",
+        f"<p class='lead'>{record['groups']} groups, epsilon {html.escape(str(record['epsilon_charged']))}, "
+        f"{html.escape(str(record['released']))}</p>",
+        statement(record),
+        "<h2>Counts</h2>",
+        rows_table(release.rows, keys, "report"),
+    ]
+    for margin, rows in release.margins.items():
+        parts.append(f"<h2>Totals by {html.escape(margin)}, matching their parts</h2>")
+        parts.append(rows_table(rows, [margin, *(["count"] if len(record["counts"]) > 1 else [])], "total"))
+    left = record["budget"]
+    parts.append(
+        f"<h2>How to read this</h2><p>{html.escape(str(record['interval']))}. The unbiased estimates in the CSV are "
+        f"{html.escape(str(record['estimate']))}.</p><p>Budget: {left['spent']} of {left['budget']} spent, {left['left']} left.</p>"
+    )
+    return page(f"{record['dataset']}: private counts", "\n".join(parts))

@@ -1,0 +1,194 @@
+"""A question about a data set: everything declared, checked before any data are read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ReleaseError
+from ..exact import show
+from ..grid import Grid
+from ..level import Level
+from ..mechanism import Mechanism
+from ..mechanisms.fair import explicit_fair
+from ..mechanisms.geometric import geometric
+from ..mechanisms.response import randomized_response
+from .counting import Counts, Domain
+from .ledger import Terms
+
+Indices = NDArray[np.int64]
+
+SMALL_GROUP = 64  # up to this size, auto takes the explicit fair mechanism; beyond it, the geometric one
+OTHER = "(other)"
+_FAMILIES = {"geometric": geometric, "explicit_fair": explicit_fair, "randomized_response": randomized_response}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, in full: the same question about the same data has one answer."""
+
+    dataset: str
+    version: str
+    counts: Mapping[str, str | None]
+    by: tuple[str, ...]
+    domain: Domain
+    other: bool
+    mechanism: str | Mechanism
+    level: Level
+    bound: int | None
+    max_groups: int
+
+    def canonical(self, predicates: Mapping[str, str]) -> dict[str, Any]:
+        """The part that tells questions apart, as the ledger keeps it."""
+        keys = json.dumps([list(key) for key in self.domain.keys], ensure_ascii=True, separators=(",", ":"))
+        name = self.mechanism if isinstance(self.mechanism, str) else self.mechanism.digest
+        return {
+            "version": self.version,
+            "counts": dict(predicates),
+            "by": list(self.by),
+            "domain": hashlib.sha256(keys.encode()).hexdigest(),
+            "other": self.other,
+            "mechanism": name,
+            "level": str(self.level.alpha),
+            "bound": self.bound,
+            "max_groups": self.max_groups,
+        }
+
+
+def charge_of(level: Level) -> Fraction:
+    """The epsilon to charge: as it was asked, or a certified upper bound in steps of 1e-12 where that is no rational."""
+    if level.asked is not None and level.asked.base is None:
+        return level.asked.factor
+    exact = Fraction(float(level.asked)) if level.asked is not None else Fraction(level.epsilon)
+    return Fraction(-(-exact.numerator * 10**12 // exact.denominator), 10**12)
+
+
+def ask(
+    dataset: str, version: str, count: Any, by: Sequence[str], domain: Any, alpha: object, epsilon: object,
+    mechanism: str | Mechanism, bound: int | None, max_groups: int, other: bool,
+) -> Question:  # fmt: skip
+    """Everything declared, checked before any data are read."""
+    level = Level.of(alpha=alpha, epsilon=epsilon)
+    if isinstance(mechanism, str) and mechanism != "auto" and mechanism not in _FAMILIES:
+        raise ReleaseError(
+            f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(_FAMILIES)} or a Mechanism."
+        )
+    for name, value, least in (("bound", bound, 1), ("max_groups", max_groups, 1)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            raise ReleaseError(f"{name} = {show(value)} must be a whole number of at least {least}.")
+    if not isinstance(version, str) or not version:
+        raise ReleaseError('The version of the data is a text that you choose, for example version="2026-11".')
+    columns = tuple([by] if isinstance(by, str) else by)
+    if domain is None and columns:
+        raise ReleaseError(f"Declare the groups: domain={{{columns[0]!r}: [...]}} lists the values that {', '.join(columns)} "
+                           "may take. Keys are declared, never learned from the data.")  # fmt: skip
+    keys = domain if isinstance(domain, Domain) else Domain.of({} if domain is None else domain, columns)
+    return Question(dataset, version, _named_counts(count), columns, keys, other, mechanism, level, bound, max_groups)
+
+
+def _named_counts(count: Any) -> dict[str, str | None]:
+    if count is None:
+        return {"count": None}
+    if isinstance(count, str):
+        return {"count": count}
+    named = dict(count) if isinstance(count, Mapping) else {text: text for text in count}
+    if not named or not all(isinstance(x, str) for pair in named.items() for x in pair):
+        raise ReleaseError("count is a predicate, a list of them, or a mapping of names to predicates.")
+    return named
+
+
+def check_relation(question: Question, terms: Terms) -> None:
+    """Does the relation of the data set allow this question?"""
+    if terms.relation == "bit":
+        outside = [c for c in question.by if c not in terms.public]
+        if outside:
+            raise ReleaseError(f"{', '.join(outside)} is not public in {question.dataset!r}, where only the counted bit is "
+                               f"private; group by {', '.join(terms.public) or 'nothing'}, or make the data set presence "
+                               "private.")  # fmt: skip
+        if any(text is None for text in question.counts.values()):
+            raise ReleaseError("Under bit privacy the size of a group is public: say what to count, for example "
+                               "count=\"income = '>50K'\".")  # fmt: skip
+        if question.bound is not None:
+            raise ReleaseError(
+                "bound goes with presence privacy; under bit privacy the public size of a group bounds it."
+            )
+    if terms.unit is None and question.max_groups != 1:
+        raise ReleaseError("max_groups needs an id column (unit) in the data set's terms; without one, a row is a person "
+                           "and lies in one group.")  # fmt: skip
+    if terms.unit is not None and terms.unit in question.by:
+        raise ReleaseError(f"{terms.unit} identifies people; do not group by it.")
+
+
+def check_columns(question: Question, terms: Terms, counted: Mapping[str, Counts]) -> None:
+    """What a predicate may look at, by the relation."""
+    for name, c in counted.items():
+        if terms.unit is not None and terms.unit in c.columns:
+            raise ReleaseError(f"The count {name!r} uses {terms.unit}, which identifies people; leave it out.")
+        if terms.relation == "bit" and c.columns and c.columns <= set(terms.public):
+            raise ReleaseError(
+                f"The count {name!r} uses public columns alone: its answer is public and needs no noise."
+            )
+
+
+def margin_names(margins: Sequence[str], question: Question) -> tuple[str, ...]:
+    names = tuple([margins] if isinstance(margins, str) else margins)
+    unknown = [name for name in names if name not in question.by]
+    if unknown:
+        raise ReleaseError(
+            f"margins are columns of `by` ({', '.join(question.by) or 'none'}), not {', '.join(unknown)}."
+        )
+    return names
+
+
+def group_level(question: Question, terms: Terms) -> Level:
+    """The level of one report: one person may touch max_groups groups in each of the counts."""
+    touched = len(question.counts) * (question.max_groups if terms.unit is not None else 1)
+    return question.level if touched == 1 else Level(question.level.per_step(touched))
+
+
+def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int, Mechanism | None]:
+    """A mechanism for each size of group that occurs: a function of declared and public quantities alone.
+
+    A public group of nobody needs none: its count is 0, exactly.
+    """
+    found: dict[int, Mechanism | None] = {}
+    for size in np.unique(sizes).tolist():
+        if size == 0:
+            found[size] = None
+            continue
+        top = question.bound if size < 0 else size
+        if isinstance(question.mechanism, Mechanism):
+            found[size] = _given(question.mechanism, top, level)
+        elif question.mechanism == "auto":
+            found[size] = _made("explicit_fair" if top is not None and top <= SMALL_GROUP else "geometric", top, level)
+        else:
+            found[size] = _made(question.mechanism, top, level)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _made(family: str, top: int | None, level: Level) -> Mechanism:
+    if top is None and family != "geometric":
+        raise ReleaseError(f"{family} needs an upper end: declare bound, the largest count that can be.")
+    return _FAMILIES[family](Grid(0, top), alpha=level.alpha)
+
+
+def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:
+    if not m.inputs.is_counts and not (m.inputs.low == 0 and m.inputs.high is None and m.inputs.step == 1):
+        raise ReleaseError(f"The mechanism takes {m.inputs}; a count needs 0..n in steps of 1.")
+    if m.inputs.high is not None and (top is None or m.inputs.high < top):
+        raise ReleaseError(f"The mechanism takes counts up to {m.inputs.high}, but a group may have "
+                           f"{'any number' if top is None else top}; make it larger or let auto choose.")  # fmt: skip
+    if not level.admits(m.alpha):
+        raise ReleaseError(
+            f"The mechanism holds epsilon {m.epsilon:.6g} but each report must hold {level.epsilon:.6g}."
+        )
+    return m

@@ -1,0 +1,160 @@
+"""Releasing counts: from a table, a question and a budget to reports that may be published.
+
+The order matters. Everything declared is checked first; then the data are counted; then the charge is written and
+synced; then the reports are drawn; then they are stored; only then are they shown. Nothing that is shown depends on the
+data but the reports, and, where group membership is public, the sizes of the groups.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..mechanism import Mechanism
+from ..readings import reading_of
+from .counting import Counts, count_groups
+from .ledger import Answer, Ledger, Terms
+from .question import (
+    OTHER,
+    Question,
+    ask,
+    charge_of,
+    check_columns,
+    check_relation,
+    group_level,
+    margin_names,
+    mechanisms_for,
+)
+from .results import COVERAGE, Release, assemble
+
+Indices = NDArray[np.int64]
+
+
+def release(
+    table: Any,
+    *,
+    dataset: str,
+    ledger: Ledger | str,
+    count: str | Sequence[str] | Mapping[str, str] | None = None,
+    by: Sequence[str] = (),
+    domain: Any = None,
+    alpha: object = None,
+    epsilon: object = None,
+    mechanism: str | Mechanism = "auto",
+    version: str = "1",
+    bound: int | None = None,
+    max_groups: int = 1,
+    other: bool = False,
+    margins: Sequence[str] = (),
+    fresh: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Release:
+    """Count, charge, draw, store and return: private counts of `table`, one for each declared group.
+
+    The ledger's terms for the data set say what is protected. Under "bit", group membership is public and one person's
+    counted bit is private: group sizes are public, and every group gets a mechanism for its own size. Under "presence",
+    one person is added or removed: give `bound`, the largest count that can be, or the noise has no upper end.
+    `epsilon` is spent once for the whole call: disjoint groups share it, several counts divide it.
+    """
+    book = Ledger(ledger) if isinstance(ledger, str) else ledger
+    terms = book.terms(dataset)
+    question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
+    check_relation(question, terms)
+    margins = margin_names(margins, question)
+    counted = {
+        name: count_groups(table, predicate=text, by=list(question.by), domain=question.domain, unit=terms.unit,
+                           max_groups=question.max_groups, other=other, progress=progress)
+        for name, text in question.counts.items()
+    }  # fmt: skip
+    check_columns(question, terms, counted)
+    shares = group_level(question, terms)
+    first = next(iter(counted.values()))
+    sizes = _sizes(first, question, terms)
+    plan = mechanisms_for(question, shares, sizes)
+    charge = charge_of(question.level)
+    predicates = {name: c.canonical for name, c in counted.items()}
+    asked = book.begin(dataset, question.canonical(predicates), epsilon=charge, data=_fingerprint(counted), fresh=fresh)
+    if isinstance(asked, Answer):
+        drawn = {name: np.array(values, dtype=np.int64) for name, values in json.loads(asked.text)["reports"].items()}
+    else:
+        drawn = {name: _draw(plan, sizes, _truth(c, other)) for name, c in counted.items()}
+        text = json.dumps({"reports": {name: values.tolist() for name, values in drawn.items()}}, separators=(",", ":"))
+        book.finish(asked, text)
+    # the reports are stored: from here on everything is post-processing
+    return assemble(
+        question,
+        terms,
+        plan,
+        sizes,
+        drawn,
+        shares,
+        charge,
+        book.balance(dataset),
+        isinstance(asked, Answer),
+        margins,
+        table,
+    )
+
+
+def expected_errors(
+    table: Any, *, dataset: str, ledger: Ledger | str, count: Any = None, by: Sequence[str] = (), domain: Any = None,
+    alpha: object = None, epsilon: object = None, mechanism: str | Mechanism = "auto", version: str = "1",
+    bound: int | None = None, max_groups: int = 1, other: bool = False,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The dry run: how far off each report must be expected to be, from declared and public sizes; nothing is charged."""
+    book = Ledger(ledger) if isinstance(ledger, str) else ledger
+    terms = book.terms(dataset)
+    question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
+    check_relation(question, terms)
+    text = next(iter(question.counts.values()))
+    counted = count_groups(table, predicate=text, by=list(question.by), domain=question.domain, unit=terms.unit,
+                           max_groups=question.max_groups, other=other)  # fmt: skip
+    sizes = _sizes(counted, question, terms)
+    plan = mechanisms_for(question, group_level(question, terms), sizes)
+    rows = []
+    keys = [*question.domain.keys, *([(OTHER,) * len(question.by)] if other else [])]
+    for key, size in zip(keys, sizes.tolist(), strict=True):
+        m = plan[size]
+        row: dict[str, Any] = dict(zip(question.by, key, strict=True))
+        if m is None:
+            rows.append({**row, "n": 0, "mechanism": "none", "standard error": 0.0, "half width": 0.0})
+            continue
+        reading = reading_of(m.channel)
+        middle = np.array([0 if m.inputs.n is None else m.inputs.n // 2])
+        low, high = reading.interval(middle, 1 - COVERAGE)
+        rows.append({**row, "n": None if size < 0 else size, "mechanism": m.recipe.family,
+                     "standard error": reading.standard_error, "half width": float(high[0] - low[0]) / 2})  # fmt: skip
+    return rows
+
+
+def _sizes(counted: Counts, question: Question, terms: Terms) -> Indices:
+    """The public size of each group under bit privacy; -1, for all alike, under presence privacy."""
+    if terms.relation == "bit":
+        extra = [counted.other_size] if question.other else []
+        return np.array([*counted.sizes.tolist(), *extra], dtype=np.int64)
+    return np.full(len(question.domain.keys) + question.other, -1, dtype=np.int64)
+
+
+def _truth(counted: Counts, other: bool) -> Indices:
+    return np.array([*counted.counts.tolist(), *([counted.other_count] if other else [])], dtype=np.int64)
+
+
+def _fingerprint(counted: Mapping[str, Counts]) -> str:
+    return hashlib.sha256(
+        json.dumps({n: c.fingerprint for n, c in counted.items()}, sort_keys=True).encode()
+    ).hexdigest()
+
+
+def _draw(plan: Mapping[int, Mechanism | None], sizes: Indices, truth: Indices) -> Indices:
+    """One report for each group, all groups of a size at once. Counts beyond a declared bound are clamped to it."""
+    reports = np.zeros(len(truth), dtype=np.int64)
+    for size, m in plan.items():
+        if m is not None:
+            chosen = np.flatnonzero(sizes == size)
+            reports[chosen] = m.sample(truth[chosen], clamp=True)
+    return reports

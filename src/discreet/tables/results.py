@@ -1,0 +1,246 @@
+"""From stored reports to what is published: estimates, intervals, margins and the record. All of it post-processing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exact import show_above
+from ..level import Level
+from ..mechanism import Mechanism
+from ..readings import Reading, reading_of, sum_half_width
+from .kinds import table_maker
+from .ledger import Balance, Terms
+from .margins import fit_parts
+from .question import OTHER, Question
+
+Indices = NDArray[np.int64]
+Plan = Mapping[int, Mechanism | None]
+
+COVERAGE = Fraction(19, 20)
+ADDING_UP = "for adding up, not for reading"
+
+
+@dataclass(frozen=True)
+class Release:
+    """Reports that may be published, with what is needed to read them.
+
+    `columns` holds one list per column, one entry per declared group (and count, when there are several).
+    """
+
+    columns: Mapping[str, list[Any]]
+    margins: Mapping[str, list[dict[str, Any]]]
+    record: Mapping[str, Any]
+    make_table: Callable[[Mapping[str, list[Any]]], Any]
+
+    @property
+    def table(self) -> Any:
+        """The rows as a table of the kind that went in (an Arrow table for a file)."""
+        return self.make_table(self.columns)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows as dictionaries."""
+        names = list(self.columns)
+        return [dict(zip(names, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
+
+
+def assemble(
+    question: Question, terms: Terms, plan: Plan, sizes: Indices, drawn: Mapping[str, Indices], level: Level,
+    charge: Fraction, balance: Balance, repeated: bool, margins: tuple[str, ...], table: Any,
+) -> Release:  # fmt: skip
+    """The rows of a release with their estimates, intervals and margins, and the record that goes with them."""
+    keys = [*question.domain.keys, *([(OTHER,) * len(question.by)] if question.other else [])]
+    parts = {name: _read(plan, sizes, reports) for name, reports in drawn.items()}
+    columns: dict[str, list[Any]] = {c: [] for c in question.by}
+    several = len(drawn) > 1
+    if several:
+        columns["count"] = []
+    names = ["report", "low", "high", "estimate", "standard_error", "n", "mechanism", "digest", "epsilon"]
+    columns |= {name: [] for name in names if name != "n" or terms.relation == "bit"}
+    label = show_above(level.epsilon)
+    for name, reports in drawn.items():
+        part = parts[name]
+        for k, c in enumerate(question.by):
+            columns[c] += [key[k] for key in keys]
+        if several:
+            columns["count"] += [name] * len(keys)
+        columns["report"] += reports.tolist()
+        columns["low"] += part["low"].tolist()
+        columns["high"] += [None if h == _NO_END else h for h in part["high"].tolist()]
+        columns["estimate"] += [_blank(x) for x in part["estimate"].tolist()]
+        columns["standard_error"] += [_blank(x) for x in part["error"].tolist()]
+        if terms.relation == "bit":
+            columns["n"] += sizes.tolist()
+        columns["mechanism"] += ["public zero" if m is None else m.recipe.family for m in map(plan.get, sizes.tolist())]
+        columns["digest"] += ["" if m is None else m.digest for m in map(plan.get, sizes.tolist())]
+        columns["epsilon"] += ["0" if plan[s] is None else label for s in sizes.tolist()]
+    fitted: dict[str, list[dict[str, Any]]] = {}
+    if margins:
+        wholes = {name: _fit(question, plan, sizes, parts[name], keys, margins[0]) for name in drawn}
+        columns["fitted"] = [None if x < 0 else x for whole in wholes.values() for x in whole.tolist()]
+        fitted = {
+            margin: [
+                {**({"count": name} if several else {}), **row}
+                for name in drawn
+                for row in _totals(question, terms, plan, sizes, parts[name], wholes[name], keys, margin)
+            ]
+            for margin in margins
+        }
+    record = _record(question, terms, plan, sizes, level, charge, balance, repeated, list(columns))
+    return Release(columns, fitted, record, table_maker(table))
+
+
+_NO_END = np.iinfo(np.int64).max
+
+
+def _blank(x: float) -> float | None:
+    return None if math.isnan(x) else x
+
+
+def _read(plan: Plan, sizes: Indices, reports: Indices) -> dict[str, NDArray[Any]]:
+    """Estimate, its error and the interval of each report, all groups of a size at once."""
+    size = len(reports)
+    read: dict[str, NDArray[Any]] = {
+        "estimate": np.zeros(size), "error": np.zeros(size),
+        "low": np.zeros(size, dtype=np.int64), "high": np.zeros(size, dtype=np.int64),
+    }  # fmt: skip
+    for n, m in plan.items():
+        chosen = np.flatnonzero(sizes == n)
+        if m is None:
+            continue
+        reading = reading_of(m.channel)
+        low, high = reading.interval(reports[chosen], 1 - COVERAGE)
+        read["low"][chosen], read["high"][chosen] = low, high
+        read["estimate"][chosen] = reading.estimate(reports[chosen])
+        read["error"][chosen] = reading.standard_error
+    return read
+
+
+def _groups(question: Question, keys: list[tuple[Any, ...]], margin: str) -> dict[Any, Indices]:
+    place = question.by.index(margin)
+    groups: dict[Any, list[int]] = {}
+    for k, key in enumerate(keys):
+        groups.setdefault(key[place], []).append(k)
+    return {value: np.array(members) for value, members in groups.items()}
+
+
+def _fit(
+    question: Question,
+    plan: Plan,
+    sizes: Indices,
+    part: Mapping[str, NDArray[Any]],
+    keys: list[tuple[Any, ...]],
+    margin: str,
+) -> Indices:
+    """Whole parts, fitted within each group of the first margin; -1 where a part has no estimate to fit."""
+    upper = np.array([_upper(plan[s], s) for s in sizes.tolist()])
+    whole = np.full(len(keys), -1, dtype=np.int64)
+    for chosen in _groups(question, keys, margin).values():
+        if not np.isnan(part["estimate"][chosen]).any():
+            whole[chosen] = fit_parts(part["estimate"][chosen], np.maximum(part["error"][chosen], 1e-9), upper[chosen])
+    return whole
+
+
+def _totals(
+    question: Question, terms: Terms, plan: Plan, sizes: Indices, part: Mapping[str, NDArray[Any]], whole: Indices,
+    keys: list[tuple[Any, ...]], margin: str,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """For each value of one column: the total of the fitted parts, and an interval for the true total.
+
+    The interval is around the sum of the unbiased estimates, wide enough by Chernoff's bound; it is stretched to hold the
+    total where fitting moved that outside.
+    """
+    rows = []
+    widths: dict[tuple[tuple[int, int], ...], float] = {}
+    upper = np.array([_upper(plan[s], s) for s in sizes.tolist()])
+    for value, chosen in _groups(question, keys, margin).items():
+        size = {"n": int(sizes[chosen].sum())} if terms.relation == "bit" else {}
+        if (whole[chosen] < 0).any():
+            rows.append({margin: value, **size, "total": None, "low": None, "high": None})
+            continue
+        used, times = np.unique(sizes[chosen], return_counts=True)
+        signature = tuple(zip(used.tolist(), times.tolist(), strict=True))
+        if signature not in widths:
+            readings = _readings(plan, signature)
+            widths[signature] = sum_half_width(readings, 1 - COVERAGE) if readings else 0.0
+        centre, width = float(part["estimate"][chosen].sum()), widths[signature]
+        total, most = int(whole[chosen].sum()), float(upper[chosen].sum())
+        low, high = max(0, math.ceil(centre - width - 1e-9)), min(most, math.floor(centre + width + 1e-9))
+        rows.append({margin: value, **size, "total": total, "low": min(low, total), "high": int(max(high, total))})
+    return rows
+
+
+def _readings(plan: Plan, signature: tuple[tuple[int, int], ...]) -> list[tuple[int, Reading]]:
+    found = []
+    for size, times in signature:
+        m = plan[size]
+        if m is not None:
+            found.append((times, reading_of(m.channel)))
+    return found
+
+
+def _upper(m: Mechanism | None, size: int) -> float:
+    if size >= 0:
+        return float(size)
+    return math.inf if m is None or m.inputs.high is None else float(m.inputs.high)
+
+
+def _record(
+    question: Question, terms: Terms, plan: Plan, sizes: Indices, level: Level, charge: Fraction, balance: Balance,
+    repeated: bool, columns: list[str],
+) -> dict[str, Any]:  # fmt: skip
+    """What was asked, what protects it, what it cost: everything but the data."""
+    if terms.relation == "bit":
+        protects = (
+            "Group membership and sizes are public. What is protected is whether a person in a group was counted."
+        )
+    else:
+        protects = "What is protected is whether a person is in the data at all, and everything about them."
+    person = (
+        f"A person is one value of {terms.unit}, counted once per group and in at most {question.max_groups} groups."
+        if terms.unit is not None
+        else "A person is assumed to be one row: somebody with two rows is protected half as well."
+    )
+    used = [m for m in plan.values() if m is not None]
+    no_estimate = sorted({m.recipe.family for m in used if math.isnan(reading_of(m.channel).standard_error)})
+    return {
+        "format": "discreet-release",
+        "discreet": version("discreet"),
+        "released": datetime.now(UTC).isoformat(timespec="seconds"),
+        "dataset": question.dataset,
+        "version": question.version,
+        "relation": terms.relation,
+        "protects": protects,
+        "person": person,
+        "counts": dict(question.counts),
+        "by": list(question.by),
+        "groups": len(sizes),
+        "other_cell": question.other,
+        "epsilon_charged": str(charge),
+        "epsilon_each_report": show_above(level.epsilon),
+        "alpha_each_report": str(level.alpha),
+        "budget": {"budget": str(balance.budget), "spent": str(balance.spent), "left": str(balance.left)},
+        "repeated": repeated,
+        "mechanisms": [
+            {
+                "family": family,
+                "citation": next(m.recipe.citation for m in used if m.recipe.family == family),
+                "sizes": sum(m.recipe.family == family for m in used),
+            }
+            for family in sorted({m.recipe.family for m in used})
+        ],
+        "columns": columns,
+        "interval": f"low..high covers the true count with probability at least {float(COVERAGE):.0%}, whatever it is",
+        "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count",
+        "fitted": "whole numbers that add up to the totals; present where margins were asked for",
+        "no_estimate": [f"{family}: its channel has no well-posed inverse" for family in no_estimate],
+    }

@@ -1,0 +1,122 @@
+"""Readings: unbiased estimates, honest errors, intervals that cover, sums that are bounded."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dt
+from discreet.channels import Finite
+from discreet.readings import GeometricReading, MatrixReading, reading_of, sum_half_width
+from discreet.tables.margins import fit_parts
+from tests import reference
+
+ERROR = Fraction(1, 20)
+MECHANISMS = [
+    dt.geometric(20, alpha="3/4"), dt.geometric(3, alpha="99/100"), dt.geometric(40, alpha="1/10"), dt.geometric(1, alpha="1/2"),
+    dt.explicit_fair(20, alpha="3/4"), dt.explicit_fair(64, alpha="9/10"), dt.explicit_fair(1, alpha="1/2"),
+    dt.randomized_response(12, epsilon=1), dt.uniform(6), dt.explicit_fair(7, epsilon=4),
+]  # fmt: skip
+
+
+def coverage(m: dt.Mechanism, error: Fraction) -> list[Fraction]:
+    """The exact probability, for each true value, that its report's interval holds it."""
+    low, high = reading_of(m.channel).interval(np.arange(m.outputs.size), error)
+    weights, total = m.channel.integers()
+    return [
+        Fraction(sum(int(w) for y, w in enumerate(row) if low[y] <= x <= high[y]), total)
+        for x, row in enumerate(weights.tolist())
+    ]
+
+
+@pytest.mark.parametrize("m", MECHANISMS, ids=repr)
+@pytest.mark.parametrize("error", [Fraction(1, 20), Fraction(1, 3), Fraction(1, 1000)])
+def test_intervals_cover_every_truth_exactly_as_often_as_they_say(m, error):
+    assert min(coverage(m, error)) >= 1 - error
+
+
+def test_intervals_are_not_wider_than_they_must_be():
+    """Negative control: an interval of everything would pass the test above."""
+    for m in (dt.geometric(40, alpha="1/10"), dt.explicit_fair(7, epsilon=4)):
+        low, high = reading_of(m.channel).interval(np.arange(m.outputs.size), ERROR)
+        assert (high - low).max() < m.inputs.n / 2
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(1, 30), st.fractions(Fraction(1, 50), Fraction(49, 50), max_denominator=60))
+def test_geometric_intervals_agree_with_the_general_construction_in_coverage(n, a):
+    m = dt.geometric(n, alpha=a)
+    assert min(coverage(m, ERROR)) >= 1 - ERROR
+    k = GeometricReading(a, 0, n).reach(ERROR / 2)
+    assert a**k / (1 + a) <= ERROR / 2 < a ** (k - 1) / (1 + a) or k == 1
+
+
+@pytest.mark.parametrize("m", [m for m in MECHANISMS if m.recipe.family != "uniform"], ids=repr)
+def test_estimates_are_unbiased_and_their_error_is_bounded(m):
+    reading, channel = reading_of(m.channel), m.channel
+    h = reading.estimate(np.arange(m.outputs.size))
+    truth = np.arange(m.inputs.size)
+    np.testing.assert_allclose(channel.pull(h), truth, atol=1e-9 * max(1, np.abs(h).max()))
+    spread = np.sqrt(np.maximum(channel.pull(h**2) - truth**2, 0))
+    assert spread.max() <= reading.standard_error * (1 + 1e-9)
+    assert reading.standard_error <= spread.max() * 1.6 or m.inputs.n < 4  # and not absurdly large
+
+
+@pytest.mark.parametrize("a", [Fraction(3, 10), Fraction(9, 10)])
+def test_the_geometric_estimate_is_the_published_one(a):
+    """h(0) = -a/(1-a), h(n) = n + a/(1-a), h(j) = j."""
+    h = GeometricReading(a, 0, 8).estimate(np.arange(9))
+    assert h.tolist() == pytest.approx([float(reference.unbiased_count(j, 8, a)) for j in range(9)])
+
+
+def test_a_uniform_report_has_no_estimate():
+    reading = reading_of(dt.uniform(6).channel)
+    assert np.isnan(MatrixReading(dt.uniform(6).channel).estimate(np.arange(7))).all()
+    assert math.isnan(reading.standard_error)
+    assert reading.log_moment(0.1) == math.inf
+
+
+@pytest.mark.parametrize("m", [dt.geometric(30, alpha="3/4"), dt.explicit_fair(10, alpha="1/2")], ids=repr)
+def test_exponential_moments_are_bounded(m):
+    """The bound against the channel itself, at every true value."""
+    reading, channel = reading_of(m.channel), m.channel
+    assert isinstance(channel, Finite)
+    h = reading.estimate(np.arange(m.outputs.size))
+    for t in (-0.2, -0.05, 0.05, 0.2):
+        exact = np.log([channel.row(x) @ np.exp(t * (h - x)) for x in range(m.inputs.size)])
+        assert exact.max() <= reading.log_moment(t) + 1e-12
+
+
+def test_sums_stay_within_their_bound():
+    """2,000 seeded sums of 50 reports: misses of the 95 % bound are rare, and a tenth of it misses often."""
+    m = dt.geometric(200, alpha="3/4")
+    width = sum_half_width([(50, reading_of(m.channel))], ERROR)
+    reports = m.sample(np.full((2000, 50), 100), source=dt.insecure_source(1))
+    off = np.abs(reading_of(m.channel).estimate(reports.ravel()).reshape(2000, 50).sum(axis=1) - 5000)
+    assert (off > width).mean() < 0.05
+    assert (off > width / 10).mean() > 0.5
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_fitted_parts_are_whole_within_bounds_and_keep_their_total(data):
+    size = data.draw(st.integers(1, 10))
+    u = np.array(data.draw(st.lists(st.floats(-100, 100), min_size=size, max_size=size)))
+    s = np.array(data.draw(st.lists(st.floats(0.01, 50), min_size=size, max_size=size)))
+    n = np.array(data.draw(st.lists(st.sampled_from([0.0, 1, 3, 10, 50, math.inf]), min_size=size, max_size=size)))
+    z = fit_parts(u, s, n)
+    assert (z >= 0).all()
+    assert (z <= n).all()
+    assert z.sum() == np.clip(np.rint(u.sum()), 0, n.sum())
+
+
+def test_fitting_moves_the_uncertain_parts():
+    """The part with the larger error takes more of the correction: weighted least squares."""
+    z = fit_parts(np.array([10.0, 10.0, -8.0]), np.array([1.0, 3.0, 1.0]), np.full(3, 100.0))
+    assert z.sum() == 12
+    assert z[0] > z[1] > 0

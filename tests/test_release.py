@@ -1,0 +1,302 @@
+"""Releases: what relations allow, what is charged, what is stored, what is shown."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import discreet as dt
+from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
+from discreet.tables import release as module
+from discreet.tables.pages import release_page
+from discreet.tables.question import charge_of
+from discreet.tables.release import expected_errors, release
+
+DOMAIN = {"district": ["a", "b", "c"], "age": ["old", "young"]}
+
+
+@pytest.fixture
+def people() -> pandas.DataFrame:
+    rng = np.random.default_rng(7)
+    size = 900
+    return pandas.DataFrame({
+        "district": rng.choice(["a", "b", "z", None], size, p=[0.6, 0.2, 0.1, 0.1]),
+        "age": rng.choice(["old", "young"], size),
+        "sick": rng.choice(["yes", "no"], size, p=[0.3, 0.7]),
+        "id": rng.integers(0, 400, size),
+    })  # fmt: skip
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with dt.Ledger(tmp_path / "budget.db") as book:
+        book.create("bits", "2", relation="bit", public=["district", "age"])
+        book.create("people", "2", relation="presence")
+        book.create("persons", "2", relation="presence", unit="id")
+        yield book
+
+
+def bits(people, ledger, **other):
+    asked = {"dataset": "bits", "count": "sick = 'yes'", "by": ["district", "age"], "domain": DOMAIN, "epsilon": "1/2"}
+    return release(people, ledger=ledger, **{**asked, **other})
+
+
+def test_a_bit_private_release_has_a_row_for_each_declared_key(people, ledger):
+    made = bits(people, ledger)
+    assert [(r["district"], r["age"]) for r in made.rows] == [(d, a) for d in "abc" for a in ("old", "young")]
+    sizes = people.groupby(["district", "age"]).size()
+    assert [r["n"] for r in made.rows] == [int(sizes.get((d, a), 0)) for d in "abc" for a in ("old", "young")]
+    for row in made.rows:
+        assert 0 <= row["report"] <= row["n"]
+        assert 0 <= row["low"] <= row["high"] <= row["n"]
+        assert row["mechanism"] == (
+            "public zero" if row["n"] == 0 else "explicit_fair" if row["n"] <= 64 else "geometric"
+        )
+        assert row["epsilon"] == ("0" if row["n"] == 0 else "0.5")
+    zero = made.rows[-1]
+    assert (zero["n"], zero["report"], zero["low"], zero["high"], zero["estimate"]) == (0, 0, 0, 0, 0.0)
+
+
+def test_reports_follow_the_mechanism_on_the_true_counts(people, ledger, monkeypatch):
+    """With noise switched off the reports are the true counts: the counting reaches the drawing unchanged."""
+    monkeypatch.setattr(dt.Mechanism, "sample", lambda self, values, clamp: np.asarray(values))
+    made = bits(people, ledger)
+    truth = people[people.sick == "yes"].groupby(["district", "age"]).size()
+    assert made.columns["report"] == [int(truth.get((d, a), 0)) for d in "abc" for a in ("old", "young")]
+
+
+def test_the_same_question_gets_the_stored_answer_for_nothing(people, ledger):
+    first = bits(people, ledger)
+    again = bits(people.sample(frac=1, random_state=1), ledger)  # another order of the rows is the same data
+    assert again.columns["report"] == first.columns["report"]
+    assert again.record["repeated"]
+    assert not first.record["repeated"]
+    assert ledger.balance("bits").spent == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("change", [
+    {"epsilon": "1/4"}, {"count": "sick = 'no'"}, {"version": "2"}, {"mechanism": "geometric"}, {"other": True},
+    {"by": ["district"], "domain": {"district": ["a", "b"]}}, {"domain": {"district": ["b", "a"], "age": ["old", "young"]}},
+])  # fmt: skip
+def test_another_question_is_charged(people, ledger, change):
+    bits(people, ledger)
+    made = bits(people, ledger, **change)
+    assert not made.record["repeated"]
+    assert ledger.balance("bits").spent > Fraction(1, 2)
+
+
+def test_changed_data_are_refused_unless_fresh(people, ledger):
+    bits(people, ledger)
+    changed = people.copy()
+    changed.loc[0, "sick"] = "no" if changed.loc[0, "sick"] == "yes" else "yes"
+    with pytest.raises(LedgerError, match="fresh"):
+        bits(changed, ledger)
+    assert ledger.balance("bits").spent == Fraction(1, 2)
+    bits(changed, ledger, fresh=True)
+    assert ledger.balance("bits").spent == 1
+
+
+def test_a_spent_budget_refuses_and_says_what_is_left(people, ledger):
+    bits(people, ledger, epsilon="3/2")
+    with pytest.raises(BudgetError, match="1/2 left") as caught:
+        bits(people, ledger, epsilon="1")
+    assert caught.value.left == Fraction(1, 2)
+    assert ledger.balance("bits").spent == Fraction(3, 2)
+
+
+def test_what_is_charged_is_what_was_asked():
+    assert charge_of(dt.Level.of(epsilon="0.1")) == Fraction(1, 10)
+    logarithm = charge_of(dt.Level.of(epsilon="ln(2)/10"))
+    assert 0 <= logarithm - Fraction("0.069314718055994530941") < Fraction(2, 10**12)
+    from_alpha = charge_of(dt.Level.of(alpha="9/10"))
+    assert 0 <= from_alpha - Fraction("0.10536051565782630122") < Fraction(2, 10**12)
+
+
+def test_charged_before_drawn_stored_before_shown(people, ledger, monkeypatch):
+    """The order of begin, draw, finish; a crash while drawing leaves the charge and no answer."""
+    steps = []
+    real_begin, real_finish, real_draw = ledger.begin, ledger.finish, module._draw
+    monkeypatch.setattr(ledger, "begin", lambda *a, **k: (steps.append("charge"), real_begin(*a, **k))[1])
+    monkeypatch.setattr(ledger, "finish", lambda *a, **k: (steps.append("store"), real_finish(*a, **k))[1])
+    monkeypatch.setattr(module, "_draw", lambda *a: (steps.append("draw"), real_draw(*a))[1])
+    bits(people, ledger)
+    assert steps == ["charge", "draw", "store"]
+
+    def crash(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "_draw", crash)
+    with pytest.raises(KeyboardInterrupt):
+        bits(people, ledger, version="2")
+    assert ledger.balance("bits").spent == 1
+    assert ledger.balance("bits").pending == 1
+
+
+def test_presence_privacy_clamps_at_zero_and_at_the_bound(people, ledger):
+    open_ended = release(people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old", "young", "none"]},
+                         epsilon="1/2")  # fmt: skip
+    assert all(r["report"] >= 0 for r in open_ended.rows)
+    assert "n" not in open_ended.columns
+    bounded = release(people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old", "none"]}, epsilon="1/2",
+                      bound=50)  # fmt: skip
+    assert all(r["report"] <= 50 and r["mechanism"] == "explicit_fair" for r in bounded.rows)
+
+
+def test_people_with_several_groups_share_their_level(people, ledger):
+    made = release(people, dataset="persons", ledger=ledger, count="sick = 'yes'", by=["age"], domain={"age": ["old", "young"]},
+                   epsilon="1", max_groups=2)  # fmt: skip
+    assert made.record["epsilon_charged"] == "1"
+    assert made.record["epsilon_each_report"] == "0.5"
+    beta = Fraction(made.record["alpha_each_report"])
+    assert dt.Level.of(epsilon=1).admits(beta, power=2)
+
+
+def test_several_counts_divide_the_level(people, ledger):
+    made = bits(people, ledger, count={"ill": "sick = 'yes'", "well": "sick = 'no'"}, margins=["age"])
+    assert made.record["epsilon_charged"] == "1/2"
+    assert made.record["epsilon_each_report"] == "0.25"
+    assert made.columns["count"] == ["ill"] * 6 + ["well"] * 6
+    assert {r["count"] for r in made.margins["age"]} == {"ill", "well"}
+
+
+def test_margins_match_their_parts(people, ledger):
+    made = bits(people, ledger, margins=["district", "age"])
+    for margin in ("district", "age"):
+        for total in made.margins[margin]:
+            parts = [r["fitted"] for r in made.rows if r[margin] == total[margin]]
+            assert total["total"] == sum(parts)
+            assert total["low"] <= total["total"] <= total["high"]
+    assert all(0 <= r["fitted"] <= r["n"] for r in made.rows)
+
+
+def test_other_pools_what_is_not_declared(people, ledger, monkeypatch):
+    monkeypatch.setattr(dt.Mechanism, "sample", lambda self, values, clamp: np.asarray(values))
+    made = bits(people, ledger, other=True)
+    undeclared = people[~people.district.isin(["a", "b", "c"])]
+    assert made.rows[-1]["district"] == "(other)"
+    assert made.rows[-1]["n"] == len(undeclared)
+    assert made.rows[-1]["report"] == (undeclared.sick == "yes").sum()
+
+
+@pytest.mark.parametrize("max_groups", [1, 2])
+@pytest.mark.parametrize("other", [False, True])
+def test_removing_one_person_changes_at_most_max_groups_cells_by_one(people, ledger, monkeypatch, max_groups, other):
+    """The neighbour argument on the true cells, the pooled one included, for many persons."""
+    monkeypatch.setattr(dt.Mechanism, "sample", lambda self, values, clamp: np.asarray(values))
+    few = people[people.id < 30]
+
+    def cells(table, version):
+        return np.array(release(
+            table, dataset="persons", ledger=ledger, by=["district"], domain={"district": ["a", "b"]}, epsilon="1/1000",
+            max_groups=max_groups, other=other, version=version, count="sick = 'yes'",
+        ).columns["report"])  # fmt: skip
+
+    whole = cells(few, "all")
+    for person in range(30):
+        off = np.abs(cells(few[few.id != person], f"without {person}") - whole)
+        assert off.max(initial=0) <= 1
+        assert off.sum() <= max_groups
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"by": ["sick"], "domain": {"sick": ["yes"]}}, "not public"),
+        ({"count": None}, "say what to count"),
+        ({"count": "age = 'old'"}, "public columns alone"),
+        ({"bound": 10}, "presence"),
+        ({"max_groups": 2}, "id column"),
+        ({"mechanism": "laplace"}, "not known"),
+        ({"domain": None}, "Declare the groups"),
+        ({"margins": ["sick"]}, "margins are columns"),
+        ({"version": ""}, "version"),
+        ({"mechanism": dt.geometric(5, epsilon="1/2")}, "up to 5"),
+        ({"mechanism": dt.geometric(10**6, epsilon="1")}, "must hold"),
+    ],
+)
+def test_what_the_relation_does_not_allow_is_refused_before_any_charge(people, ledger, change, words):
+    with pytest.raises(ReleaseError, match=words):
+        bits(people, ledger, **change)
+    assert ledger.balance("bits").spent == 0
+
+
+@pytest.mark.parametrize("bad", [
+    {"count": "sick ="}, {"count": "sick = 'yes'; DROP TABLE t"}, {"count": "nothing = 1"}, {"count": "count(*) > 1"},
+    {"count": "sick IN (SELECT 1)"}, {"domain": {"district": ["a", "a"], "age": ["old"]}}, {"by": ["nowhere"]},
+    {"epsilon": "-1"}, {"dataset": "unknown"}, {"alpha": "1/2"},
+])  # fmt: skip
+def test_bad_questions_are_refused_and_cost_nothing(people, ledger, bad):
+    with pytest.raises(dt.errors.DiscreetError):
+        bits(people, ledger, **bad)
+    assert ledger.balance("bits").spent == 0
+
+
+def test_a_mechanism_of_ones_own(people, ledger):
+    made = bits(people, ledger, mechanism=dt.geometric(1000, epsilon="1/2"))
+    assert {r["mechanism"] for r in made.rows} <= {"geometric", "public zero"}
+
+
+def test_the_same_kind_of_table_comes_back(people, ledger, tmp_path):
+    people.to_csv(tmp_path / "p.csv", index=False)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pandas(people), tmp_path / "p.parquet")
+    kinds = {
+        "1": (people, pandas.DataFrame), "2": (polars.from_pandas(people), polars.DataFrame),
+        "3": (pyarrow.Table.from_pandas(people), pyarrow.Table), "4": (tmp_path / "p.csv", pyarrow.Table),
+        "5": (str(tmp_path / "p.parquet"), pyarrow.Table),
+    }  # fmt: skip
+    for version, (table, kind) in kinds.items():
+        made = bits(table, ledger, version=version, epsilon="1/10")
+        assert isinstance(made.table, kind)
+        assert made.columns["n"] == bits(people, ledger, version="1", epsilon="1/10").columns["n"]
+
+
+def test_the_dry_run_charges_nothing(people, ledger):
+    rows = expected_errors(people, dataset="bits", ledger=ledger, count="sick = 'yes'", by=["district", "age"], domain=DOMAIN,
+                           epsilon="1/2")  # fmt: skip
+    assert len(rows) == 6
+    assert rows[0]["standard error"] > 0
+    assert rows[-1]["mechanism"] == "none"
+    assert ledger.balance("bits").spent == 0
+
+
+def test_nothing_private_is_in_the_record_or_the_page(people, ledger, monkeypatch):
+    """With recognisable true counts, none of them, no row count and no fingerprint appears anywhere."""
+    captured = []
+    real = module._draw
+    monkeypatch.setattr(
+        module, "_draw", lambda plan, sizes, truth: (captured.append(truth), real(plan, sizes, truth))[1]
+    )
+    big = pandas.concat([people] * 37, ignore_index=True)
+    made = bits(big, ledger, margins=["age"], epsilon="1/100")
+    text = json.dumps({"record": made.record, "rows": made.rows, "margins": made.margins}, default=str) + release_page(
+        made
+    )
+    shown = set(map(str, made.columns["report"])) | set(map(str, made.columns["n"]))
+    for count in captured[0].tolist():
+        if count > 100 and str(count) not in shown:
+            assert f" {count}," not in text
+            assert f">{count}<" not in text
+    assert str(len(big)) not in text
+
+
+def test_pages_are_safe_from_their_content(people, ledger):
+    people["district"] = people["district"].replace({"a": "<script>alert(1)</script>"})
+    made = bits(people, ledger, domain={"district": ["<script>alert(1)</script>", "b"], "age": ["old", "young"]})
+    assert "<script>" not in release_page(made)
+
+
+def test_a_missing_column_and_an_empty_file(ledger, tmp_path):
+    (tmp_path / "e.csv").write_text("")
+    with pytest.raises(TableInputError, match="empty"):
+        bits(tmp_path / "e.csv", ledger)
+    (tmp_path / "m.csv").write_text("district,age\na,old\n")
+    with pytest.raises(dt.errors.DiscreetError, match="sick"):
+        bits(tmp_path / "m.csv", ledger)
+    assert ledger.balance("bits").spent == 0
