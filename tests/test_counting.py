@@ -52,7 +52,8 @@ def kinds(rows, folder):
     return {
         "parquet": folder / "t.parquet", "csv": str(folder / "t.csv"), "tsv": folder / "t.tsv", "arrow": table,
         "reader": table.to_reader(max_chunksize=2), "pandas": table.to_pandas(), "polars": pl.from_arrow(table),
-        "objects": pd.DataFrame(rows, columns=SCHEMA.names, dtype=object), "lazy": pl.from_arrow(table).lazy(), "duckdb": relation,
+        "objects": pd.DataFrame(rows, columns=SCHEMA.names, dtype=object), "lazy": pl.from_arrow(table).lazy(),
+        "duckdb": relation,
     }  # fmt: skip
 
 
@@ -167,6 +168,12 @@ def test_keys_match_by_value_whatever_the_type(values, keys, expected):
     assert c.sizes.tolist() == expected
 
 
+def test_the_order_of_columns_is_that_of_neither_side():
+    table = pa.table({"a": [1, 1, 2], "b": ["x", "y", "y"]})
+    domain = Domain.of({"b": ["x", "y"], "a": [1, 2]})
+    assert count_groups(table, predicate=None, by=["a", "b"], domain=domain).sizes.tolist() == [1, 0, 1, 1]
+
+
 def test_text_files_are_read_without_guessing(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(
@@ -234,8 +241,8 @@ def test_bad_files_are_refused(tmp_path):
     refused("without", made("t[1].csv", b"g,x\n"))
     refused("is empty", made("empty.csv", b""))
     refused("is empty", made("empty.parquet", b""))
-    refused("no Parquet file", made("no.parquet", b"g,x\nsecret,1\n"))
-    refused("no Parquet file", made("half.parquet", b"PAR1secretPAR1"))
+    refused("no readable Parquet file", made("no.parquet", b"g,x\nsecret,1\n"))
+    refused("no readable Parquet file", made("half.parquet", b"PAR1secretPAR1"))
     refused("no line of column names", made("latin.csv", b"g\xff,x\n"))
     refused("Two columns are named 'x'", made("twice.csv", b"g,x,X\nsecret,1,2\n"))
     twice = pa.Table.from_arrays([pa.array(["a"]), pa.array([1]), pa.array([2])], names=["g", "x", "x"])

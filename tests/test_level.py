@@ -116,6 +116,12 @@ def test_bad_levels_are_refused_with_a_good_example(bad):
     assert "alpha=" in str(caught.value) or "epsilon=" in str(caught.value) or "1e-6" in str(caught.value)
 
 
+@pytest.mark.parametrize("pair", [(1, 1e-6), "1, 1e-6", "(1, 1e-6)"])
+def test_there_is_no_delta(pair):
+    with pytest.raises(LevelError, match="no delta"):
+        Level.of(epsilon=pair)
+
+
 def test_the_message_names_the_value_and_the_error_carries_it():
     with pytest.raises(LevelError, match=r"1\.5") as caught:
         Level.of(alpha=1.5)

@@ -1,4 +1,4 @@
-"""Predicates: what is allowed means what it says, everything else is refused by name, and no value can make one fail."""
+"""Predicates: what is allowed means what it says, all else is refused by name, and no value makes one fail."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ COLUMNS = ["age", "Sex", "city name", "flag", "born"]
         ("((age) in (1, null, 2))", '("age" IN (1, NULL, 2))'),
         ("age not in (1)", '(NOT ("age" IN (1)))'),
         ("age between 1 and 2", '("age" BETWEEN 1 AND 2)'),
-        ("\"city name\" like 'a%' or \"city name\" not like '_'", "((\"city name\" LIKE 'a%') OR (\"city name\" NOT LIKE '_'))"),
+        ("\"city name\" like 'a%' or \"city name\" not like '_'",
+         "((\"city name\" LIKE 'a%') OR (\"city name\" NOT LIKE '_'))"),
         ("born is null or sex is not null", '(("born" IS NULL) OR ("Sex" IS NOT NULL))'),
         ("sex = '-- ; /* $1 */'", "(\"Sex\" = '-- ; /* $1 */')"),
         ("flag = true", '("flag" = TRUE)'),
@@ -55,9 +56,12 @@ def test_the_columns_are_the_tables_spelling():
         ("columns(*) = 1", "star"), ("case when flag then true end", "CASE"), ("age = (x -> x)", "lambda"),
         ("sex collate nocase = 'f'", "COLLATE"), ("t.age = 1", "qualified"), ("age = 1 -- or flag", "comment"),
         ("age = /* no */ 1", "comment"), ("sex ilike 'f'", "operator ~~*"), ("sex ~ 'f'", "function regexp"),
-        ("sex like 'f' escape '!'", "function like_escape"), ("sex glob 'f*'", "operator"), ("age is distinct from 1", "DISTINCT"),
-        ("age = [1]", "function"), ("(age, flag) = (1, true)", "function row"), ("age = #1", "number"), ("1 = 1", "constants"),
-        ("age in (flag)", "IN"), ("1 in (1, 2)", "IN"), ("(age = 1) = true", "condition inside"), ("sex like flag", "LIKE"),
+        ("sex like 'f' escape '!'", "function like_escape"), ("sex glob 'f*'", "operator"),
+        ("age is distinct from 1", "DISTINCT"),
+        ("age = [1]", "function"), ("(age, flag) = (1, true)", "function row"), ("age = #1", "number"),
+        ("1 = 1", "constants"),
+        ("age in (flag)", "IN"), ("1 in (1, 2)", "IN"), ("(age = 1) = true", "condition inside"),
+        ("sex like flag", "LIKE"),
         ("age = 1 group by age", "more than one|cannot be read"), ("age = 1 limit 1", "more than one|cannot be read"),
         ("age = 1 union select 2", "more than one|cannot be read"), ("age = 1 window w as ()", "cannot be read"),
         ("age = 1) or (age = 2", "cannot be read"), ("age = ", "cannot be read"), ("1 < age < 3", "cannot be read"),
@@ -110,7 +114,8 @@ GOOD = [
 ]  # fmt: skip
 BAD = [
     ("a = 1", "VARCHAR"), ("a = 'x'", "INTEGER"), ("a = true", "INTEGER"), ("a", "INTEGER"), ("a = 1", "BOOLEAN"),
-    ("a > '2020-13-31'", "DATE"), ("a > '2020-01-31 10:00'", "DATE"), ("a > 20200131", "DATE"), ("a > 'noon'", "TIMESTAMP"),
+    ("a > '2020-13-31'", "DATE"), ("a > '2020-01-31 10:00'", "DATE"), ("a > 20200131", "DATE"),
+    ("a > 'noon'", "TIMESTAMP"),
     ("a > '2020-01-31T10:00:00+02:00'", "TIMESTAMP"), ("a like '1%'", "INTEGER"), ("a in (1, 'x')", UNTYPED),
     ("a = 'x'", "BLOB"), ("a = 1", "INTEGER[]"), ("a = 9007199254740993", UNTYPED), ("a between 1 and 'x'", "INTEGER"),
 ]  # fmt: skip

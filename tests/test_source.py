@@ -135,7 +135,7 @@ if child[0] == 0:
     os.write(w, mine[::2**17].tobytes() + mine[1::2**17].tobytes()); os._exit(0)
 theirs = np.frombuffer(os.read(r, 32), dtype=np.int64)
 os.waitpid(child[0], 0)
-sys.exit((theirs == np.concatenate([mine[::2**17], mine[1::2**17]])).sum() > 1)
+sys.exit(int((theirs == np.concatenate([mine[::2**17], mine[1::2**17]])).sum() > 1))
 """
     for delay in ("0.0005", "0.001", "0.0015", "0.002"):
         assert subprocess.run([sys.executable, "-W", "ignore", "-c", code, delay]).returncode == 0

@@ -160,6 +160,12 @@ class Level:
     @classmethod
     def _from_epsilon(cls, value: object) -> Level:
         epsilon = Epsilon.parse(value)
+        if isinstance(value, (tuple, list)) or (isinstance(value, str) and "," in value):
+            raise LevelError(
+                f"epsilon = {exact.show(value)} is not one number. There is no delta here: only pure epsilon is proved; "
+                'write for example epsilon="1/2".',
+                value=value,
+            )
         if epsilon is None:
             raise LevelError(
                 f"epsilon = {exact.show(value)} cannot be read; write a number, a fraction or a logarithm, "

@@ -153,8 +153,8 @@ def count_groups(
             sql = _query(source.sql, types, names, order, condition, looked_at, person, max_groups, other, len(domain))
             found = _run(connection, sql, progress)
         except duckdb.Error as error:
-            raise TableInputError(f"The table could not be counted: it is damaged, or needs more than {memory_mb} MB of memory "
-                                  "(memory_mb).", engine=error) from None  # fmt: skip
+            raise TableInputError(f"The table could not be counted: it is damaged, or needs more than {memory_mb} MB "
+                                  "of memory (memory_mb).", engine=error) from None  # fmt: skip
     if path is not None and _stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; count it again when it is complete.")
     return _collect(found, len(domain), other, "" if asked is None else asked.canonical, looked_at)
@@ -187,7 +187,7 @@ def _names(wanted: Iterable[str], there: Collection[str]) -> list[str]:
 
 
 def _distinct(names: Sequence[Any]) -> list[str]:
-    """The names of a table's columns, when each can be told from the others, as the engine does without regard to case."""
+    """The names of a table's columns, when they differ in more than case: the engine does not see that."""
     texts = [name for name in names if isinstance(name, str) and name]
     seen = Counter(name.lower() for name in texts)
     twice = next((name for name in texts if seen[name.lower()] > 1), None)
@@ -200,8 +200,8 @@ def _stamp(path: Path) -> tuple[int, int, int]:
     """What changes when a file is written to."""
     kind = _KINDS.get(path.suffix.lower())
     if kind is None or any(c in str(path) for c in "*?["):
-        raise TableInputError(f"{show(path.name)} is no table by its name; use a name that ends in {', '.join(_KINDS)}, "
-                              "without * ? or [.")  # fmt: skip
+        raise TableInputError(f"{show(path.name)} is no table by its name; use a name that ends in "
+                              f"{', '.join(_KINDS)}, without * ? or [.")  # fmt: skip
     if not path.is_file():
         raise TableInputError(f"There is no file {show(path.name)} there; check the path.")
     state = path.stat()
@@ -214,8 +214,9 @@ def _lock_up(connection: Any, path: Path | None, scratch: str, memory_mb: int) -
     """Let the connection read one file and write its scratch space, and nothing else, whatever is asked of it."""
     paths = [] if path is None else [literal(os.path.abspath(path))]
     for setting in (
-        f"memory_limit = '{int(memory_mb)}MB'", f"temp_directory = {literal(scratch)}", "preserve_insertion_order = false",
-        "python_enable_replacements = false", "autoinstall_known_extensions = false", "enable_progress_bar = true",
+        f"memory_limit = '{int(memory_mb)}MB'", f"temp_directory = {literal(scratch)}",
+        "preserve_insertion_order = false", "python_enable_replacements = false", "autoinstall_known_extensions = false",
+        "enable_progress_bar = true",
         "enable_progress_bar_print = false", f"allowed_paths = [{', '.join(paths)}]", "enable_external_access = false",
         "lock_configuration = true",
     ):  # fmt: skip
@@ -226,16 +227,16 @@ class _File:
     """A file as DuckDB reads it, without guessing: a text file's columns have no types, and bad lines are left out."""
 
     def __init__(self, path: Path, connection: Any) -> None:
+        import duckdb
+
         kind, where = _KINDS[path.suffix.lower()], literal(os.path.abspath(path))
         try:
             if kind == "parquet":
                 self._parquet(connection, where)
             else:
                 self._text(path, where, kind)
-        except (OSError, UnicodeError, csv.Error, StopIteration, _engine_error()):
-            what = (
-                "is no Parquet file that can be read" if kind == "parquet" else "has no line of column names in UTF-8"
-            )
+        except (OSError, UnicodeError, csv.Error, StopIteration, duckdb.Error):
+            what = "is no readable Parquet file" if kind == "parquet" else "has no line of column names in UTF-8"
             raise TableInputError(f"{show(path.name)} {what}.") from None
         self.names: Collection[str] = self.types
 
@@ -259,9 +260,9 @@ class _File:
         self.types = dict.fromkeys(_distinct(header), UNTYPED)
         places = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(header)))
         picked = ", ".join(f"c{k} AS {quoted(name)}" for k, name in enumerate(header) if name)
-        self.sql = (f"(SELECT {picked} FROM read_csv({where}, columns = {{{places}}}, header = true, auto_detect = false, "
-                    f"delim = {literal(separator)}, quote = '\"', escape = '\"', strict_mode = false, "
-                    "ignore_errors = true))")  # fmt: skip
+        self.sql = (f"(SELECT {picked} FROM read_csv({where}, columns = {{{places}}}, header = true, "
+                    f"auto_detect = false, delim = {literal(separator)}, quote = '\"', escape = '\"', "
+                    "strict_mode = false, ignore_errors = true))")  # fmt: skip
 
     def bind(self, used: Sequence[str]) -> dict[str, str]:
         return {name: self.types[name] for name in used}
@@ -311,8 +312,8 @@ def _recognised(table: Any) -> Any:
     except nw.exceptions.DuplicateError:
         raise TableInputError("Two columns have the same name; rename one.") from None
     except TypeError:
-        raise TableInputError(f"Cannot count a {type(table).__name__}; give a path, a data frame, an Arrow table or reader, "
-                              "or a DuckDB relation.") from None  # fmt: skip
+        raise TableInputError(f"Cannot count a {type(table).__name__}; give a path, a data frame, an Arrow table or "
+                              "reader, or a DuckDB relation.") from None  # fmt: skip
     return frame
 
 
@@ -356,8 +357,8 @@ def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapp
 
     declared = [find_column(name, names) for name in domain.columns] or list(names)
     if sorted(map(str, declared)) != sorted(names) or len(domain.keys[0]) != len(names):
-        raise TableInputError(f"The groups are declared for {show(list(domain.columns) or len(domain.keys[0]))}, but the "
-                              f"columns to group by are {show(list(names))}.")  # fmt: skip
+        raise TableInputError(f"The groups are declared for {show(list(domain.columns) or len(domain.keys[0]))}, but "
+                              f"the columns to group by are {show(list(names))}.")  # fmt: skip
     columns: dict[str, Any] = {"i": np.arange(len(domain))}
     readings = []
     for k in range(len(names)):
@@ -380,9 +381,8 @@ def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tupl
     kind, given = family(type_name), type(values[0])
     if kind == "untyped":
         if given is int:
-            return pa.array(
-                values
-            ), rf"CASE WHEN regexp_full_match({k}, '\s*[+-]?\d+(\.0*)?\s*') THEN TRY_CAST({k} AS BIGINT) END"
+            whole = rf"regexp_full_match({k}, '\s*[+-]?\d+(\.0*)?\s*')"
+            return pa.array(values), f"CASE WHEN {whole} THEN TRY_CAST({k} AS BIGINT) END"
         return pa.array(values), k if given is str else f"TRY_CAST({k} AS BOOLEAN)"
     if _KEYS_FOR.get(kind) is not given:
         raise TableInputError(
@@ -493,9 +493,3 @@ def _collect(found: Sequence[NDArray[Any]], size: int, other: bool, canonical: s
         dropped=int(rows[groups == -1].sum()), fingerprint=hashlib.sha256(content.encode()).hexdigest(),
         canonical=canonical, columns=columns,
     )  # fmt: skip
-
-
-def _engine_error() -> type[Exception]:
-    import duckdb
-
-    return duckdb.Error
