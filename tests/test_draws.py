@@ -263,7 +263,7 @@ def test_every_path_of_the_noise_gives_the_discrete_laplace(a, reach, largest, m
 @pytest.mark.parametrize("a", [Fraction(1, 2), Fraction(9, 10)])
 def test_the_far_tail_is_geometric_again(a, monkeypatch):
     """Beyond the table: the tail outcome plus a fresh geometric number, by lack of memory."""
-    noise = GeometricDraws.of(a, 10**6, largest=2, word_bits=6)
+    noise = GeometricDraws.of(a, 10**6, largest=2, word_bits=8)
     assert noise.count << noise.shift < 10**6
     beyond = noise.count << noise.shift
     monkeypatch.setattr("discreet.digits.slow_geometric", lambda a, word, bits: 17)
