@@ -32,7 +32,7 @@ FLOORS = [
     {"privacy", "structure"},
     {"utility", "files", "auditing", "readings"},
     {"tables"},
-    {"tables.stores", "tables.kinds", "tables.margins", "tables.predicate"},
+    {"tables.stores", "tables.kinds", "tables.margins", "tables.predicate", "tables.domain"},
     {"tables.chain", "tables.counting", "tables.postgres"},
     {"tables.ledger"},
     {"tables.question"},

@@ -64,7 +64,8 @@ def release(
     """
     from .. import terminal
     from ..files import load
-    from ..tables.counting import Domain, count_groups
+    from ..tables.counting import count_groups
+    from ..tables.domain import Domain
     from ..tables.ledger import Ledger
     from ..tables.release import expected_errors
     from ..tables.release import release as run

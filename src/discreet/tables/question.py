@@ -21,7 +21,8 @@ from ..mechanism import Mechanism
 from ..mechanisms.fair import explicit_fair
 from ..mechanisms.geometric import geometric
 from ..mechanisms.response import randomized_response
-from .counting import Counts, Domain
+from .counting import Counts
+from .domain import Domain
 from .ledger import Terms
 
 Indices = NDArray[np.int64]

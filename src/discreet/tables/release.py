@@ -66,6 +66,8 @@ def release(
     question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
     check_relation(question, terms)
     margins = margin_names(margins, question)
+    if hasattr(table, "read_all"):  # a reader of record batches is used up by one pass
+        table = table.read_all()
     counted = {
         name: count_groups(table, predicate=text, by=list(question.by), domain=question.domain, unit=terms.unit,
                            max_groups=question.max_groups, other=other, progress=progress)
