@@ -292,7 +292,6 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
 
 def test_the_engine_is_locked_up(tmp_path):
     from discreet.tables.counting import _lock_up
-from discreet.tables.domain import 
 
     (tmp_path / "other.csv").write_text("secret\n1\n")
     (tmp_path / "mine.csv").write_text("a\n1\n")
