@@ -339,6 +339,85 @@ def test_every_help_has_an_example_and_every_example_runs(run):
         assert told.out
 
 
+@pytest.fixture
+def survey(run):
+    Path("people.csv").write_text("sex,education,income\n" + "f,high,60000\nm,low,9000\nm,high,70000\n" * 30)
+    Path("domain.json").write_text('{"sex": ["f", "m", "x"], "education": ["high", "low"]}')
+    told = run(
+        "ledger", "create", "s", "--ledger", "b.db", "--budget", "1", "--relation", "bit", "--public", "sex,education"
+    )
+    assert told.code == 0
+    return ["people.csv", "--dataset", "s", "--ledger", "b.db", "--domain", "domain.json", "--by", "sex,education", "--count",
+            "income > 50000", "--epsilon", "1/2"]  # fmt: skip
+
+
+def test_a_release_writes_rows_totals_record_and_page(run, survey):
+    told = run("release", *survey, "--margins", "sex", "-o", "out.csv")
+    assert (told.code, told.err) == (0, "")
+    assert "Charged epsilon 1/2" in told.out
+    assert "Nobody is in: x/high" in told.out
+    rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
+    assert len(rows) == 6
+    totals = list(csv.DictReader(Path("out-by-sex.csv").read_text().splitlines()))
+    assert [int(t["total"]) for t in totals] == [sum(int(r["fitted"]) for r in rows if r["sex"] == s) for s in "fmx"]
+    assert json.loads(Path("out.json").read_text())["record"]["epsilon_charged"] == "1/2"
+    assert "<table>" in Path("out.html").read_text()
+    again = run("release", *survey, "--json")
+    assert json.loads(again.out)["record"]["repeated"]
+    assert "1/2" in run("ledger", "show", "--ledger", "b.db").out
+    lines = json.loads(run("ledger", "history", "s", "--ledger", "b.db", "--json").out)
+    assert [line["kind"] for line in lines] == ["create", "charge", "answer"]
+    assert lines[1]["epsilon"]
+    head = run("ledger", "head", "s", "--ledger", "b.db").out.strip()
+    assert run("ledger", "verify", "s", "--ledger", "b.db", "--head", head).code == 0
+    assert run("ledger", "verify", "s", "--ledger", "b.db", "--head", "2" + head[1:]).code == 1
+
+
+@pytest.mark.parametrize("out", ["people.csv", "b.csv", "domain.csv", "nodir/out.csv", "out.txt", "domain.json"])
+def test_no_output_overwrites_an_input_and_none_is_charged_in_vain(run, survey, out):
+    before = {name: Path(name).read_bytes() for name in ("people.csv", "domain.json")}
+    told = run("release", *survey, "-o", out)
+    if out == "b.csv":  # b.json, b.html and b.csv are free; only b.db is taken
+        assert told.code == 0
+        return
+    assert_one_good_error(told)
+    assert {name: Path(name).read_bytes() for name in before} == before
+    assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"
+
+
+def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey):
+    told = run("release", *survey, "--dry-run")
+    assert told.code == 0
+    assert "nothing charged" in told.out
+    assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"
+    assert "operator only" in run("release", *survey, "--strict").out
+
+
+@pytest.mark.parametrize("words", [
+    ["ledger", "show", "--ledger", "typo.db"], ["ledger", "history", "s", "--ledger", "typo.db"],
+    ["release", "people.csv", "--dataset", "s", "--ledger", "typo.db", "--epsilon", "1", "--count", "income > 1"],
+])  # fmt: skip
+def test_reading_a_ledger_that_is_not_there_makes_none(run, survey, words):
+    assert_one_good_error(run(*words))
+    assert not Path("typo.db").exists()
+
+
+@pytest.mark.parametrize("change", [
+    {"--count": "income > '50000'"}, {"--count": "income"}, {"--count": "incom > 1"}, {"--domain": "nope.json"},
+    {"--by": "sex,educaton"}, {"--epsilon": "1, 1e-6"}, {"--dataset": "t"}, {"--count": "income > 1; DROP TABLE x"},
+    {"--epsilon": "5"}, {"--margins": "income"}, {"--mechanism": "laplace"},
+])  # fmt: skip
+def test_a_bad_release_is_one_error_and_free(run, survey, change):
+    words = list(survey)
+    for name, value in change.items():
+        if name in words:
+            words[words.index(name) + 1] = value
+        else:
+            words += [name, value]
+    assert_one_good_error(run("release", *words))
+    assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"
+
+
 def test_no_command_at_all_shows_the_help(run):
     told = run()
     assert told.code == 0

@@ -96,11 +96,11 @@ def charge(
 
 
 def test_terms_are_kept(place, ledger):
-    made = ledger.create("survey-2026", budget="0.3", relation="presence", public=["district", "sex"], unit="person")
+    made = ledger.create("survey-2026", budget="0.3", relation="bit", public=["district", "sex"], unit="person")
     with Ledger(place.address) as again:
         assert again.terms("survey-2026") == made
         assert again.datasets() == ["survey-2026"]
-    assert (made.name, made.budget, made.relation) == ("survey-2026", Fraction(3, 10), "presence")
+    assert (made.name, made.budget, made.relation) == ("survey-2026", Fraction(3, 10), "bit")
     assert (made.public, made.unit) == (("district", "sex"), "person")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", made.created)
 

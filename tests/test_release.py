@@ -59,7 +59,7 @@ def test_a_bit_private_release_has_a_row_for_each_declared_key(people, ledger):
         assert row["mechanism"] == (
             "public zero" if row["n"] == 0 else "explicit_fair" if row["n"] <= 64 else "geometric"
         )
-        assert row["epsilon"] == ("0" if row["n"] == 0 else "0.5")
+        assert row["epsilon"] == ("0" if row["n"] == 0 else "1/2")
     zero = made.rows[-1]
     assert (zero["n"], zero["report"], zero["low"], zero["high"], zero["estimate"]) == (0, 0, 0, 0, 0.0)
 
@@ -153,7 +153,7 @@ def test_people_with_several_groups_share_their_level(people, ledger):
     made = release(people, dataset="persons", ledger=ledger, count="sick = 'yes'", by=["age"], domain={"age": ["old", "young"]},
                    epsilon="1", max_groups=2)  # fmt: skip
     assert made.record["epsilon_charged"] == "1"
-    assert made.record["epsilon_each_report"] == "0.5"
+    assert made.record["epsilon_each_report"] == "1/2"
     beta = Fraction(made.record["alpha_each_report"])
     assert dt.Level.of(epsilon=1).admits(beta, power=2)
 
@@ -161,7 +161,7 @@ def test_people_with_several_groups_share_their_level(people, ledger):
 def test_several_counts_divide_the_level(people, ledger):
     made = bits(people, ledger, count={"ill": "sick = 'yes'", "well": "sick = 'no'"}, margins=["age"])
     assert made.record["epsilon_charged"] == "1/2"
-    assert made.record["epsilon_each_report"] == "0.25"
+    assert made.record["epsilon_each_report"] == "1/4"
     assert made.columns["count"] == ["ill"] * 6 + ["well"] * 6
     assert {r["count"] for r in made.margins["age"]} == {"ill", "well"}
 
@@ -255,6 +255,51 @@ def test_the_same_kind_of_table_comes_back(people, ledger, tmp_path):
         made = bits(table, ledger, version=version, epsilon="1/10")
         assert isinstance(made.table, kind)
         assert made.columns["n"] == bits(people, ledger, version="1", epsilon="1/10").columns["n"]
+
+
+def test_public_zeros_alone_cost_nothing(people, ledger):
+    made = bits(people.head(0), ledger)
+    assert set(made.columns["mechanism"]) == {"public zero"}
+    assert made.record["epsilon_charged"] == "0"
+    assert ledger.balance("bits").spent == 0
+    assert len(made.record["empty_groups"]) == 6
+
+
+def test_what_a_count_does_not_mean_is_said(people, ledger):
+    capped = release(
+        people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old"]}, epsilon="1/8", bound=50
+    )
+    assert any("50 are counted as 50" in text for text in capped.record["beware"])
+    assert "counted as 50" in release_page(capped)
+    persons = release(people, dataset="persons", ledger=ledger, by=["age"], domain={"age": ["old"]}, epsilon="1/8")
+    assert any("too low" in text for text in persons.record["beware"])
+
+
+def test_a_margin_of_the_only_column_is_refused(people, ledger):
+    with pytest.raises(ReleaseError, match="by age already"):
+        bits(people, ledger, by=["age"], domain={"age": ["old"]}, margins=["age"])
+
+
+def test_a_repeated_release_has_the_same_record(people, ledger):
+    first, again = bits(people, ledger), bits(people, ledger)
+    assert {**first.record, "repeated": True} == dict(again.record)
+
+
+def test_one_domain_serves_several_questions(people, ledger):
+    assert len(bits(people, ledger, by=["age"]).rows) == 2
+
+
+def test_the_page_shows_the_parts_that_add_up(people, ledger):
+    text = release_page(bits(people, ledger, margins=["age"]))
+    assert "fitted to the totals" in text
+    assert "(exact)" in text
+
+
+def test_the_dry_run_is_as_wide_as_the_release(people, ledger):
+    asked = {"dataset": "people", "by": ["age"], "domain": {"age": ["old"]}, "epsilon": "1/4", "ledger": ledger}
+    expected = expected_errors(people, **asked)[0]
+    row = release(people, **asked).rows[0]
+    assert row["high"] - row["low"] == 2 * expected["half width"]
 
 
 def test_the_dry_run_charges_nothing(people, ledger):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -66,7 +67,6 @@ def release(
     from ..files import load
     from ..tables.counting import count_groups
     from ..tables.domain import Domain
-    from ..tables.ledger import Ledger
     from ..tables.release import expected_errors
     from ..tables.release import release as run
 
@@ -86,9 +86,12 @@ def release(
         "other": other,
     }
     console = make_console()
-    with Ledger(ledger) as book:
+    totals = [c.strip() for c in margins.split(",") if c.strip()]
+    if out is not None:
+        _check_outputs(Path(out), totals, [table, domain, ledger, mechanism])
+    with existing_ledger(ledger) as book:
         if dry_run:
-            rows = expected_errors(table, ledger=book, **asked)
+            rows = expected_errors(table, ledger=book, margins=totals, **asked)
             if json:
                 print(dump(rows))
             elif csv:
@@ -98,15 +101,18 @@ def release(
                 console.print(f"{len(rows)} groups; nothing was drawn, nothing charged", style="dim")
             return 0
         with terminal.progress("counting") as advance:
-            made = run(table, ledger=book, margins=[c.strip() for c in margins.split(",") if c.strip()], fresh=fresh,
-                       progress=advance, **asked)  # fmt: skip
+            made = run(table, ledger=book, margins=totals, fresh=fresh, progress=advance, **asked)
         if out is not None:
             write_release(made, Path(out))
         if strict:
             unit = book.terms(dataset).unit
             lost = count_groups(table, predicate=count, by=columns, domain=asked["domain"] or Domain.of({}, ()), unit=unit,
                                 max_groups=max_groups, other=other).dropped  # fmt: skip
-            console.print(f"operator only, not for publication: {lost} rows stand in no group", style="yellow")
+            console.print(
+                f"operator only, not for publication: {lost} rows were not counted (undeclared or missing keys, missing ids, or "
+                "beyond max_groups; damaged lines of a CSV are not among them)",
+                style="yellow",
+            )
     if json:
         print(dump({"rows": made.rows, "margins": dict(made.margins), "record": dict(made.record)}))
     elif csv:
@@ -120,11 +126,23 @@ def _tell(made: Release, out: str | None) -> None:
     from .. import terminal
 
     console, record = make_console(), made.record
-    shown = [{k: v for k, v in row.items() if k != "digest"} for row in made.rows[:20]]
+    hidden = ("digest", "estimate", "standard_error", "epsilon")
+    shown = [{k: v for k, v in row.items() if k not in hidden} for row in made.rows[:20]]
     console.print(terminal.table(shown))
     if len(made.rows) > 20:
         console.print(f"... and {len(made.rows) - 20} more rows", style="dim")
+    for margin, rows in made.margins.items():
+        console.print(f"\nTotals by {margin}, matching the fitted parts:", markup=False)
+        console.print(terminal.table(rows[:40]))
     console.print(f"\n{record['protects']} {record['person']}", markup=False)
+    for text in record["beware"]:
+        console.print(text, markup=False)
+    if record["empty_groups"]:
+        some = ", ".join("/".join(map(str, key)) for key in record["empty_groups"][:10])
+        console.print(
+            f"Nobody is in: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Is that spelt right?",
+            markup=False,
+        )
     if record["repeated"]:
         console.print("The same question was asked before: this is the stored answer, at no charge.")
     else:
@@ -137,15 +155,54 @@ def _tell(made: Release, out: str | None) -> None:
         console.print(f"Written: {out}, with the record and a page for people beside it.", markup=False)
 
 
+def _outputs(path: Path, margins: Sequence[str]) -> list[Path]:
+    """Everything a release writes: the rows, the totals, the record and the page."""
+    totals = [path.with_name(f"{path.stem}-by-{margin}.csv") for margin in margins]
+    return [path, *totals, path.with_suffix(".json"), path.with_suffix(".html")]
+
+
+def _check_outputs(path: Path, margins: Sequence[str], inputs: Sequence[str | None]) -> None:
+    """Refuse, before anything is charged, to write where nothing can be written or over what is read."""
+    from ..errors import FileError
+
+    if path.suffix.lower() != ".csv":
+        raise FileError(f"-o {path} must end in .csv; the record and the page are written beside it.", kind="missing")
+    if not path.parent.is_dir():
+        raise FileError(
+            f"There is no folder {path.parent} to write to; make it first. Nothing was charged.", kind="missing"
+        )
+    taken = {Path(name).resolve() for name in inputs if name is not None and "://" not in name}
+    for output in _outputs(path, margins):
+        if output.resolve() in taken:
+            raise FileError(
+                f"{output} is read by this command and would be overwritten; choose another -o.", kind="missing"
+            )
+
+
 def write_release(made: Release, path: Path) -> None:
-    """The rows as CSV, the record as JSON and a page for people, each whole or not at all."""
+    """The rows and totals as CSV, the record as JSON and a page for people, each whole or not at all."""
     from .. import terminal
     from ..files import write_whole
     from ..tables.pages import release_page
 
-    write_whole(path.with_suffix(".json"), dump({"record": dict(made.record), "margins": dict(made.margins)}) + "\n")
-    write_whole(path.with_suffix(".html"), release_page(made))
-    write_whole(path, terminal.csv_text(made.rows))
+    csv_path, *totals, record, page = _outputs(path, list(made.margins))
+    write_whole(record, dump({"record": dict(made.record), "margins": dict(made.margins)}) + "\n")
+    write_whole(page, release_page(made))
+    for target, rows in zip(totals, made.margins.values(), strict=True):
+        write_whole(target, terminal.csv_text(rows))
+    write_whole(csv_path, terminal.csv_text(made.rows))
+
+
+def existing_ledger(place: str) -> Ledger:
+    """Open a ledger that is there: a mistyped name must not look like an untouched budget."""
+    from ..errors import LedgerError
+    from ..tables.ledger import Ledger
+
+    if "://" not in place and not Path(place).is_file():
+        raise LedgerError(
+            f"There is no ledger {place}; make one with: discreet ledger create NAME --ledger {place} ..."
+        )
+    return Ledger(place)
 
 
 def _names(book: Ledger, dataset: str | None) -> list[str]:
@@ -192,10 +249,9 @@ def show(
     Example: discreet ledger show --ledger budget.db
     """
     from .. import terminal
-    from ..tables.ledger import Ledger
 
     one_of(json, csv)
-    with Ledger(ledger) as book:
+    with existing_ledger(ledger) as book:
         rows = [
             {"data set": name, "relation": book.terms(name).relation, "budget": str(b.budget), "spent": str(b.spent),
              "left": str(b.left), "without answer": b.pending}
@@ -212,15 +268,16 @@ def history(dataset: str, /, *, ledger: LedgerPlace, json: Json = False, csv: Cs
     Example: discreet ledger history survey-2026 --ledger budget.db
     """
     from .. import terminal
-    from ..tables.ledger import Ledger
 
     one_of(json, csv)
-    with Ledger(ledger) as book:
-        lines = book.export(dataset)["entries"]
-    rows = [{"line": k, **{name: str(value) for name, value in line.items() if name in ("kind", "time", "epsilon", "charge")}}
-            for k, line in enumerate(lines)]  # fmt: skip
-    columns = ["line", "time", "kind", "epsilon", "charge"]
-    _print_rows(terminal, [{c: row.get(c, "") for c in columns} for row in rows], json, csv)
+    with existing_ledger(ledger) as book:
+        lines = book.history(dataset)
+    rows = [
+        {"line": e.number, "when": e.when, "kind": e.kind, "epsilon": str(e.facts.get("epsilon", "")),
+         "answers line": str(e.facts.get("charge", ""))}
+        for e in lines
+    ]  # fmt: skip
+    _print_rows(terminal, rows, json, csv)
     return 0
 
 
@@ -239,7 +296,7 @@ def verify(
     import sys
 
     from ..errors import BudgetError, LedgerError
-    from ..tables.ledger import Head, Ledger
+    from ..tables.ledger import Head
 
     kept = None
     if head is not None:
@@ -247,7 +304,7 @@ def verify(
         if not count.isdigit() or not text:
             raise LedgerError("A head is written as count:hash, as `discreet ledger head` prints it.")
         kept = Head(int(count), text)
-    with Ledger(ledger) as book:
+    with existing_ledger(ledger) as book:
         book.terms(dataset)
         try:
             found = book.verify(dataset, head=kept) if kept is not None else book.verify(dataset)
@@ -266,9 +323,8 @@ def head(dataset: str, /, *, ledger: LedgerPlace, debug: Debug = False) -> int:
 
     Example: discreet ledger head survey-2026 --ledger budget.db
     """
-    from ..tables.ledger import Ledger
 
-    with Ledger(ledger) as book:
+    with existing_ledger(ledger) as book:
         found = book.head(dataset)
     print(f"{found.count}:{found.hash}")
     return 0
@@ -280,9 +336,8 @@ def export(dataset: str, /, *, ledger: LedgerPlace, debug: Debug = False) -> int
 
     Example: discreet ledger export survey-2026 --ledger budget.db
     """
-    from ..tables.ledger import Ledger
 
-    with Ledger(ledger) as book:
+    with existing_ledger(ledger) as book:
         print(dump(book.export(dataset)))
     return 0
 

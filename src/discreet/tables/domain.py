@@ -35,7 +35,10 @@ class Domain:
             raise TableInputError('Declare groups as {column: [values]} or {"keys": [[value, ...], ...]}.')
         listed = groups.get("keys") if len(groups) == 1 else None
         explicit = bool(listed) and all(isinstance(key, (list, tuple)) for key in listed or ())
-        size = len(listed or ()) if explicit else math.prod(len(values) for values in groups.values())
+        used = [
+            values for name, values in groups.items() if not columns or name in columns
+        ]  # a domain may serve several
+        size = len(listed or ()) if explicit else math.prod(map(len, used))
         if not 1 <= size <= MOST_KEYS:
             raise TableInputError(f"{size} groups are declared; there must be 1 to {MOST_KEYS}.")
         if explicit:
@@ -45,9 +48,11 @@ class Domain:
             lists = [[key[k] for key in keys] for k in range(len(keys[0]))]
         else:
             names = tuple(columns) or tuple(groups)
-            if set(names) != set(groups):
+            lacking = [name for name in names if name not in groups]
+            if lacking:
                 raise TableInputError(
-                    f"Groups are declared for {show(list(groups))}, but the columns are {show(list(names))}."
+                    f"No values are declared for {', '.join(lacking)}; the declared columns are {', '.join(groups) or 'none'}. "
+                    "Add them to the domain, or correct the spelling."
                 )
             lists = [list(map(_key, groups[name])) for name in names]
             keys = tuple(itertools.product(*lists))
@@ -62,9 +67,14 @@ class Domain:
         """From a JSON file that holds what `Domain.of` takes."""
         try:
             groups = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError):
+        except OSError:
             raise TableInputError(
-                f"The file of declared groups, {show(Path(path).name)}, cannot be read as JSON."
+                f"There is no readable file {show(Path(path).name)} of declared groups; check the path."
+            ) from None
+        except (ValueError, RecursionError) as error:
+            line = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+            raise TableInputError(
+                f'{show(Path(path).name)} is not JSON{line}; declare groups as {{"column": ["value", ...], ...}}.'
             ) from None
         return cls.of(groups, columns)
 

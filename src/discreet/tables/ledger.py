@@ -115,6 +115,8 @@ class Ledger:
             or len({*public}) < len(public)
         ):
             raise LedgerError("Public columns are a list of different names, such as ['district'].")
+        if relation == "presence" and public:
+            raise LedgerError("Under presence privacy nothing about a person is public; leave out the public columns.")
         if not (isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable()):
             raise LedgerError("A data set's name is 1 to 200 printable characters. Choose another one.")
         if unit is not None and not isinstance(unit, str):
@@ -169,7 +171,8 @@ class Ledger:
                 return Answer(text, charge, str(facts.get("when")), repeated=True)
             if others and not fresh:
                 raise LedgerError(
-                    f"This question about {name!r} was answered from other data than these. Nothing was charged: "
+                    f"This question about {name!r} was answered from other data than these (or from the same data in "
+                    "another kind of table). Nothing was charged: "
                     "give the question a new version, or ask with fresh to pay for an answer from these data."
                 )
             budget, spent = total_of(name, account.budget), total_of(name, account.spent)
@@ -288,7 +291,9 @@ class Ledger:
         columns = "SELECT name, budget, spent, salt, count, head FROM discreet_data_set WHERE name = :name"
         rows = run(columns + (self._store().for_update if lock else ""), name=name) if encodable(name) else []
         if not rows:
-            raise LedgerError(f"There is no data set {name!r} in {self.place}. Make it with create, or see datasets().")
+            raise LedgerError(
+                f"There is no data set {name!r} in {self.place}. Make it with create, or list what there is with show."
+            )
         account = Account(*rows[0])
         if (
             not (account.salt and digest(account, "", "") and link_of(account.head, ""))

@@ -36,10 +36,12 @@ def statement(record: Mapping[str, Any]) -> str:
     """What the people in the data should know, in plain words."""
     bound = record["epsilon_charged"]
     return (
-        "<div class='box'><p><b>For the people in these data.</b> These counts are not exact. Random noise was added to each of "
-        f"them before anyone saw it. {html.escape(str(record['protects']))} Whatever somebody concludes about you from this table "
+        "<div class='box'><p><b>For the people in these data.</b> These counts are not exact. Random noise was added to them "
+        f"before anyone saw them. {html.escape(str(record['protects']))} Whatever somebody concludes about you from this table "
         f"is at most e<sup>{html.escape(str(bound))}</sup> times as likely with your data as with any other data of yours. "
-        f"{html.escape(str(record['person']))}</p></div>"
+        f"{html.escape(str(record['person']))}</p>"
+        + "".join(f"<p class='small'>{html.escape(text)}</p>" for text in record["beware"])
+        + "</div>"
     )
 
 
@@ -67,14 +69,17 @@ def rows_table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], value: st
         max((float(r["high"] if r["high"] is not None else 2 * r[value] + 1) / unit(r) for r in known), default=1.0)
         or 1.0
     )
-    columns = [*keys, *(["of"] if shares else []), value]
+    fitted = bool(shown) and "fitted" in shown[0]
+    columns = [*keys, *(["of"] if shares else []), value, *(["fitted to the totals"] if fitted else [])]
     head = "".join(f"<th{'' if k in keys else ' class=n'}>{html.escape(k)}</th>" for k in columns)
     picture = f"share of the group, 0 to {top:.0%}" if shares else f"0 to {top:.0f}"
     lines = [f"<table><tr>{head}<th class='n'>95 % interval</th><th>{picture}</th></tr>"]
     for r in shown:
         cells = "".join(f"<td>{html.escape(str(r[k]))}</td>" for k in keys)
         cells += f"<td class='n'>{r['n']}</td>" if shares else ""
-        cells += f"<td class='n'>{_number(r[value])}</td>"
+        exact = r.get("mechanism") == "public zero"
+        cells += f"<td class='n'>{_number(r[value])}{' (exact)' if exact else ''}</td>"
+        cells += f"<td class='n'>{_number(r['fitted'])}</td>" if fitted else ""
         span = bar = ""
         if r["low"] is not None and r[value] is not None:
             span = f"{r['low']} to {'any' if r['high'] is None else r['high']}"
@@ -111,7 +116,8 @@ def release_page(release: Release) -> str:
         parts.append(rows_table(rows, [margin, *(["count"] if len(record["counts"]) > 1 else [])], "total"))
     left = record["budget"]
     parts.append(
-        f"<h2>How to read this</h2><p>{html.escape(str(record['interval']))}. The unbiased estimates in the CSV are "
-        f"{html.escape(str(record['estimate']))}.</p><p>Budget: {left['spent']} of {left['budget']} spent, {left['left']} left.</p>"
+        f"<h2>How to read this</h2><p>The 95 % interval, {html.escape(str(record['interval']))}. Where there are totals, the parts "
+        "fitted to them add up; the reports need not. The CSV has an unbiased estimate for each count, for adding up and not for "
+        f"reading: it may be negative.</p><p>Budget: {left['spent']} of {left['budget']} spent, {left['left']} left.</p>"
     )
     return page(f"{record['dataset']}: private counts", "\n".join(parts))

@@ -312,7 +312,7 @@ def _check(node: Node, types: Mapping[str, str]) -> None:
     column = node if node.kind == "column" else node.parts[0]
     kind = family(types[column.value])
     if node.kind == "column":
-        if kind not in ("boolean", "untyped"):
+        if kind != "boolean":
             _misfit(column, types, "it is no condition by itself; compare it with a constant")
         return
     if node.kind.endswith("LIKE"):
@@ -323,14 +323,16 @@ def _check(node: Node, types: Mapping[str, str]) -> None:
     if kind == "untyped" and len({part.kind for part in others}) > 1:
         _misfit(column, types, "it cannot be compared with constants of two kinds at once")
     for part in others:
-        _check_pair(column, kind, part, types)
+        _check_pair(column, kind, part, types, order=node.kind in ("<", "<=", ">", ">=") or "BETWEEN" in node.kind)
 
 
-def _check_pair(column: Node, kind: str, part: Node, types: Mapping[str, str]) -> None:
+def _check_pair(column: Node, kind: str, part: Node, types: Mapping[str, str], order: bool) -> None:
     if part.kind == "column":
         if family(types[part.value]) != kind or kind in ("untyped", "other"):
             _misfit(column, types, f"it cannot be compared with column {show(part.value)} ({types[part.value]})")
     elif kind == "untyped":
+        if part.kind == "text" and order and _reads_as_number(part.value):
+            _misfit(column, types, "as text, '10' comes before '9'; leave out the quotes to compare numbers")
         if part.kind == "number" and abs(Decimal(part.value)) > 2**53:
             _misfit(column, types, "a number above 2^53 must be written as text, in quotes")
     elif kind == "date":
@@ -346,7 +348,15 @@ def _check_pair(column: Node, kind: str, part: Node, types: Mapping[str, str]) -
 
 
 def _misfit(column: Node, types: Mapping[str, str], why: str) -> NoReturn:
-    raise PredicateError(f"Column {show(column.value)} has type {types[column.value]}: {why}.")
+    told = f"type {types[column.value]}" if types[column.value] != UNTYPED else "no declared type, as in every CSV"
+    raise PredicateError(f"Column {show(column.value)} has {told}: {why}.")
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        return Decimal(text.strip()).is_finite()
+    except InvalidOperation:
+        return False
 
 
 def _render(node: Node, types: Mapping[str, str]) -> str:

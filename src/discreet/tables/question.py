@@ -47,6 +47,10 @@ class Question:
     bound: int | None
     max_groups: int
 
+    def touched(self, terms: Terms) -> int:
+        """How many reports one person can change: max_groups groups in each of the counts."""
+        return len(self.counts) * (self.max_groups if terms.unit is not None else 1)
+
     def canonical(self, predicates: Mapping[str, str]) -> dict[str, Any]:
         """The part that tells questions apart, as the ledger keeps it."""
         keys = json.dumps([list(key) for key in self.domain.keys], ensure_ascii=True, separators=(",", ":"))
@@ -141,6 +145,8 @@ def check_columns(question: Question, terms: Terms, counted: Mapping[str, Counts
 
 def margin_names(margins: Sequence[str], question: Question) -> tuple[str, ...]:
     names = tuple([margins] if isinstance(margins, str) else margins)
+    if names and len(question.by) == 1 and names[0] in question.by:
+        raise ReleaseError(f"The counts are by {names[0]} already; a margin is a total over the other columns of `by`.")
     unknown = [name for name in names if name not in question.by]
     if unknown:
         raise ReleaseError(
@@ -150,8 +156,8 @@ def margin_names(margins: Sequence[str], question: Question) -> tuple[str, ...]:
 
 
 def group_level(question: Question, terms: Terms) -> Level:
-    """The level of one report: one person may touch max_groups groups in each of the counts."""
-    touched = len(question.counts) * (question.max_groups if terms.unit is not None else 1)
+    """The level of one report: all that one person touches together keep the level that was asked."""
+    touched = question.touched(terms)
     return question.level if touched == 1 else Level(question.level.per_step(touched))
 
 

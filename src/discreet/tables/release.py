@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -78,41 +79,37 @@ def release(
     first = next(iter(counted.values()))
     sizes = _sizes(first, question, terms)
     plan = mechanisms_for(question, shares, sizes)
+    if not any(plan.values()):  # public zeros alone: nothing is drawn, nothing is spent
+        zeros = {name: np.zeros(len(sizes), dtype=np.int64) for name in counted}
+        return assemble(
+            question, terms, plan, sizes, zeros, shares, Fraction(0), book.balance(dataset), None, margins, table
+        )
     charge = charge_of(question.level)
     predicates = {name: c.canonical for name, c in counted.items()}
     asked = book.begin(dataset, question.canonical(predicates), epsilon=charge, data=_fingerprint(counted), fresh=fresh)
     if isinstance(asked, Answer):
-        drawn = {name: np.array(values, dtype=np.int64) for name, values in json.loads(asked.text)["reports"].items()}
+        answer = asked
     else:
-        drawn = {name: _draw(plan, sizes, _truth(c, other)) for name, c in counted.items()}
-        text = json.dumps({"reports": {name: values.tolist() for name, values in drawn.items()}}, separators=(",", ":"))
-        book.finish(asked, text)
+        drawn = {name: _draw(plan, sizes, _truth(c, other)).tolist() for name, c in counted.items()}
+        answer = book.finish(asked, json.dumps({"reports": drawn}, separators=(",", ":")))
     # the reports are stored: from here on everything is post-processing
+    reports = {name: np.array(values, dtype=np.int64) for name, values in json.loads(answer.text)["reports"].items()}
     return assemble(
-        question,
-        terms,
-        plan,
-        sizes,
-        drawn,
-        shares,
-        charge,
-        book.balance(dataset),
-        isinstance(asked, Answer),
-        margins,
-        table,
+        question, terms, plan, sizes, reports, shares, charge, book.balance(dataset), answer, margins, table
     )
 
 
 def expected_errors(
     table: Any, *, dataset: str, ledger: Ledger | str, count: Any = None, by: Sequence[str] = (), domain: Any = None,
     alpha: object = None, epsilon: object = None, mechanism: str | Mechanism = "auto", version: str = "1",
-    bound: int | None = None, max_groups: int = 1, other: bool = False,
+    bound: int | None = None, max_groups: int = 1, other: bool = False, margins: Sequence[str] = (),
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The dry run: how far off each report must be expected to be, from declared and public sizes; nothing is charged."""
     book = Ledger(ledger) if isinstance(ledger, str) else ledger
     terms = book.terms(dataset)
     question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
     check_relation(question, terms)
+    margin_names(margins, question)
     text = next(iter(question.counts.values()))
     counted = count_groups(table, predicate=text, by=list(question.by), domain=question.domain, unit=terms.unit,
                            max_groups=question.max_groups, other=other)  # fmt: skip
@@ -127,7 +124,7 @@ def expected_errors(
             rows.append({**row, "n": 0, "mechanism": "none", "standard error": 0.0, "half width": 0.0})
             continue
         reading = reading_of(m.channel)
-        middle = np.array([0 if m.inputs.n is None else m.inputs.n // 2])
+        middle = np.array([10**9 if m.inputs.n is None else m.inputs.n // 2])  # far from the ends, where it is widest
         low, high = reading.interval(middle, 1 - COVERAGE)
         rows.append({**row, "n": None if size < 0 else size, "mechanism": m.recipe.family,
                      "standard error": reading.standard_error, "half width": float(high[0] - low[0]) / 2})  # fmt: skip

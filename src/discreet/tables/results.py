@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exact import show_above
 from ..level import Level
 from ..mechanism import Mechanism
 from ..readings import Reading, reading_of, sum_half_width
 from .kinds import table_maker
-from .ledger import Balance, Terms
+from .ledger import Answer, Balance, Terms
 from .margins import fit_parts
 from .question import OTHER, Question
 
@@ -55,7 +54,7 @@ class Release:
 
 def assemble(
     question: Question, terms: Terms, plan: Plan, sizes: Indices, drawn: Mapping[str, Indices], level: Level,
-    charge: Fraction, balance: Balance, repeated: bool, margins: tuple[str, ...], table: Any,
+    charge: Fraction, balance: Balance, answer: Answer | None, margins: tuple[str, ...], table: Any,
 ) -> Release:  # fmt: skip
     """The rows of a release with their estimates, intervals and margins, and the record that goes with them."""
     keys = [*question.domain.keys, *([(OTHER,) * len(question.by)] if question.other else [])]
@@ -66,7 +65,8 @@ def assemble(
         columns["count"] = []
     names = ["report", "low", "high", "estimate", "standard_error", "n", "mechanism", "digest", "epsilon"]
     columns |= {name: [] for name in names if name != "n" or terms.relation == "bit"}
-    label = show_above(level.epsilon)
+    touched = question.touched(terms)
+    label = str(charge / touched)
     for name, reports in drawn.items():
         part = parts[name]
         for k, c in enumerate(question.by):
@@ -95,7 +95,7 @@ def assemble(
             ]
             for margin in margins
         }
-    record = _record(question, terms, plan, sizes, level, charge, balance, repeated, list(columns))
+    record = _record(question, terms, plan, sizes, keys, level, charge, label, balance, answer, list(columns))
     return Release(columns, fitted, record, table_maker(table))
 
 
@@ -195,52 +195,72 @@ def _upper(m: Mechanism | None, size: int) -> float:
 
 
 def _record(
-    question: Question, terms: Terms, plan: Plan, sizes: Indices, level: Level, charge: Fraction, balance: Balance,
-    repeated: bool, columns: list[str],
+    question: Question, terms: Terms, plan: Plan, sizes: Indices, keys: list[tuple[Any, ...]], level: Level, charge: Fraction,
+    label: str, balance: Balance, answer: Answer | None, columns: list[str],
 ) -> dict[str, Any]:  # fmt: skip
-    """What was asked, what protects it, what it cost: everything but the data."""
-    if terms.relation == "bit":
-        protects = (
-            "Group membership and sizes are public. What is protected is whether a person in a group was counted."
-        )
-    else:
-        protects = "What is protected is whether a person is in the data at all, and everything about them."
-    person = (
-        f"A person is one value of {terms.unit}, counted once per group and in at most {question.max_groups} groups."
-        if terms.unit is not None
-        else "A person is assumed to be one row: somebody with two rows is protected half as well."
-    )
+    """What was asked, what protects it, what it cost, what to beware of: everything but the data."""
     used = [m for m in plan.values() if m is not None]
+    families = sorted({m.recipe.family for m in used})
     no_estimate = sorted({m.recipe.family for m in used if math.isnan(reading_of(m.channel).standard_error)})
+    empty = [list(key) for key, size in zip(keys, sizes.tolist(), strict=True) if size == 0]
     return {
         "format": "discreet-release",
         "discreet": version("discreet"),
-        "released": datetime.now(UTC).isoformat(timespec="seconds"),
+        "released": answer.when if answer is not None else datetime.now(UTC).isoformat(timespec="seconds"),
+        "repeated": answer is not None and answer.repeated,
         "dataset": question.dataset,
         "version": question.version,
         "relation": terms.relation,
-        "protects": protects,
-        "person": person,
+        "protects": PROTECTS[terms.relation],
+        "person": _person(terms, question),
+        "beware": _beware(terms, question),
         "counts": dict(question.counts),
         "by": list(question.by),
         "groups": len(sizes),
         "other_cell": question.other,
+        "bound": question.bound,
+        "max_groups": question.max_groups,
+        "empty_groups": empty,
         "epsilon_charged": str(charge),
-        "epsilon_each_report": show_above(level.epsilon),
+        "epsilon_each_report": label,
         "alpha_each_report": str(level.alpha),
         "budget": {"budget": str(balance.budget), "spent": str(balance.spent), "left": str(balance.left)},
-        "repeated": repeated,
+        "ledger_line": None if answer is None else answer.charge,
         "mechanisms": [
-            {
-                "family": family,
-                "citation": next(m.recipe.citation for m in used if m.recipe.family == family),
-                "sizes": sum(m.recipe.family == family for m in used),
-            }
-            for family in sorted({m.recipe.family for m in used})
+            {"family": family, "citation": next(m.recipe.citation for m in used if m.recipe.family == family),
+             "sizes": sum(m.recipe.family == family for m in used)}
+            for family in families
         ],
         "columns": columns,
-        "interval": f"low..high covers the true count with probability at least {float(COVERAGE):.0%}, whatever it is",
+        "confidence": float(COVERAGE),
+        "interval": f"low to high covers the count with a probability of at least {float(COVERAGE):.0%}, whatever it is",
         "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count",
-        "fitted": "whole numbers that add up to the totals; present where margins were asked for",
+        "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
         "no_estimate": [f"{family}: its channel has no well-posed inverse" for family in no_estimate],
-    }
+    }  # fmt: skip
+
+
+PROTECTS = {
+    "bit": "Group membership and sizes are public. What is protected is whether a person in a group was counted.",
+    "presence": "What is protected is whether a person is in the data at all, and everything about them.",
+}
+
+
+def _person(terms: Terms, question: Question) -> str:
+    if terms.unit is None:
+        return "A person is assumed to be one row: somebody with two rows is protected half as well."
+    return f"A person is one value of {terms.unit}, counted once per group and in at most {question.max_groups} groups."
+
+
+def _beware(terms: Terms, question: Question) -> list[str]:
+    """What the numbers do not mean."""
+    warnings = []
+    if question.bound is not None:
+        warnings.append(f"Counts above {question.bound} are counted as {question.bound}: intervals and estimates are of the "
+                        "capped counts.")  # fmt: skip
+    if terms.unit is not None:
+        warnings.append(f"People in more than {question.max_groups} of the groups are counted in {question.max_groups} of them: "
+                        "where there are such people, counts are too low.")  # fmt: skip
+    if terms.relation == "bit":
+        warnings.append("A group of nobody is an exact zero without noise; its mechanism is named public zero.")
+    return warnings
