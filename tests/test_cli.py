@@ -355,7 +355,7 @@ def test_a_release_writes_rows_totals_record_and_page(run, survey):
     told = run("release", *survey, "--margins", "sex", "-o", "out.csv")
     assert (told.code, told.err) == (0, "")
     assert "Charged epsilon 1/2" in told.out
-    assert "Nobody is in: x/high" in told.out
+    assert "Nobody is in: f/low, x/high" in told.out
     rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
     assert len(rows) == 6
     totals = list(csv.DictReader(Path("out-by-sex.csv").read_text().splitlines()))
