@@ -92,6 +92,13 @@ def test_exponential_moments_are_bounded(m):
         assert exact.max() <= reading.log_moment(t) + 1e-12
 
 
+@pytest.mark.parametrize("epsilon", ["1e-9", "1e-3", "1", "20"])
+def test_sums_have_a_bound_at_every_scale(epsilon):
+    reading = reading_of(dt.geometric(10**6, epsilon=epsilon).channel)
+    width = sum_half_width([(40, reading)], ERROR)
+    assert 0 < width < 20 * math.sqrt(40) * (reading.standard_error + 1)
+
+
 def test_sums_stay_within_their_bound():
     """2,000 seeded sums of 50 reports: misses of the 95 % bound are rare, and a tenth of it misses often."""
     m = dt.geometric(200, alpha="3/4")

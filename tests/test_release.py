@@ -345,3 +345,58 @@ def test_a_missing_column_and_an_empty_file(ledger, tmp_path):
     with pytest.raises(dt.errors.DiscreetError, match="sick"):
         bits(tmp_path / "m.csv", ledger)
     assert ledger.balance("bits").spent == 0
+
+
+def test_columns_may_be_declared_in_another_order(people, ledger):
+    """Labels follow their columns, whatever order the domain declares them in."""
+    from discreet.tables.domain import Domain
+
+    turned = Domain.of({"age": ["old", "young"], "district": ["a", "b", "c"]})
+    made = bits(people, ledger, domain=turned)
+    assert set(made.columns["district"]) == {"a", "b", "c"}
+    sizes = people.groupby(["district", "age"]).size()
+    assert all(r["n"] == sizes.get((r["district"], r["age"]), 0) for r in made.rows)
+
+
+def test_pooled_cells_beside_whole_numbers_make_a_table(people, ledger):
+    people["district"] = np.arange(len(people)) % 5
+    for table, version in ((people, "1"), (polars.from_pandas(people), "2"), (pyarrow.Table.from_pandas(people), "3")):
+        made = bits(
+            table, ledger, by=["district"], domain={"district": [1, 2]}, other=True, version=version, epsilon="1/10"
+        )
+        assert len(made.table) == 3
+    with pytest.raises(ReleaseError, match="pooled"):
+        bits(people, ledger, by=["age"], domain={"age": ["(other)"]}, other=True)
+
+
+@pytest.mark.parametrize("name", ["report", "n", "Digest", "fitted"])
+def test_columns_of_the_result_are_not_grouped_by(people, ledger, name):
+    with pytest.raises(ReleaseError, match="rename"):
+        bits(people, ledger, by=[name], domain={name: ["x"]})
+
+
+@pytest.mark.parametrize("epsilon", ["1e-17", "1e-6", "1e-3", "40"])
+def test_extreme_levels_are_released_and_read(people, ledger, epsilon):
+    """Nothing fails after the charge, at any level."""
+    ledger.create("wide", "50", relation="bit", public=["district", "age"])
+    made = bits(people, ledger, dataset="wide", epsilon=epsilon, margins=["age"])
+    assert len(made.rows) == 6
+    release_page(made)
+
+
+def test_what_cannot_be_read_is_refused_before_the_charge(people, ledger):
+    with pytest.raises(dt.errors.DiscreetError):
+        release(people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old"]}, epsilon="1/2", bound=10**5,
+                mechanism="randomized_response")  # fmt: skip
+    assert ledger.balance("people").spent == 0
+
+
+def test_spelling_in_another_case_is_the_same_column(people, ledger):
+    with pytest.raises(ReleaseError, match="identifies people"):
+        release(people, dataset="persons", ledger=ledger, by=["ID"], domain={"ID": [1]}, epsilon="1/2")
+    with pytest.raises(ReleaseError, match="identifies people"):
+        release(
+            people, dataset="persons", ledger=ledger, count="ID = 2", by=["age"], domain={"age": ["old"]}, epsilon="1/2"
+        )
+    with pytest.raises(ReleaseError, match="public columns alone"):
+        bits(people, ledger, count="AGE = 'old'")

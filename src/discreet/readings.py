@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .channels import Additive, Channel, Finite, Geometric
 from .errors import StructureError
-from .exact import ball, certified_sign
+from .exact import ball, certified_sign, log_of
 from .noise import GeometricNoise
 
 Floats = NDArray[np.float64]
@@ -78,7 +78,7 @@ class GeometricReading(Reading):
 
     def reach(self, tail: Fraction) -> int:
         """The smallest k with Pr[noise >= k] = a^k/(1+a) <= tail, certified."""
-        start = int(math.log(float(tail) * float(1 + self.a)) / math.log(float(self.a))) if self.a < 1 else 0
+        start = int(math.log(float(tail) * float(1 + self.a)) / log_of(self.a))
 
         def fits(k: int) -> bool:
             sign = certified_sign(lambda: (ball(tail) * ball(1 + self.a)).log() - k * ball(self.a).log(), attempts=4)
@@ -102,11 +102,11 @@ class GeometricReading(Reading):
         return low, high
 
     def log_moment(self, t: float) -> float:
-        """Of the noise: (1-a)^2 / ((1 - a e^t)(1 - a e^-t)), for |t| < -ln a."""
-        a = float(self.a)
-        if a * math.exp(abs(t)) >= 1:
+        """Of the noise: (1-a)^2 / ((1 - a e^t)(1 - a e^-t)), for |t| < -ln a; with 1 - a e^t = -expm1(ln a + t)."""
+        log = log_of(self.a)
+        if log + abs(t) >= -1e-12 * abs(log):
             return math.inf
-        return 2 * math.log1p(-a) - math.log1p(-a * math.exp(t)) - math.log1p(-a * math.exp(-t))
+        return 2 * math.log(float(1 - self.a)) - math.log(-math.expm1(log + t)) - math.log(-math.expm1(log - t))
 
 
 @final
@@ -194,7 +194,8 @@ def sum_half_width(readings: Iterable[tuple[int, Reading]], error: Fraction) -> 
     counted = list(readings)
     goal = math.log(2 / float(error))
     best = math.inf
-    for t in np.geomspace(1e-6, 50.0, 300):
+    widest = max((r.standard_error for _, r in counted), default=1.0)
+    for t in np.geomspace(1e-5, 50.0, 300) / max(widest, 1e-300):  # on the scale of the noise
         total = sum(k * max(r.log_moment(float(t)), r.log_moment(-float(t))) for k, r in counted)
         if math.isfinite(total):
             best = min(best, (total + goal) / float(t))

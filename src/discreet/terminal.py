@@ -132,9 +132,10 @@ def table(rows: list[dict[str, Any]]) -> RichTable:
     """Rows as a table for people."""
     shown = RichTable(box=None, header_style="bold", pad_edge=False)
     for name, value in rows[0].items():
-        shown.add_column(name, justify="right" if isinstance(value, float) else "left")
+        shown.add_column(Text(name), justify="right" if isinstance(value, float) else "left")
     for row in rows:
-        shown.add_row(*(_cell(value, above=name.endswith("<=")) for name, value in row.items()))
+        # as Text: a value in brackets is no markup
+        shown.add_row(*(Text(_cell(value, above=name.endswith("<="))) for name, value in row.items()))
     return shown
 
 

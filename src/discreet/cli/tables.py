@@ -301,7 +301,7 @@ def verify(
     kept = None
     if head is not None:
         count, _, text = head.partition(":")
-        if not count.isdigit() or not text:
+        if not (count.isascii() and count.isdigit() and text):
             raise LedgerError("A head is written as count:hash, as `discreet ledger head` prints it.")
         kept = Head(int(count), text)
     with existing_ledger(ledger) as book:

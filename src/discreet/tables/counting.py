@@ -17,15 +17,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MissingExtraError, TableInputError
-from ..exact import show
+from ..errors import DiscreetError, MissingExtraError, TableInputError
+from ..exact import parse_exact, show
 from .domain import Domain, Key
 from .predicate import (
     UNTYPED,
@@ -64,12 +64,15 @@ class Counts:
 def count_groups(
     table: Any, *, predicate: str | None, by: Sequence[str], domain: Domain, unit: str | None = None,
     max_groups: int = 1, other: bool = False, progress: Callable[[int], None] | None = None, memory_mb: int = 512,
+    whole: bool = False,
 ) -> Counts:  # fmt: skip
     """Count a file or a data frame: for each declared key, how many there are and for how many the predicate is true.
 
     With `unit`, an id column, people are counted, not rows: once in a group, if any of their rows there satisfies the
     predicate, and in at most `max_groups` groups, chosen by a hash of id and group. Rows without an id are left out.
-    `progress` is called with percentages. A reader of record batches is used up by one call.
+    `progress` is called with percentages. A reader of record batches is used up by one call. `whole` refuses a text
+    file with a line that cannot be read, instead of leaving it out: where sizes are published, a private value must
+    not decide them.
     """
     if unit is None and max_groups != 1:
         raise TableInputError(
@@ -87,7 +90,7 @@ def count_groups(
     with tempfile.TemporaryDirectory() as scratch, duckdb.connect(":memory:") as connection:
         try:
             _lock_up(connection, path, scratch, memory_mb)
-            source = _Frame(table, connection) if path is None else _File(path, connection)
+            source = _Frame(table, connection) if path is None else _File(path, connection, whole)
             names = _names([by] if isinstance(by, str) else by, source.names)
             person = None if unit is None else _names([unit], source.names)[0]
             asked = None if predicate is None else parse(predicate, source.names)
@@ -97,9 +100,12 @@ def count_groups(
             condition = "TRUE" if asked is None else typed_sql(asked, types)
             sql = _query(source.sql, types, names, order, condition, looked_at, person, max_groups, other, len(domain))
             found = _run(connection, sql, progress)
-        except duckdb.Error as error:
-            raise TableInputError(f"The table could not be counted: it is damaged, or needs more than {memory_mb} MB "
-                                  "of memory (memory_mb).", engine=error) from None  # fmt: skip
+        except DiscreetError:
+            raise
+        except Exception as error:  # the engine's and other libraries' own words may quote a value
+            raise TableInputError("The table could not be counted: it is damaged, has a type that cannot be read, or needs "
+                                  f"more than {memory_mb} MB of memory (memory_mb). Repair it, or convert it to Parquet.",
+                                  engine=error) from None  # fmt: skip
     if path is not None and _stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; count it again when it is complete.")
     return _collect(found, len(domain), other, "" if asked is None else asked.canonical, looked_at)
@@ -158,9 +164,10 @@ def _lock_up(connection: Any, path: Path | None, scratch: str, memory_mb: int) -
 class _File:
     """A file as DuckDB reads it, without guessing: a text file's columns have no types, and bad lines are left out."""
 
-    def __init__(self, path: Path, connection: Any) -> None:
+    def __init__(self, path: Path, connection: Any, whole: bool) -> None:
         import duckdb
 
+        self.whole = whole
         kind, where = _KINDS[path.suffix.lower()], literal(os.path.abspath(path))
         try:
             if kind == "parquet":
@@ -194,7 +201,8 @@ class _File:
         picked = ", ".join(f"c{k} AS {quoted(name)}" for k, name in enumerate(header) if name)
         self.sql = (f"(SELECT {picked} FROM read_csv({where}, columns = {{{places}}}, header = true, "
                     f"auto_detect = false, delim = {literal(separator)}, quote = '\"', escape = '\"', "
-                    "strict_mode = false, ignore_errors = true))")  # fmt: skip
+                    # one thread: several guess where lines begin, and a quoted line break misleads them
+                    f"strict_mode = false, parallel = false, ignore_errors = {str(not self.whole).lower()}))")  # fmt: skip
 
     def bind(self, used: Sequence[str]) -> dict[str, str]:
         return {name: self.types[name] for name in used}
@@ -274,13 +282,29 @@ def _texts(column: Any) -> Any:
     """Python objects as texts, each by itself: the type of one must not decide how another is read."""
     import pyarrow as pa
 
+    missing = column.isna().to_numpy()
+    return pa.array([None if gone else _text_of(v) for v, gone in zip(column, missing, strict=True)], type=pa.string())
+
+
+def _text_of(value: Any) -> str | None:
+    """One object as a text, whole numbers and days the same however they are held; None for what has no plain text."""
     try:
-        return pa.array(column, type=pa.string(), from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        missing = column.isna().to_numpy()
-        return pa.array(
-            [None if gone else str(v).lower() if isinstance(v, (bool, np.bool_)) else str(v)
-             for v, gone in zip(column, missing, strict=True)], type=pa.string())  # fmt: skip
+        if isinstance(value, str):
+            value.encode()
+            return value
+        if isinstance(value, (bool, np.bool_)):
+            return str(value).lower()
+        if isinstance(value, datetime):
+            day = value.tzinfo is None and value.time() == time()
+            return value.date().isoformat() if day else value.isoformat(sep=" ")
+        if isinstance(value, date):
+            return value.isoformat()
+        number = parse_exact(value)
+        if number is not None:
+            return str(number.numerator) if number.denominator == 1 else repr(float(number))
+    except Exception:  # an object of another library's making: what it says must not be seen
+        return None
+    return None
 
 
 def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapping[str, str]) -> list[str]:

@@ -69,7 +69,7 @@ class Domain:
             groups = json.loads(Path(path).read_text(encoding="utf-8"))
         except OSError:
             raise TableInputError(
-                f"There is no readable file {show(Path(path).name)} of declared groups; check the path."
+                f"There is no file {show(Path(path).name)} of declared groups; check the path."
             ) from None
         except (ValueError, RecursionError) as error:
             line = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
@@ -78,8 +78,23 @@ class Domain:
             ) from None
         return cls.of(groups, columns)
 
+    def ordered(self, columns: Sequence[str]) -> Domain:
+        """The same groups with their columns in another order."""
+        if not self.columns or tuple(columns) == self.columns or set(columns) != set(self.columns):
+            return self
+        places = [self.columns.index(name) for name in columns]
+        return Domain(tuple(columns), tuple(tuple(key[p] for p in places) for key in self.keys))
+
     def __len__(self) -> int:
         return len(self.keys)
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeError:
+        return False
+    return True
 
 
 def _key(value: Any) -> Key:
@@ -87,7 +102,7 @@ def _key(value: Any) -> Key:
         return value
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    if isinstance(value, (str, np.str_)) and "\0" not in value:
+    if isinstance(value, (str, np.str_)) and "\0" not in value and _encodable(str(value)):
         return str(value)
     number = None if isinstance(value, str) else parse_exact(value)
     if number is not None and number.denominator == 1 and -(2**63) <= number < 2**63:

@@ -150,8 +150,11 @@ def unknown_column(name: str, columns: Collection[str]) -> str:
 def iso_time(text: str) -> datetime | None:
     """An ISO date, or date and time, or None when it is neither."""
     try:
-        return datetime.fromisoformat(text)
-    except ValueError:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is not None:
+            moment.astimezone(UTC)  # the first and last days of the calendar have no other time zone
+        return moment
+    except (ValueError, OverflowError):
         return None
 
 

@@ -29,6 +29,22 @@ Indices = NDArray[np.int64]
 
 SMALL_GROUP = 64  # up to this size, auto takes the explicit fair mechanism; beyond it, the geometric one
 OTHER = "(other)"
+RESERVED = frozenset(
+    [
+        "report",
+        "low",
+        "high",
+        "estimate",
+        "standard_error",
+        "n",
+        "mechanism",
+        "digest",
+        "epsilon",
+        "count",
+        "fitted",
+        "total",
+    ]
+)
 _FAMILIES = {"geometric": geometric, "explicit_fair": explicit_fair, "randomized_response": randomized_response}
 
 
@@ -95,7 +111,14 @@ def ask(
     if domain is None and columns:
         raise ReleaseError(f"Declare the groups: domain={{{columns[0]!r}: [...]}} lists the values that {', '.join(columns)} "
                            "may take. Keys are declared, never learned from the data.")  # fmt: skip
-    keys = domain if isinstance(domain, Domain) else Domain.of({} if domain is None else domain, columns)
+    taken = [name for name in columns if name.lower() in RESERVED]
+    if taken:
+        raise ReleaseError(f"{', '.join(taken)} is also the name of a column of the result; rename it in the data.")
+    keys = (
+        domain.ordered(columns) if isinstance(domain, Domain) else Domain.of({} if domain is None else domain, columns)
+    )
+    if other and any(OTHER in key for key in keys.keys):
+        raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
     return Question(dataset, version, _named_counts(count), columns, keys, other, mechanism, level, bound, max_groups)
 
 
@@ -113,7 +136,8 @@ def _named_counts(count: Any) -> dict[str, str | None]:
 def check_relation(question: Question, terms: Terms) -> None:
     """Does the relation of the data set allow this question?"""
     if terms.relation == "bit":
-        outside = [c for c in question.by if c not in terms.public]
+        public = {name.lower() for name in terms.public}  # the engine knows no case
+        outside = [c for c in question.by if c.lower() not in public]
         if outside:
             raise ReleaseError(f"{', '.join(outside)} is not public in {question.dataset!r}, where only the counted bit is "
                                f"private; group by {', '.join(terms.public) or 'nothing'}, or make the data set presence "
@@ -128,16 +152,17 @@ def check_relation(question: Question, terms: Terms) -> None:
     if terms.unit is None and question.max_groups != 1:
         raise ReleaseError("max_groups needs an id column (unit) in the data set's terms; without one, a row is a person "
                            "and lies in one group.")  # fmt: skip
-    if terms.unit is not None and terms.unit in question.by:
+    if terms.unit is not None and terms.unit.lower() in [c.lower() for c in question.by]:
         raise ReleaseError(f"{terms.unit} identifies people; do not group by it.")
 
 
 def check_columns(question: Question, terms: Terms, counted: Mapping[str, Counts]) -> None:
     """What a predicate may look at, by the relation."""
     for name, c in counted.items():
-        if terms.unit is not None and terms.unit in c.columns:
+        columns = {name.lower() for name in c.columns}
+        if terms.unit is not None and terms.unit.lower() in columns:
             raise ReleaseError(f"The count {name!r} uses {terms.unit}, which identifies people; leave it out.")
-        if terms.relation == "bit" and c.columns and c.columns <= set(terms.public):
+        if terms.relation == "bit" and columns and columns <= {name.lower() for name in terms.public}:
             raise ReleaseError(
                 f"The count {name!r} uses public columns alone: its answer is public and needs no noise."
             )

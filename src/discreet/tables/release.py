@@ -71,7 +71,8 @@ def release(
         table = table.read_all()
     counted = {
         name: count_groups(table, predicate=text, by=list(question.by), domain=question.domain, unit=terms.unit,
-                           max_groups=question.max_groups, other=other, progress=progress)
+                           max_groups=question.max_groups, other=other, progress=progress,
+                           whole=terms.relation == "bit")
         for name, text in question.counts.items()
     }  # fmt: skip
     check_columns(question, terms, counted)
@@ -84,6 +85,9 @@ def release(
         return assemble(
             question, terms, plan, sizes, zeros, shares, Fraction(0), book.balance(dataset), None, margins, table
         )
+    for m in plan.values():  # whatever could fail in reading the reports must fail before they are paid for
+        if m is not None:
+            reading_of(m.channel).interval(np.array([0]), 1 - COVERAGE)
     charge = charge_of(question.level)
     predicates = {name: c.canonical for name, c in counted.items()}
     asked = book.begin(dataset, question.canonical(predicates), epsilon=charge, data=_fingerprint(counted), fresh=fresh)

@@ -70,7 +70,7 @@ def assemble(
     for name, reports in drawn.items():
         part = parts[name]
         for k, c in enumerate(question.by):
-            columns[c] += [key[k] for key in keys]
+            columns[c] += [str(key[k]) if question.other else key[k] for key in keys]  # one type beside the pooled cell
         if several:
             columns["count"] += [name] * len(keys)
         columns["report"] += reports.tolist()
@@ -174,8 +174,11 @@ def _totals(
             widths[signature] = sum_half_width(readings, 1 - COVERAGE) if readings else 0.0
         centre, width = float(part["estimate"][chosen].sum()), widths[signature]
         total, most = int(whole[chosen].sum()), float(upper[chosen].sum())
-        low, high = max(0, math.ceil(centre - width - 1e-9)), min(most, math.floor(centre + width + 1e-9))
-        rows.append({margin: value, **size, "total": total, "low": min(low, total), "high": int(max(high, total))})
+        low, high = max(0.0, centre - width - 1e-9), min(most, centre + width + 1e-9)
+        rows.append({
+            margin: value, **size, "total": total, "low": min(math.ceil(low), total),
+            "high": None if math.isinf(high) else max(math.floor(high), total),
+        })  # fmt: skip
     return rows
 
 

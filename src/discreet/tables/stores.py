@@ -251,6 +251,10 @@ class Sqlite(Store):
 
     def version(self) -> int | None:
         names = {name for (name,) in self.run("SELECT name FROM sqlite_master")}
+        if self.run("SELECT 1 FROM sqlite_master WHERE type IN ('trigger', 'view')"):
+            raise LedgerError(
+                f"{self.place} has triggers or views, which no ledger has: somebody changed it. Use another."
+            )
         if not names:
             return None
         if "discreet_ledger" not in names:
