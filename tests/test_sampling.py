@@ -119,7 +119,7 @@ def test_the_input_is_left_alone():
 
 
 def test_rational_grids_report_their_values():
-    m = dt.geometric(dt.Grid("1/2", "9/2", "1/2"), epsilon=80)
+    m = dt.geometric(dt.Grid("1/2", "9/2", "1/2"), epsilon=40, sensitivity="1/2")
     assert m.sample(np.array([0.5, 1.0, 4.5, 1.2, 1.3])).tolist() == [0.5, 1.0, 4.5, 1.0, 1.5]
     assert m.sample(Fraction(5, 2)) == Fraction(5, 2)
     shifted = dt.geometric(dt.Grid(-10, 10, 5), epsilon=400, sensitivity=5)
@@ -181,7 +181,7 @@ def test_steps_beyond_floats_are_refused_or_exact(step):
 
 
 def test_decimal_grids_report_the_nearest_floats():
-    m = dt.geometric(dt.Grid(0, 1, "1/10"), epsilon=800)
+    m = dt.geometric(dt.Grid(0, 1, "1/10"), epsilon=40, sensitivity="1/10")
     assert m.sample(np.array([0.3, 0.6, 0.7])).tolist() == [0.3, 0.6, 0.7]
 
 
