@@ -68,7 +68,7 @@ def audit(
     mechanism: Mechanism | None = None,
     pairs: Sequence[Sequence[Any]] | None = None,
     draws: int = 1_000_000,
-    confidence: float = 0.999,
+    confidence: float = 0.9999999,
     scalar: bool = False,
     source: Any = None,
 ) -> Audit:
@@ -87,7 +87,7 @@ def audit(
     if isinstance(draws, bool) or not isinstance(draws, int) or draws < 100:
         raise AuditError(f"draws = {show(draws)} must be an integer of at least 100, for example 100000.")
     if not (isinstance(confidence, float) and 0 < confidence < 1):
-        raise AuditError(f"confidence = {show(confidence)} must lie between 0 and 1, for example 0.999.")
+        raise AuditError(f"confidence = {show(confidence)} must lie between 0 and 1, for example 0.9999999.")
     if not callable(sampler) and not isinstance(sampler, Mechanism):
         raise AuditError(f"Cannot draw from {show(sampler)}; give a Mechanism or a function of true values.")
     own = sampler if isinstance(sampler, Mechanism) else mechanism
