@@ -100,7 +100,9 @@ def test_clopper_pearson_against_the_binomial():
 def test_continuous_samplers_are_seen_through():
     """A Laplace sampler at a tenth of its scale: all reports differ, and it must be flagged all the same."""
     rng = np.random.default_rng(4)
-    found = dt.audit(lambda x: x + rng.laplace(0, 0.7, len(x)), epsilon=1, pairs=[(0, 1)], draws=100_000)
+    found = dt.audit(
+        lambda x: x + rng.laplace(0, 0.7, len(x)), epsilon=1, pairs=[(0, 1)], draws=100_000, confidence=0.999
+    )
     assert found.flagged
     assert found.epsilon_lower > 1.2
 
