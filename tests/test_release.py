@@ -400,3 +400,9 @@ def test_spelling_in_another_case_is_the_same_column(people, ledger):
         )
     with pytest.raises(ReleaseError, match="public columns alone"):
         bits(people, ledger, count="AGE = 'old'")
+
+
+def test_a_mistyped_ledger_is_refused_and_not_made(people, tmp_path):
+    with pytest.raises(LedgerError, match="no ledger"):
+        bits(people, str(tmp_path / "typo.db"))
+    assert not (tmp_path / "typo.db").exists()

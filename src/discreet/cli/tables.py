@@ -67,6 +67,7 @@ def release(
     from ..files import load
     from ..tables.counting import count_groups
     from ..tables.domain import Domain
+    from ..tables.ledger import Ledger
     from ..tables.release import expected_errors
     from ..tables.release import release as run
 
@@ -89,7 +90,7 @@ def release(
     totals = [c.strip() for c in margins.split(",") if c.strip()]
     if out is not None:
         _check_outputs(Path(out), totals, [table, domain, ledger, mechanism])
-    with existing_ledger(ledger) as book:
+    with Ledger.existing(ledger) as book:
         if dry_run:
             rows = expected_errors(table, ledger=book, margins=totals, **asked)
             if json:
@@ -193,18 +194,6 @@ def write_release(made: Release, path: Path) -> None:
     write_whole(csv_path, terminal.csv_text(made.rows))
 
 
-def existing_ledger(place: str) -> Ledger:
-    """Open a ledger that is there: a mistyped name must not look like an untouched budget."""
-    from ..errors import LedgerError
-    from ..tables.ledger import Ledger
-
-    if "://" not in place and not Path(place).is_file():
-        raise LedgerError(
-            f"There is no ledger {place}; make one with: discreet ledger create NAME --ledger {place} ..."
-        )
-    return Ledger(place)
-
-
 def _names(book: Ledger, dataset: str | None) -> list[str]:
     return book.datasets() if dataset is None else [dataset]
 
@@ -249,9 +238,10 @@ def show(
     Example: discreet ledger show --ledger budget.db
     """
     from .. import terminal
+    from ..tables.ledger import Ledger
 
     one_of(json, csv)
-    with existing_ledger(ledger) as book:
+    with Ledger.existing(ledger) as book:
         rows = [
             {"data set": name, "relation": book.terms(name).relation, "budget": str(b.budget), "spent": str(b.spent),
              "left": str(b.left), "without answer": b.pending}
@@ -268,9 +258,10 @@ def history(dataset: str, /, *, ledger: LedgerPlace, json: Json = False, csv: Cs
     Example: discreet ledger history survey-2026 --ledger budget.db
     """
     from .. import terminal
+    from ..tables.ledger import Ledger
 
     one_of(json, csv)
-    with existing_ledger(ledger) as book:
+    with Ledger.existing(ledger) as book:
         lines = book.history(dataset)
     rows = [
         {"line": e.number, "when": e.when, "kind": e.kind, "epsilon": str(e.facts.get("epsilon", "")),
@@ -296,7 +287,7 @@ def verify(
     import sys
 
     from ..errors import BudgetError, LedgerError
-    from ..tables.ledger import Head
+    from ..tables.ledger import Head, Ledger
 
     kept = None
     if head is not None:
@@ -304,7 +295,7 @@ def verify(
         if not (count.isascii() and count.isdigit() and text):
             raise LedgerError("A head is written as count:hash, as `discreet ledger head` prints it.")
         kept = Head(int(count), text)
-    with existing_ledger(ledger) as book:
+    with Ledger.existing(ledger) as book:
         book.terms(dataset)
         try:
             found = book.verify(dataset, head=kept) if kept is not None else book.verify(dataset)
@@ -323,8 +314,9 @@ def head(dataset: str, /, *, ledger: LedgerPlace, debug: Debug = False) -> int:
 
     Example: discreet ledger head survey-2026 --ledger budget.db
     """
+    from ..tables.ledger import Ledger
 
-    with existing_ledger(ledger) as book:
+    with Ledger.existing(ledger) as book:
         found = book.head(dataset)
     print(f"{found.count}:{found.hash}")
     return 0
@@ -336,8 +328,9 @@ def export(dataset: str, /, *, ledger: LedgerPlace, debug: Debug = False) -> int
 
     Example: discreet ledger export survey-2026 --ledger budget.db
     """
+    from ..tables.ledger import Ledger
 
-    with existing_ledger(ledger) as book:
+    with Ledger.existing(ledger) as book:
         print(dump(book.export(dataset)))
     return 0
 

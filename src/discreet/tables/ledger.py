@@ -78,6 +78,16 @@ class Ledger:
         with store.transaction(write=False):
             pass  # what is no ledger is refused here, not at the first charge
 
+    @classmethod
+    def existing(cls, place: str | os.PathLike[str]) -> Ledger:
+        """Open a ledger that is there: a mistyped name must not look like an untouched budget."""
+        name = os.fspath(place)
+        if "://" not in name and not Path(name).is_file():
+            raise LedgerError(
+                f"There is no ledger {name}; make one with: discreet ledger create NAME --ledger {name} ..."
+            )
+        return cls(place)
+
     def __repr__(self) -> str:
         return f"Ledger({self.place!r})"
 

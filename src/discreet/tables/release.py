@@ -62,7 +62,7 @@ def release(
     one person is added or removed: give `bound`, the largest count that can be, or the noise has no upper end.
     `epsilon` is spent once for the whole call: disjoint groups share it, several counts divide it.
     """
-    book = Ledger(ledger) if isinstance(ledger, str) else ledger
+    book = ledger if isinstance(ledger, Ledger) else Ledger.existing(ledger)
     terms = book.terms(dataset)
     question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
     check_relation(question, terms)
@@ -109,14 +109,14 @@ def expected_errors(
     bound: int | None = None, max_groups: int = 1, other: bool = False, margins: Sequence[str] = (),
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The dry run: how far off each report must be expected to be, from declared and public sizes; nothing is charged."""
-    book = Ledger(ledger) if isinstance(ledger, str) else ledger
+    book = ledger if isinstance(ledger, Ledger) else Ledger.existing(ledger)
     terms = book.terms(dataset)
     question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
     check_relation(question, terms)
     margin_names(margins, question)
     text = next(iter(question.counts.values()))
     counted = count_groups(table, predicate=text, by=list(question.by), domain=question.domain, unit=terms.unit,
-                           max_groups=question.max_groups, other=other)  # fmt: skip
+                           max_groups=question.max_groups, other=other, whole=terms.relation == "bit")  # fmt: skip
     sizes = _sizes(counted, question, terms)
     plan = mechanisms_for(question, group_level(question, terms), sizes)
     rows = []
