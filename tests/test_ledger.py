@@ -47,15 +47,6 @@ class Place:
         return rows
 
 
-@pytest.fixture(scope="session")
-def server() -> Iterator[postgres.Server]:
-    reason = postgres.missing()
-    if reason:
-        pytest.skip(reason)
-    with postgres.cluster() as running:
-        yield running
-
-
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.needs_postgres)])
 def place(request, tmp_path) -> Place:
     if request.param == "sqlite":

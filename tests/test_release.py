@@ -406,3 +406,40 @@ def test_a_mistyped_ledger_is_refused_and_not_made(people, tmp_path):
     with pytest.raises(LedgerError, match="no ledger"):
         bits(people, str(tmp_path / "typo.db"))
     assert not (tmp_path / "typo.db").exists()
+
+
+@pytest.mark.parametrize("max_groups", [1, 2])
+@pytest.mark.parametrize("unit", [False, True])
+def test_changing_one_person_s_bit_moves_few_cells_by_one_and_no_size(people, ledger, monkeypatch, unit, max_groups):
+    """The neighbour argument of bit privacy: sizes stay, and at most max_groups cells move, by at most one."""
+    if not unit and max_groups != 1:
+        max_groups = 1
+    monkeypatch.setattr(dt.Mechanism, "sample", lambda self, values, clamp: np.asarray(values))
+    ledger.create("own", "1", relation="bit", public=["district", "age"], unit="id" if unit else None)
+    few = people[people.id < 25].reset_index(drop=True)
+
+    def cells(table, version):
+        made = release(table, dataset="own", ledger=ledger, count="sick = 'yes'", by=["district", "age"], domain=DOMAIN, other=True,
+                       epsilon="1/1000", max_groups=max_groups, version=version)  # fmt: skip
+        return np.array(made.columns["report"]), made.columns["n"]
+
+    whole, sizes = cells(few, "all")
+    for k in range(25):
+        changed = few.copy()
+        who = few.id == k if unit else few.index == k
+        for value in ("yes", "no", None):
+            changed.loc[who, "sick"] = value
+            moved, now = cells(changed, f"{k} {value}")
+            assert now == sizes
+            assert np.abs(moved - whole).max() <= 1
+            assert np.abs(moved - whole).sum() <= max_groups
+
+
+@pytest.mark.needs_postgres
+def test_a_release_on_postgres(people, server):
+    with dt.Ledger(server.database()) as book:
+        book.create("town", "1", relation="bit", public=["district", "age"])
+        first = bits(people, book, dataset="town")
+        assert bits(people, book, dataset="town").columns["report"] == first.columns["report"]
+        assert book.balance("town").spent == Fraction(1, 2)
+        book.verify("town")

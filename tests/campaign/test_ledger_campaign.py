@@ -8,7 +8,6 @@ import platform
 import random
 import sqlite3
 import time
-from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -18,7 +17,7 @@ from typing import Any
 import pytest
 
 from discreet.tables.ledger import Ledger
-from tests import crashes, postgres
+from tests import crashes
 
 pytestmark = pytest.mark.campaign
 
@@ -35,15 +34,6 @@ def record(kind: str, found: dict[str, Any]) -> None:
     about = {"date": datetime.now(UTC).date().isoformat(), "python": platform.python_version()}
     content[kind] = {**content.get(kind, {}), **about, **found}
     path.write_text(json.dumps(content, indent=1) + "\n")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[postgres.Server]:
-    reason = postgres.missing()
-    if reason:
-        pytest.skip(reason)
-    with postgres.cluster() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.needs_postgres)])
