@@ -369,6 +369,9 @@ def test_sizes_that_are_published_come_from_whole_files(tmp_path):
     assert count_groups(path, **asked).sizes.tolist() == [5]
     with pytest.raises(TableInputError, match="damaged"):
         count_groups(path, **asked, whole=True)
+    path.write_text('g,x\na,1\na," q\nb,1\n')
+    with pytest.raises(TableInputError, match="never closed"):
+        count_groups(path, **asked, whole=True)
 
 
 def test_what_another_library_says_is_not_repeated():

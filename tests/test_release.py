@@ -217,6 +217,10 @@ def test_removing_one_person_changes_at_most_max_groups_cells_by_one(people, led
         ({"domain": None}, "Declare the groups"),
         ({"margins": ["sick"]}, "margins are columns"),
         ({"version": ""}, "version"),
+        ({"version": "\ud800"}, "version"),
+        ({"other": 2}, "True or False"),
+        ({"count": {"\ud800": "sick = 'yes'"}}, "count is"),
+        ({"mechanism": None}, "not known"),
         ({"mechanism": dt.geometric(5, epsilon="1/2")}, "up to 5"),
         ({"mechanism": dt.geometric(10**6, epsilon="1")}, "must hold"),
     ],
@@ -352,6 +356,8 @@ def test_columns_may_be_declared_in_another_order(people, ledger):
     from discreet.tables.domain import Domain
 
     turned = Domain.of({"age": ["old", "young"], "district": ["a", "b", "c"]})
+    made = bits(people, ledger, domain=turned, by=["District", "Age"])
+    assert set(made.columns["District"]) == {"a", "b", "c"}
     made = bits(people, ledger, domain=turned)
     assert set(made.columns["district"]) == {"a", "b", "c"}
     sizes = people.groupby(["district", "age"]).size()

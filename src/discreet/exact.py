@@ -139,6 +139,17 @@ def _integer_root(value: int, degree: int) -> tuple[int, bool]:
     return low, low**degree == value
 
 
+def encodable(text: object) -> bool:
+    """Is this a text that can be written anywhere: no lone surrogates, no NUL?"""
+    if not isinstance(text, str) or "\0" in text:
+        return False
+    try:
+        text.encode()
+    except UnicodeError:
+        return False
+    return True
+
+
 def show_above(x: float, digits: int = 6) -> str:
     """A float for people, rounded up: never below the float itself (0.1 is the float that prints so)."""
     if not math.isfinite(x):

@@ -174,6 +174,7 @@ def _acceptance(reading: MatrixReading, error: Fraction) -> tuple[Indices, Indic
     return low, high
 
 
+@lru_cache(maxsize=4096)
 def reading_of(channel: Channel) -> Reading:
     """How to read the reports of a channel."""
     if isinstance(channel, Geometric):

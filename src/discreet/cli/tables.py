@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -63,6 +64,8 @@ def release(
     Example: discreet release people.csv --dataset survey-2026 --count "income = '>50K'" --by sex --domain domain.json
     --epsilon 1 --ledger budget.db -o released.csv
     """
+    from rich.console import Console
+
     from .. import terminal
     from ..files import load
     from ..tables.counting import count_groups
@@ -109,7 +112,7 @@ def release(
             unit = book.terms(dataset).unit
             lost = count_groups(table, predicate=count, by=columns, domain=asked["domain"] or Domain.of({}, ()), unit=unit,
                                 max_groups=max_groups, other=other).dropped  # fmt: skip
-            console.print(
+            Console(stderr=True, soft_wrap=True).print(
                 f"operator only, not for publication: {lost} rows were not counted (undeclared or missing keys, missing ids, or "
                 "beyond max_groups; damaged lines of a CSV are not among them)",
                 style="yellow",
@@ -158,7 +161,8 @@ def _tell(made: Release, out: str | None) -> None:
 
 def _outputs(path: Path, margins: Sequence[str]) -> list[Path]:
     """Everything a release writes: the rows, the totals, the record and the page."""
-    totals = [path.with_name(f"{path.stem}-by-{margin}.csv") for margin in margins]
+    safe = [re.sub(r"[^\w-]+", "_", margin) for margin in margins]
+    totals = [path.with_name(f"{path.stem}-by-{name}.csv") for name in safe]
     return [path, *totals, path.with_suffix(".json"), path.with_suffix(".html")]
 
 
@@ -286,7 +290,7 @@ def verify(
     """
     import sys
 
-    from ..errors import BudgetError, LedgerError
+    from ..errors import LedgerError
     from ..tables.ledger import Head, Ledger
 
     kept = None
@@ -298,9 +302,7 @@ def verify(
     with Ledger.existing(ledger) as book:
         book.terms(dataset)
         try:
-            found = book.verify(dataset, head=kept) if kept is not None else book.verify(dataset)
-        except BudgetError:
-            raise
+            found = book.verify(dataset, head=kept)
         except LedgerError as error:
             print(f"discreet: {error}", file=sys.stderr)
             return 1

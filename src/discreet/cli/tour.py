@@ -125,7 +125,9 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         rows = sorted(first.rows, key=lambda r: int(r["n"]))
         some = [rows[0], rows[len(rows) // 4], rows[len(rows) // 2], rows[-1]]
         columns = ("district", "age", "n", "report", "low", "high", "mechanism")
-        say("\nFour of 240 reports, from the smallest group to the largest (EM for small groups, geometric for large):")
+        say(
+            f"\nFour of {len(rows)} reports, from the smallest group to the largest (EM for small groups, geometric for large):"
+        )
         if not quiet:
             console.print(terminal.table([{k: r[k] for k in columns} for r in some]))
             console.print("\nTotals by age that match their parts:")
@@ -166,7 +168,7 @@ def _index(first: Release, again: Release, refused: str, spent: str, left: str) 
         statement(first.record),
         "<h2>Totals by age, matching their parts</h2>",
         rows_table(first.margins["age"], ["age"], "total"),
-        "<h2>The eight smallest and the eight largest of 240 groups</h2>",
+        f"<h2>The eight smallest and the eight largest of {len(small)} groups</h2>",
         "<p>Small groups are answered by the explicit fair mechanism, large ones by the geometric mechanism. The dot is "
         "the report, the bar an interval that covers the truth with a probability of at least 95 %, whatever it is.</p>",
         rows_table(shown, ["district", "age"], "report"),
@@ -176,7 +178,7 @@ def _index(first: Release, again: Release, refused: str, spent: str, left: str) 
         f"<p>The data set was opened with a budget of 2. This release cost 1. Asking the same question again gave the stored "
         f"answer at no charge ({'the same reports' if again.columns['report'] == first.columns['report'] else 'other reports'}). "
         f"A question at epsilon 3/2 was refused: <i>{html.escape(refused)}</i> Spent {spent}, left {left}.</p>",
-        "<p class='small'>Files: <a href='asthma.csv'>asthma.csv</a>, <a href='asthma.html'>all 240 groups</a>, "
+        "<p class='small'>Files: <a href='asthma.csv'>asthma.csv</a>, <a href='asthma.html'>all groups</a>, "
         "<a href='asthma.json'>the record</a>, <a href='ledger.json'>the ledger's lines</a>.</p>",
     ]
     return page("discreet: a made-up town", "\n".join(body))

@@ -162,14 +162,6 @@ def chargeable(value: Fraction) -> bool:
     return value > 0 and fits(value, _PART_BITS)
 
 
-def encodable(text: object) -> bool:
-    """Is it a text that every database keeps as it is?"""
-    try:
-        return isinstance(text, str) and b"\0" not in text.encode()
-    except UnicodeEncodeError:
-        return False
-
-
 def bad(name: str, number: int, why: str) -> NoReturn:
     """Refuse a history at a line; `line` is an attribute of the error."""
     raise LedgerError(

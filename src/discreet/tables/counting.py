@@ -2,8 +2,9 @@
 
 The groups are declared, never learned from the data, and each person is read by a rule that looks at that person's rows
 alone. So adding or removing one person changes at most `max_groups` of the counts, each by at most 1: the sensitivity
-that every release rests on. Nothing that is raised here depends on a value in the data: types come from the schema, or,
-where a file declares none, from what a column is compared with; and a value that does not fit is a missing one.
+that every release rests on. Nothing that is raised here depends on a value in the data, but for files and types that
+cannot be read at all: types come from the schema, or, where a file declares none, from what a column is compared with;
+and a value that does not fit is a missing one.
 """
 
 from __future__ import annotations
@@ -96,9 +97,11 @@ def count_groups(
             asked = None if predicate is None else parse(predicate, source.names)
             looked_at = frozenset() if asked is None else asked.columns
             types = source.bind(sorted({*names, *looked_at, *([person] if person else [])}))
-            order = _register(connection, domain, names, types)
+            readings = _register(connection, domain, names, types)
             condition = "TRUE" if asked is None else typed_sql(asked, types)
-            sql = _query(source.sql, types, names, order, condition, looked_at, person, max_groups, other, len(domain))
+            sql = _query(
+                source.sql, types, names, readings, condition, looked_at, person, max_groups, other, len(domain)
+            )
             found = _run(connection, sql, progress)
         except DiscreetError:
             raise
@@ -196,6 +199,8 @@ class _File:
             header = next(csv.reader(file, delimiter=separator, strict=True))
         for name in header:
             name.encode()
+        if self.whole and _quotes(path) % 2:
+            raise TableInputError(f"{show(path.name)} has a quotation mark that is never closed; repair the file.")
         self.types = dict.fromkeys(_distinct(header), UNTYPED)
         places = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(header)))
         picked = ", ".join(f"c{k} AS {quoted(name)}" for k, name in enumerate(header) if name)
@@ -206,6 +211,11 @@ class _File:
 
     def bind(self, used: Sequence[str]) -> dict[str, str]:
         return {name: self.types[name] for name in used}
+
+
+def _quotes(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(block.count(b'"') for block in iter(lambda: file.read(2**20), b""))
 
 
 class _Frame:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TableInputError
-from ..exact import parse_exact, show
+from ..exact import encodable, parse_exact, show
 
 Key = int | str | bool
 
@@ -80,21 +80,19 @@ class Domain:
 
     def ordered(self, columns: Sequence[str]) -> Domain:
         """The same groups with their columns in another order."""
-        if not self.columns or tuple(columns) == self.columns or set(columns) != set(self.columns):
-            return self
-        places = [self.columns.index(name) for name in columns]
+        mine = [name.lower() for name in self.columns]  # the engine knows no case
+        if not mine:
+            return Domain(tuple(columns), self.keys)
+        if sorted(mine) != sorted(name.lower() for name in columns):
+            raise TableInputError(
+                f"Groups are declared for {', '.join(self.columns)}, but the columns to group by are "
+                f"{', '.join(columns) or 'none'}. Declare the same columns."
+            )
+        places = [mine.index(name.lower()) for name in columns]
         return Domain(tuple(columns), tuple(tuple(key[p] for p in places) for key in self.keys))
 
     def __len__(self) -> int:
         return len(self.keys)
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeError:
-        return False
-    return True
 
 
 def _key(value: Any) -> Key:
@@ -102,7 +100,7 @@ def _key(value: Any) -> Key:
         return value
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    if isinstance(value, (str, np.str_)) and "\0" not in value and _encodable(str(value)):
+    if isinstance(value, (str, np.str_)) and "\0" not in value and encodable(str(value)):
         return str(value)
     number = None if isinstance(value, str) else parse_exact(value)
     if number is not None and number.denominator == 1 and -(2**63) <= number < 2**63:

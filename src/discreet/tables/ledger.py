@@ -44,7 +44,6 @@ from .chain import (
     canonical,
     chargeable,
     digest,
-    encodable,
     entry_of,
     facts_of,
     fits,
@@ -164,7 +163,7 @@ class Ledger:
         """
         if not (isinstance(epsilon, Fraction) and chargeable(epsilon)):
             raise LedgerError("An epsilon to charge is a positive Fraction whose parts are below 2^256. Round it up.")
-        if not (data and encodable(data)):
+        if not (data and exact.encodable(data)):
             raise LedgerError("The fingerprint of the data is a text. Give the one that was taken of the data.")
         asked = question_text(question)
         with self._store().transaction(write=True) as run:
@@ -216,7 +215,7 @@ class Ledger:
         if not isinstance(pending, Pending):
             raise LedgerError("Finish with the Pending that begin gave; a stored answer is finished already.")
         name, charge = pending.name, pending.charge
-        if not encodable(answer):
+        if not exact.encodable(answer):
             raise LedgerError("An answer is a text of valid characters, without NUL. Nothing was stored.")
         salt = secrets.token_hex(16)
         with self._store().transaction(write=True) as run:
@@ -299,7 +298,7 @@ class Ledger:
 
     def _account(self, run: Run, name: str, *, lock: bool = False) -> Account:
         columns = "SELECT name, budget, spent, salt, count, head FROM discreet_data_set WHERE name = :name"
-        rows = run(columns + (self._store().for_update if lock else ""), name=name) if encodable(name) else []
+        rows = run(columns + (self._store().for_update if lock else ""), name=name) if exact.encodable(name) else []
         if not rows:
             raise LedgerError(
                 f"There is no data set {name!r} in {self.place}. Make it with create, or list what there is with show."

@@ -45,6 +45,8 @@ def _on_the_total(estimates: Floats, weights: Floats, upper: Floats, total: floa
         high *= 2
     for _ in range(200):
         middle = (low + high) / 2
+        if middle in (low, high):  # floats leave nothing between
+            break
         if fitted(middle).sum() < total:
             low = middle
         else:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ReleaseError
-from ..exact import show
+from ..exact import encodable, show
 from ..grid import Grid
 from ..level import Level
 from ..mechanism import Mechanism
@@ -63,6 +63,11 @@ class Question:
     bound: int | None
     max_groups: int
 
+    @property
+    def cells(self) -> list[tuple[Any, ...]]:
+        """The keys of the reports in their order: the declared ones, then the pooled cell."""
+        return [*self.domain.keys, *([(OTHER,) * len(self.by)] if self.other else [])]
+
     def touched(self, terms: Terms) -> int:
         """How many reports one person can change: max_groups groups in each of the counts."""
         return len(self.counts) * (self.max_groups if terms.unit is not None else 1)
@@ -98,14 +103,16 @@ def ask(
 ) -> Question:  # fmt: skip
     """Everything declared, checked before any data are read."""
     level = Level.of(alpha=alpha, epsilon=epsilon)
-    if isinstance(mechanism, str) and mechanism != "auto" and mechanism not in _FAMILIES:
+    if not isinstance(mechanism, Mechanism) and mechanism != "auto" and mechanism not in _FAMILIES:
         raise ReleaseError(
             f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(_FAMILIES)} or a Mechanism."
         )
-    for name, value, least in (("bound", bound, 1), ("max_groups", max_groups, 1)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-            raise ReleaseError(f"{name} = {show(value)} must be a whole number of at least {least}.")
-    if not isinstance(version, str) or not version:
+    for name, value in (("bound", bound), ("max_groups", max_groups)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            raise ReleaseError(f"{name} = {show(value)} must be a whole number of at least 1.")
+    if not isinstance(other, bool):
+        raise ReleaseError(f"other = {show(other)} must be True or False.")
+    if not encodable(version) or not version:
         raise ReleaseError('The version of the data is a text that you choose, for example version="2026-11".')
     columns = tuple([by] if isinstance(by, str) else by)
     if domain is None and columns:
@@ -128,7 +135,7 @@ def _named_counts(count: Any) -> dict[str, str | None]:
     if isinstance(count, str):
         return {"count": count}
     named = dict(count) if isinstance(count, Mapping) else {text: text for text in count}
-    if not named or not all(isinstance(x, str) for pair in named.items() for x in pair):
+    if not named or not all(encodable(x) for pair in named.items() for x in pair):
         raise ReleaseError("count is a predicate, a list of them, or a mapping of names to predicates.")
     return named
 

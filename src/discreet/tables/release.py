@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..level import Level
 from ..mechanism import Mechanism
 from ..readings import reading_of
 from .counting import Counts, count_groups
-from .ledger import Answer, Ledger, Terms
+from .ledger import Answer, Balance, Ledger, Terms
 from .question import (
-    OTHER,
     Question,
     ask,
     charge_of,
@@ -62,45 +64,82 @@ def release(
     one person is added or removed: give `bound`, the largest count that can be, or the noise has no upper end.
     `epsilon` is spent once for the whole call: disjoint groups share it, several counts divide it.
     """
-    book = ledger if isinstance(ledger, Ledger) else Ledger.existing(ledger)
-    terms = book.terms(dataset)
-    question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
+    with _opened(ledger) as book:
+        ready = _prepare(table, book.terms(dataset), margins, progress, ask(
+            dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other))  # fmt: skip
+        if not any(ready.plan.values()):  # public zeros alone: nothing is drawn, nothing is spent
+            zeros = {name: np.zeros(len(ready.sizes), dtype=np.int64) for name in ready.counted}
+            return _published(ready, zeros, Fraction(0), book.balance(dataset), None, table)
+        charge = charge_of(ready.question.level)
+        predicates = {name: c.canonical for name, c in ready.counted.items()}
+        asked = book.begin(dataset, ready.question.canonical(predicates), epsilon=charge, data=_fingerprint(ready.counted),
+                           fresh=fresh)  # fmt: skip
+        if isinstance(asked, Answer):
+            answer = asked
+        else:
+            drawn = {
+                name: _draw(ready.plan, ready.sizes, _truth(c, other)).tolist() for name, c in ready.counted.items()
+            }
+            answer = book.finish(asked, json.dumps({"reports": drawn}, separators=(",", ":")))
+        # the reports are stored: from here on everything is post-processing
+        reports = {
+            name: np.array(values, dtype=np.int64) for name, values in json.loads(answer.text)["reports"].items()
+        }
+        return _published(ready, reports, charge, book.balance(dataset), answer, table)
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A question that may be asked, its true counts, and how they will be protected."""
+
+    question: Question
+    terms: Terms
+    margins: tuple[str, ...]
+    counted: Mapping[str, Counts]
+    level: Level
+    sizes: Indices
+    plan: Mapping[int, Mechanism | None]
+
+
+def _prepare(
+    table: Any, terms: Terms, margins: Sequence[str], progress: Callable[[int], None] | None, question: Question
+) -> _Ready:
+    """Check everything declared, count, and choose the mechanisms: all that can fail, before anything is charged."""
     check_relation(question, terms)
-    margins = margin_names(margins, question)
+    names = margin_names(margins, question)
     if hasattr(table, "read_all"):  # a reader of record batches is used up by one pass
         table = table.read_all()
     counted = {
         name: count_groups(table, predicate=text, by=list(question.by), domain=question.domain, unit=terms.unit,
-                           max_groups=question.max_groups, other=other, progress=progress,
+                           max_groups=question.max_groups, other=question.other, progress=progress,
                            whole=terms.relation == "bit")
         for name, text in question.counts.items()
     }  # fmt: skip
     check_columns(question, terms, counted)
-    shares = group_level(question, terms)
-    first = next(iter(counted.values()))
-    sizes = _sizes(first, question, terms)
-    plan = mechanisms_for(question, shares, sizes)
-    if not any(plan.values()):  # public zeros alone: nothing is drawn, nothing is spent
-        zeros = {name: np.zeros(len(sizes), dtype=np.int64) for name in counted}
-        return assemble(
-            question, terms, plan, sizes, zeros, shares, Fraction(0), book.balance(dataset), None, margins, table
-        )
-    for m in plan.values():  # whatever could fail in reading the reports must fail before they are paid for
+    level = group_level(question, terms)
+    sizes = _sizes(next(iter(counted.values())), question, terms)
+    plan = mechanisms_for(question, level, sizes)
+    for m in plan.values():
         if m is not None:
             reading_of(m.channel).interval(np.array([0]), 1 - COVERAGE)
-    charge = charge_of(question.level)
-    predicates = {name: c.canonical for name, c in counted.items()}
-    asked = book.begin(dataset, question.canonical(predicates), epsilon=charge, data=_fingerprint(counted), fresh=fresh)
-    if isinstance(asked, Answer):
-        answer = asked
+    return _Ready(question, terms, names, counted, level, sizes, plan)
+
+
+def _published(
+    ready: _Ready, reports: Mapping[str, Indices], charge: Fraction, balance: Balance, answer: Answer | None, table: Any
+) -> Release:
+    return assemble(ready.question, ready.terms, ready.plan, ready.sizes, reports, ready.level, charge, balance, answer,
+                    ready.margins, table)  # fmt: skip
+
+
+@contextmanager
+def _opened(ledger: Ledger | str) -> Iterator[Ledger]:
+    """The ledger as it is, or opened for this call alone."""
+    if isinstance(ledger, Ledger):
+        yield ledger
     else:
-        drawn = {name: _draw(plan, sizes, _truth(c, other)).tolist() for name, c in counted.items()}
-        answer = book.finish(asked, json.dumps({"reports": drawn}, separators=(",", ":")))
-    # the reports are stored: from here on everything is post-processing
-    reports = {name: np.array(values, dtype=np.int64) for name, values in json.loads(answer.text)["reports"].items()}
-    return assemble(
-        question, terms, plan, sizes, reports, shares, charge, book.balance(dataset), answer, margins, table
-    )
+        with Ledger.existing(ledger) as book:
+            yield book
 
 
 def expected_errors(
@@ -109,19 +148,12 @@ def expected_errors(
     bound: int | None = None, max_groups: int = 1, other: bool = False, margins: Sequence[str] = (),
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The dry run: how far off each report must be expected to be, from declared and public sizes; nothing is charged."""
-    book = ledger if isinstance(ledger, Ledger) else Ledger.existing(ledger)
-    terms = book.terms(dataset)
-    question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
-    check_relation(question, terms)
-    margin_names(margins, question)
-    text = next(iter(question.counts.values()))
-    counted = count_groups(table, predicate=text, by=list(question.by), domain=question.domain, unit=terms.unit,
-                           max_groups=question.max_groups, other=other, whole=terms.relation == "bit")  # fmt: skip
-    sizes = _sizes(counted, question, terms)
-    plan = mechanisms_for(question, group_level(question, terms), sizes)
+    with _opened(ledger) as book:
+        ready = _prepare(table, book.terms(dataset), margins, None, ask(
+            dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other))  # fmt: skip
+    question, sizes, plan = ready.question, ready.sizes, ready.plan
     rows = []
-    keys = [*question.domain.keys, *([(OTHER,) * len(question.by)] if other else [])]
-    for key, size in zip(keys, sizes.tolist(), strict=True):
+    for key, size in zip(question.cells, sizes.tolist(), strict=True):
         m = plan[size]
         row: dict[str, Any] = dict(zip(question.by, key, strict=True))
         if m is None:

@@ -19,7 +19,7 @@ from ..readings import Reading, reading_of, sum_half_width
 from .kinds import table_maker
 from .ledger import Answer, Balance, Terms
 from .margins import fit_parts
-from .question import OTHER, Question
+from .question import Question
 
 Indices = NDArray[np.int64]
 Plan = Mapping[int, Mechanism | None]
@@ -57,7 +57,7 @@ def assemble(
     charge: Fraction, balance: Balance, answer: Answer | None, margins: tuple[str, ...], table: Any,
 ) -> Release:  # fmt: skip
     """The rows of a release with their estimates, intervals and margins, and the record that goes with them."""
-    keys = [*question.domain.keys, *([(OTHER,) * len(question.by)] if question.other else [])]
+    keys = question.cells
     parts = {name: _read(plan, sizes, reports) for name, reports in drawn.items()}
     columns: dict[str, list[Any]] = {c: [] for c in question.by}
     several = len(drawn) > 1
@@ -75,7 +75,7 @@ def assemble(
             columns["count"] += [name] * len(keys)
         columns["report"] += reports.tolist()
         columns["low"] += part["low"].tolist()
-        columns["high"] += [None if h == _NO_END else h for h in part["high"].tolist()]
+        columns["high"] += part["high"].tolist()
         columns["estimate"] += [_blank(x) for x in part["estimate"].tolist()]
         columns["standard_error"] += [_blank(x) for x in part["error"].tolist()]
         if terms.relation == "bit":
@@ -97,9 +97,6 @@ def assemble(
         }
     record = _record(question, terms, plan, sizes, keys, level, charge, label, balance, answer, list(columns))
     return Release(columns, fitted, record, table_maker(table))
-
-
-_NO_END = np.iinfo(np.int64).max
 
 
 def _blank(x: float) -> float | None:
