@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -186,18 +186,25 @@ def reading_of(channel: Channel) -> Reading:
     raise StructureError("There is no way to read the reports of this channel yet.")
 
 
-def sum_half_width(readings: Iterable[tuple[int, Reading]], error: Fraction) -> float:
-    """s such that the sum of estimates misses the sum of truths by more than s with probability at most `error`.
+@final
+class SumBound:
+    """How far a sum of estimates may be from the sum of truths, for sums of reports of a few kinds.
 
-    Chernoff's bound over independent reports, given as (how many, reading): the smallest over t of
-    (sum of log moments at t + ln(2/error)) / t, at the worse of the two sides.
+    Chernoff's bound over independent reports: the smallest over t of (sum of log moments at t + ln(2/error)) / t, at the
+    worse of the two sides. The moments of each kind are computed once, on one grid of t for all of them.
     """
-    counted = list(readings)
-    goal = math.log(2 / float(error))
-    best = math.inf
-    widest = max((r.standard_error for _, r in counted), default=1.0)
-    for t in np.geomspace(1e-5, 50.0, 300) / max(widest, 1e-300):  # on the scale of the noise
-        total = sum(k * max(r.log_moment(float(t)), r.log_moment(-float(t))) for k, r in counted)
-        if math.isfinite(total):
-            best = min(best, (total + goal) / float(t))
-    return best
+
+    def __init__(self, readings: Sequence[Reading], error: Fraction) -> None:
+        widest = max((r.standard_error for r in readings), default=1.0)
+        self._t = np.geomspace(1e-5, 50.0, 300) / max(widest, 1e-300)  # on the scale of the noise
+        self._goal = math.log(2 / float(error))
+        self._curves = np.array(
+            [[max(r.log_moment(float(t)), r.log_moment(-float(t))) for t in self._t] for r in readings]
+        )
+
+    def half_width(self, counts: NDArray[np.int64]) -> float:
+        """s such that a sum of counts[k] reports of each kind k is off by more than s with probability at most the error."""
+        used = np.flatnonzero(counts)
+        if len(used) == 0:
+            return 0.0
+        return float(((counts[used] @ self._curves[used] + self._goal) / self._t).min())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..level import Level
 from ..mechanism import Mechanism
-from ..readings import Reading, reading_of, sum_half_width
+from ..readings import SumBound, reading_of
 from .kinds import table_maker
 from .ledger import Answer, Balance, Terms
 from .margins import fit_parts
@@ -157,19 +157,17 @@ def _totals(
     total where fitting moved that outside.
     """
     rows = []
-    widths: dict[tuple[tuple[int, int], ...], float] = {}
+    kinds = [size for size, m in plan.items() if m is not None]
+    bound = SumBound([reading_of(plan[size].channel) for size in kinds], 1 - COVERAGE)  # type: ignore[union-attr]
+    kind_of = {size: k for k, size in enumerate(kinds)}
     upper = np.array([_upper(plan[s], s) for s in sizes.tolist()])
     for value, chosen in _groups(question, keys, margin).items():
         size = {"n": int(sizes[chosen].sum())} if terms.relation == "bit" else {}
         if (whole[chosen] < 0).any():
             rows.append({margin: value, **size, "total": None, "low": None, "high": None})
             continue
-        used, times = np.unique(sizes[chosen], return_counts=True)
-        signature = tuple(zip(used.tolist(), times.tolist(), strict=True))
-        if signature not in widths:
-            readings = _readings(plan, signature)
-            widths[signature] = sum_half_width(readings, 1 - COVERAGE) if readings else 0.0
-        centre, width = float(part["estimate"][chosen].sum()), widths[signature]
+        times = np.bincount([kind_of[n] for n in sizes[chosen].tolist() if n in kind_of], minlength=len(kinds))
+        centre, width = float(part["estimate"][chosen].sum()), bound.half_width(times)
         total, most = int(whole[chosen].sum()), float(upper[chosen].sum())
         low, high = max(0.0, centre - width - 1e-9), min(most, centre + width + 1e-9)
         rows.append({
@@ -177,15 +175,6 @@ def _totals(
             "high": None if math.isinf(high) else max(math.floor(high), total),
         })  # fmt: skip
     return rows
-
-
-def _readings(plan: Plan, signature: tuple[tuple[int, int], ...]) -> list[tuple[int, Reading]]:
-    found = []
-    for size, times in signature:
-        m = plan[size]
-        if m is not None:
-            found.append((times, reading_of(m.channel)))
-    return found
 
 
 def _upper(m: Mechanism | None, size: int) -> float:
