@@ -33,6 +33,7 @@ from typing import Any
 
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
+import _machine
 import _peers
 import numpy as np
 from numpy.typing import NDArray
@@ -310,15 +311,6 @@ def peer_rows(rounds: int, console: Console) -> tuple[list[Row], list[_peers.Pee
 # The report.
 
 
-def cpu_model() -> str:
-    """The processor's name."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
 def conditions(rounds: int) -> dict[str, Any]:
     """What the numbers depend on."""
     return {
@@ -326,7 +318,7 @@ def conditions(rounds: int) -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "discreet": dt.__version__,
-        "cpu": cpu_model(),
+        "cpu": _machine.cpu_model(),
         "cores": os.cpu_count(),
         "values": N,
         "rounds": rounds,

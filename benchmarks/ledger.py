@@ -33,6 +33,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+import _machine
 from rich.console import Console
 from rich.table import Table
 
@@ -130,19 +131,10 @@ def conditions() -> dict[str, Any]:
         "discreet": dt.__version__,
         "sqlite": sqlite3.sqlite_version,
         "pg8000": None if postgres.missing() else version("pg8000"),
-        "cpu": cpu_model(),
+        "cpu": _machine.cpu_model(),
         "cores": os.cpu_count(),
         "load_before": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
-
-
-def cpu_model() -> str:
-    """The processor's name."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
 HEADINGS = ["case", "median or rate", "95 %", "asked", "met", "note"]

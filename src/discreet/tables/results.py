@@ -157,8 +157,8 @@ def _totals(
     total where fitting moved that outside.
     """
     rows = []
-    kinds = [size for size, m in plan.items() if m is not None]
-    bound = SumBound([reading_of(plan[size].channel) for size in kinds], 1 - COVERAGE)  # type: ignore[union-attr]
+    kinds = {size: m for size, m in plan.items() if m is not None}
+    bound = SumBound([reading_of(m.channel) for m in kinds.values()], 1 - COVERAGE)
     kind_of = {size: k for k, size in enumerate(kinds)}
     upper = np.array([_upper(plan[s], s) for s in sizes.tolist()])
     for value, chosen in _groups(question, keys, margin).items():
