@@ -20,6 +20,8 @@ FLOORS = [
     {"exact", "source"},
     {"level", "grid", "draws"},
     {"positions", "digits"},
+    {"noise.contract"},
+    {"noise.geometric", "noise.stairs"},
     {"noise"},
     {"channels.contract"},
     {"channels.ratios"},

@@ -189,3 +189,71 @@ class GeometricDraws:
             return signed
         magnitude = min(((abs(signed) - 1) << self.shift) + low + 1, self.reach)
         return magnitude if signed > 0 else -magnitude
+
+
+def upper_part(a: Fraction, shift: int, count: int, word_bits: int = 64) -> RealAlias:
+    """X >> shift for one-sided X: outcomes 0..count, the last for everything from count on."""
+
+    def law() -> tuple[flint.arb, flint.arb, flint.arb]:
+        ratio = ball(a) ** (2**shift)
+        return 1 - ratio, ratio, ratio**count
+
+    def balls() -> Sequence[flint.arb]:
+        first, ratio, tail = law()
+        return [*_powers(first, ratio, count), tail]
+
+    with flint.ctx.workprec(_PRECISION + a.denominator.bit_length()):
+        first, ratio, tail = law()
+        floors = [*_powers_below(first, ratio, count, word_bits), _floor(tail * flint.arb(2) ** word_bits)]
+    return RealAlias.of(floors, balls, word_bits=word_bits)
+
+
+@final
+@dataclass(frozen=True)
+class OneSidedDraws:
+    """Draws of X with Pr[X = x] = (1-a) a^x, saturating at `reach`; made of digits like GeometricDraws."""
+
+    a: Fraction
+    reach: int
+    shift: int
+    count: int
+    high: RealAlias
+    low: tuple[RealAlias, ...]
+
+    @classmethod
+    def of(cls, a: Fraction, reach: int, largest: int = _HIGH, word_bits: int = 64) -> OneSidedDraws:
+        """`largest` and `word_bits` are smaller only in tests that enumerate every word."""
+        span = min(reach, int((word_bits + 1) / minus_log_above(a)) + 1)
+        shift = max(0, span.bit_length() - largest.bit_length() + 1)
+        count = -(-span >> shift)
+        low = tuple(low_digit(a, q, min(_DIGIT, shift - q), word_bits) for q in range(0, shift, _DIGIT))
+        return cls(a, reach, shift, count, upper_part(a, shift, count, word_bits), low)
+
+    def draw(self, stream: Stream, out: Indices) -> Indices:
+        self.high.draw(stream, out)
+        far = np.flatnonzero(out == self.count) if out.max(initial=0) == self.count else ()
+        if self.shift:
+            out <<= self.shift
+            digit = np.empty_like(out)
+            for k, law in enumerate(self.low):
+                out += law.draw(stream, digit) << (k * _DIGIT)
+            np.minimum(out, self.reach, out=out)
+        for item in far:
+            out[item] = self._tail(partial(stream.more_for, int(item)))
+        return out
+
+    def _tail(self, word: Callable[[], int]) -> int:
+        """The geometric law has no memory: what lies beyond the table is geometric again."""
+        beyond = self.count << self.shift
+        return (
+            min(beyond + slow_geometric(self.a, word, self.high.word_bits), self.reach)
+            if beyond < self.reach
+            else self.reach
+        )
+
+    def one(self, stream: Stream) -> int:
+        high = self.high.one(stream)
+        low = sum(digit.one(stream) << (k * _DIGIT) for k, digit in enumerate(self.low))
+        if high == self.count:
+            return self._tail(partial(stream.more_for, 0))
+        return min((high << self.shift) + low, self.reach)

@@ -1,10 +1,11 @@
-"""Channels: the conditional law of reports given true values, one contract and six final kinds.
+"""Channels: the conditional law of reports given true values, one contract and seven final kinds.
 
     Channel                 ratio, worst: every privacy verdict derives from these two
     ├── Additive            noise added on an unbounded grid
     └── Finite              adds row, push, pull, solve, matrix, integers
         ├── Table           integer weights: the truth of every small mechanism
         ├── Geometric       the truncated geometric law on a grid of any size, no matrix
+        ├── Clamped         other noise added and clamped to a finite grid
         ├── Keep            the value is kept or drawn uniformly, on a grid of any size
         ├── Map             a deterministic map of reports (post-processing only)
         └── Then            two channels in sequence
@@ -12,7 +13,7 @@
 Rows are true values and columns reports, both as positions on their grids.
 """
 
-from .additive import Additive
+from .additive import Additive, Clamped
 from .contract import Channel, Fault, Finite, Ratio
 from .geometric import Geometric
 from .keep import Keep
@@ -23,6 +24,7 @@ __all__ = [
     "MAX_ENTRIES",
     "Additive",
     "Channel",
+    "Clamped",
     "Fault",
     "Finite",
     "Geometric",

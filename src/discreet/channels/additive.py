@@ -1,16 +1,26 @@
-"""Noise added to the true value on a grid that is open at one end or both."""
+"""Noise added to the true value, on a grid that is open at one end or both, or on a finite one."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..noise import NoiseDraws, NoiseLaw
+from ..errors import SingularError, SizeError, TableError
+from ..noise import DiscreteNoise, NoiseDraws
 from ..source import Stream
-from .contract import Channel, Indices, Ratio
+from .contract import Channel, Finite, Floats, Indices, Integers, Ratio
+from .ratios import pair_ratio, worst_ratio
+from .table import MAX_ENTRIES
+
+_MAX_BITS = 2**28  # of all integer weights together, when the law is written out exactly
+_SOLVED = 2**12  # values up to which a dense system is solved
+_DENSE = 2**24  # entries up to which push and pull multiply a matrix; beyond they convolve
 
 
 @final
@@ -18,7 +28,7 @@ from .contract import Channel, Indices, Ratio
 class Additive(Channel):
     """report = truth + noise, saturating at `low` or `high` where there is one (never both: that is a finite kind)."""
 
-    noise: NoiseLaw
+    noise: DiscreteNoise
     low: int | None = None
     high: int | None = None
 
@@ -31,8 +41,12 @@ class Additive(Channel):
         return None
 
     def ratio(self, first: int, second: int) -> Ratio:
-        # report `first` is hit by zero noise; saturating merges reports, which makes no ratio larger
-        return Ratio(self.noise.shift_ratio(), first, second, first, power=abs(first - second))
+        report = witness(self.noise, first, second)
+        if (self.low is not None and report <= self.low) or (self.high is not None and report >= self.high):
+            # merged with all reports beyond the end: no ratio gets larger, and a whole number of strides keeps it
+            end, whole = self.low if self.high is None else self.high, (first - second) % self.noise.stride == 0
+            return shifted(self.noise, first, second, end, whole)
+        return shifted(self.noise, first, second, report)
 
     @cached_property
     def _draws(self) -> NoiseDraws:
@@ -49,5 +63,132 @@ class Additive(Channel):
         return report if self.high is None else min(report, self.high)
 
     def worst(self, distance: int) -> Ratio:
-        start = 0 if self.high is None else self.high - distance
-        return self.ratio(start, start + distance)
+        # far enough from a closed end for the witness to be a report of its own
+        inside = self.noise.plateau + 1 if self.noise.plateau else 0
+        return self.ratio(inside, inside + distance) if self.high is None else self.ratio(-inside, -inside - distance)
+
+
+def witness(noise: DiscreteNoise, first: int, second: int) -> int:
+    """The report that shows the factor of `noise.shift`: as likely as can be at `first`, on the side away from `second`."""
+    return first - noise.plateau if first <= second else first + noise.plateau
+
+
+def shifted(noise: DiscreteNoise, first: int, second: int, report: int | None, exact: bool = True) -> Ratio:
+    """What the theorem says about two true values."""
+    bound, power = noise.shift(abs(first - second)) if first != second else (Fraction(1), 1)
+    return Ratio(bound, first, second, report, power, exact)
+
+
+@final
+@dataclass(frozen=True)
+class Clamped(Finite):
+    """report = truth + noise, clamped to 0..n. (Geometric noise has a kind of its own, with everything in O(n).)"""
+
+    n: int
+    noise: DiscreteNoise
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise TableError(f"Clamped noise needs a grid 0..n with n >= 1, not n = {self.n}.")
+
+    @property
+    def rows(self) -> int:
+        return self.n + 1
+
+    @property
+    def reports(self) -> int:
+        return self.n + 1
+
+    def entry(self, i: int, j: int) -> Fraction:
+        if j == 0:
+            return self.noise.upper(i)  # symmetric: Pr[X <= -i]
+        return self.noise.upper(self.n - i) if j == self.n else self.noise.exact(j - i)
+
+    def ratio(self, first: int, second: int) -> Ratio:
+        report = witness(self.noise, first, second)
+        if 0 < report < self.n or (first - second) % self.noise.stride == 0:
+            return shifted(self.noise, first, second, min(max(report, 0), self.n))
+        small = self.integers()
+        return pair_ratio(small[0], first, second) if small else shifted(self.noise, first, second, None, exact=False)
+
+    def worst(self, distance: int) -> Ratio:
+        power = self.noise.shift(distance)[1]
+        nearest = (power - 1) * self.noise.stride + 1  # the shortest distance with the same factor
+        inside = self.noise.plateau + 1
+        if inside + nearest <= self.n:
+            return self.ratio(inside, inside + nearest)
+        if power * self.noise.stride <= distance:
+            return self.ratio(0, power * self.noise.stride)
+        small = self.integers()
+        return worst_ratio(small[0], distance) if small else shifted(self.noise, 0, nearest, None, exact=False)
+
+    @cached_property
+    def _draws(self) -> NoiseDraws:
+        return self.noise.draws()
+
+    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+        out = self._draws.draw(stream, out)
+        out += places  # both are below 2^62: no sum wraps
+        return np.clip(out, 0, self.n, out=out)
+
+    def draw_one(self, place: int, stream: Stream) -> int:
+        return min(max(place + self._draws.one(stream), 0), self.n)
+
+    def integers(self) -> tuple[Integers, int] | None:
+        return self._integers
+
+    @cached_property
+    def _integers(self) -> tuple[Integers, int] | None:
+        if self.rows * self.reports > MAX_ENTRIES:
+            return None
+        if self.noise.exact(self.n).denominator.bit_length() * self.rows * self.reports > _MAX_BITS:
+            return None
+        inner, ends = ([law(k) for k in range(self.rows)] for law in (self.noise.exact, self.noise.upper))
+        total = math.lcm(*(x.denominator for x in [*inner, *ends]))
+        kernel, tails = (np.array([int(x * total) for x in part], dtype=object) for part in (inner, ends))
+        place = np.arange(self.rows)
+        weights = kernel[np.abs(place[:, None] - place[None, :])]
+        weights[:, 0], weights[:, -1] = tails, tails[::-1]
+        return weights, total
+
+    def _tails(self) -> Floats:
+        """Pr[X >= i] for i = 0..n."""
+        return self.noise.cdf(-np.arange(self.rows))
+
+    def _matrix(self) -> Floats:
+        place = np.arange(self.rows)
+        matrix = self.noise.pmf(place)[np.abs(place[:, None] - place[None, :])]
+        matrix[:, 0], matrix[:, -1] = self._tails(), self._tails()[::-1]
+        return np.asarray(matrix)
+
+    def _smooth(self, v: Floats) -> Floats:
+        """sum_i v_i Pr[noise = j - i] for every j."""
+        from scipy.signal import fftconvolve  # a slow import, kept out of the way of those who do not need it
+
+        kernel = self.noise.pmf(np.arange(-self.n, self.n + 1))
+        return np.asarray(fftconvolve(v, kernel)[self.n : 2 * self.n + 1])
+
+    def push(self, p: ArrayLike) -> Floats:
+        vector = self._vector(p, self.rows, "The law of the true value")
+        if self.rows * self.reports <= _DENSE:
+            return vector @ self.matrix
+        pushed, tails = self._smooth(vector), self._tails()
+        pushed[0], pushed[-1] = vector @ tails, vector @ tails[::-1]
+        return pushed
+
+    def pull(self, v: ArrayLike) -> Floats:
+        vector = self._vector(v, self.reports, "The values of the reports")
+        if self.rows * self.reports <= _DENSE:
+            return self.matrix @ vector
+        inner, tails = vector.copy(), self._tails()
+        inner[[0, -1]] = 0.0
+        return np.asarray(self._smooth(inner) + vector[0] * tails + vector[-1] * tails[::-1])
+
+    def solve(self, q: ArrayLike) -> Floats:
+        vector = self._vector(q, self.reports, "The law of the reports")
+        if self.rows > _SOLVED:
+            raise SizeError(f"Solving for {self.rows} values needs too much memory; use a coarser grid.")
+        try:
+            return np.asarray(np.linalg.solve(self.matrix.T, vector))
+        except np.linalg.LinAlgError:
+            raise SingularError("The reports do not determine the law of the true value: no inverse exists.") from None
