@@ -18,7 +18,7 @@ LOCK := pip compile --universal --fork-strategy fewest --python-version 3.11 --g
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench campaign lock clean
+.PHONY: help demo test check bench campaign lock readme clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -48,6 +48,10 @@ lock:  ## recompile requirements/*.txt (needs uv; UPGRADE=--upgrade moves the pi
 	$(UV) $(LOCK) pyproject.toml --extra tables -c $(REQ)/dev.txt -o $(REQ)/tables.txt > /dev/null
 	$(UV) $(LOCK) $(REQ)/build.in -c $(REQ)/dev.txt -o $(REQ)/build.txt > /dev/null
 	@! grep -nE '://|^ *--?(index|extra-index|find-links|i |f )' $(REQ)/*.txt || { echo "a lock names a place"; exit 1; }
+
+readme: $(VENV)/.run-stamp  ## write the table of mechanisms in README.md anew
+	$(BIN)/python -c 'from pathlib import Path; from discreet.mechanisms.catalogue import with_table; \
+	  p = Path("README.md"); p.write_text(with_table(p.read_text(encoding="utf-8")), encoding="utf-8")'
 
 clean:  ## remove everything these targets made, except locks and results
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

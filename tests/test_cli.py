@@ -476,7 +476,7 @@ BAD = {
     "sensitivity of uniform": ["make", "uniform", "--n", "8", "--sensitivity", "2"],
     "level of uniform": ["make", "uniform", "--n", "8", *LEVEL],
     "open uniform": ["make", "uniform", "--low", "0", "--high", "none"],
-    "unknown family": ["make", "laplace", "--n", "8", *LEVEL],
+    "unknown family": ["make", "gaussian", "--n", "8", *LEVEL],
     "no family": ["make"],
     "no value": [*GEOMETRIC, "--n"],
     "unknown option": [*GEOMETRIC, "--n", "8", *LEVEL, "--colour"],

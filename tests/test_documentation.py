@@ -13,6 +13,7 @@ import pytest
 
 import discreet
 from discreet.cli import main
+from discreet.mechanisms.catalogue import with_table
 
 ROOT = Path(__file__).parent.parent
 TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -59,6 +60,13 @@ def test_terminal_lines(path, tmp_path, monkeypatch, capsys):
         told = capsys.readouterr()
         shown = re.sub(r"[ \t]+$", "", told.out + told.err, flags=re.MULTILINE)
         assert doctest.OutputChecker().check_output(output, shown, doctest.ELLIPSIS), f"$ {command}\n{shown}"
+
+
+def test_the_table_of_mechanisms_is_the_one_that_the_code_has():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.count("<!-- mechanisms -->") == 1
+    assert with_table(readme) == readme, "run `make readme`"
+    assert with_table(readme.replace("| uniform (UM)", "| another")) == readme
 
 
 def test_the_readme_opens_with_eight_lines():

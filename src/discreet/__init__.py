@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from .mechanism import Mechanism as Mechanism
     from .mechanisms.fair import explicit_fair as explicit_fair
     from .mechanisms.geometric import geometric as geometric
+    from .mechanisms.laplace import laplace as laplace
+    from .mechanisms.matrix import from_matrix as from_matrix
     from .mechanisms.response import randomized_response as randomized_response
+    from .mechanisms.rounding import cell_key as cell_key
+    from .mechanisms.rounding import random_rounding as random_rounding
+    from .mechanisms.rounding import suppression as suppression
+    from .mechanisms.staircase import staircase as staircase
     from .mechanisms.uniform import uniform as uniform
     from .privacy import calibrate as calibrate
     from .privacy import check_privacy as check_privacy
@@ -26,6 +32,8 @@ if TYPE_CHECKING:
     from .source import insecure_source as insecure_source
     from .structure import explain as explain
     from .structure import properties as properties
+    from .sums import exact_mean as exact_mean
+    from .sums import exact_sum as exact_sum
     from .tables.ledger import Ledger as Ledger
     from .tables.release import release as release
     from .utility import expected_loss as expected_loss
@@ -42,7 +50,13 @@ _HOME = {
     "Mechanism": "mechanism",
     "explicit_fair": "mechanisms.fair",
     "geometric": "mechanisms.geometric",
+    "laplace": "mechanisms.laplace",
+    "from_matrix": "mechanisms.matrix",
     "randomized_response": "mechanisms.response",
+    "cell_key": "mechanisms.rounding",
+    "random_rounding": "mechanisms.rounding",
+    "suppression": "mechanisms.rounding",
+    "staircase": "mechanisms.staircase",
     "uniform": "mechanisms.uniform",
     "calibrate": "privacy",
     "check_privacy": "privacy",
@@ -50,6 +64,8 @@ _HOME = {
     "insecure_source": "source",
     "explain": "structure",
     "properties": "structure",
+    "exact_mean": "sums",
+    "exact_sum": "sums",
     "Ledger": "tables.ledger",
     "release": "tables.release",
     "expected_loss": "utility",

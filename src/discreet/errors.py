@@ -8,6 +8,7 @@
         ├── SourceError          randomness that failed, or was asked for in a way that would undo the noise
         ├── TableError           integer weights that do not form a table
         ├── PrivacyError         a claimed level that does not hold; carries the witness
+        ├── SealError            a matrix of probabilities that cannot become integers
         ├── RemapError           a post-processing that does not fit the mechanism
         ├── SizeError            something too large to write out as a matrix
         ├── SingularError        a channel that cannot be inverted
@@ -62,6 +63,10 @@ class TableError(DiscreetError):
 
 class PrivacyError(DiscreetError):
     """A claimed level that does not hold. `witness` shows where."""
+
+
+class SealError(DiscreetError):
+    """A matrix of probabilities that cannot become integers. `row` and `column` where one entry is to blame."""
 
 
 class RemapError(DiscreetError):

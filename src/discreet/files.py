@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from . import verify
-from .channels import Additive, Channel, Finite, Geometric, Keep, Map, Table, Then
+from .channels import Additive, Channel, Clamped, Finite, Geometric, Keep, Map, Table, Then
 from .errors import FileError
 from .grid import Grid
 from .level import Epsilon, Level
 from .mechanism import Mechanism, Recipe
-from .noise import GeometricNoise
+from .noise import DiscreteNoise, GeometricNoise, StaircaseNoise
 from .structure import LETTERS, faults
 
 # To a document
@@ -95,18 +95,24 @@ def _channel(channel: Channel) -> dict[str, Any]:
             return {"kind": "geometric", "n": channel.n, "a": str(channel.a)}
         case Keep():
             return {"kind": "keep", "size": channel.size, "keep": str(channel.keep)}
-        case Additive(noise=GeometricNoise(a=a)):
-            return {
-                "kind": "additive",
-                "noise": {"family": "geometric", "a": str(a)},
-                "low": channel.low,
-                "high": channel.high,
-            }
+        case Additive():
+            return {"kind": "additive", "noise": _noise(channel.noise), "low": channel.low, "high": channel.high}
+        case Clamped():
+            return {"kind": "clamped", "n": channel.n, "noise": _noise(channel.noise)}
         case Map():
             return {"kind": "map", "size": channel.size, "targets": " ".join(map(str, channel.targets.tolist()))}
         case Then():
             return {"kind": "then", "first": _channel(channel.first), "second": _channel(channel.second)}
     raise FileError(f"A channel of the kind {type(channel).__name__} cannot be saved.", kind="shape")
+
+
+def _noise(noise: DiscreteNoise) -> dict[str, Any]:
+    match noise:
+        case GeometricNoise():
+            return {"family": "geometric", "a": str(noise.a)}
+        case StaircaseNoise():
+            return {"family": "staircase", "b": str(noise.b), "D": noise.D, "r": noise.r}
+    raise FileError(f"Noise of the kind {type(noise).__name__} cannot be saved.", kind="shape")
 
 
 def save(m: Mechanism, path: str | os.PathLike[str]) -> None:
@@ -220,11 +226,19 @@ def _read_channel(part: dict[str, Any]) -> Channel:
         case "keep":
             return Keep(int(part["size"]), Fraction(part["keep"]))
         case "additive":
-            return Additive(GeometricNoise(Fraction(part["noise"]["a"])), part["low"], part["high"])
+            return Additive(_read_noise(part["noise"]), part["low"], part["high"])
+        case "clamped":
+            return Clamped(int(part["n"]), _read_noise(part["noise"]))
         case "map":
             return Map(np.array([int(t) for t in part["targets"].split()], dtype=np.int64), int(part["size"]))
         case _:
             return Then(_read_finite(part["first"]), _read_finite(part["second"]))
+
+
+def _read_noise(part: dict[str, Any]) -> DiscreteNoise:
+    if part["family"] == "geometric":
+        return GeometricNoise(Fraction(part["a"]))
+    return StaircaseNoise(Fraction(part["b"]), int(part["D"]), int(part["r"]))
 
 
 def _read_finite(part: dict[str, Any]) -> Finite:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .channels import MAX_ENTRIES, Additive, Channel, Finite, Geometric, Map, Table, Then
+from .channels import MAX_ENTRIES, Additive, Channel, Clamped, Finite, Geometric, Map, Table, Then
 from .channels.contract import MATRIX_ENTRIES
 from .channels.table import cells, merge_columns
 from .errors import GridError, PrivacyError, RemapError, SizeError
@@ -68,10 +68,10 @@ class Mechanism:
                 f"The channel has {self.channel.rows} true values and {self.channel.reports} reports, "
                 f"its grids {self.inputs.size} and {self.outputs.size}."
             )
-        if isinstance(self.channel, Additive):
-            ends = tuple(None if end is None else 0 for end in (self.inputs.low, self.inputs.high))
-            if self.inputs != self.outputs or (self.channel.low, self.channel.high) != ends:
-                raise GridError("Noise is added on one grid, and saturates where that grid ends.")
+        if isinstance(self.channel, Additive) and (
+            self.inputs != self.outputs or (self.channel.low, self.channel.high) != open_ends(self.inputs)
+        ):
+            raise GridError("Noise is added on one grid, and saturates where that grid ends.")
         if self.sensitivity < 1:
             raise GridError(f"The sensitivity is {self.sensitivity} steps; it must be at least 1.")
         worst = self.channel.worst(self.sensitivity)
@@ -182,12 +182,12 @@ class Mechanism:
 
     def _truncate_additive(self, channel: Additive, grid: Grid) -> Mechanism:
         n = _size(grid) - 1
-        if not isinstance(channel.noise, GeometricNoise):
-            raise RemapError("Only geometric noise has a truncated form yet; make the mechanism on a finite grid.")
         if not self.outputs.contains(grid):
             raise RemapError(f"{grid} is not inside the reports' grid {self.outputs}; truncation only narrows.")
         recipe = Recipe("truncate", (("kind", "deterministic"), ("outputs", str(grid))), of=self.recipe)
-        return Mechanism(grid, grid, Geometric(n, channel.noise.a), self.level, min(self.sensitivity, n), recipe)
+        noise = channel.noise
+        clamped = Geometric(n, noise.a) if isinstance(noise, GeometricNoise) else Clamped(n, noise)
+        return Mechanism(grid, grid, clamped, self.level, min(self.sensitivity, n), recipe)
 
     def _mapped(self, positions: NDArray[np.int64], grid: Grid, family: str = "remap") -> Mechanism:
         channel, size = self.finite(), _size(grid)
@@ -208,6 +208,11 @@ class Mechanism:
             + (f" -> {self.outputs}" if self.outputs != self.inputs else "")
             + f", alpha {show_rational(self.alpha)}, epsilon <= {show_above(self.epsilon)}>"
         )
+
+
+def open_ends(grid: Grid) -> tuple[int | None, int | None]:
+    """The ends of an open grid as positions: a closed one is position 0 (see Grid.anchor)."""
+    return (None if grid.low is None else 0), (None if grid.high is None else 0)
 
 
 def _size(grid: Grid) -> int:

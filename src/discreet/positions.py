@@ -85,8 +85,10 @@ def _of_floats(grid: Grid, values: NDArray[np.float64], clamp: bool, offset: int
     if (below | above).any():
         if not clamp:
             _refuse(grid, values, below | above, offset)
-        # an end is moved to itself, not to a float near it: go by way of exact numbers
-        return np.array([position_of(grid, v, clamp, offset) for v in values.tolist()], dtype=np.int64)
+        inside = ~(below | above)
+        moved = np.where(below, grid.position(low), grid.position(high))  # to the end itself, not to a float near it
+        moved[inside] = _of_floats(grid, values[inside], clamp, offset)
+        return moved
     if grid.step == 1 and grid.is_integer:
         floor = np.floor(values)
         # x - floor(x) is exact for floats, or rounds without passing 1/2 (Sterbenz): the comparison is right

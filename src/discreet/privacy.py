@@ -81,6 +81,10 @@ class Verdict:
         close = not self.holds and show_above(self.epsilon) == show_above(self.asked.epsilon)
         told = show_above(self.epsilon, 17 if close else 6)
         best = f"it is private at epsilon <= {told} (alpha {show_rational(self.tight)})"
+        if self.epsilon == math.inf:
+            best = "it is private at no epsilon"
+        if self.asked.alpha == 0:
+            return f"no level is claimed, {self.metric}; {self.witness}; {best}"
         if self.holds:
             return f"holds: {self.asked}, {self.metric}; {best}"
         why = "" if self.measured else " as far as can be proved"
@@ -90,7 +94,8 @@ class Verdict:
 def check_privacy(
     m: Mechanism, *, alpha: object = None, epsilon: object = None, metric: Any = "adjacent", group: int = 1
 ) -> Verdict:
-    """Check a level exactly; without alpha and epsilon, the level that the mechanism claims.
+    """Check a level exactly; without alpha and epsilon, the level that the mechanism claims (one that claims nothing,
+    such as random rounding, does not hold).
 
     metric "adjacent": all true values at most one sensitivity apart (differential privacy of a count); with group=h,
     at most h sensitivities (h people together). "discrete": any two values (local privacy). "line": values at distance
@@ -187,7 +192,7 @@ def _graph_demands(m: Mechanism, edges: Iterable[Any]) -> Iterator[tuple[Ratio, 
 
 def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio, Fraction]]) -> Verdict:
     """Every demand must hold; the tight level is the smallest that one of them leaves."""
-    holds, exact, measured, worst = True, True, True, None
+    holds, exact, measured, worst = level.alpha > 0, True, True, None  # a claim of nothing is no claim
     tight, epsilon = Fraction(1), 0.0
     unwritten = 0.0  # the largest epsilon of a level too long to write out
     for ratio, distance in demands:

@@ -28,7 +28,7 @@ def sample(channel: Channel, inputs: Grid, outputs: Grid, values: Any, clamp: bo
         raise SourceError("Record numbers go with a keyed source, and only with one: give both or neither.")
     if _is_scalar(values):
         return _one(channel, inputs, outputs, values, clamp, source, records)
-    kind, array = _as_array(values)
+    kind, array = as_array(values)
     flat = array.reshape(-1)
     _check(inputs, flat, clamp)
     numbers = _records(records, flat.size)
@@ -113,7 +113,7 @@ def _records(records: Any, size: int) -> NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def _as_array(values: Any) -> tuple[Any, NDArray[Any]]:
+def as_array(values: Any) -> tuple[Any, NDArray[Any]]:
     """The values as an array, and how to give the reports the same kind back."""
     library = type(values).__module__.split(".")[0]
     if isinstance(values, np.ma.MaskedArray):

@@ -1,18 +1,336 @@
-"""From real numbers to integers: common totals, whole rows, and how far the integers are from their target."""
+"""The one door from real numbers to integers: a target becomes a table whose level and properties hold exactly."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import flint
 import numpy as np
+from numpy.typing import NDArray
 
-from .channels.table import MAX_TOTAL, Table, cells
-from .errors import RemapError
-from .exact import float_above, parse_exact
+from .channels.contract import Integers, Ratio
+from .channels.ratios import pair_ratio, window_extreme, worst_ratio
+from .channels.shape import LETTERS, WORDS, shape_faults
+from .channels.table import MAX_ENTRIES, MAX_TOTAL, Table, cells
+from .errors import PrivacyError, RemapError, SealError, SizeError, StructureError
+from .exact import float_above, minus_log_above, parse_exact, show, show_above
+from .level import Level
+
+Neighbours = int | Sequence[tuple[int, int]]  # all rows at most so many steps apart, or the pairs themselves
+
+WITHIN = Fraction(1, 10**9)  # a target is moved by no more than this, in total variation
+
+_BITS = 160  # of the fixed point in which targets are mended: far finer than the integers they become
+_ONE = 1 << _BITS
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A table whose level and required properties were verified on its integers, and how far it is from its target."""
+
+    table: Table
+    distance: float
+
+
+def seal(
+    target: Any,
+    level: Level | None,
+    require: Collection[str] = (),
+    neighbours: Neighbours = 1,
+    within: Fraction = WITHIN,
+) -> Sealed:
+    """The target as integers, private at the level and with the required properties, exactly; or refused.
+
+    `target` is a matrix of probabilities (floats, Fractions or texts), rows being true values; without a level nothing
+    is asked about privacy. A target with a small common denominator that holds what is asked is kept as it is. Any
+    other is moved as little as rounding needs (docs/theory/sealing.md has the proof): equal entries become one number,
+    required orders are evened out, what a row then lacks goes where it can break no order, and so much of a strictly
+    private and strictly honest matrix is mixed in that rounding breaks nothing either. Reports of probability zero stay
+    so. A target that would have to be moved by more than `within` is refused, with the entries that show why.
+    """
+    letters = frozenset(require)
+    unknown = sorted(letters - set(LETTERS))
+    if unknown:
+        raise StructureError(f"{unknown[0]!r} is none of the seven properties; use {', '.join(LETTERS)}.")
+    exact = read_matrix(target)
+    rows, reports = len(exact), len(exact[0])
+    if letters and rows != reports:
+        raise StructureError(
+            f"The seven properties compare reports with true values, and here are {reports} and {rows} of them; "
+            "require none, or give a square matrix."
+        )
+    kept = _kept(exact, level, letters, neighbours)
+    return _rounded(exact, level, letters, neighbours, within) if kept is None else Sealed(Table(kept), 0.0)
+
+
+def read_matrix(target: Any) -> list[list[Fraction]]:
+    """A matrix of probabilities as Fractions; rows must sum to 1 up to the rounding of floats."""
+    try:
+        rows = [list(row) for row in target]
+    except TypeError:
+        raise SealError("A matrix of probabilities is a list of rows, one for each true value; give numbers.") from None
+    if len(rows) < 2 or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
+        raise SealError("A matrix of probabilities needs at least two rows, all of one length; fill the gaps.")
+    if len(rows) * len(rows[0]) > MAX_ENTRIES:
+        raise SizeError(f"A table holds at most 2^20 weights, not {len(rows)} x {len(rows[0])}; use a coarser grid.")
+    exact: list[list[Fraction]] = []
+    for i, row in enumerate(rows):
+        exact.append([])
+        for j, x in enumerate(row):
+            number = parse_exact(x)
+            if number is None or number < 0:
+                raise SealError(
+                    f"Row {i}, column {j} of the matrix is {show(x)}, which is no probability; use numbers from 0 to 1.",
+                    row=i,
+                    column=j,
+                )
+            exact[-1].append(number)
+        whole = sum(exact[-1], Fraction(0))
+        if abs(whole - 1) > WITHIN:
+            raise SealError(f"Row {i} of the matrix sums to {float(whole):.12g}; every row must sum to 1.", row=i)
+    return exact
+
+
+# Targets that need no rounding
+
+
+def _kept(
+    exact: list[list[Fraction]], level: Level | None, letters: frozenset[str], neighbours: Neighbours
+) -> Integers | None:
+    """The target's own integers, where its common denominator is small and it holds all that is asked."""
+    common = 1
+    for row in exact:
+        common = math.lcm(common, *(x.denominator for x in row))
+        if common > MAX_TOTAL or sum(row) != 1:
+            return None
+    total = largest_total(common, len(exact[0]))
+    if total is None:
+        return None
+    weights = np.array([[int(x * total) for x in row] for row in exact], dtype=np.uint64)
+    return weights if _holds(weights, total, level, letters, neighbours) else None
+
+
+def _holds(weights: Integers, total: int, level: Level | None, letters: frozenset[str], neighbours: Neighbours) -> bool:
+    private = level is None or _worst(weights, neighbours).alpha >= level.alpha
+    return private and not shape_faults(weights, total, letters)
+
+
+def _worst(weights: Integers, neighbours: Neighbours) -> Ratio:
+    """The largest ratio between neighbours, with its witness."""
+    if isinstance(neighbours, int):
+        return worst_ratio(weights, min(neighbours, len(weights) - 1))
+    return min((pair_ratio(weights, *pair) for i, k in neighbours for pair in ((i, k), (k, i))), key=lambda r: r.alpha)
+
+
+# Targets that do
+
+
+def _rounded(
+    exact: list[list[Fraction]], level: Level | None, letters: frozenset[str], neighbours: Neighbours, within: Fraction
+) -> Sealed:
+    target = np.array([[x.numerator * _ONE // x.denominator for x in row] for row in exact], dtype=object)
+    used = np.flatnonzero((target > 0).any(axis=0))
+    takers = _takers(target, used, "F" in letters)
+    mended = _mended(target, used, letters, takers)
+    inner = _inner(target.shape, used, letters, Fraction(0) if level is None else level.alpha)
+    total = MAX_TOTAL  # a power of two, and so a multiple of every number of cells
+    margin = (len(used) + 4) * (_ONE // total)  # rounding and making rows whole moves no entry by more
+    pairs = zip(*(_slacks(m, used, level, letters, neighbours) for m in (mended, inner)), strict=True)
+    share = max((_share(have, give, margin) for (_, have), (_, give) in pairs), default=0.0)
+    if share > 1:
+        raise _refusal(target, used, level, letters, neighbours)
+    part = math.ceil(share * _ONE)
+    weights = _whole((((_ONE - part) * mended + part * inner) >> _BITS) * total >> _BITS, total, letters, takers)
+    moved = Fraction(int(np.abs(weights * (_ONE // total) - target).sum(axis=1).max()) + len(target[0]), 2 * _ONE)
+    if moved > within:
+        raise _refusal(target, used, level, letters, neighbours)
+    words = weights.astype(np.uint64)
+    if not _holds(words, total, level, letters, neighbours):
+        raise AssertionError("a sealed table must hold what was asked of it")  # a fault in here: never go on
+    return Sealed(Table(words), math.nextafter(float(moved), 1.0))
+
+
+def _takers(target: Integers, used: NDArray[np.int64], fair: bool) -> list[list[int]]:
+    """For each row the reports that take what the row lacks: the truth, or else the nearest reports in use.
+
+    With fairness the truth must not move, and its neighbours take it. Two takers share alike.
+    """
+    if target.shape[0] != target.shape[1]:
+        return [[int(np.argmax(row))] for row in target]
+    found = []
+    for i in range(len(target)):
+        apart = np.abs(used - i)
+        if fair:
+            apart[apart == 0] = len(target)
+        found.append([int(j) for j in used[apart == apart.min()]])
+    return found
+
+
+def _mended(target: Integers, used: NDArray[np.int64], letters: frozenset[str], takers: list[list[int]]) -> Integers:
+    """Equal where equality is required, in order where an order is (but for the takers), and every row whole."""
+    mended = target.copy()
+    if "S" in letters:
+        mended = (mended + mended[::-1, ::-1]) // 2
+    if "F" in letters:
+        np.fill_diagonal(mended, int(np.diag(mended).sum()) // len(mended))
+    _raise_nearer(mended, "RM" in letters, "CM" in letters)
+    if "RM" in letters:  # beyond the reports in use every entry could only fall, yet rows sum to one: all are equal
+        mended[: used[0]], mended[used[-1] + 1 :] = mended[used[0]], mended[used[-1]]
+    for row, reports in zip(mended, takers, strict=True):
+        row[reports] += (_ONE - int(row.sum())) // len(reports)
+    return mended
+
+
+def _raise_nearer(matrix: Integers, by_truth: bool, by_report: bool) -> None:
+    """Raise entries off the diagonal to those farther from it, in place: from the corners inwards."""
+    last = len(matrix) - 1
+    for apart in range(last - 1 if by_truth or by_report else 0, 0, -1):
+        low = np.arange(last + 1 - apart)
+        for i, j, outwards in ((low, low + apart, -1), (low + apart, low, 1)):  # above the diagonal, and below it
+            for wanted, far_i, far_j in ((by_truth, i + outwards, j), (by_report, i, j - outwards)):
+                fits = (far_i >= 0) & (far_i <= last) & (far_j >= 0) & (far_j <= last) & wanted
+                matrix[i[fits], j[fits]] = np.maximum(matrix[i[fits], j[fits]], matrix[far_i[fits], far_j[fits]])
+
+
+def _inner(shape: tuple[int, ...], used: NDArray[np.int64], letters: frozenset[str], alpha: Fraction) -> Integers:
+    """A matrix that is strictly private, and strictly within every required order that concerns a taker.
+
+    Nearly uniform on the reports in use, and a little higher at the truth: with fairness also at its neighbours, and
+    at the ends, where there is only one, twice as much. Truths between two reports in use pass from one to the other.
+    """
+    rows, size = shape[0], len(used)
+    extra = int((1 - alpha) * _ONE / (4 * (size + 1)))
+    matrix = np.zeros(shape, dtype=object)
+    if shape[0] != shape[1]:
+        matrix[:, used] = _ONE // size
+        return matrix
+    place = np.arange(rows)
+    if "F" in letters:
+        step = extra // 4
+        matrix[place[1:], place[:-1]] = matrix[place[:-1], place[1:]] = step
+        matrix[0, 1] = matrix[-1, -2] = 2 * step
+        matrix[place, place] = extra
+        return np.asarray(matrix + (_ONE - extra - 2 * step) // size)
+    if "RM" in letters:
+        for i in place:
+            right = min(int(np.searchsorted(used, i)), size - 1)
+            left = max(right - 1, 0) if used[right] > i else right
+            gap = int(used[right] - used[left])
+            passed = min(max(int(i - used[left]), 0), gap)
+            matrix[i, used[right]] = extra * passed // max(gap, 1)
+            matrix[i, used[left]] = extra - extra * passed // max(gap, 1)
+    else:
+        matrix[:, used] = extra // size
+        matrix[used] = 0
+        matrix[used, used] = extra
+    matrix[:, used] += (_ONE - extra) // size
+    return matrix
+
+
+def _slacks(
+    m: Integers, used: NDArray[np.int64], level: Level | None, letters: frozenset[str], neighbours: Neighbours
+) -> Iterator[tuple[str, Integers]]:
+    """Everything that must not be negative, by the letter that asks for it; "" is the level."""
+    yield "", m[:, used]
+    if level is not None:
+        p, q = level.alpha.numerator, level.alpha.denominator
+        yield "", (q * m[:, used] - p * _largest_near(m[:, used], neighbours)) // q
+    for letter, matrix in (("R", m), ("C", m.T)):
+        if f"{letter}M" in letters:
+            yield f"{letter}M", _outward_steps(matrix)
+        if letters & {f"{letter}M", f"{letter}H"}:
+            yield f"{letter}H", np.diag(matrix)[None, :] - matrix
+    if "WH" in letters:
+        yield "WH", np.diag(m) - _ONE // len(m)
+
+
+def _largest_near(m: Integers, neighbours: Neighbours) -> Integers:
+    """For each entry, the largest in its column among the neighbours of its row."""
+    if isinstance(neighbours, int):
+        return window_extreme(m, neighbours, np.maximum)
+    largest = m.copy()
+    for i, k in neighbours:
+        largest[i], largest[k] = np.maximum(largest[i], m[k]), np.maximum(largest[k], m[i])
+    return largest
+
+
+def _outward_steps(m: Integers) -> Integers:
+    """Along each column, by how much the entry nearer to the diagonal exceeds the next one."""
+    truth, report = np.arange(len(m) - 1)[:, None], np.arange(len(m))[None, :]
+    return np.asarray(np.where(truth < report, m[1:] - m[:-1], m[:-1] - m[1:]))
+
+
+def _share(have: Integers, give: Integers, margin: int) -> float:
+    """How much of the inner matrix must be mixed in, rounded up; above 1 when it does not help.
+
+    Where the inner matrix has no slack, two entries without takers are compared, and rounding down keeps their order.
+    """
+    have, give = have.ravel(), give.ravel()
+    short = np.flatnonzero((have < 0) | ((have < margin) & (give > 0)))
+    if len(short) == 0:
+        return 0.0
+    lack, gain = (margin - have[short]).astype(np.float64), (give[short] - have[short]).astype(np.float64)
+    helps = give[short] > margin
+    return float((lack[helps] / gain[helps]).max(initial=0.0)) * (1 + 1e-12) if helps.all() else math.inf
+
+
+def _whole(weights: Integers, total: int, letters: frozenset[str], takers: list[list[int]]) -> Integers:
+    """Rows that sum to the total: the takers get what is left, and the mirror image of a row its mirror image."""
+    if "F" in letters:  # even, like the total: with symmetry the two takers of the middle row share alike
+        np.fill_diagonal(weights, np.diag(weights).min() // 2 * 2)
+    for i, (row, reports) in enumerate(zip(weights, takers, strict=True)):
+        lack = total - int(row.sum())
+        for k, report in enumerate(reports if 2 * i < len(weights) else reports[::-1]):
+            row[report] += (lack + k) // len(reports)
+    return weights
+
+
+def _refusal(
+    target: Integers, used: NDArray[np.int64], level: Level | None, letters: frozenset[str], neighbours: Neighbours
+) -> SealError | PrivacyError | StructureError:
+    """Why a target cannot be sealed: what it breaks most."""
+    broken = {
+        letter: -int(min(slack.ravel(), default=0))
+        for letter, slack in _slacks(target, used, level, letters, neighbours)
+    }
+    if "F" in letters:
+        broken["F"] = int(np.diag(target).max() - np.diag(target).min())
+    if "S" in letters:
+        broken["S"] = int(np.abs(target - target[::-1, ::-1]).max())
+    worst = max(broken, key=lambda letter: broken[letter])
+    if broken[worst] <= 0:
+        return SealError(
+            "The target leaves 63-bit integers no room at this level; ask for a smaller alpha (a larger epsilon)."
+        )
+    if worst:
+        fault = shape_faults(target, _ONE, [worst])[worst]
+        return StructureError(
+            f"The matrix does not have {worst} ({WORDS[worst]}): {_entry(target, fault.low)}, "
+            f"while {_entry(target, fault.high) if fault.high else f'guessing has {1 / len(target):.9g}'}; "
+            f"leave {worst} out of what is required, or change the matrix.",
+            fault=fault,
+        )
+    assert level is not None
+    ratio = _worst(target, neighbours)
+    told = show_above(minus_log_above(ratio.alpha))
+    return PrivacyError(
+        f"The matrix is not private at {level}: {_entry(target, (ratio.first, ratio.report or 0))}, "
+        f"but {_entry(target, (ratio.second, ratio.report or 0))}; "
+        + ("no epsilon holds: change the matrix." if ratio.bound is None else f"ask for epsilon {told} or more."),
+        witness=ratio,
+    )
+
+
+def _entry(m: Integers, place: tuple[int, int]) -> str:
+    i, j = place
+    return f"row {i}, column {j} is {int(m[i, j]) / _ONE:.9g}"
+
+
+# Totals, and matrices for post-processing
 
 
 def largest_total(divisor: int, reports: int) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from .channels import Finite
+from .channels import Additive, Finite
 from .errors import DiscreetError
 from .exact import show_above, show_rational
 from .mechanism import Mechanism
@@ -43,10 +44,11 @@ def headline(m: Mechanism) -> str:
     places = f"{m.inputs}" + ("" if m.inputs == m.outputs else f" -> {m.outputs}")
     lines = [f"{m.recipe.family} on {places}"]
     asked = f" (asked as epsilon {m.level.asked})" if m.level.asked is not None else ""
-    lines.append(
+    level = (
         f"level: alpha {show_rational(m.alpha)}, epsilon <= {show_above(m.epsilon)}{asked}, proved for neighbours "
         f"at most {m.sensitivity * m.inputs.step} apart; tight: epsilon <= {show_above(tight.epsilon)}"
     )
+    lines.append(level if m.alpha else f"level: {tight}")
     if m.inputs.n is not None:
         local = check_privacy(m, metric="discrete")
         lines.append(f"between any two values (local privacy): epsilon <= {show_above(local.epsilon)}")
@@ -181,9 +183,20 @@ def progress(what: str) -> Iterator[Callable[[int], None]]:
         bar.stop()
 
 
+def _noise_words(m: Mechanism) -> str:
+    """The size of unbounded noise, in the answer's units."""
+    if not isinstance(m.channel, Additive):
+        return ""
+    noise, step = m.channel.noise, float(m.inputs.step)
+    mean, deviation = float(noise.mean_absolute) * step, math.sqrt(noise.variance) * step
+    reach = float(noise.quantile(0.975)) * step
+    return f"noise: mean distance {mean:.6g}, standard deviation {deviation:.6g}; 95 % of it within {reach:.6g} of the truth"
+
+
 def show_mechanism(console: Console, m: Mechanism) -> None:
     """Heat map, failing properties with their witnesses, and bias and loss per true value, as far as they fit."""
     if not isinstance(m.channel, Finite):
+        console.print(_noise_words(m), markup=False)
         console.print("The reports are unbounded: no heat map. Truncate the mechanism to see one.", style="dim")
         return
     if m.channel.rows <= _WIDEST and m.channel.reports <= _WIDEST and _map_width(m) <= console.width:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import sys
@@ -24,6 +25,7 @@ FORMAT, VERSION = "discreet-mechanism", 1
 MAX_BYTES = 256 * 2**20
 MAX_TOTAL = 2**63
 MAX_PRODUCT, MAX_WEIGHT_BITS, WRITTEN_BITS = 2**21, 2**28, 2**13
+MAX_ENTRIES, MAX_STAIR = 2**20, 2**13
 MAX_DEPTH, MAX_PARTS = 64, 256  # of channels in sequence
 KINDS = ("missing", "too large", "unreadable", "format", "version", "digest", "shape", "sum", "claim")
 LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
@@ -238,13 +240,62 @@ class _Keep(_Channel):
         return LETTERS
 
 
+@dataclass(frozen=True)
+class _Noise:
+    """Noise on the integers: Pr[i] = top b^j with |i| = kD + u, j = k where u < r, else k + 1; geometric for D = 1."""
+
+    b: Fraction
+    D: int
+    r: int
+
+    @property
+    def top(self) -> Fraction:
+        return (1 - self.b) / (2 * self.r - 1 + self.b * (2 * (self.D - self.r) + 1))
+
+    def at(self, i: int) -> Fraction:
+        return self.top * self.b ** ((abs(i) + self.D - self.r) // self.D)
+
+    def from_on(self, k: int) -> Fraction:
+        """Pr[noise >= k] for k >= 0: the rest of the stair of k, and all stairs beyond."""
+        stair, u = divmod(k, self.D)
+        rest = max(self.r - u, 0) + self.b * (self.D - max(u, self.r))
+        return self.top * self.b**stair * (rest + self.b * (self.r + self.b * (self.D - self.r)) / (1 - self.b))
+
+    def edges(self, distance: int) -> int:
+        """The most edges of stairs that lie within a distance."""
+        return -(-distance // self.D)
+
+
 class _Additive(_Channel):
-    def __init__(self, a: Fraction, low: int | None, high: int | None) -> None:
+    def __init__(self, noise: _Noise, low: int | None, high: int | None) -> None:
         super().__init__(None, None)
-        self.a, self.ends = a, (low, high)
+        self.noise, self.ends = noise, (low, high)
 
     def tight(self, distance: int) -> _Ratio:
-        return _Ratio(self.a, distance)
+        return _Ratio(self.noise.b, self.noise.edges(distance))
+
+
+class _Clamped(_Channel):
+    def __init__(self, n: int, noise: _Noise) -> None:
+        super().__init__(n + 1, n + 1)
+        self.n, self.noise = n, noise
+
+    def weights(self) -> Weights | None:
+        n, noise = self.n, self.noise
+        if (n + 1) ** 2 > MAX_ENTRIES or noise.at(n).denominator.bit_length() * (n + 1) ** 2 > MAX_WEIGHT_BITS:
+            return None
+        inner, tails = [noise.at(k) for k in range(n + 1)], [noise.from_on(k) for k in range(n + 1)]
+        total = math.lcm(*(x.denominator for x in inner + tails))
+        a, t = [int(x * total) for x in inner], [int(x * total) for x in tails]
+        return [[t[i], *(a[abs(i - j)] for j in range(1, n)), t[n - i]] for i in range(n + 1)], total
+
+    def tight(self, distance: int) -> _Ratio:
+        """b^edges, reached by a pair whose best report lies within the grid, or a whole number of stairs apart."""
+        noise, power = self.noise, self.noise.edges(distance)
+        if noise.r + (power - 1) * noise.D + 1 <= self.n or power * noise.D <= distance:
+            return _Ratio(noise.b, power)
+        exact = self.weights()
+        return _Ratio(noise.b, power, exact=False) if exact is None else _table_ratio(exact[0], distance)
 
 
 class _Then(_Channel):
@@ -294,14 +345,14 @@ def _channel(part: Any, depth: int = 0, parts: list[int] | None = None) -> _Chan
         _need(size >= 2 and 0 <= keep < 1, "shape", "Keeping needs two values and a probability in [0, 1).")
         return _Keep(size, keep)
     if kind == "additive":
-        noise = _field(part, "noise", "channel")
-        _need(_field(noise, "family", "noise") == "geometric", "shape", "The noise is of an unknown family.")
-        a = _rational(_field(noise, "a", "noise"), "a")
-        _need(0 < a < 1, "shape", "Geometric noise needs 0 < a < 1.")
         ends = [_field(part, end, "channel") for end in ("low", "high")]
         _need(all(end is None or (type(end) is int and end == 0) for end in ends), "shape",
               "The ends of unbounded noise are 0 or open.")  # fmt: skip
-        return _Additive(a, *ends)
+        return _Additive(_noise(_field(part, "noise", "channel")), *ends)
+    if kind == "clamped":
+        n = _integer(_field(part, "n", "channel"), "n")
+        _need(n >= 1, "shape", "Clamped noise needs n >= 1.")
+        return _Clamped(n, _noise(_field(part, "noise", "channel")))
     if kind == "map":
         size = _integer(_field(part, "size", "channel"), "size")
         targets = [_integer(t, "map") for t in _words(part, "targets")]
@@ -310,6 +361,18 @@ def _channel(part: Any, depth: int = 0, parts: list[int] | None = None) -> _Chan
     if kind == "then":
         return _Then(*(_channel(_field(part, name, "channel"), depth + 1, parts) for name in ("first", "second")))
     raise Fault("shape", "The channel is of an unknown kind.")
+
+
+def _noise(part: Any) -> _Noise:
+    family = _field(part, "family", "noise")
+    _need(family in ("geometric", "staircase"), "shape", "The noise is of an unknown family.")
+    if family == "geometric":
+        a = _rational(_field(part, "a", "noise"), "a")
+        _need(0 < a < 1, "shape", "Geometric noise needs 0 < a < 1.")
+        return _Noise(a, 1, 1)
+    b, D, r = _rational(_field(part, "b", "noise"), "b"), *(_integer(_field(part, x, "noise"), x) for x in ("D", "r"))
+    _need(0 < b < 1 and 1 <= r <= D <= MAX_STAIR, "shape", "Staircase noise needs 0 < b < 1 and 1 <= r <= D <= 2^13.")
+    return _Noise(b, D, r)
 
 
 def _words(part: Any, name: str) -> list[str]:

@@ -112,6 +112,7 @@ class Clamped(Finite):
         return pair_ratio(small[0], first, second) if small else shifted(self.noise, first, second, None, exact=False)
 
     def worst(self, distance: int) -> Ratio:
+        distance = min(distance, self.n)
         power = self.noise.shift(distance)[1]
         nearest = (power - 1) * self.noise.stride + 1  # the shortest distance with the same factor
         inside = self.noise.plateau + 1

@@ -47,14 +47,18 @@ def largest(numerators: Integers, denominators: Integers) -> int:
     return int(index[0])
 
 
-def _running_minimum(weights: Integers, distance: int) -> Integers:
-    """For each row, the smallest entry among it and the `distance` rows below, per column, by doubling."""
-    minimum, span = weights.copy(), 1
-    while span < min(distance + 1, len(weights)):
-        shift = min(span, distance + 1 - span)
-        minimum[:-shift] = np.minimum(minimum[:-shift], minimum[shift:])
-        span += shift
-    return minimum
+def window_extreme(weights: Integers, distance: int, extreme: np.ufunc) -> Integers:
+    """For each row, per column, the smallest or largest entry (np.minimum, np.maximum) at most `distance` rows away."""
+
+    def downwards(rows: Integers) -> Integers:
+        found, span = rows.copy(), 1
+        while span < min(distance + 1, len(rows)):  # by doubling
+            shift = min(span, distance + 1 - span)
+            found[:-shift] = extreme(found[:-shift], found[shift:])
+            span += shift
+        return found
+
+    return np.asarray(extreme(downwards(weights), downwards(weights[::-1])[::-1]))
 
 
 def worst_ratio(weights: Integers, distance: int) -> Ratio:
@@ -62,7 +66,7 @@ def worst_ratio(weights: Integers, distance: int) -> Ratio:
 
     Each numerator only needs the smallest denominator in its window, so the pairs are never listed.
     """
-    window = np.minimum(_running_minimum(weights, distance), _running_minimum(weights[::-1], distance)[::-1])
+    window = window_extreme(weights, distance, np.minimum)
     best = largest(weights.ravel(), window.ravel())
     first, report = divmod(best, weights.shape[1])
     top, bottom = int(weights[first, report]), int(window[first, report])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -13,7 +12,14 @@ from .app import Alpha, Csv, Debug, EpsilonText, File, Json, N, app, dump, finit
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
-Family = Literal["geometric", "explicit-fair", "randomized-response", "uniform"]
+Family = Literal[
+    "geometric", "explicit-fair", "randomized-response", "uniform", "laplace", "staircase", "from-matrix",
+    "random-rounding", "suppression", "cell-key",
+]  # fmt: skip
+
+
+def _option(help: str) -> Parameter:
+    return Parameter(allow_leading_hyphen=True, help=help)
 
 
 @app.command
@@ -24,16 +30,23 @@ def make(
     n: N = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
-    low: Annotated[
-        str | None, Parameter(allow_leading_hyphen=True, help="The smallest value, instead of --n (with --high).")
+    low: Annotated[str | None, _option("The smallest value, instead of --n (with --high).")] = None,
+    high: Annotated[str | None, _option("The largest value, instead of --n (with --low).")] = None,
+    step: Annotated[str | None, _option("The step of the grid: 1, or a fine one for laplace and staircase.")] = None,
+    sensitivity: Annotated[str | None, _option("How much one person can change the answer, in its units; 1.")] = None,
+    r: Annotated[
+        str | None, _option("staircase: steps of a stair's upper part, or the loss to be best for; l1.")
     ] = None,
-    high: Annotated[
-        str | None, Parameter(allow_leading_hyphen=True, help="The largest value, instead of --n (with --low).")
+    matrix: Annotated[
+        str | None, _option("from-matrix: a CSV or JSON file of probabilities, a row for each true value; - for input.")
     ] = None,
-    step: Annotated[str, Parameter(allow_leading_hyphen=True, help="The step of the grid.")] = "1",
-    sensitivity: Annotated[
-        str, Parameter(allow_leading_hyphen=True, help="How much one person can change the answer, in its units.")
-    ] = "1",
+    require: Annotated[str | None, _option("from-matrix: properties to keep, for example WH,CM.")] = None,
+    base: Annotated[str | None, _option("random-rounding: what is rounded to multiples of; 3.")] = None,
+    below: Annotated[str | None, _option("suppression: the smallest count that is shown; 5.")] = None,
+    show_zero: Annotated[bool | None, Parameter(help="suppression: is a count of 0 shown?")] = None,
+    deviation: Annotated[str | None, _option("cell-key: the largest noise; 5.")] = None,
+    variance: Annotated[str | None, _option("cell-key: the variance of the noise; 2.")] = None,
+    never_report: Annotated[str | None, _option("cell-key: no report lies in 1..this; 0.")] = None,
     out: Annotated[
         str | None,
         Parameter(name=["-o", "--out"], allow_leading_hyphen=True, help="The file to write; - for standard output."),
@@ -44,23 +57,21 @@ def make(
     """Make a mechanism, prove its level and save it.
 
     Example: discreet make geometric --n 8 --alpha 9/10 -o gm.json
+
+    Example: discreet make laplace --epsilon 1 --sensitivity 0.5 -o laplace.json
+
+    Example: discreet make staircase --n 20 --step 1 --epsilon 2 --sensitivity 3 -o stairs.json
+
+    Example: discreet make random-rounding --n 20 --base 3 -o rounding.json
     """
     from .. import files
-    from ..errors import DiscreetError
 
-    grid = _grid(n, low, high, step)
-    builders = _builders()
-    if family in ("randomized-response", "uniform") and sensitivity != "1":
-        raise DiscreetError(
-            f"--sensitivity does not go with {family}: it treats any two values as neighbours. Leave it out."
-        )
-    if family == "uniform" and (alpha is not None or epsilon is not None):
-        raise DiscreetError(
-            "--alpha and --epsilon do not go with uniform: its report ignores the truth. Leave them out."
-        )
-    levels = {} if family == "uniform" else {"alpha": alpha, "epsilon": epsilon}
-    extra = {"sensitivity": sensitivity} if family in ("geometric", "explicit-fair") else {}
-    m = builders[family](grid, **levels, **extra)
+    given: dict[str, Any] = {
+        "alpha": alpha, "epsilon": epsilon, "sensitivity": sensitivity, "step": step, "r": r, "require": require,
+        "base": base, "below": below, "show_zero": show_zero, "deviation": deviation, "variance": variance,
+        "never_report": never_report,
+    }  # fmt: skip
+    m = _made(family, n, low, high, matrix, {name: value for name, value in given.items() if value is not None})
     if out == "-":
         print(files.text(m), end="")
         return 0
@@ -76,6 +87,60 @@ def make(
     else:
         console.print("not saved: give -o FILE to keep it", style="dim")
     return 0
+
+
+def _made(
+    family: str, n: str | None, low: str | None, high: str | None, matrix: str | None, given: dict[str, Any]
+) -> Mechanism:
+    """The mechanism that the words on the command line describe."""
+    from ..errors import DiscreetError
+    from ..mechanisms.catalogue import FAMILIES
+
+    maker = next(f for f in FAMILIES if f.name == family.replace("-", "_"))
+    stray = next((name for name in given if name != "step" and name not in maker.takes), None)
+    if stray is not None:
+        reason = {
+            "randomized-response": ": it treats any two values as neighbours" if stray == "sensitivity" else "",
+            "uniform": ": its report ignores the truth" if stray in ("alpha", "epsilon") else "",
+        }.get(family, "")
+        raise DiscreetError(f"--{stray.replace('_', '-')} does not go with {family}{reason}. Leave it out.")
+    if (matrix is not None) != (family == "from-matrix"):
+        raise DiscreetError("A matrix and from-matrix go together: discreet make from-matrix --matrix FILE.")
+    if "r" in given and str(given["r"]).isdecimal():
+        given["r"] = int(given["r"])
+    if "require" in given:
+        given["require"] = [letter for letter in str(given["require"]).replace(",", " ").split() if letter]
+    step = given.pop("step", None)
+    if matrix is not None:
+        anywhere = n is None and low is None and high is None
+        return maker.make(_read_matrix(matrix), inputs=None if anywhere else _grid(n, low, high, step), **given)
+    if "step" in maker.takes and low is None and high is None:
+        return maker.make(n, step=step, **given)  # it finds its own grid
+    return maker.make(_grid(n, low, high, step), **given)
+
+
+def _read_matrix(name: str) -> list[list[Any]]:
+    """A matrix of numbers as texts, so that decimals and fractions are read exactly: JSON, or CSV without a heading."""
+    import csv
+    from json import loads
+    from pathlib import Path
+
+    from ..errors import SealError
+
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not a text"
+        raise SealError(f"{name} cannot be read ({why}). Check the path of the matrix.") from None
+    if text.lstrip().startswith("["):
+        try:
+            rows = loads(text, parse_float=str)
+        except (ValueError, RecursionError):
+            raise SealError(
+                f"{name} is not JSON; write a list of rows, for example [[0.6, 0.4], [0.4, 0.6]]."
+            ) from None
+        return rows if isinstance(rows, list) else []
+    return [[cell.strip() for cell in row] for row in csv.reader(text.splitlines()) if row]
 
 
 @app.command
@@ -231,21 +296,7 @@ def _function(name: str) -> Any:
         sys.path.remove("")
 
 
-def _builders() -> dict[str, Callable[..., Mechanism]]:
-    from ..mechanisms.fair import explicit_fair
-    from ..mechanisms.geometric import geometric
-    from ..mechanisms.response import randomized_response
-    from ..mechanisms.uniform import uniform
-
-    return {
-        "geometric": geometric,
-        "explicit-fair": explicit_fair,
-        "randomized-response": randomized_response,
-        "uniform": uniform,
-    }
-
-
-def _grid(n: str | None, low: str | None, high: str | None, step: str) -> Any:
+def _grid(n: str | None, low: str | None, high: str | None, step: str | None) -> Any:
     from ..errors import GridError
     from ..grid import Grid
 
@@ -253,13 +304,13 @@ def _grid(n: str | None, low: str | None, high: str | None, step: str) -> Any:
         if low is not None or high is not None:
             raise GridError("Give either --n or --low and --high, not both; for example --n 100.")
         plain = Grid.of(n)
-        return plain if step == "1" else Grid(plain.low, plain.high, step)
+        return plain if step is None else Grid(plain.low, plain.high, step)
     if low is None and high is None:
         raise GridError(
             "Say where the counts live: --n 100 for 0..100, or --low and --high (an open end: --high none)."
         )
     ends = [None if end is None or end == "none" else end for end in (low, high)]
-    return Grid(ends[0], ends[1], step)
+    return Grid(ends[0], ends[1], 1 if step is None else step)
 
 
 def _load(file: str) -> Mechanism:

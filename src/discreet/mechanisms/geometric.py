@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..channels import Additive, Geometric
 from ..grid import Grid
 from ..level import Level
-from ..mechanism import Mechanism, Recipe
+from ..mechanism import Mechanism, Recipe, open_ends
 from ..noise import GeometricNoise
 
 CITATION = "Ghosh, Roughgarden, Sundararajan, Universally utility-maximizing privacy mechanisms, STOC 2009"
@@ -25,26 +25,6 @@ def geometric(n: int | Grid, *, alpha: object = None, epsilon: object = None, se
     grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
     steps = grid.steps(sensitivity)
     a = level.per_step(steps)
-    if grid.n is None:
-        noise = Additive(GeometricNoise(a), *_open_ends(grid))
-        return Mechanism(
-            grid,
-            grid,
-            noise,
-            level,
-            steps,
-            Recipe.made("geometric", CITATION, level, grid=grid, sensitivity=sensitivity),
-        )
-    return Mechanism(
-        grid,
-        grid,
-        Geometric(grid.n, a),
-        level,
-        steps,
-        Recipe.made("geometric", CITATION, level, grid=grid, sensitivity=sensitivity),
-    )
-
-
-def _open_ends(grid: Grid) -> tuple[int | None, int | None]:
-    """The ends as positions: a closed end is position 0 (see Grid.anchor)."""
-    return (None if grid.low is None else 0), (None if grid.high is None else 0)
+    recipe = Recipe.made("geometric", CITATION, level, grid=grid, sensitivity=sensitivity)
+    channel = Additive(GeometricNoise(a), *open_ends(grid)) if grid.n is None else Geometric(grid.n, a)
+    return Mechanism(grid, grid, channel, level, steps, recipe)

@@ -29,7 +29,7 @@ CELL_KEY = (
 )
 
 _STEPS = 500  # of Newton's method; some ten are usual, more are needed next to the ends of what can be reached
-_FLOATS = 2.0**-40  # how far, at most, the floats of Newton's method stay from the law itself
+_FLOATS = 2.0**-40  # what a cell-key law's distance allows for the floats of Newton's method; no privacy rests on it
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ def random_rounding(n: int | Grid, base: int = 3, *, sensitivity: object = 1) ->
     >>> m.matrix[7].round(3).tolist()              # of the reports 0, 3, 6, 9
     [0.0, 0.0, 0.667, 0.333]
     >>> print(dt.check_privacy(m).witness)
-    report 0 is possible when the truth is 2 and impossible when it is 3
+    report 3 is possible when the truth is 1 and impossible when it is 0
     """
     grid, top = _counts(n, "Random rounding")
     width = _whole(base, "base", 2, "base=3")
@@ -112,9 +112,9 @@ def cell_key(n: int | Grid, deviation: int = 5, variance: object = 2, *, never_r
     >>> import discreet as dt
     >>> m = dt.cell_key(20, deviation=2, variance=1)
     >>> m.matrix[10, 8:13].round(3).tolist()       # of the reports 8, 9, 10, 11, 12
-    [0.076, 0.197, 0.455, 0.197, 0.076]
+    [0.064, 0.245, 0.383, 0.245, 0.064]
     >>> print(dt.check_privacy(m).witness)
-    report 0 is possible when the truth is 2 and impossible when it is 3
+    report 1 is possible when the truth is 1 and impossible when it is 0
     """
     grid, top = _counts(n, "Cell-key perturbation")
     most = _whole(deviation, "deviation", 1, "deviation=5")
@@ -150,7 +150,7 @@ def cell_key(n: int | Grid, deviation: int = 5, variance: object = 2, *, never_r
     return _as_it_is(grid, Grid(0, reports - 1), Table(weights), 1, recipe)
 
 
-def _noise(count: int, most: int, wanted: Fraction, never: int) -> dict[int, float | Fraction]:
+def _noise(count: int, most: int, wanted: Fraction, never: int) -> dict[int, Fraction]:
     """The law of the noise at a count above 0, by the noises that are allowed there."""
     allowed = [v for v in range(-min(most, count), most + 1) if not 1 <= count + v <= never]
     low, high = allowed[0], allowed[-1]
@@ -164,7 +164,7 @@ def _noise(count: int, most: int, wanted: Fraction, never: int) -> dict[int, flo
             raise DiscreetError(
                 f"variance = {wanted} is too small for never_report = {never}: the count {count} has to move to "
                 f"{count + inner} or {count + outer}, which takes a variance of {least}; "
-                f"raise the variance to at least {(never + 1) ** 2 // 4} or report more."
+                f"raise the variance to at least {(never + 1) ** 2 // 4} or lower never_report."
             )
         if wanted == least:
             return _two(inner, outer)
@@ -174,10 +174,17 @@ def _noise(count: int, most: int, wanted: Fraction, never: int) -> dict[int, flo
             f"variance = {show(float(wanted))} is too close to the end of what the count {count} can reach "
             "for its law to be found; move it a little, or take a simple fraction."
         )
-    return dict(zip(allowed, law.tolist(), strict=True))
+    return dict(zip(allowed, _dyadic(law), strict=True))
 
 
-def _two(low: int, high: int) -> dict[int, float | Fraction]:
+def _dyadic(law: Floats) -> list[Fraction]:
+    """Floats that sum to about 1 as multiples of 2^-60 that sum to 1: one common denominator for the laws of all counts."""
+    whole = [int(Fraction(p) * 2**60) for p in law.tolist()]
+    whole[int(law.argmax())] += 2**60 - sum(whole)
+    return [Fraction(w, 2**60) for w in whole]
+
+
+def _two(low: int, high: int) -> dict[int, Fraction]:
     """The only law of mean 0 on two noises, one below 0 and one above."""
     return {low: Fraction(high, high - low), high: Fraction(-low, high - low)}
 
@@ -186,8 +193,8 @@ def _most_random(v: Floats, variance: float) -> Floats | None:
     """The law of maximal entropy on v with mean 0 and a variance strictly between the ends of what can be reached.
 
     It is exp(a v + b v^2) / Z with the multipliers that minimise the convex ln Z - b * variance (Jaynes 1957): Newton's
-    method, with shorter steps while a whole one does not descend. The square of Newton's decrement is about twice the
-    divergence that is left, and so, by Pinsker's inequality, about four times the squared total variation.
+    method, with shorter steps while a whole one does not descend, until a step moves hardly any mass. None when that
+    does not come about.
     """
     moments, goal = np.stack([v, v**2]), np.array([0.0, variance])
     multipliers = np.zeros(2)
@@ -209,12 +216,13 @@ def _most_random(v: Floats, variance: float) -> Floats | None:
         decrement = float((goal - mean) @ step)
         if not np.isfinite(step).all():
             return None
-        if decrement < 2.0**-82:  # 2^-42 apart at most; the last step squares that
-            return dual(multipliers + step)[1]
+        if (law * np.abs(step @ centred)).sum() / 2 < _FLOATS / 4:  # the total variation that the step is worth
+            law = dual(multipliers + step)[1]
+            return law if np.abs(moments @ law - goal).max() < _FLOATS / 4 else None
         length = 1.0
         while length > 2.0**-60:
             ahead, law_ahead = dual(multipliers + length * step)
-            if ahead <= value - 0.25 * length * decrement or (decrement < 1e-9 and length == 1):
+            if ahead <= value - 0.25 * length * decrement or (decrement < 1e-13 and length == 1):
                 break  # near the end the descent is lost in the last digits of `value`, and whole steps are right
             length /= 2
         multipliers, value, law = multipliers + length * step, ahead, law_ahead

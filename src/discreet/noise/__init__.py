@@ -1,15 +1,168 @@
-"""Noise laws: small values of their own. Discrete ones are added to true values and drawn; all serve analysis."""
+"""Noise laws: small values of their own. Discrete ones are added to true values and drawn; all serve analysis.
+
+NoiseLaw              cdf, sf, quantile, moments, expected_loss
+├── DiscreteNoise     on the integers, with exact probabilities and exact draws
+│   ├── GeometricNoise    geometric(...)
+│   └── StaircaseNoise    discrete_staircase(...)
+├── OnGrid            a discrete law in the answer's units, from a step other than 1
+└── ContinuousNoise   a density, for analysis only: what is released is drawn on a grid
+    ├── Laplace       laplace(...)
+    ├── Staircase     staircase(...)
+    ├── Cauchy        cauchy(...)
+    └── Student       student(...)
+"""
 
 from __future__ import annotations
 
+from typing import TypeVar, overload
+
+from ..errors import DiscreetError
+from ..exact import parse_exact, show
+from ..grid import Grid
 from ..level import Level
-from .contract import DiscreteNoise, NoiseDraws, NoiseLaw
+from .continuous import Laplace, Staircase
+from .contract import ContinuousNoise, DiscreteNoise, NoiseDraws, NoiseLaw, positive
 from .geometric import GeometricNoise
+from .heavy import Cauchy, Student
+from .ongrid import OnGrid
 from .stairs import StaircaseNoise
 
-__all__ = ["DiscreteNoise", "GeometricNoise", "NoiseDraws", "NoiseLaw", "StaircaseNoise", "geometric"]
+__all__ = [
+    "Cauchy",
+    "ContinuousNoise",
+    "DiscreteNoise",
+    "GeometricNoise",
+    "Laplace",
+    "NoiseDraws",
+    "NoiseLaw",
+    "OnGrid",
+    "Staircase",
+    "StaircaseNoise",
+    "Student",
+    "cauchy",
+    "discrete_staircase",
+    "geometric",
+    "laplace",
+    "staircase",
+    "student",
+]
 
 
-def geometric(*, alpha: object = None, epsilon: object = None) -> GeometricNoise:
-    """Two-sided geometric noise at a level per step."""
-    return GeometricNoise(Level.of(alpha=alpha, epsilon=epsilon).alpha)
+def _epsilon(alpha: object, epsilon: object) -> float:
+    """The epsilon that was asked for, as a float: densities are for analysis and need no safe side."""
+    level = Level.of(alpha=alpha, epsilon=epsilon)
+    return level.epsilon if level.asked is None else float(level.asked)
+
+
+_Law = TypeVar("_Law", bound=DiscreteNoise)
+
+
+def _on(law: _Law, grid: Grid) -> _Law | OnGrid:
+    return law if grid.step == 1 else OnGrid(law, grid.step)
+
+
+def laplace(*, alpha: object = None, epsilon: object = None, scale: object = None, sensitivity: object = 1) -> Laplace:
+    """Laplace noise of a scale, or of the scale sensitivity/epsilon that keeps a level; for analysis.
+
+    >>> laplace(epsilon=2, sensitivity=3).mean_absolute
+    1.5
+    """
+    if scale is not None and (alpha is not None or epsilon is not None):
+        raise DiscreetError("Give a scale or a level, not both; for example laplace(epsilon=1, sensitivity=1).")
+    if scale is not None:
+        return Laplace(positive(scale, "scale"))
+    return Laplace(positive(sensitivity, "sensitivity") / _epsilon(alpha, epsilon))
+
+
+def staircase(
+    *, alpha: object = None, epsilon: object = None, sensitivity: object = 1, gamma: object = "l1"
+) -> Staircase:
+    """Staircase noise at a level; gamma is "l1" or "l2" for the best under that loss, or a number in (0, 1]. For analysis.
+
+    >>> round(staircase(epsilon=1).gamma, 6), round(staircase(epsilon=1).mean_absolute, 6)
+    (0.377541, 0.959517)
+    """
+    size, level = positive(sensitivity, "sensitivity"), _epsilon(alpha, epsilon)
+    match gamma:
+        case "l1" | "l2":
+            return Staircase.best(level, size, gamma)
+        case _:
+            return Staircase(level, size, positive(gamma, "gamma"))
+
+
+@overload
+def geometric(*, alpha: object = None, epsilon: object = None, sensitivity: object = 1) -> GeometricNoise: ...
+
+
+@overload
+def geometric(
+    *, alpha: object = None, epsilon: object = None, sensitivity: object = 1, step: object
+) -> GeometricNoise | OnGrid: ...
+
+
+def geometric(
+    *, alpha: object = None, epsilon: object = None, sensitivity: object = 1, step: object = 1
+) -> GeometricNoise | OnGrid:
+    """Two-sided geometric noise on the multiples of `step` that keeps a level for a sensitivity in the answer's units.
+
+    With k = ceil(sensitivity/step), every step keeps the level's k-th root, rounded to the safe side. With a step of 1
+    the law is a GeometricNoise on the integers, else an OnGrid in the answer's units.
+
+    >>> geometric(alpha="1/2")
+    GeometricNoise(a=Fraction(1, 2))
+    >>> geometric(alpha="1/4", sensitivity=1, step="1/2").exact("3/2")
+    Fraction(1, 24)
+    """
+    grid = Grid(None, None, step)
+    return _on(GeometricNoise(Level.of(alpha=alpha, epsilon=epsilon).per_step(grid.steps(sensitivity))), grid)
+
+
+@overload
+def discrete_staircase(
+    *, alpha: object = None, epsilon: object = None, sensitivity: object = 1, r: object = "l1"
+) -> StaircaseNoise: ...
+
+
+@overload
+def discrete_staircase(
+    *, alpha: object = None, epsilon: object = None, sensitivity: object = 1, r: object = "l1", step: object
+) -> StaircaseNoise | OnGrid: ...
+
+
+def discrete_staircase(
+    *, alpha: object = None, epsilon: object = None, sensitivity: object = 1, r: object = "l1", step: object = 1
+) -> StaircaseNoise | OnGrid:
+    """Staircase noise on the multiples of `step` that keeps a level for a sensitivity in the answer's units.
+
+    r is the length of a stair's upper part in steps, or "l1" or "l2" for the best under that loss.
+
+    >>> discrete_staircase(epsilon=1, sensitivity=3).r
+    2
+    """
+    grid, b = Grid(None, None, step), Level.of(alpha=alpha, epsilon=epsilon).alpha
+    size = grid.steps(sensitivity)
+    match r:
+        case "l1" | "l2":
+            return _on(StaircaseNoise.best(b, size, r), grid)
+    length = parse_exact(r)
+    if length is None or length.denominator != 1:
+        raise DiscreetError(f'r = {show(r)} is not an integer; use r="l1" or r="l2" for the best, or 1 to {size}.')
+    return _on(StaircaseNoise(b, size, int(length)), grid)
+
+
+def cauchy(scale: object = 1) -> Cauchy:
+    """Cauchy noise, for analysis. It has no mean: E|X| and E X^2 are infinite.
+
+    >>> cauchy().mean_absolute
+    inf
+    """
+    return Cauchy(positive(scale, "scale"))
+
+
+def student(freedom: object, scale: object = 1) -> Student:
+    """Student's t noise, for analysis. Moments from the freedom up are infinite.
+
+    >>> student(3).variance
+    3.0
+    """
+    return Student(positive(freedom, "freedom"), positive(scale, "scale"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -11,14 +12,14 @@ from numpy.typing import ArrayLike
 
 from ..digits import GeometricDraws
 from ..errors import LevelError
-from ..exact import log_of
-from .contract import DiscreteNoise, Floats
+from .contract import DiscreteNoise, log_of_level
+from .expectation import Floats
 
 
 @final
 @dataclass(frozen=True)
 class GeometricNoise(DiscreteNoise):
-    """Pr[k] = (1-a)/(1+a) a^|k| (Ghosh et al. 2009)."""
+    """Pr[k] = (1-a)/(1+a) a^|k| (Ghosh, Roughgarden and Sundararajan 2009)."""
 
     a: Fraction
 
@@ -26,10 +27,14 @@ class GeometricNoise(DiscreteNoise):
         if not 0 < self.a < 1:
             raise LevelError(f"Geometric noise needs 0 < a < 1, not {self.a}; for example a = 9/10.", value=self.a)
 
+    @cached_property
+    def _log(self) -> float:
+        return log_of_level(self.a)
+
     def pmf(self, k: ArrayLike) -> Floats:
-        return np.asarray(
-            float((1 - self.a) / (1 + self.a)) * np.exp(log_of(self.a) * np.abs(np.asarray(k, dtype=np.float64)))
-        )
+        value = np.asarray(k, dtype=np.float64)
+        chance = float((1 - self.a) / (1 + self.a)) * np.exp(self._log * np.abs(value))
+        return np.where(value == np.floor(value), chance, 0.0)
 
     def exact(self, k: int) -> Fraction:
         return (1 - self.a) / (1 + self.a) * self.a ** abs(k)
@@ -37,10 +42,11 @@ class GeometricNoise(DiscreteNoise):
     def upper(self, k: int) -> Fraction:
         return self.a**k / (1 + self.a) if k > 0 else 1 - self.a ** (1 - k) / (1 + self.a)
 
-    def cdf(self, x: ArrayLike) -> Floats:
-        k = np.floor(np.asarray(x, dtype=np.float64))
-        tail = np.exp(log_of(self.a) * np.where(k < 0, -k, k + 1)) / float(1 + self.a)
-        return np.where(k < 0, tail, 1 - tail)
+    def _from(self, k: Floats) -> Floats:
+        return np.asarray(np.exp(self._log * k) / float(1 + self.a))
+
+    def _about(self, q: Floats) -> Floats:
+        return np.asarray((np.log(q) + np.log1p(float(self.a))) / self._log)
 
     @property
     def mean_absolute(self) -> Fraction:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from functools import cached_property
+from typing import Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from ..digits import OneSidedDraws
 from ..draws import RealAlias
 from ..errors import LevelError
-from ..exact import ball, log_of
+from ..exact import ball
 from ..grid import FARTHEST
 from ..source import Stream
-from .contract import DiscreteNoise, Floats
+from .contract import DiscreteNoise, log_of_level
+from .expectation import Floats
 
 LONGEST_STAIR = 2**13  # steps of one stair: the alias table of a draw holds twice as many outcomes
 
@@ -41,19 +43,43 @@ class StaircaseNoise(DiscreteNoise):
                 f"A stair is 1 to {LONGEST_STAIR} steps long, not {self.D}; use a coarser step.", value=self.D
             )
         if not 1 <= self.r <= self.D:
-            raise LevelError(f"The upper part of a stair is 1 to {self.D} steps long, not r = {self.r}.", value=self.r)
+            raise LevelError(
+                f'The upper part of a stair is 1 to {self.D} steps long, not r = {self.r}; use r="l1" for the best.',
+                value=self.r,
+            )
 
-    @property
+    @classmethod
+    def best(cls, b: Fraction, D: int, loss: Literal["l1", "l2"]) -> StaircaseNoise:
+        """The r in 1..D with the smallest E|X| ("l1") or E X^2 ("l2"), the smaller one where two are as good.
+
+        As a function of r, either moment is a strictly convex polynomial divided by a positive linear one, so the part
+        of the line where it is at most t is an interval for every t: it falls, then rises. So the sign of
+        each step, decided exactly, tells on which side the minimum lies.
+        """
+
+        def moment(r: int) -> Fraction:
+            law = cls(b, D, r)
+            return law.mean_absolute if loss == "l1" else law.variance
+
+        low, high = 1, max(D, 1)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if moment(middle + 1) < moment(middle) else (low, middle)
+        return cls(b, D, low)
+
+    @cached_property
+    def _log(self) -> float:
+        return log_of_level(self.b)
+
+    @cached_property
     def _top(self) -> Fraction:
         """A = Pr[0]."""
         return (1 - self.b) / (2 * self.r - 1 + self.b * (2 * (self.D - self.r) + 1))
 
-    def _stairs(self, k: NDArray[np.float64]) -> Floats:
-        """How many edges lie between 0 and k."""
-        return np.floor((np.abs(k) + (self.D - self.r)) / self.D)
-
     def pmf(self, k: ArrayLike) -> Floats:
-        return np.asarray(float(self._top) * np.exp(log_of(self.b) * self._stairs(np.asarray(k, dtype=np.float64))))
+        value = np.asarray(k, dtype=np.float64)
+        edges = np.floor((np.abs(value) + (self.D - self.r)) / self.D)  # between 0 and k
+        return np.where(value == np.floor(value), float(self._top) * np.exp(self._log * edges), 0.0)
 
     def exact(self, k: int) -> Fraction:
         return self._top * self.b ** ((abs(k) + self.D - self.r) // self.D)
@@ -66,15 +92,22 @@ class StaircaseNoise(DiscreteNoise):
         whole = self.b * (self.r + self.b * (self.D - self.r)) / (1 - self.b)  # and of all stairs beyond
         return self._top * self.b**stair * (rest + whole)
 
-    def cdf(self, x: ArrayLike) -> Floats:
-        k = np.floor(np.asarray(x, dtype=np.float64))
-        first = np.where(k < 0, -k, k + 1)  # the smaller tail starts here
+    def _from(self, k: Floats) -> Floats:
+        first = np.minimum(k, 1e300)  # infinity has no place on its stair
         stair = np.floor(first / self.D)
-        u = first - stair * self.D
+        u = np.clip(first - stair * self.D, 0, self.D)
         b, r, size = float(self.b), self.r, self.D
         rest = np.maximum(r - u, 0) + b * (size - np.maximum(u, r)) + b * (r + b * (size - r)) / float(1 - self.b)
-        tail = float(self._top) * np.exp(log_of(self.b) * stair) * rest
-        return np.asarray(np.where(k < 0, tail, 1 - tail))
+        return np.asarray(float(self._top) * np.exp(self._log * stair) * rest)
+
+    def _about(self, q: Floats) -> Floats:
+        """Pr[X >= kD] = Pr[X >= 0] b^k gives the stair; on it, Pr falls linearly with two slopes."""
+        b, r = float(self.b), self.r
+        stairs = (np.log(q) - np.log(float(self.upper(0)))) / self._log
+        stair = np.maximum(np.floor(stairs), 0)
+        whole = (r + b * (self.D - r)) / float(1 - self.b)  # Pr[X >= kD], in units of Pr[kD]
+        used = -whole * np.expm1(self._log * (stairs - stair))
+        return np.asarray(stair * self.D + np.clip(np.where(used <= r, used, r + (used - r) / b), 0, self.D))
 
     @property
     def mean_absolute(self) -> Fraction:
@@ -122,8 +155,8 @@ class StaircaseDraws:
 
     The integers are the places -D..D-1, each moved outwards by G stairs: place o >= 0 to o + GD, place o < 0 to o - GD.
     Every integer is met exactly once, and Pr = A b^j factors into the chance of the place (A/(1-b), times b on the
-    lower part of the stair) and the geometric law (1-b) b^G. So the two are drawn independently, with a number of words
-    that does not depend on what is drawn.
+    lower part of the stair and at -D, the top of the next) and the geometric law (1-b) b^G. So the two are drawn
+    independently, with a number of words that does not depend on what is drawn (docs/theory/noise.md).
     """
 
     D: int

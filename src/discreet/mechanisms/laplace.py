@@ -1,0 +1,79 @@
+"""The Laplace mechanism, on a grid fine enough that nobody can tell, and so that floats cannot leak."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ..channels import Additive, Geometric
+from ..errors import GridError
+from ..exact import parse_exact, show
+from ..grid import Grid
+from ..level import Level
+from ..mechanism import Mechanism, Recipe, open_ends
+from ..noise import GeometricNoise
+
+CITATION = (
+    "Dwork, McSherry, Nissim, Smith, Calibrating noise to sensitivity in private data analysis, TCC 2006; "
+    "drawn as discrete Laplace noise on a grid, after Ghosh et al. 2009"
+)
+
+_FINE = 2**10  # steps within the sensitivity and within the scale of the noise, at least
+
+
+def laplace(
+    n: int | Grid | None = None,
+    *,
+    alpha: object = None,
+    epsilon: object = None,
+    sensitivity: object = 1,
+    step: object = None,
+) -> Mechanism:
+    """The true value plus Laplace noise of scale sensitivity/epsilon, on a grid; truncated where the grid is finite.
+
+    Without n the answers may be any real number; n means 0..n, a Grid its own ends and step. Otherwise the step is
+    given, or the largest power of two at most 1/1024 of both the sensitivity and the scale. A true value is rounded to
+    the grid, which takes values at most the sensitivity apart to at most k = ceil(sensitivity/step) steps apart, and
+    discrete Laplace noise of epsilon/k a step is added: the level is exact, and no float is released that could betray
+    its truth (Mironov 2012).
+
+    >>> import discreet as dt
+    >>> dt.laplace(epsilon=1, sensitivity="0.5")
+    <laplace -inf..inf in steps of 1/2048, alpha ~0.367879441, epsilon <= 1>
+    """
+    level = Level.of(alpha=alpha, epsilon=epsilon)
+    grid = fine_grid(n, step, sensitivity, level)
+    steps = grid.steps(sensitivity)
+    a = level.per_step(steps)
+    recipe = Recipe.made("laplace", CITATION, level, grid=grid, sensitivity=sensitivity)
+    channel = Additive(GeometricNoise(a), *open_ends(grid)) if grid.n is None else Geometric(grid.n, a)
+    return Mechanism(grid, grid, channel, level, steps, recipe)
+
+
+def fine_grid(n: int | Grid | None, step: object, sensitivity: object, level: Level, fine: int = _FINE) -> Grid:
+    """The grid that was asked for: a Grid as it is; else the whole line, or 0..n, with the given step or a fine one."""
+    if isinstance(n, Grid):
+        if step is not None:
+            raise GridError(f"The grid {n} has its own step; leave out step={show(step)}.")
+        return n
+    width = parse_exact(step) if step is not None else _fine_step(sensitivity, level, fine)
+    if width is None or width <= 0:
+        raise GridError(f'step = {show(step)} must be a positive number; write for example step="1/1024".')
+    if n is None:
+        return Grid(None, None, width)
+    high = Grid.of(n).n
+    assert high is not None
+    while step is None and (high / width).denominator != 1:
+        width /= 2  # a power of two that divides the integer n
+    return Grid(0, high, width)
+
+
+def _fine_step(sensitivity: object, level: Level, fine: int) -> Fraction:
+    delta = parse_exact(sensitivity)
+    if delta is None or delta <= 0:
+        raise GridError(
+            f"sensitivity = {show(sensitivity)} must be a positive number in the answer's units, such as 1."
+        )
+    unit = min(delta, delta / Fraction(level.epsilon)) / fine
+    exponent = unit.numerator.bit_length() - unit.denominator.bit_length()
+    power = Fraction(2) ** exponent  # within a factor of two of the unit
+    return power if power <= unit else power / 2

@@ -1,0 +1,60 @@
+"""A mechanism from your own matrix of probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from ..channels.ratios import worst_ratio
+from ..errors import GridError
+from ..grid import Grid
+from ..level import Level
+from ..mechanism import Mechanism, Recipe
+from ..seal import read_matrix, seal
+
+
+def from_matrix(
+    matrix: Any,
+    *,
+    alpha: object = None,
+    epsilon: object = None,
+    inputs: int | Grid | None = None,
+    outputs: int | Grid | None = None,
+    sensitivity: object = 1,
+    require: Collection[str] = (),
+) -> Mechanism:
+    """A mechanism from a matrix of probabilities (floats, Fractions or texts): rows are true values, columns reports.
+
+    At a stated level the matrix becomes integers that keep the level and the required properties exactly, moved by no
+    more than 1e-9 in total variation; or it is refused, with the entries that break the level and the one that would
+    hold. Without a level, the mechanism claims what its integers have, which may be nothing.
+
+    >>> import discreet as dt
+    >>> dt.from_matrix([["2/3", "1/3"], ["1/3", "2/3"]], alpha="1/2")
+    <from_matrix 0..1, alpha 1/2, epsilon <= 0.693148>
+    >>> dt.from_matrix([[0.75, 0.25], [0.5, 0.5]], alpha="2/3")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.PrivacyError: The matrix is not private at alpha 2/3 (epsilon <= 0.405466): row 1, column 1 is 0.5, but \
+row 0, column 1 is 0.25; ask for epsilon 0.693148 or more.
+    """
+    rows = read_matrix(matrix.to_numpy() if hasattr(matrix, "to_numpy") else matrix)
+    truths = _grid(inputs, len(rows), "true values")
+    reports = truths if outputs is None and len(rows) == len(rows[0]) else _grid(outputs, len(rows[0]), "reports")
+    steps = truths.steps(sensitivity)
+    asked = None if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
+    if require and truths != reports:
+        raise GridError(f"The seven properties need one grid, and here are {truths} and {reports}; require none.")
+    sealed = seal(rows, asked, require, steps)
+    level = Level(worst_ratio(sealed.table.weights, steps).alpha) if asked is None else asked
+    given = {"inputs": truths, "outputs": reports, "sensitivity": sensitivity, "require": " ".join(sorted(require))}
+    return Mechanism(
+        truths, reports, sealed.table, level, steps, Recipe.made("from_matrix", "", asked, sealed.distance, **given)
+    )
+
+
+def _grid(given: int | Grid | None, size: int, what: str) -> Grid:
+    grid = Grid(0, size - 1) if given is None else Grid.of(given)
+    if grid.size != size:
+        raise GridError(f"The matrix has {size} {what}, but the grid {grid} has {grid.size}; give a grid that fits.")
+    return grid
