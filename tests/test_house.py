@@ -19,7 +19,7 @@ FLOORS = [
     {"verify", "errors"},
     {"exact", "source"},
     {"level", "grid", "draws"},
-    {"positions", "digits"},
+    {"positions", "digits", "loss", "prior"},
     {"noise.expectation"},
     {"noise.contract"},
     {"noise.geometric", "noise.stairs", "noise.continuous", "noise.heavy", "noise.ongrid"},

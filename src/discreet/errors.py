@@ -13,6 +13,8 @@
         ├── SizeError            something too large to write out as a matrix
         ├── SingularError        a channel that cannot be inverted
         ├── StructureError       a question about the seven properties that has no meaning here
+        ├── LossError            a loss or gain that cannot be read
+        ├── PriorError           a prior that cannot be read, or is no law on the true values
         ├── MetricError          a distance between true values that cannot be read
         ├── AuditError           an audit that cannot be made as asked
         ├── LedgerError          a ledger of budgets that cannot be read, written or believed
@@ -83,6 +85,14 @@ class SingularError(DiscreetError):
 
 class StructureError(DiscreetError):
     """A question about the seven properties that has no meaning for this mechanism."""
+
+
+class LossError(DiscreetError):
+    """A loss or gain that cannot be read."""
+
+
+class PriorError(DiscreetError):
+    """A prior that cannot be read, or is no law on the true values."""
 
 
 class MetricError(DiscreetError):

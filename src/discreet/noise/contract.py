@@ -239,7 +239,8 @@ class DiscreteNoise(NoiseLaw):
         """The smallest integer k with cdf(k) >= p, for cdf as it is computed; infinite at 0 and 1."""
         chances = _probabilities(p)
         inside = np.where((chances > 0) & (chances < 1), chances, 0.5)
-        far = self._about(np.minimum(inside, 1 - inside))
+        # above 1/2, cdf(k) is 1 minus a tail, rounded to a multiple of 2^-53: a tail half as much larger will do
+        far = self._about(np.where(inside > 0.5, np.minimum(1 - inside + 2.0**-54, 0.5), inside))
         k = np.floor(np.where(inside < 0.5, -far, far))
         for _ in range(3):  # the guess is at most two steps away, but where steps are finer than floats
             k = np.where(self.cdf(k) < inside, k + 1, k)

@@ -106,8 +106,11 @@ class StaircaseNoise(DiscreteNoise):
         stairs = (np.log(q) - np.log(float(self.upper(0)))) / self._log
         stair = np.maximum(np.floor(stairs), 0)
         whole = (r + b * (self.D - r)) / float(1 - self.b)  # Pr[X >= kD], in units of Pr[kD]
-        used = -whole * np.expm1(self._log * (stairs - stair))
-        return np.asarray(stair * self.D + np.clip(np.where(used <= r, used, r + (used - r) / b), 0, self.D))
+        left = whole * np.exp(self._log * (stairs - stair))  # q in the same units
+        lower = left < b * (self.D - r + whole)
+        # on the lower part from its end: for small b its start has no digits left for it
+        u = np.where(lower, self.D + whole - left / b, whole - left)
+        return np.asarray(stair * self.D + np.clip(u, 0, self.D))
 
     @property
     def mean_absolute(self) -> Fraction:
