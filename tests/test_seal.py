@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -180,17 +180,17 @@ def root_above(alpha: Fraction, degree: int) -> Fraction:
     return min(root, Fraction(999, 1000))
 
 
-@lru_cache(maxsize=None)
+@cache
 def explicit_fair(n: int, a: Fraction) -> Any:
     return np.array(reference.explicit_fair(n, a), dtype=object)
 
 
-@lru_cache(maxsize=None)
+@cache
 def geometric(n: int, a: Fraction) -> Any:
     return np.array(reference.geometric(n, a), dtype=object)
 
 
-@lru_cache(maxsize=None)
+@cache
 def geometric_letters(n: int, a: Fraction) -> frozenset[str]:
     return frozenset(reference.properties(reference.geometric(n, a)))
 
@@ -287,7 +287,7 @@ def test_large_mixtures_are_sealed_with_any_of_their_properties(seed):
         sealed(target, alpha, some_letters(rng, has), steps, FLOAT_ROUNDING)
 
 
-@lru_cache(maxsize=None)
+@cache
 def large_fair(n: int, a: Fraction) -> Any:
     """The explicit fair mechanism in floats."""
     exponents = np.array([[reference.fair_exponent(n, i, j) for j in range(n + 1)] for i in range(n + 1)])
@@ -420,7 +420,7 @@ def test_noise_of_solvers_is_mended(size):
 # (c) Exact fractions
 
 
-@pytest.mark.parametrize("alpha", [Fraction(9, 10), Fraction(2, 3)])
+@pytest.mark.parametrize("alpha", [Fraction(899_999_999, 10**9), Fraction(2, 3) + Fraction(1, 10**9)])
 def test_the_fair_mechanism_of_eight_values_keeps_its_ties(alpha):
     """Mixing in some of the uniform mechanism, rounding down and giving the rest to the largest loses S and CM."""
     target, total, share = reference.explicit_fair(7, alpha), 2**63, Fraction(1, 10**12)
@@ -429,15 +429,14 @@ def test_the_fair_mechanism_of_eight_values_keeps_its_ties(alpha):
         largest = max((j for j in range(8) if j != i), key=row.__getitem__)
         row[largest] += total - sum(row)
     assert {letter for letter in SEVEN if broken_property(plain, total, letter) > 0} == {"S", "CM"}
-    found = sealed([[x + Fraction(0) for x in row] for row in target], alpha, SEVEN)
-    assert found.distance < 1e-15
+    found = sealed(target, alpha, SEVEN)
+    assert 0 < found.distance < 1e-15  # its fractions are too long to be kept
 
 
 def test_the_fair_mechanism_is_sealed_at_every_size():
     for n in range(1, 26):
-        for alpha in (Fraction(1, 3), Fraction(9, 10), Fraction(999, 1000)):
-            target = reference.explicit_fair(n, alpha)
-            assert sealed(target, alpha, SEVEN).distance < 1e-13
+        for alpha in (Fraction(333_333_331, 10**9), Fraction(9, 10), Fraction(998_999_999, 10**9)):
+            assert sealed(reference.explicit_fair(n, alpha), alpha, SEVEN).distance < 1e-12
 
 
 def test_fractions_with_huge_denominators_are_sealed():
@@ -445,10 +444,10 @@ def test_fractions_with_huge_denominators_are_sealed():
     for _ in range(60):
         n = int(rng.integers(1, 8))
         alpha = Fraction(int.from_bytes(rng.bytes(60)), 2**480 + int.from_bytes(rng.bytes(59)))
-        target, has = mixture(rng, n, alpha, 1)
-        assert max(x.denominator for x in target.ravel()) > 2**400 or n == 1
-        letters = some_letters(rng, has)
-        sealed(target, alpha, letters)
+        part, has = mixture(rng, n, alpha, 1)
+        target = (part + explicit_fair(n, alpha)) / 2
+        assert max(x.denominator for x in target.ravel()) > 2**400
+        sealed(target, alpha, some_letters(rng, has))
 
 
 def test_what_fits_is_kept_as_it_is():
@@ -496,11 +495,9 @@ def test_merged_reports_of_the_geometric_mechanism_are_sealed():
             target = np.full((n + 1, n + 1), Fraction(0), dtype=object)
             whole = geometric(n, alpha)
             for j in range(n + 1):
-                home = min(max(3 * (j // 3) + 1, 0), n) if 3 <= j <= n - 3 + (n % 3 == 2) * 0 else (0 if j < 3 else n)
-                target[:, home] += whole[:, j]
-            if broken_property(target.tolist(), 1, "RM") <= 0:
-                sealed(target, alpha, {"RM", "RH"})
-                sealed(as_floats(target), alpha, {"RM", "RH"}, 1, FLOAT_ROUNDING)
+                target[:, 0 if j < 3 else n if j > n - 3 else j - j % 3 + 1] += whole[:, j]
+            sealed(target, alpha, {"RM", "RH", "S"})
+            sealed(as_floats(target), alpha, {"RM", "RH", "S"}, 1, FLOAT_ROUNDING)
             sealed(target, alpha)
 
 
@@ -564,7 +561,7 @@ def test_neighbours_at_any_distance():
         target = reference.randomized_response(n, Fraction(9, 10))
         for steps in (1, 2, n, n + 3):
             found = seal(as_floats(target), Level(Fraction(9, 10)), SEVEN, steps)
-            judge(found, as_floats(target), Fraction(9, 10), SEVEN, n, FLOAT_ROUNDING)
+            judge(found, as_floats(target), Fraction(9, 10), SEVEN, min(steps, n), FLOAT_ROUNDING)
 
 
 # (f) Extreme levels
@@ -596,7 +593,8 @@ def test_extreme_levels_are_sealed_or_refused_with_a_sentence(make):
     assert all(text.endswith(".") and ";" in text for text in told.values())
     for (n, alpha, noise), text in told.items():
         assert alpha > 1 - Fraction(1, 10**6), (n, alpha)  # close to 0 there is always room
-        assert noise or alpha > 1 - Fraction(1, 10**14), (n, alpha)
+        if make is not reference.geometric:  # which is far from uniform, so that a share of uniform costs more
+            assert noise or alpha > 1 - Fraction(1, 10**14), (n, alpha)
         assert noise or "no room" in text, (n, alpha, text)  # an exact target breaks nothing, and is not told so
     assert {noise for _, _, noise in told} == {Fraction(0), FLOAT_ROUNDING}
 
@@ -692,7 +690,7 @@ def test_a_zero_beside_what_is_possible_is_refused():
     """Beside a probability that matters; beside one of 1e-12, or between truths that are no neighbours, it is not."""
     target = [["1/2", "1/2", 0], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]]
     with pytest.raises(PrivacyError, match=r"row 1, column 2 is 0.25, but row 0, column 2 is 0; no epsilon holds") as caught:
-        seal(target, Level(Fraction(1, 10**9)))
+        seal(target, Level(Fraction(1, 1000)))
     witness = caught.value.witness
     assert (witness.first, witness.second, witness.report, witness.alpha) == (1, 0, 2, 0)
     seal(target, Level(Fraction(1, 2)), (), [(1, 2)])
@@ -721,9 +719,9 @@ def test_no_target_is_moved_farther_than_allowed():
         else:
             with pytest.raises(StructureError):
                 seal(target, Level(Fraction(2, 3)), SEVEN, within=within)
-    exactly = reference.explicit_fair(7, Fraction(9, 10))
+    exactly = reference.explicit_fair(7, Fraction(899_999_999, 10**9))
     with pytest.raises(SealError, match="no room"):
-        seal(exactly, Level(Fraction(9, 10)), SEVEN, within=Fraction(1, 10**30))
+        seal(exactly, Level(Fraction(899_999_999, 10**9)), SEVEN, within=Fraction(1, 10**30))
 
 
 BAD: dict[str, tuple[Any, str]] = {
@@ -753,7 +751,7 @@ def test_what_is_no_matrix_of_probabilities_is_refused(name):
 
 
 def test_a_row_that_sums_to_one_up_to_rounding_is_made_whole():
-    found = sealed([["0.5", "0.4999999999"], ["0.5000000001", "0.5"]], Fraction(1, 2), noise=Fraction(1, 10**10))
+    found = sealed(exact([["0.5", "0.4999999999"], ["0.5000000001", "0.5"]]), Fraction(1, 2), noise=Fraction(1, 10**10))
     assert 1e-11 < found.distance < 1e-9
 
 

@@ -118,8 +118,8 @@ def rational_root(value: Fraction, degree: int) -> Fraction | None:
 
 
 def log_of(a: Fraction) -> float:
-    """ln(a) to the last digit of a float, also next to 1, where the float nearest to a has lost it."""
-    return math.log1p(-float(1 - a)) if a > Fraction(1, 2) else math.log(a.numerator) - math.log(a.denominator)
+    """ln(a) to the last digit of a float, for 0 < a < 1, also next to 1, where the float nearest to a has lost it."""
+    return math.log1p(-float(1 - a)) if a > Fraction(1, 2) else -minus_log_above(a)
 
 
 def dyadic_root_above(alpha: Fraction, degree: int, bits: int) -> Fraction:

@@ -32,7 +32,7 @@ def document(m: Mechanism) -> dict[str, Any]:
         )
     worst = m.channel.worst(m.sensitivity)
     asked = m.level.asked
-    body = {
+    body: dict[str, Any] = {
         "format": verify.FORMAT,
         "version": verify.VERSION,
         "inputs": _grid(m.inputs),
@@ -51,6 +51,8 @@ def document(m: Mechanism) -> dict[str, Any]:
             "properties": _properties(m),
         },
     }
+    if m.certificate is not None:
+        body["certificate"] = dict(m.certificate)
     return {**body, "digest": verify.digest(body)}
 
 
@@ -207,6 +209,7 @@ def _mechanism(content: dict[str, Any]) -> Mechanism:
         Level(Fraction(content["level"]["alpha"]), asked),
         int(content["sensitivity"]),
         _read_recipe(content["recipe"]),
+        content.get("certificate"),
     )
 
 

@@ -61,6 +61,7 @@ class Mechanism:
     level: Level
     sensitivity: int
     recipe: Recipe
+    certificate: Mapping[str, Any] | None = None  # of a design: see discreet.designs.certificate
 
     def __post_init__(self) -> None:
         if (self.inputs.size, self.outputs.size) != (self.channel.rows, self.channel.reports):

@@ -25,7 +25,7 @@ FORMAT, VERSION = "discreet-mechanism", 1
 MAX_BYTES = 256 * 2**20
 MAX_TOTAL = 2**63
 MAX_PRODUCT, MAX_WEIGHT_BITS, WRITTEN_BITS = 2**21, 2**28, 2**13
-MAX_ENTRIES, MAX_STAIR = 2**20, 2**13
+MAX_ENTRIES, MAX_STAIR, MULTIPLIER_BITS = 2**20, 2**13, 60
 MAX_DEPTH, MAX_PARTS = 64, 256  # of channels in sequence
 KINDS = ("missing", "too large", "unreadable", "format", "version", "digest", "shape", "sum", "claim")
 LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
@@ -51,6 +51,7 @@ class Verified:
     exact: bool
     properties: tuple[str, ...] | None
     sensitivity: int = 1
+    gap: tuple[Fraction, Fraction] | None = None  # of a design: its risk, and the bound that no mechanism goes below
 
 
 # Reading
@@ -195,6 +196,9 @@ class _Map(_Channel):
         small = len(self.targets) * self.size <= 2**20
         return ([[int(t == j) for j in range(self.size)] for t in self.targets], 1) if small else None
 
+    def tight(self, distance: int) -> _Ratio:
+        return _Ratio(Fraction(int(len(set(self.targets)) == 1)))  # two neighbours with two reports share none
+
 
 class _Geometric(_Channel):
     def __init__(self, n: int, a: Fraction) -> None:
@@ -295,7 +299,9 @@ class _Clamped(_Channel):
         if noise.r + (power - 1) * noise.D + 1 <= self.n or power * noise.D <= distance:
             return _Ratio(noise.b, power)
         exact = self.weights()
-        return _Ratio(noise.b, power, exact=False) if exact is None else _table_ratio(exact[0], distance)
+        ratio = None if exact is None else _table_ratio(exact[0], distance)
+        written = ratio is not None and ratio.alpha.denominator.bit_length() <= WRITTEN_BITS
+        return ratio if ratio is not None and written else _Ratio(noise.b, power, exact=False)
 
 
 class _Then(_Channel):
@@ -566,7 +572,145 @@ def verify(document: dict[str, Any]) -> Verified:
         "claim",
         "The properties in the file are not those that its weights have.",
     )
-    return Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, sensitivity)
+    proof = document.get("certificate")
+    gap = None if proof is None else _certificate(proof, channel, alpha, sensitivity, properties or ())
+    return Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, sensitivity, gap)
+
+
+# The certificate of a design: its risk, and a bound by weak duality (discreet/designs/certificate.py says how)
+
+
+def _certificate(
+    proof: Any, channel: _Channel, alpha: Fraction, sensitivity: int, properties: tuple[str, ...]
+) -> tuple[Fraction, Fraction]:
+    exact = channel.weights()
+    _need(
+        exact is not None and channel.rows == channel.reports, "shape", "The mechanism is too large for a certificate."
+    )
+    weights, total = exact or ([], 1)
+    size = len(weights)
+    loss = _field(proof, "loss", "certificate")
+    per = _integer(_field(loss, "denominator", "loss"), "denominator")
+    losses = _numbers(_field(loss, "rows", "loss"), size, size, "loss")
+    law = _numbers([_field(_field(proof, "prior", "certificate"), "weights", "prior")], 1, size, "prior")[0]
+    _need(per > 0 and min(map(min, losses)) >= 0 and min(law) >= 0 and sum(law) > 0, "shape",
+          "The certificate's loss or prior has negative numbers.")  # fmt: skip
+    require = _field(proof, "require", "certificate")
+    _need(isinstance(require, list) and set(map(str, require)) <= set(properties), "claim",
+          "The mechanism does not have the properties that its certificate requires.")  # fmt: skip
+    risks = [sum(map(int.__mul__, a, b)) for a, b in zip(losses, weights, strict=True)]
+    if _field(proof, "risk", "certificate") == "worst":
+        among = [_integer(j, "among") for j in _words(proof, "among")]
+        _need(
+            len(among) > 0 and all(0 <= j < size for j in among), "shape", "The values of the worst case are no values."
+        )
+        _need(
+            all(w == 0 or j in set(among) for j, w in enumerate(law)),
+            "claim",
+            "The prior leaves the worst case's values.",
+        )
+        risk = Fraction(max(risks[j] for j in among), per * total)
+    else:
+        risk = Fraction(sum(map(int.__mul__, law, risks)), sum(law) * per * total)
+    _need(risk == _rational(_field(proof, "objective", "certificate"), "objective"), "claim",
+          "The risk in the certificate is not the one that the weights have.")  # fmt: skip
+    own = _rational(_field(proof, "alpha", "certificate"), "alpha")
+    _need(0 < own < 1, "shape", "The level of the certificate is not between 0 and 1.")
+    alpha, edges = own, _edges(proof, own, alpha, sensitivity, weights)
+    bound = _dual_bound(_field(proof, "multipliers", "certificate"), alpha, edges, set(require), law, losses, per)
+    _need(bound == _rational(_field(proof, "bound", "certificate"), "bound"), "claim",
+          "The bound in the certificate is not the one that its multipliers prove.")  # fmt: skip
+    return risk, bound
+
+
+def _edges(
+    proof: Any, own: Fraction, alpha: Fraction, sensitivity: int, weights: list[list[int]]
+) -> list[tuple[int, int]]:
+    """The neighbours that the bound is about: those that the level was proved for, or a graph, proved here."""
+    size = len(weights)
+    if _field(proof, "neighbours", "certificate") is None:
+        _need(own == alpha, "claim", "The certificate is about another level than the mechanism's.")
+        return [(j, k) for j in range(size) for k in range(j + 1, min(j + sensitivity, size - 1) + 1)]
+    ends = [_integer(j, "neighbours") for j in _words(proof, "neighbours")]
+    pairs = list(zip(ends[::2], ends[1::2], strict=False))
+    _need(len(ends) % 2 == 0 and all(0 <= j < size and 0 <= k < size and j != k for j, k in pairs), "shape",
+          "The neighbours in the certificate are no pairs of values.")  # fmt: skip
+    p, q = own.numerator, own.denominator
+    for j, k in pairs:
+        _need(all(q * x >= p * y and q * y >= p * x for x, y in zip(weights[j], weights[k], strict=True)), "claim",
+              f"The level alpha = {own} does not hold between the values {j} and {k}.")  # fmt: skip
+    return pairs
+
+
+def _dual_bound(
+    given: Any, alpha: Fraction, edges: list[tuple[int, int]], require: set[str],
+    law: list[int], losses: list[list[int]], per: int,
+) -> Fraction:  # fmt: skip
+    size, span = len(law), range(len(law))
+    shapes = {"rows": (1, size), "level": (2 * len(edges), size), "RM": (size - 1, size), "CM": (size, size - 1),
+              "RH": (size, size), "CH": (size, size), "WH": (1, size), "F": (1, size - 1)}  # fmt: skip
+    implied = {"RM": "RH", "CM": "CH"}
+    allowed = {"rows", "level"} | require | {implied[letter] for letter in require if letter in implied}
+    _need(isinstance(given, dict) and {"rows", "level"} <= given.keys() <= allowed - {"S"}, "shape",
+          "The certificate has multipliers for what was not required.")  # fmt: skip
+    told = {kind: _numbers(lines, *shapes[kind], kind) for kind, lines in given.items()}
+    signed = all(
+        min(map(min, lines), default=0) >= 0 for kind, lines in told.items() if kind not in ("rows", "F") and lines
+    )
+    _need(signed, "claim", "A multiplier of an inequality is negative.")
+    p, q, scale = alpha.numerator, alpha.denominator, 1 << MULTIPLIER_BITS
+    paid = [[q * told["rows"][0][j]] * size for j in span]  # by the constraints to each entry, in units of 1/(q scale)
+
+    def pay(j: int, i: int, amount: int) -> None:
+        paid[j][i] += amount
+
+    for e, (j, k) in enumerate(edges):
+        for one, other, line in ((j, k, told["level"][2 * e]), (k, j, told["level"][2 * e + 1])):
+            for i, u in enumerate(line):
+                if u:
+                    pay(one, i, q * u)
+                    pay(other, i, -p * u)
+    for kind, lines in told.items():
+        for x, line in enumerate(lines if kind not in ("rows", "level") else []):
+            for y, u in enumerate(line):
+                if not u:
+                    continue
+                match kind:
+                    case "RM":  # the entries (x, y) and (x + 1, y): the nearer to (y, y) exceeds the other
+                        pay(x, y, -q * u if x < y else q * u)
+                        pay(x + 1, y, q * u if x < y else -q * u)
+                    case "CM":
+                        pay(x, y, -q * u if y < x else q * u)
+                        pay(x, y + 1, q * u if y < x else -q * u)
+                    case "RH":
+                        pay(y, y, q * u)
+                        pay(x, y, -q * u)
+                    case "CH":
+                        pay(x, x, q * u)
+                        pay(x, y, -q * u)
+                    case "WH":
+                        pay(y, y, q * u)
+                    case "F":
+                        pay(y, y, q * u)
+                        pay(y + 1, y + 1, -q * u)
+    cost, unit = [[w * x for x in line] for w, line in zip(law, losses, strict=True)], sum(law) * per
+    if "S" in require:  # a symmetric matrix costs the same under the mirror image, and so under the mean of both
+        cost, unit = [[a + b for a, b in zip(cost[j], cost[-1 - j][::-1], strict=True)] for j in span], 2 * unit
+    charged = sum(min(0, cost[j][i] * q * scale - unit * paid[j][i]) for j in span for i in span)
+    honest = Fraction(sum(told["WH"][0]), size) if "WH" in told else Fraction(0)
+    return (sum(told["rows"][0]) + honest) / scale + Fraction(charged, unit * q * scale)
+
+
+def _numbers(lines: Any, rows: int, columns: int, where: str) -> list[list[int]]:
+    _need(isinstance(lines, list) and len(lines) == rows and all(isinstance(line, str) for line in lines), "shape",
+          f"The {where} of the certificate are not {rows} lines of integers.")  # fmt: skip
+    numbers = [[_integer(x, where) for x in line.split()] for line in lines]
+    _need(
+        all(len(line) == columns for line in numbers),
+        "shape",
+        f"A line of the certificate's {where} has the wrong length.",
+    )
+    return numbers
 
 
 def _recipe(recipe: Any, depth: int = 0) -> None:
@@ -646,6 +790,9 @@ def main(arguments: list[str]) -> int:
     power = f" to the power {found.power}" if found.power != 1 else ""
     print(f"verified: alpha {found.alpha} holds for all true values at most {found.sensitivity} steps apart")
     print(f"tight level: {found.tight}{power}" + ("" if found.exact else " or better"))
+    if found.gap is not None:
+        risk, bound = (float(x) for x in found.gap)
+        print(f"best possible: risk {risk:.9g}, and no mechanism goes below {bound:.9g}")
     if found.properties is not None:
         print("properties: " + (", ".join(found.properties) or "none"))
     return 0

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..errors import SingularError, SizeError, TableError
 from ..noise import DiscreteNoise, NoiseDraws
 from ..source import Stream
-from .contract import Channel, Finite, Floats, Indices, Integers, Ratio
+from .contract import WRITTEN_BITS, Channel, Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
 from .table import MAX_ENTRIES
 
@@ -64,7 +64,7 @@ class Additive(Channel):
 
     def worst(self, distance: int) -> Ratio:
         # far enough from a closed end for the witness to be a report of its own
-        inside = self.noise.plateau + 1 if self.noise.plateau else 0
+        inside = self.noise.plateau + 1 if self.noise.stride > 1 else 0
         return self.ratio(inside, inside + distance) if self.high is None else self.ratio(-inside, -inside - distance)
 
 
@@ -77,6 +77,11 @@ def shifted(noise: DiscreteNoise, first: int, second: int, report: int | None, e
     """What the theorem says about two true values."""
     bound, power = noise.shift(abs(first - second)) if first != second else (Fraction(1), 1)
     return Ratio(bound, first, second, report, power, exact)
+
+
+def _written(ratio: Ratio | None) -> Ratio | None:
+    """A ratio of entries, unless it is too long to write out."""
+    return ratio if ratio is not None and ratio.alpha.denominator.bit_length() <= WRITTEN_BITS else None
 
 
 @final
@@ -109,7 +114,8 @@ class Clamped(Finite):
         if 0 < report < self.n or (first - second) % self.noise.stride == 0:
             return shifted(self.noise, first, second, min(max(report, 0), self.n))
         small = self.integers()
-        return pair_ratio(small[0], first, second) if small else shifted(self.noise, first, second, None, exact=False)
+        found = pair_ratio(small[0], first, second) if small else None
+        return _written(found) or shifted(self.noise, first, second, None, exact=False)
 
     def worst(self, distance: int) -> Ratio:
         distance = min(distance, self.n)
@@ -121,7 +127,8 @@ class Clamped(Finite):
         if power * self.noise.stride <= distance:
             return self.ratio(0, power * self.noise.stride)
         small = self.integers()
-        return worst_ratio(small[0], distance) if small else shifted(self.noise, 0, nearest, None, exact=False)
+        found = worst_ratio(small[0], distance) if small else None
+        return _written(found) or shifted(self.noise, 0, nearest, None, exact=False)
 
     @cached_property
     def _draws(self) -> NoiseDraws:

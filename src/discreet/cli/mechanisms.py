@@ -105,14 +105,14 @@ def _made(
         }.get(family, "")
         raise DiscreetError(f"--{stray.replace('_', '-')} does not go with {family}{reason}. Leave it out.")
     if (matrix is not None) != (family == "from-matrix"):
-        raise DiscreetError("A matrix and from-matrix go together: discreet make from-matrix --matrix FILE.")
+        raise DiscreetError("A matrix and from-matrix go together; write discreet make from-matrix --matrix FILE.")
     if "r" in given and str(given["r"]).isdecimal():
         given["r"] = int(given["r"])
     if "require" in given:
         given["require"] = [letter for letter in str(given["require"]).replace(",", " ").split() if letter]
     step = given.pop("step", None)
     if matrix is not None:
-        anywhere = n is None and low is None and high is None
+        anywhere = n is None and low is None and high is None and step is None
         return maker.make(_read_matrix(matrix), inputs=None if anywhere else _grid(n, low, high, step), **given)
     if "step" in maker.takes and low is None and high is None:
         return maker.make(n, step=step, **given)  # it finds its own grid
@@ -139,8 +139,13 @@ def _read_matrix(name: str) -> list[list[Any]]:
             raise SealError(
                 f"{name} is not JSON; write a list of rows, for example [[0.6, 0.4], [0.4, 0.6]]."
             ) from None
-        return rows if isinstance(rows, list) else []
-    return [[cell.strip() for cell in row] for row in csv.reader(text.splitlines()) if row]
+        if not all(isinstance(row, list) for row in rows):
+            raise SealError(f"{name} is no list of rows; write for example [[0.6, 0.4], [0.4, 0.6]].")
+        return list(rows)
+    try:
+        return [[cell.strip() for cell in row] for row in csv.reader(text.splitlines()) if row]
+    except csv.Error:
+        raise SealError(f"{name} is no table of numbers; write a row for each true value, such as 0.6,0.4.") from None
 
 
 @app.command

@@ -1,0 +1,157 @@
+"""Certificates: a lower bound of every design's risk, from any multipliers at all, in exact arithmetic.
+
+Weak duality: add to the cost of each entry what the constraints would pay for it, with multipliers of any size (those of
+inequalities >= 0). What is left, the reduced cost, is charged at 0 where it is positive and, since a probability is at
+most 1, at its own size where it is negative. So
+
+    risk >= sum of row multipliers + (sum of WH multipliers)/(n+1) + sum of min(0, reduced cost),
+
+whatever the multipliers are: good ones come from a solver in floats, and no float decides anything. For the worst-case
+risk the multipliers of the true values are a prior, the least favourable one: the worst case is never below the mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..channels.contract import Integers
+from ..prior import Prior
+from .problem import Floats, Problem
+
+SCALE_BITS = 60  # multipliers are rounded to this many bits after the point
+
+
+@dataclass
+class Dual:
+    """Multipliers in floats, one array for each kind of constraint; a kind that is not there has none.
+
+    rows    one for each row sum
+    level   [2e, i] for P[j, i] >= alpha P[k, i] and [2e + 1, i] the other way round, for edge e = (j, k)
+    RM      [j, i]: of the entries (j, i) and (j + 1, i), the one nearer to (i, i) exceeds the other
+    CM      [j, i]: of the entries (j, i) and (j, i + 1), the one nearer to (j, j) exceeds the other
+    RH      [j, i]: P[i, i] >= P[j, i]
+    CH      [j, i]: P[j, j] >= P[j, i]
+    WH      [j]: P[j, j] >= 1/(n+1)
+    F       [j]: P[j, j] = P[j + 1, j + 1], of any sign
+    prior   for the worst case: the weights of the least favourable prior
+    """
+
+    rows: Floats
+    level: Floats
+    properties: dict[str, Floats] = field(default_factory=dict)
+    prior: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """The same as integers over 2^60, with the problem they are about and the bound that they prove."""
+
+    problem: Problem
+    prior: Prior
+    multipliers: dict[str, Integers]
+    objective: Fraction
+    bound: Fraction
+
+    @property
+    def gap(self) -> float:
+        """The proven gap, relative to max(1, |bound|), rounded up."""
+        gap = (self.objective - self.bound) / max(Fraction(1), abs(self.bound))
+        return float(np.nextafter(float(gap), np.inf)) if gap > 0 else 0.0
+
+    def document(self) -> dict[str, Any]:
+        """The certificate as it stands in a mechanism's file; verify.py checks every number of it."""
+        problem = self.problem
+        pairs = None if problem.pairs is None else " ".join(f"{j} {k}" for j, k in problem.pairs)
+        return {
+            "loss": {
+                "name": problem.loss.name,
+                "denominator": str(problem.loss.denominator),
+                "rows": _lines(problem.loss.numerators),
+            },
+            "prior": {"name": str(self.prior), "weights": _line(self.prior.weights)},
+            "risk": problem.risk,
+            "among": _line(problem.among) if problem.risk == "worst" else None,
+            "require": sorted(problem.require),
+            "alpha": str(problem.level.alpha),
+            "neighbours": pairs,
+            "objective": str(self.objective),
+            "bound": str(self.bound),
+            "multipliers": {kind: _lines(np.atleast_2d(part)) for kind, part in sorted(self.multipliers.items())},
+        }
+
+
+def _line(numbers: Any) -> str:
+    return " ".join(map(str, numbers))
+
+
+def _lines(numbers: Any) -> list[str]:
+    return [_line(row) for row in numbers.tolist()]
+
+
+def certify(problem: Problem, dual: Dual, weights: Integers, total: int) -> Certificate:
+    """The certificate of a table: its exact risk, and the bound that a solver's multipliers prove."""
+    prior = problem.prior if dual.prior is None else _least_favourable(problem, dual.prior)
+    given = {"rows": dual.rows, "level": dual.level, **dual.properties}
+    signed = {"rows", "F"}
+    whole = {kind: _integers(part if kind in signed else np.maximum(part, 0.0)) for kind, part in given.items()}
+    return Certificate(problem, prior, whole, problem.objective(weights, total), bound(problem, prior, whole))
+
+
+def _least_favourable(problem: Problem, weights: Floats) -> Prior:
+    """A prior in integers on the values that the worst case is taken over."""
+    inside = np.zeros(problem.size, dtype=bool)
+    inside[list(problem.among)] = True
+    whole = [int(w) for w in np.where(inside, np.maximum(weights, 0.0), 0.0) / weights.max() * 2.0**SCALE_BITS]
+    return Prior("least favourable", tuple(whole))
+
+
+def _integers(values: NDArray[Any]) -> Integers:
+    flat = [int(x * 2.0**SCALE_BITS) for x in np.asarray(values, dtype=np.float64).ravel().tolist()]
+    return np.array(flat, dtype=object).reshape(np.shape(values))
+
+
+def bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers]) -> Fraction:
+    """The lower bound that integer multipliers prove; see the head of this module."""
+    p, q = problem.level.alpha.numerator, problem.level.alpha.denominator
+    cost, denominator = problem.costs(prior)
+    paid = np.zeros(cost.shape, dtype=object)  # by the constraints, in units of 1/(q 2^60)
+    paid += q * multipliers["rows"][:, None]
+    for e, (j, k) in enumerate(problem.edges):
+        for one, other, u in ((j, k, multipliers["level"][2 * e]), (k, j, multipliers["level"][2 * e + 1])):
+            paid[one] += q * u
+            paid[other] -= p * u
+    for kind in multipliers.keys() - {"rows", "level"}:
+        paid += q * payments(kind, multipliers[kind], problem.size)
+    reduced = cost * (q << SCALE_BITS) - denominator * paid
+    charged = int(np.minimum(reduced, 0).sum())
+    honest = Fraction(int(multipliers["WH"].sum()), problem.size) if "WH" in multipliers else Fraction(0)
+    whole = int(multipliers["rows"].sum()) + honest
+    return Fraction(whole / 2**SCALE_BITS + Fraction(charged, denominator * (q << SCALE_BITS)))
+
+
+def payments(kind: str, multipliers: Any, size: int) -> Any:
+    """What the multipliers of one property pay to each entry: the transpose of its constraints."""
+    paid = np.zeros((size, size), dtype=np.asarray(multipliers).dtype)
+    place = np.arange(size)
+    if kind in ("CM", "CH"):
+        return payments({"CM": "RM", "CH": "RH"}[kind], multipliers.T, size).T
+    if kind == "RM":
+        towards = (
+            np.where(place[:-1, None] < place[None, :], -1, 1) * multipliers
+        )  # the upper entry is the nearer one: +
+        paid[:-1] += towards
+        paid[1:] -= towards
+    elif kind == "RH":
+        paid -= multipliers
+        paid[place, place] += multipliers.sum(axis=0)
+    elif kind == "WH":
+        paid[place, place] = multipliers
+    elif kind == "F":
+        paid[place[:-1], place[:-1]] += multipliers
+        paid[place[1:], place[1:]] -= multipliers
+    return paid

@@ -1,0 +1,108 @@
+"""What is asked of a design: values, level, loss, prior, risk and properties, as exact numbers.
+
+Pr[report i | truth j] is entry (j, i) of a matrix. A design minimises the mean loss under the prior (risk "average"), or
+the largest mean loss of the values `among` which the truth is (risk "worst"), over all matrices with
+
+    rows that sum to 1, entries >= 0
+    P[j, i] >= alpha P[k, i]        for neighbours j and k, both ways round, and every report i
+    the required properties         (see discreet.channels.shape)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..channels.contract import Integers
+from ..grid import Grid
+from ..level import Level
+from ..loss import Loss
+from ..prior import Prior
+from ..seal import Neighbours
+
+Floats = NDArray[np.float64]
+Risk = Literal["average", "worst"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One design problem. `steps` is the sensitivity in steps; with `pairs` the neighbours are those instead."""
+
+    grid: Grid
+    level: Level
+    loss: Loss
+    prior: Prior
+    risk: Risk = "average"
+    among: tuple[int, ...] = ()
+    require: frozenset[str] = frozenset()
+    steps: int = 1
+    pairs: tuple[tuple[int, int], ...] | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.prior.weights)
+
+    @property
+    def neighbours(self) -> Neighbours:
+        return self.steps if self.pairs is None else self.pairs
+
+    @cached_property
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """Every pair of neighbours once."""
+        if self.pairs is not None:
+            return self.pairs
+        return tuple((j, k) for j in range(self.size) for k in range(j + 1, min(j + self.steps, self.size - 1) + 1))
+
+    @property
+    def is_path(self) -> bool:
+        return self.pairs is None and self.steps == 1
+
+    @cached_property
+    def is_mirrored(self) -> bool:
+        """Does turning the grid around change nothing, so that a symmetric matrix is among the best?"""
+        if self.pairs is not None:
+            last = self.size - 1
+            known = {frozenset(pair) for pair in self.pairs}
+            if known != {frozenset((last - j, last - k)) for j, k in self.pairs}:
+                return False
+        fair = self.prior.is_symmetric if self.risk == "average" else self._among_is_mirrored
+        return fair and self.loss.is_symmetric
+
+    @property
+    def _among_is_mirrored(self) -> bool:
+        return {self.size - 1 - j for j in self.among} == set(self.among)
+
+    def costs(self, prior: Prior | None = None) -> tuple[Integers, int]:
+        """Integers over one denominator: prior times loss, made symmetric where symmetry is required.
+
+        A symmetric matrix has the same mean loss under the mirror image of the costs, and so under their mean.
+        """
+        law = self.prior if prior is None else prior
+        cost = np.array(law.weights, dtype=object)[:, None] * self.loss.numerators.astype(object)
+        denominator = law.total * self.loss.denominator
+        if "S" in self.require:
+            cost, denominator = cost + cost[::-1, ::-1], 2 * denominator
+        return cost, denominator
+
+    def objective(self, weights: Integers, total: int) -> Fraction:
+        """The risk of a table, exactly."""
+        numerators = self.loss.numerators.astype(object) * weights.astype(object)
+        rows = numerators.sum(axis=1)
+        if self.risk == "worst":
+            return Fraction(max(int(rows[j]) for j in self.among), self.loss.denominator * total)
+        law = np.array(self.prior.weights, dtype=object)
+        return Fraction(int((law * rows).sum()), self.prior.total * self.loss.denominator * total)
+
+    def describe(self) -> dict[str, Any]:
+        """The problem in words, for a recipe."""
+        told = {"loss": self.loss.name, "risk": self.risk, "require": " ".join(sorted(self.require)) or "none"}
+        if self.risk == "average":
+            told["prior"] = str(self.prior)
+        elif len(self.among) < self.size:
+            told["among"] = " ".join(str(self.grid.value(j)) for j in self.among)
+        return told
