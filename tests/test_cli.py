@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import re
 import shlex
@@ -18,7 +19,7 @@ from typing import NamedTuple
 import pytest
 
 import discreet as dt
-from discreet import files
+from discreet import files, verify
 from discreet.cli import app, main
 from tests import reference
 from tests.test_verify import bytes_of, document, put, resigned
@@ -89,6 +90,233 @@ def test_make_saves_what_the_library_makes(run, family, made):
     assert (told.code, told.err) == (0, "")
     assert "saved to m.json" in told.out
     assert dt.load("m.json").digest == made.digest
+
+
+# Every family besides: the words on the command line, and the same from the library
+NEW = {
+    "laplace": (["laplace", "--epsilon", "1", "--sensitivity", "0.5"], dt.laplace(epsilon=1, sensitivity="0.5")),
+    "laplace on counts": (["laplace", "--n", "3", "--epsilon", "ln(2)"], dt.laplace(3, epsilon="ln(2)")),
+    "laplace in steps": (
+        ["laplace", "--low", "0", "--high", "none", "--step", "1/4", "--alpha", "1/3"],
+        dt.laplace(dt.Grid(0, None, "1/4"), alpha="1/3"),
+    ),
+    "staircase": (
+        ["staircase", "--n", "12", "--step", "1", "--alpha", "1/3", "--sensitivity", "4", "--r", "2"],
+        dt.staircase(12, step=1, alpha="1/3", sensitivity=4, r=2),
+    ),
+    "staircase, best for l2": (
+        ["staircase", "--step", "0.1", "--epsilon", "2", "--sensitivity", "1", "--r", "l2"],
+        dt.staircase(step="1/10", epsilon=2, r="l2"),
+    ),
+    "random rounding": (["random-rounding", "--n", "20", "--base", "5"], dt.random_rounding(20, base=5)),
+    "suppression": (
+        ["suppression", "--n", "9", "--below", "3", "--no-show-zero"],
+        dt.suppression(9, below=3, show_zero=False),
+    ),
+    "cell key": (
+        ["cell-key", "--n", "9", "--deviation", "3", "--variance", "1.5", "--never-report", "1"],
+        dt.cell_key(9, deviation=3, variance="3/2", never_report=1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_make_knows_every_family(run, name):
+    """Saved, summed up, verified and loaded: the same mechanism as from the library."""
+    words, made = NEW[name]
+    told = run("make", *words, "-o", "m.json", "--json")
+    assert (told.code, told.err) == (0, "")
+    summary = json.loads(told.out)
+    assert summary["digest"] == made.digest == dt.load("m.json").digest
+    assert (summary["family"], Fraction(summary["alpha"])) == (words[0].replace("-", "_"), made.alpha)
+    assert (summary["inputs"], summary["outputs"]) == (str(made.inputs), str(made.outputs))
+    assert summary["sensitivity_steps"] == made.sensitivity
+    assert (summary["epsilon"] is None) == (summary["tight_epsilon"] is None) == (made.alpha == 0)
+    assert (summary["local_epsilon"] is None) == (made.inputs.n is None or made.alpha == 0)
+    assert verify.main(["m.json"]) == 0
+    told = run("make", *words)
+    assert told.out.startswith(f"{made.recipe.family} on {made.inputs}")
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_check_and_show_know_every_family(run, name):
+    """What claims nothing fails its check; what has no end shows its noise; everything else a map or a table."""
+    words, made = NEW[name]
+    run("make", *words, "-o", "m.json")
+    told = run("check", "m.json")
+    assert (told.code, told.err) == (1 if made.alpha == 0 else 0, "")
+    assert told.out.startswith("no level is claimed" if made.alpha == 0 else "holds")
+    checked = run("check", "m.json", "--epsilon", "1/100")
+    assert checked.code == 1
+    assert checked.out.startswith("does not hold")
+    found = json.loads(run("check", "m.json", "--json").out)
+    assert found["holds"] is (made.alpha > 0)
+    assert (found["tight_epsilon"] is None) == (made.alpha == 0)
+    told = run("show", "m.json")
+    assert (told.code, told.err) == (0, "")
+    assert ("noise: mean distance" in told.out) == (made.inputs.n is None)
+    assert ("For each true value" in told.out) == (made.inputs.n is not None and made.inputs.n < 2000)
+    shown = json.loads(run("show", "m.json", "--json").out)
+    assert (shown["matrix"] is None) == (made.inputs.n is None or made.inputs.n > 255)
+    if shown["matrix"] is not None:
+        assert shown["matrix"] == made.matrix.tolist()
+    if made.inputs.n is None:
+        assert_one_good_error(run("show", "m.json", "--csv"))
+    else:
+        assert len(run("show", "m.json", "--csv").out.splitlines()) == made.inputs.n + 2
+
+
+def test_show_says_how_large_unbounded_noise_is(run):
+    """Laplace of scale 1/2: a mean distance of 1/2, a deviation of 1/sqrt 2, and 95 % within ln(20)/2."""
+    run("make", *NEW["laplace"][0], "-o", "m.json")
+    line = next(row for row in run("show", "m.json").out.splitlines() if row.startswith("noise: "))
+    mean, deviation, reach = (float(x) for x in re.findall(r"\d+\.\d+", line.replace("95 %", "")))
+    assert mean == pytest.approx(0.5, rel=1e-3)
+    assert deviation == pytest.approx(0.5**0.5, rel=1e-3)
+    assert reach == pytest.approx(math.log(20) / 2, abs=1 / 2048)
+
+
+def test_every_family_of_the_catalogue_can_be_made_here():
+    """A family that the library gains is missed here until the command line knows it."""
+    from typing import get_args
+
+    from discreet.cli.mechanisms import Family
+    from discreet.mechanisms.catalogue import FAMILIES
+
+    assert set(get_args(Family)) == {f.name.replace("_", "-") for f in FAMILIES}
+    tried = {words[0] for words, _ in NEW.values()} | {"geometric", "explicit-fair", "randomized-response", "uniform"}
+    assert tried | {"from-matrix"} == set(get_args(Family))
+
+
+# from-matrix
+
+MATRICES = {
+    "csv": "2/3,1/3\n1/3,2/3\n",
+    "csv with spaces": " 2/3 , 1/3 \n\n1/3, 2/3",
+    "csv of another system": "2/3,1/3\r\n1/3,2/3\r\n",
+    "csv in quotes": '"2/3","1/3"\n"1/3","2/3"\n',
+    "json": '[["2/3", "1/3"], ["1/3", "2/3"]]',
+    "json on many lines": '\n [\n  ["2/3", "1/3"],\n  ["1/3", "2/3"]\n ]\n',
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_make_reads_a_matrix_exactly(run, name, monkeypatch):
+    """Fractions in CSV and JSON, from a file and from standard input: no float comes between."""
+    made = dt.from_matrix([["2/3", "1/3"], ["1/3", "2/3"]], alpha="1/2")
+    Path("matrix").write_text(MATRICES[name])
+    assert run("make", "from-matrix", "--matrix", "matrix", "--alpha", "1/2", "-o", "m.json").code == 0
+    assert dt.load("m.json").digest == made.digest
+    assert verify.main(["m.json"]) == 0
+    monkeypatch.setattr(sys, "stdin", io.StringIO(MATRICES[name]))
+    told = run("make", "from-matrix", "--matrix", "-", "--alpha", "1/2", "--json")
+    assert json.loads(told.out)["digest"] == made.digest
+
+
+@pytest.mark.parametrize("text", ["0.7,0.3\n0.3,0.7\n", "[[0.7, 0.3], [0.3, 0.7]]", "[[0.7, 0.30], [3e-1, 0.7]]"])
+def test_make_reads_decimals_of_a_matrix_exactly(run, text):
+    """0.3/0.7 is 3/7, a level that the floats next to them miss."""
+    Path("matrix").write_text(text)
+    told = run("make", "from-matrix", "--matrix", "matrix", "--json")
+    assert json.loads(told.out)["alpha"] == "3/7"
+    floats = dt.from_matrix([[0.7, 0.3], [0.3, 0.7]])
+    assert floats.alpha != Fraction(3, 7), "the control: as floats it is another matrix"
+
+
+def test_make_puts_a_matrix_on_a_grid_and_keeps_properties(run):
+    Path("m.csv").write_text("\n".join(",".join(map(str, row)) for row in reference.geometric(4, Fraction(2, 5))))
+    words = ["make", "from-matrix", "--matrix", "m.csv", "--alpha", "2/5", "--require", "WH, CM,S"]
+    assert run(*words, "--low", "-1", "--high", "1", "--step", "1/2", "--sensitivity", "1/2", "-o", "m.json").code == 0
+    m = dt.load("m.json")
+    assert m.inputs == m.outputs == dt.Grid(-1, 1, "1/2")
+    assert dict(m.recipe.parameters)["require"] == "CM S WH"
+    assert {"WH", "CM", "S"} <= dt.properties(m)
+    assert_one_good_error(run(*words, "--n", "5"))
+    assert_one_good_error(run("make", "from-matrix", "--matrix", "m.csv", "--alpha", "1/2"))
+    assert_one_good_error(run("make", "from-matrix", "--matrix", "m.csv", "--alpha", "2/5", "--require", "F"))
+    assert_one_good_error(run("make", "from-matrix", "--matrix", "m.csv", "--alpha", "2/5", "--require", "X"))
+    assert_one_good_error(run("make", "from-matrix", "--matrix", "m.csv", "--step", "1/2"))
+
+
+BAD_MATRICES = {
+    "empty": b"",
+    "blank": b" \n\n",
+    "one row": b"0.5,0.5\n",
+    "ragged": b"0.5,0.5\n1\n",
+    "ragged json": b"[[0.5, 0.5], [1]]",
+    "words": b"truth,lie\n0.5,0.5\n",
+    "negative": b"1.5,-0.5\n0.5,0.5\n",
+    "no sum": b"0.5,0.4\n0.5,0.5\n",
+    "a json object": b'{"matrix": [[0.5, 0.5], [0.5, 0.5]]}',
+    "a json list of numbers": b"[0.5, 0.5]",
+    "a json list of texts": b'["01", "10"]',
+    "a json list of objects": b'[{"0": 1, "1": 0}, {"1": 1, "0": 0}]',
+    "json of nothing": b"[]",
+    "json of nulls": b"[[null, 1], [1, null]]",
+    "json of NaN": b"[[NaN, 1], [1, 0]]",
+    "json of booleans": b"[[true, false], [false, true]]",
+    "json too deep": b"[" * 100_000,
+    "cut json": b"[[0.5, 0.5], [0.5",
+    "a number of 5000 digits": b"[[1" + b"0" * 5000 + b", 0], [0, 1]]",
+    "not text": bytes(range(256)),
+    "UTF-16": "0.5,0.5\n0.5,0.5\n".encode("utf-16"),
+    "a long line": b"x" * 200_000,
+    "1/0": b"1/0,1\n0,1\n",
+}
+
+
+@pytest.mark.parametrize("name", BAD_MATRICES)
+def test_a_bad_matrix_is_one_error(run, name):
+    Path("matrix").write_bytes(BAD_MATRICES[name])
+    told = run("make", "from-matrix", "--matrix", "matrix", "--alpha", "1/2", "-o", "m.json")
+    assert_one_good_error(told)
+    assert NEXT_MOVE.search(told.err) or "fill the gaps" in told.err or "every row must sum to 1" in told.err
+    assert not Path("m.json").exists()
+
+
+def test_a_matrix_that_cannot_be_found_is_one_error(run):
+    for name in ("none.csv", ".", "none/matrix.csv"):
+        told = run("make", "from-matrix", "--matrix", name, "--alpha", "1/2")
+        assert_one_good_error(told)
+        assert name in told.err
+
+
+# Options that belong to another family
+STRAY = {
+    "r": (["laplace", "--epsilon", "1", "--r", "2"], "--r does not go with laplace"),
+    "require": (["geometric", "--n", "8", "--alpha", "1/2", "--require", "F"], "--require does not go with geometric"),
+    "base": (["staircase", "--epsilon", "1", "--base", "3"], "--base does not go with staircase"),
+    "below": (["random-rounding", "--n", "8", "--below", "3"], "--below does not go with random-rounding"),
+    "level": (["random-rounding", "--n", "8", "--epsilon", "1"], "--epsilon does not go with random-rounding"),
+    "level of suppression": (["suppression", "--n", "8", "--alpha", "1/2"], "--alpha does not go with suppression"),
+    "sensitivity": (["suppression", "--n", "8", "--sensitivity", "2"], "--sensitivity does not go with suppression"),
+    "show zero": (["cell-key", "--n", "8", "--show-zero"], "--show-zero does not go with cell-key"),
+    "deviation": (["uniform", "--n", "8", "--deviation", "3"], "--deviation does not go with uniform"),
+    "variance": (["explicit-fair", "--n", "8", "--alpha", "1/2", "--variance", "3"], "--variance does not go with"),
+    "never report": (["suppression", "--n", "8", "--never-report", "1"], "--never-report does not go with"),
+    "matrix": (["geometric", "--n", "8", "--alpha", "1/2", "--matrix", "m.csv"], "from-matrix go together"),
+    "no matrix": (["from-matrix", "--alpha", "1/2"], "from-matrix go together"),
+    "response": (["randomized-response", "--n", "8", "--alpha", "1/2", "--sensitivity", "2"], "any two values"),
+    "r of words": (["staircase", "--epsilon", "1", "--r", "l3"], "r = 'l3'"),
+    "r too long": (["staircase", "--step", "1", "--epsilon", "1", "--r", "2"], "r = 2"),
+    "base 1": (["random-rounding", "--n", "8", "--base", "1"], "base = '1'"),
+    "base 2.5": (["random-rounding", "--n", "8", "--base", "2.5"], "base = '2.5'"),
+    "no n": (["suppression", "--below", "3"], "--n 100"),
+    "open": (["cell-key", "--low", "0", "--high", "none"], "give n"),
+    "n and low": (["laplace", "--n", "3", "--low", "0", "--epsilon", "1"], "either --n or --low"),
+    "a step that does not fit": (["laplace", "--n", "8", "--step", "3", "--epsilon", "1"], "whole number of steps"),
+    "no level": (["laplace"], "exactly one of alpha and epsilon"),
+}
+
+
+@pytest.mark.parametrize("name", STRAY)
+def test_an_option_of_another_family_is_refused_with_a_sentence(run, name):
+    words, sentence = STRAY[name]
+    told = run("make", *words, "-o", "m.json")
+    assert_one_good_error(told)
+    assert sentence in told.err
+    assert NEXT_MOVE.search(told.err)
+    assert not Path("m.json").exists()
 
 
 def test_make_uniform_needs_no_level(run):

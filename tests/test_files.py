@@ -18,13 +18,16 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet import files, verify
-from discreet.channels import Additive, Channel, Geometric, Keep, Map, Table, Then
+from discreet.channels import Additive, Channel, Clamped, Geometric, Keep, Map, Table, Then
 from discreet.errors import FileError
 from discreet.level import Epsilon, Level
 from tests.strategies import mechanisms
 from tests.test_verify import bytes_of, document, put, resigned
 
 THIRDS = [["1/3", "1/3", "1/3"], [0, 1, 0], ["1/2", 0, "1/2"], [0, 0, 1], [1, 0, 0]]
+
+OPEN_STAIRS = dt.staircase(dt.Grid(None, None), alpha="1/3", sensitivity=7)
+LONG_STAIRS = dt.staircase(dt.Grid(None, None), alpha="1/3", sensitivity=3000, r=1200)
 
 # The kinds of channels that files hold, and how many of each a saved mechanism has
 EVERY_KIND: dict[str, tuple[dt.Mechanism, type[Channel]]] = {
@@ -50,6 +53,30 @@ EVERY_KIND: dict[str, tuple[dt.Mechanism, type[Channel]]] = {
     "list remap of a table": (dt.explicit_fair(4, alpha="2/5").remap([0, 0, 2, 4, 4]), Table),
     "large list remap": (dt.randomized_response(5000, epsilon=1).remap([0, *range(5000)]), Then),
     "then": (dt.geometric(5, alpha="1/2").then(dt.explicit_fair(5, alpha="1/2")), Then),
+    "clamped stairs": (dt.staircase(12, step=1, alpha="1/3", sensitivity=4, r=2), Clamped),
+    "clamped stairs, rational steps": (dt.staircase(dt.Grid("-1/2", 4, "3/4"), epsilon="2/3", sensitivity=2), Clamped),
+    "clamped stairs of 10^9": (dt.staircase(10**9, step=1, epsilon=1, sensitivity=5), Clamped),
+    "stairs longer than their grid": (OPEN_STAIRS.truncate(0, 3), Clamped),
+    "stairs with a bound only": (LONG_STAIRS.truncate(0, 1100), Clamped),
+    "stairs, then a map": (dt.staircase(4, step=1, epsilon=1, sensitivity=2).remap([0, 0, 2, 4, 4]), Then),
+    "open stairs": (OPEN_STAIRS, Additive),
+    "stairs open above": (dt.staircase(dt.Grid(0, None), epsilon="1/3", sensitivity=3, r=1), Additive),
+    "stairs open below": (dt.staircase(dt.Grid(None, "7/2", "1/2"), alpha="0.3", sensitivity=2, r=4), Additive),
+    "the longest stairs": (dt.staircase(dt.Grid(None, None), alpha="1/2", sensitivity=2**13, r=1), Additive),
+    "laplace": (dt.laplace(epsilon=1, sensitivity="1/3"), Additive),
+    "laplace on a grid": (dt.laplace(2, epsilon="ln(3)", sensitivity="1/2"), Geometric),
+    "matrix": (dt.from_matrix([["2/3", "1/3"], ["1/3", "2/3"]], alpha="1/2"), Table),
+    "matrix without a level": (dt.from_matrix([["2/3", "1/3", 0], ["1/3", 0, "2/3"]]), Table),
+    "matrix of floats": (dt.from_matrix(dt.geometric(6, alpha="0.7").matrix, alpha="0.7", require={"S", "RM"}), Table),
+    "matrix of sensitivity 2": (
+        dt.from_matrix([[0.5, 0.5], [0.4, 0.6], [0.3, 0.7]], epsilon=1, inputs=dt.Grid(-1, 1), sensitivity=2),
+        Table,
+    ),
+    "random rounding": (dt.random_rounding(10, base=3), Table),
+    "suppression": (dt.suppression(10, below=5), Map),
+    "suppression of a long table": (dt.suppression(10**5, below=10), Map),
+    "suppression of everything": (dt.suppression(3, below=9, show_zero=False), Map),
+    "cell key": (dt.cell_key(8, deviation=3, variance="3/2", never_report=1), Table),
 }
 
 
@@ -235,6 +262,8 @@ def epsilon(factor: str, base: str | None = None) -> Any:
 
 
 GRID = {"low": "0", "high": "8", "step": "1"}
+STAIRS, BOUND = EVERY_KIND["clamped stairs"][0], EVERY_KIND["stairs with a bound only"][0]
+OFFICE, HIDDEN = EVERY_KIND["random rounding"][0], EVERY_KIND["suppression"][0]
 
 TAMPERED = {
     "a weight moved": (TABLE, moved, "claim"),
@@ -296,6 +325,42 @@ TAMPERED = {
         put("channel", "first", document(EVERY_KIND["open"][0])["channel"]),
         "shape",
     ),
+    "steeper stairs": (STAIRS, put("channel", "noise", "b", "1/4"), "claim"),
+    "flatter stairs": (STAIRS, put("channel", "noise", "b", "2/5"), "claim"),
+    "shorter stairs": (STAIRS, put("channel", "noise", "D", 3), "claim"),
+    "stairs of no step": (STAIRS, lambda d: d["channel"]["noise"].update(D=0, r=0), "shape"),
+    "stairs too long": (STAIRS, put("channel", "noise", "D", 2**13 + 1), "shape"),
+    "stairs without an upper part": (STAIRS, put("channel", "noise", "r", 0), "shape"),
+    "an upper part beyond its stair": (STAIRS, put("channel", "noise", "r", 5), "shape"),
+    "half an upper part": (STAIRS, put("channel", "noise", "r", 1.5), "shape"),
+    "stairs that do not fall": (STAIRS, put("channel", "noise", "b", "1"), "shape"),
+    "stairs that end": (STAIRS, put("channel", "noise", "b", "0"), "shape"),
+    "stairs as a float": (STAIRS, put("channel", "noise", "b", 0.5), "shape"),
+    "stairs on no grid": (STAIRS, put("channel", "n", 0), "shape"),
+    "stairs on another grid": (STAIRS, put("channel", "n", 13), "shape"),
+    "stairs on far too many values": (STAIRS, put("channel", "n", 10**9), "shape"),
+    "stairs with another power": (STAIRS, put("claims", "tight", "power", 2), "claim"),
+    "stairs with power 0": (STAIRS, put("claims", "tight", "power", 0), "claim"),
+    "stairs with a bound only, it says": (STAIRS, put("claims", "tight", "exact", False), "claim"),
+    "stairs whose bound is exact, it says": (BOUND, put("claims", "tight", "exact", True), "claim"),
+    "exact as a number": (STAIRS, put("claims", "tight", "exact", 1), "claim"),
+    "stairs called geometric": (STAIRS, put("channel", "noise", "family", "geometric"), "shape"),
+    "stairs of no family": (STAIRS, put("channel", "noise", "family", "staircases"), "shape"),
+    "stairs for farther neighbours": (STAIRS, put("sensitivity", 5), "claim"),
+    "stairs with a property too many": (STAIRS, lambda d: d["claims"]["properties"].append("F"), "claim"),
+    "open stairs, steeper": (OPEN_STAIRS, put("channel", "noise", "b", "1/4"), "claim"),
+    "open stairs, shorter": (OPEN_STAIRS, put("channel", "noise", "D", 6), "claim"),
+    "open stairs, too long": (OPEN_STAIRS, put("channel", "noise", "D", 10**9), "shape"),
+    "open stairs, an upper part beyond": (OPEN_STAIRS, put("channel", "noise", "r", 8), "shape"),
+    "open stairs with a bound only": (OPEN_STAIRS, put("claims", "tight", "exact", False), "claim"),
+    "open stairs for farther neighbours": (OPEN_STAIRS, put("sensitivity", 8), "claim"),
+    "a level where there is none": (OFFICE, put("level", "alpha", "1/1000000"), "claim"),
+    "an epsilon where there is none": (OFFICE, epsilon("1000"), "claim"),
+    "a tight level where there is none": (OFFICE, put("claims", "tight", "alpha", "1/1000000"), "claim"),
+    "suppressed reports on another grid": (HIDDEN, put("outputs", "low", "0"), "shape"),
+    "suppression with a level": (HIDDEN, put("level", "alpha", "1/2"), "claim"),
+    "one count shown": (EVERY_KIND["suppression of everything"][0], put("channel", "targets", "0 0 0 4"), "claim"),
+    "a long table with a level": (EVERY_KIND["suppression of a long table"][0], put("level", "alpha", "1/2"), "claim"),
     "version 2": (LAW, put("version", 2), "version"),
     "version 0": (LAW, put("version", 0), "version"),
     "version as a text": (LAW, put("version", "1"), "version"),
@@ -314,6 +379,34 @@ def test_the_untampered_file_with_a_new_digest_loads():
     """The negative control of all tampering above."""
     for m, _ in EVERY_KIND.values():
         assert files.loads(bytes_of(resigned(document(m), lambda d: None))).digest == m.digest
+
+
+def test_longer_stairs_or_another_upper_part_are_another_mechanism_with_claims_of_its_own():
+    """Neighbours at most one stair apart keep the level, whatever the stair: such a file is true, and no tampering."""
+    for name, value in (("D", 5), ("D", 2**13), ("r", 1), ("r", 4)):
+        change = put("channel", "noise", name, value)
+        true = resigned(document(STAIRS), lambda d, change=change: (change(d), put("claims", "properties", None)(d)))
+        m = files.loads(bytes_of(true))
+        assert dt.check_privacy(m, alpha="1/3").holds
+        assert m.digest != STAIRS.digest
+
+
+@pytest.mark.parametrize("n", [10**9, 10**18, 2**62 - 1, 10**1000])
+def test_a_huge_grid_is_loaded_or_refused_at_once(n):
+    """No power of that size is computed: stairs are counted, and what no grid holds is refused."""
+    change = put("channel", "n", n)
+    huge = resigned(
+        document(EVERY_KIND["clamped stairs of 10^9"][0]),
+        lambda d: (change(d), put("inputs", "high", str(n))(d), put("outputs", "high", str(n))(d)),
+    )
+    start = time.monotonic()
+    if n < 2**62:
+        assert files.loads(bytes_of(huge)).inputs.n == n
+    else:
+        assert refused(huge).kind == "shape"
+    far = resigned(huge, put("sensitivity", n))
+    assert refused(far).kind == "claim"
+    assert time.monotonic() - start < 5
 
 
 def test_an_unknown_version_says_which_one():
@@ -389,7 +482,14 @@ def test_a_missing_format_is_another_file():
 
 
 ALIENS: list[Any] = [True, 1.5, "x", [1], {"x": 1}, -7]
-EXAMPLES = {"table": TABLE, "asked": ASKED, "half open": EVERY_KIND["open above"][0], "map": FULL}
+EXAMPLES = {
+    "table": TABLE,
+    "asked": ASKED,
+    "half open": EVERY_KIND["open above"][0],
+    "map": FULL,
+    "stairs": STAIRS,
+    "open stairs": OPEN_STAIRS,
+}
 PLACES = [
     (name, way)
     for name, m in EXAMPLES.items()

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from scipy import optimize, sparse
 
+from discreet import seal as sealing
 from discreet.errors import DiscreetError, PrivacyError, SealError, SizeError, StructureError
 from discreet.level import Level
 from discreet.seal import Sealed, seal
@@ -64,7 +65,9 @@ def broken_property(w: Sequence[Sequence[Any]], total: Any, letter: str) -> Any:
             return max(diagonal) - min(diagonal)
         case "WH":
             return max(total - len(w) * w[i][i] for i in rows)
-    return max(abs(x - y) for row, mirror in zip(w, w[::-1], strict=True) for x, y in zip(row, mirror[::-1], strict=True))
+    return max(
+        abs(x - y) for row, mirror in zip(w, w[::-1], strict=True) for x, y in zip(row, mirror[::-1], strict=True)
+    )
 
 
 def _outward_rise(values: Sequence[Any], centre: int) -> Any:
@@ -83,7 +86,8 @@ def apart_at_least(weights: list[list[int]], total: int, target: Any) -> Fractio
     for row, ws in zip(target, weights, strict=True):
         ratios = [x.as_integer_ratio() for x in row]
         worst = max(
-            worst, sum(abs((w * one) // total - p * one // q) for w, (p, q) in zip(ws, ratios, strict=True)) - 2 * len(ws)
+            worst,
+            sum(abs((w * one) // total - p * one // q) for w, (p, q) in zip(ws, ratios, strict=True)) - 2 * len(ws),
         )
     return Fraction(max(worst, 0), 2 * one)
 
@@ -152,7 +156,9 @@ def test_the_judge_agrees_with_the_reference():
             seen[letter].add(holds)
             assert holds == (letter in reference.properties(m)), (letter, m)
         tight = reference.tight_alpha(m, 2)
-        assert broken_level(m, tight, near(len(m), 2)) <= 0 < broken_level(m, tight + Fraction(1, 10**9), near(len(m), 2))
+        assert (
+            broken_level(m, tight, near(len(m), 2)) <= 0 < broken_level(m, tight + Fraction(1, 10**9), near(len(m), 2))
+        )
     assert all(found == {True, False} for found in seen.values())
 
 
@@ -272,7 +278,10 @@ def test_mixtures_are_sealed_with_any_of_their_properties(seed):
 def test_large_mixtures_are_sealed_with_any_of_their_properties(seed):
     rng = np.random.default_rng([3, seed])
     for _ in range(20):
-        n, steps = int(rng.choice([30, 31, 41, 47, 64, 100], p=[0.3, 0.3, 0.2, 0.1, 0.07, 0.03])), int(rng.integers(1, 4))
+        n, steps = (
+            int(rng.choice([30, 31, 41, 47, 64, 100], p=[0.3, 0.3, 0.2, 0.1, 0.07, 0.03])),
+            int(rng.integers(1, 4)),
+        )
         alpha = LEVELS[rng.integers(len(LEVELS))]
         a = root_above(alpha, steps)
         fair, milder, plain = large_fair(n, a), large_fair(n, (a + 1) / 2), np.full((n + 1, n + 1), 1 / (n + 1))
@@ -477,6 +486,15 @@ def test_unused_reports_stay_unused(seed):
         sealed(as_floats(target), alpha, letters, 1, FLOAT_ROUNDING)
 
 
+def test_a_report_far_rarer_than_one_unit_stays_possible():
+    """2^-90 is no weight over 2^63, and yet not nothing."""
+    rare = Fraction(1, 2**90)
+    for target in ([[1 - rare, rare]] * 2, [[1 - rare, rare, Fraction(0)], [1 - rare / 2, rare / 2, Fraction(0)]]):
+        found = sealed(target, Fraction(1, 2))
+        assert found.table.weights[:, 1].all()
+        assert found.distance < 1e-17
+
+
 def test_one_report_for_every_truth_is_sealed():
     """Also when floats do not quite say so."""
     for n in (1, 2, 5, 40):
@@ -529,6 +547,9 @@ def test_fairness_where_a_report_is_never_used_is_refused_or_kept():
     odd = Fraction(1, 3) + Fraction(1, 10**30)
     with pytest.raises(DiscreetError):
         seal([[0, 0, 1], [odd, 0, 1 - odd], [1, 0, 0]], None, {"F"})
+    for letters in ({"F"}, {"F", "RM"}, {"F", "RH", "S"}):
+        with pytest.raises(StructureError, match=r"does not have (F|S) "):
+            seal([[0, 0, 1]] * 3, Level(Fraction(1, 2)), letters)
 
 
 # (e) Sensitivities and graphs
@@ -553,6 +574,20 @@ def test_neighbours_as_a_list_of_pairs(seed):
         sealed(target, alpha, (), edges)
         fair = explicit_fair(n, alpha)
         sealed(fair, alpha, some_letters(rng), [(i, i + 1) for i in range(n) if rng.random() < 0.7] or [(1, 0)])
+
+
+def test_a_pair_is_compared_both_ways():
+    """Tight in one direction only, and the pair given in either order."""
+    rng = np.random.default_rng(13)
+    for _ in range(40):
+        alpha = Fraction(int(rng.integers(800_000_000, 950_000_000)), 999_999_937)
+        half, low = Fraction(1, 2), alpha / 2
+        target = [[half, half / 2, half / 2], [low, (1 - low) / 2, (1 - low) / 2], [half, half / 2, half / 2]]
+        tight = [target[1][0] / target[0][0], target[0][1] / target[1][1]]
+        assert tight[0] == alpha < tight[1]
+        for pairs in ([(0, 1)], [(1, 0)], [(1, 2)], [(2, 1), (0, 1)]):
+            sealed([[*row] for row in target], alpha, (), pairs)
+            sealed(as_floats(target), alpha, (), pairs, FLOAT_ROUNDING)
 
 
 def test_neighbours_at_any_distance():
@@ -602,7 +637,9 @@ def test_extreme_levels_are_sealed_or_refused_with_a_sentence(make):
 def test_a_millionth_from_both_ends():
     for alpha in (Fraction(1, 10**6), 1 - Fraction(1, 10**6)):
         for n in (1, 2, 7, 12, 40):
-            sealed(reference.explicit_fair(n, alpha) if n < 20 else large_fair(n, alpha), alpha, SEVEN, 1, FLOAT_ROUNDING)
+            sealed(
+                reference.explicit_fair(n, alpha) if n < 20 else large_fair(n, alpha), alpha, SEVEN, 1, FLOAT_ROUNDING
+            )
 
 
 # Refusals
@@ -689,12 +726,17 @@ def test_a_level_broken_by_a_millionth_is_refused_with_the_pair_that_shows_it(ne
 def test_a_zero_beside_what_is_possible_is_refused():
     """Beside a probability that matters; beside one of 1e-12, or between truths that are no neighbours, it is not."""
     target = [["1/2", "1/2", 0], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]]
-    with pytest.raises(PrivacyError, match=r"row 1, column 2 is 0.25, but row 0, column 2 is 0; no epsilon holds") as caught:
+    with pytest.raises(
+        PrivacyError, match=r"row 1, column 2 is 0.25, but row 0, column 2 is 0; no epsilon holds"
+    ) as caught:
         seal(target, Level(Fraction(1, 1000)))
     witness = caught.value.witness
     assert (witness.first, witness.second, witness.report, witness.alpha) == (1, 0, 2, 0)
     seal(target, Level(Fraction(1, 2)), (), [(1, 2)])
-    small = [[Fraction(1, 2), Fraction(1, 2), 0], [Fraction(1, 2), Fraction(1, 2) - Fraction(1, 10**12), Fraction(1, 10**12)]]
+    small = [
+        [Fraction(1, 2), Fraction(1, 2), 0],
+        [Fraction(1, 2), Fraction(1, 2) - Fraction(1, 10**12), Fraction(1, 10**12)],
+    ]
     sealed(small, Fraction(1, 2), noise=Fraction(1, 10**12))
 
 
@@ -765,6 +807,23 @@ def test_what_seal_cannot_be_asked_is_refused():
         seal(np.full((1025, 1024), 1 / 1024), Level(Fraction(1, 2)))
     with pytest.raises(SizeError, match=r"not 2 x 524289"):
         seal(np.zeros((2, 2**19 + 1)), None)
+
+
+def test_the_integers_are_checked_whatever_made_them(monkeypatch):
+    """A fault in the rounding itself ends in an error and in no table: here one unit, moved beside where it belongs."""
+    whole = sealing._whole
+
+    def astray(*given: Any) -> Any:
+        weights = whole(*given)
+        weights[2, 0] -= 1
+        weights[2, 1] += 1
+        return weights
+
+    target = as_floats(reference.explicit_fair(6, Fraction(2, 3)))
+    sealed(target, Fraction(2, 3), SEVEN, 1, FLOAT_ROUNDING)
+    monkeypatch.setattr(sealing, "_whole", astray)
+    with pytest.raises(AssertionError, match="must hold what was asked"):
+        seal(target, Level(Fraction(2, 3)), SEVEN)
 
 
 def test_random_matrices_are_sealed_only_when_what_they_break_is_tiny():

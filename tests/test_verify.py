@@ -21,7 +21,10 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet import files, verify
+from discreet.channels import Additive, Clamped
 from discreet.level import Epsilon, Level
+from discreet.mechanism import Recipe
+from discreet.noise import StaircaseNoise
 from tests import reference
 
 SCRIPT = Path(verify.__file__)
@@ -93,9 +96,23 @@ def lone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.C
         dt.geometric(10**9, epsilon="ln(2)/10"),
         dt.geometric(dt.Grid(None, 5, "1/2"), epsilon=0.3),
         dt.randomized_response(5000, alpha="1/3"),
+        dt.staircase(12, step=1, alpha="1/3", sensitivity=4),
+        dt.staircase(10**9, step=1, epsilon=1, sensitivity=4),
+        dt.staircase(dt.Grid(None, None), alpha="1/3", sensitivity=3000, r=1200).truncate(0, 1100),
+        dt.staircase(dt.Grid(None, 5, "1/2"), epsilon=0.3, sensitivity=2),
+        dt.laplace(epsilon="ln(3)/2", sensitivity="1/3"),
+        dt.from_matrix([["2/3", "1/3"], ["1/3", "2/3"]], alpha="1/2"),
+        dt.from_matrix(dt.geometric(6, alpha="0.7").matrix, alpha="0.7", require={"S"}),
+        dt.random_rounding(10),
+        dt.suppression(10),
+        dt.suppression(10**5),
+        dt.cell_key(10),
     ],
-    ids=["table", "geometric", "additive", "keep"],
-)
+    ids=[
+        "table", "geometric", "additive", "keep", "clamped stairs", "huge stairs", "stairs with a bound", "open stairs", "laplace",
+        "matrix", "matrix of floats", "rounding", "suppression", "long suppression", "cell key",
+    ],
+)  # fmt: skip
 def test_the_lone_script_verifies_what_discreet_saved(lone, m, tmp_path):
     m.save(tmp_path / "m.json")
     told = lone(tmp_path / "m.json")
@@ -396,6 +413,76 @@ def test_verify_finds_what_check_privacy_finds(sensitivity, epsilon):
         assert set(found.properties or ()) == dt.properties(m)
 
 
+@st.composite
+def stairs(draw: st.DrawFn) -> tuple[dt.Mechanism, Fraction, int, int]:
+    """A staircase on any kind of grid that claims nothing, for neighbours any number of steps apart."""
+    b, D = draw(st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=30)), draw(st.integers(1, 9))
+    noise = StaircaseNoise(b, D, draw(st.integers(1, D)))
+    n, steps = draw(st.integers(1, 16)), draw(st.integers(1, 20))
+    ends = draw(st.sampled_from([(0, n), (0, None), (None, n), (None, None)]))
+    grid = dt.Grid(*ends)
+    channel = Clamped(n, noise) if None not in ends else Additive(noise, *(None if e is None else 0 for e in ends))
+    return dt.Mechanism(grid, grid, channel, Level(Fraction(0)), steps, Recipe("test")), b, D, noise.r
+
+
+@given(stairs())
+@settings(max_examples=150, deadline=None)
+def test_verify_finds_the_level_of_any_staircase(case):
+    """Its own derivation against the library's, and both against all pairs where the grid is finite."""
+    m, b, D, _ = case
+    found, worst = verify.verify(document(m)), m.channel.worst(m.sensitivity)
+    assert (
+        (found.tight, found.power, found.exact) == (worst.alpha, worst.power, worst.exact) == (*worst_of(m, b, D), True)
+    )
+    if m.inputs.n is not None:
+        law = [[m.channel.entry(i, j) for j in range(m.channel.rows)] for i in range(m.channel.rows)]
+        assert found.tight**found.power == reference.tight_alpha(law, m.sensitivity)
+        assert set(found.properties or ()) == dt.properties(m) == reference.properties(law)
+
+
+def worst_of(m: dt.Mechanism, b: Fraction, D: int) -> tuple[Fraction, int]:
+    """b for each edge between neighbours, by the theorem; or the entries' own ratio where the ends hide the edges."""
+    edges = -(-min(m.sensitivity, m.inputs.n or m.sensitivity) // D)
+    if m.inputs.n is None:
+        return b, edges
+    law = [[m.channel.entry(i, j) for j in range(m.channel.rows)] for i in range(m.channel.rows)]
+    tight = reference.tight_alpha(law, m.sensitivity)
+    return (b, edges) if tight == b**edges else (tight, 1)
+
+
+@given(
+    st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=30),
+    st.integers(1, 6).flatmap(lambda D: st.tuples(st.just(D), st.integers(1, D))),
+    st.integers(1, 9),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_weights_of_clamped_stairs_are_those_of_the_library(b, stair, n):
+    D, r = stair
+    part = {"kind": "clamped", "n": n, "noise": {"family": "staircase", "b": str(b), "D": D, "r": r}}
+    weights, total = verify._channel(part).weights()
+    channel = Clamped(n, StaircaseNoise(b, D, r))
+    assert all(sum(row) == total for row in weights)
+    for i in range(n + 1):
+        assert [Fraction(w, total) for w in weights[i]] == [channel.entry(i, j) for j in range(n + 1)]
+
+
+@pytest.mark.parametrize("targets", [[0, 0, 0], [0, 1, 1], [2, 2, 0]])
+def test_the_level_of_a_map_is_all_or_nothing_small_or_large(targets):
+    for size in (3, 10**6):
+        part = {"kind": "map", "size": size, "targets": " ".join(map(str, targets))}
+        ratio = verify._channel(part).tight(1)
+        assert (ratio.alpha, ratio.power, ratio.exact) == (int(len(set(targets)) == 1), 1, True)
+
+
+def test_a_ratio_too_long_to_write_out_is_a_bound_here_too():
+    """Digits beyond what Python prints: the file has the theorem's bound, and the reader agrees."""
+    b = Fraction(10**1200 // 3, 10**1200)
+    grid = dt.Grid(0, 20)
+    made = dt.Mechanism(grid, grid, Clamped(20, StaircaseNoise(b, 8, 7)), Level(Fraction(0)), 20, Recipe("test"))
+    found = verify.verify(document(made))
+    assert (found.tight, found.power, found.exact) == (b, 3, False)
+
+
 def test_a_level_that_flint_admits_is_admitted_here():
     """Levels written by hand beside their epsilon, on the edge."""
     m = dt.uniform(4)
@@ -428,8 +515,12 @@ def test_the_digest_is_plain_sha256_of_canonical_json():
 
 def test_the_limits_are_those_of_the_package():
     """A file that discreet writes with one limit must not be read with another."""
-    from discreet.channels import contract, geometric, then
+    from discreet.channels import additive, contract, geometric, table, then
+    from discreet.noise import stairs
 
     assert then._MAX_PRODUCT == verify.MAX_PRODUCT
-    assert then._MAX_BITS == geometric._MAX_BITS == verify.MAX_WEIGHT_BITS
+    assert then._MAX_BITS == geometric._MAX_BITS == additive._MAX_BITS == verify.MAX_WEIGHT_BITS
+    assert (table.MAX_ENTRIES, table.MAX_TOTAL) == (verify.MAX_ENTRIES, verify.MAX_TOTAL)
+    assert additive.MAX_ENTRIES == verify.MAX_ENTRIES
+    assert stairs.LONGEST_STAIR == verify.MAX_STAIR
     assert contract.WRITTEN_BITS == verify.WRITTEN_BITS

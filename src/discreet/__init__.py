@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from . import errors as errors
     from . import noise as noise
     from .auditing import audit as audit
+    from .derivation import derivable as derivable
+    from .designs.making import design as design
+    from .designs.weak import weakly_honest as weakly_honest
     from .files import load as load
+    from .graphs import query_graph as query_graph
     from .grid import Grid as Grid
     from .level import Level as Level
     from .mechanism import Mechanism as Mechanism
@@ -26,8 +30,18 @@ if TYPE_CHECKING:
     from .mechanisms.rounding import suppression as suppression
     from .mechanisms.staircase import staircase as staircase
     from .mechanisms.uniform import uniform as uniform
+    from .planning import plan as plan
+    from .posteriors import coverage as coverage
+    from .posteriors import credible_interval as credible_interval
+    from .posteriors import likelihood_interval as likelihood_interval
+    from .posteriors import posterior as posterior
+    from .posteriors import unbiased as unbiased
     from .privacy import calibrate as calibrate
     from .privacy import check_privacy as check_privacy
+    from .remaps import bayes_risk as bayes_risk
+    from .remaps import best_remap as best_remap
+    from .remaps import user_utility as user_utility
+    from .remaps import vulnerability as vulnerability
     from .source import Job as Job
     from .source import insecure_source as insecure_source
     from .structure import explain as explain
@@ -36,7 +50,10 @@ if TYPE_CHECKING:
     from .sums import exact_sum as exact_sum
     from .tables.ledger import Ledger as Ledger
     from .tables.release import release as release
+    from .universality import regret as regret
     from .utility import expected_loss as expected_loss
+    from .utility import rmse as rmse
+    from .utility import worst_loss as worst_loss
 
 __version__ = "0.1.0"
 
@@ -44,7 +61,11 @@ _HOME = {
     "errors": None,
     "noise": None,
     "audit": "auditing",
+    "derivable": "derivation",
+    "design": "designs.making",
+    "weakly_honest": "designs.weak",
     "load": "files",
+    "query_graph": "graphs",
     "Grid": "grid",
     "Level": "level",
     "Mechanism": "mechanism",
@@ -58,8 +79,18 @@ _HOME = {
     "suppression": "mechanisms.rounding",
     "staircase": "mechanisms.staircase",
     "uniform": "mechanisms.uniform",
+    "plan": "planning",
+    "coverage": "posteriors",
+    "credible_interval": "posteriors",
+    "likelihood_interval": "posteriors",
+    "posterior": "posteriors",
+    "unbiased": "posteriors",
     "calibrate": "privacy",
     "check_privacy": "privacy",
+    "bayes_risk": "remaps",
+    "best_remap": "remaps",
+    "user_utility": "remaps",
+    "vulnerability": "remaps",
     "Job": "source",
     "insecure_source": "source",
     "explain": "structure",
@@ -68,7 +99,10 @@ _HOME = {
     "exact_sum": "sums",
     "Ledger": "tables.ledger",
     "release": "tables.release",
+    "regret": "universality",
     "expected_loss": "utility",
+    "rmse": "utility",
+    "worst_loss": "utility",
 }  # name: the module that has it; None: the name is a module
 
 __all__ = sorted(_HOME)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -162,6 +163,8 @@ def _drawer(sampler: Mechanism | Sampler, scalar: bool, source: Any) -> tuple[Ca
 def _repeat(x: Any, size: int) -> NDArray[Any]:
     if isinstance(x, (int, float, np.number)):
         return np.full(size, x)
+    if isinstance(x, Fraction) and Fraction(float(x)) == x:  # the same value, and much quicker
+        return np.full(size, float(x))
     values = np.empty(size, dtype=object)
     values[:] = [x] * size
     return values

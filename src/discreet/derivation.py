@@ -103,11 +103,11 @@ def derivable(m: Mechanism, level: Level | None = None, *, alpha: object = None,
     level is also one at every smaller alpha (Gupte and Sundararajan 2010, Theorem 2 and Lemma 3).
 
     >>> import discreet as dt
-    >>> print(dt.derivable(dt.randomized_response(2, alpha="1/2")))
+    >>> print(dt.derivable(dt.geometric(4, alpha="2/3"), alpha="1/2"))
     holds: a remap of the geometric mechanism at alpha 1/2 (epsilon <= 0.693148)
     >>> print(dt.derivable(dt.explicit_fair(4, alpha="1/2")))
-    does not hold: no remap of the geometric mechanism at alpha 1/2 (epsilon <= 0.693148); (1 + a^2) Pr[0 | 2] is less \
-than a (Pr[0 | 1] + Pr[0 | 3]), by 0.025
+    does not hold: no remap of the geometric mechanism at alpha 1/2 (epsilon <= 0.693148); (1 + a^2) Pr[2 | 1] is less \
+than a (Pr[2 | 0] + Pr[2 | 2]), by 0.05
     """
     if level is None:
         level = m.level if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)

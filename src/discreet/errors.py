@@ -15,6 +15,7 @@
         ├── StructureError       a question about the seven properties that has no meaning here
         ├── LossError            a loss or gain that cannot be read
         ├── PriorError           a prior that cannot be read, or is no law on the true values
+        ├── DesignError          a design problem that cannot be read, or that the solver could not finish
         ├── MetricError          a distance between true values that cannot be read
         ├── AuditError           an audit that cannot be made as asked
         ├── LedgerError          a ledger of budgets that cannot be read, written or believed
@@ -93,6 +94,10 @@ class LossError(DiscreetError):
 
 class PriorError(DiscreetError):
     """A prior that cannot be read, or is no law on the true values."""
+
+
+class DesignError(DiscreetError):
+    """A design problem that cannot be read, or that the solver could not finish. Nothing is returned."""
 
 
 class MetricError(DiscreetError):

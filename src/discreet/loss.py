@@ -73,14 +73,15 @@ def loss_of(loss: Any, inputs: Grid, outputs: Grid) -> Loss:
     if isinstance(loss, Loss):
         if loss.numerators.shape != (rows, reports):
             raise LossError(
-                f"The loss is for {loss.numerators.shape}, not for {rows} true values and {reports} reports."
+                f"The loss is for {loss.numerators.shape[0]} true values and {loss.numerators.shape[1]} reports, "
+                f"not for {rows} and {reports}; make one that fits."
             )
         return loss
     if isinstance(loss, str):
         return _named(loss, inputs, outputs, rows, reports)
     if callable(loss):
-        return _written([[_called(loss, inputs, outputs, i, j) for j in range(reports)] for i in range(rows)],
-                        getattr(loss, "__name__", "function"))  # fmt: skip
+        entries = [[_called(loss, inputs, outputs, i, j, "loss") for j in range(reports)] for i in range(rows)]
+        return _written(entries, getattr(loss, "__name__", "function"))
     return _matrix(loss, rows, reports, "loss")
 
 
@@ -97,21 +98,68 @@ def gain_as_loss(gain: Any, inputs: Grid, outputs: Grid) -> tuple[Loss, Fraction
     if rows is None or reports is None:
         raise LossError(f"A gain between {inputs} and {outputs} cannot be written out; use finite grids.")
     if callable(gain):
-        gain = [[_called(gain, inputs, outputs, i, j) for j in range(reports)] for i in range(rows)]
+        gain = [[_called(gain, inputs, outputs, i, j, "gain") for j in range(reports)] for i in range(rows)]
     entries = _entries(gain, rows, reports, "gain")
     top = max(x for row in entries for x in row)
     return _written([[top - x for x in row] for row in entries], "gain"), top
 
 
-def _named(text: str, inputs: Grid, outputs: Grid, rows: int, reports: int) -> Loss:
+def distance_loss(loss: Any, grid: Grid) -> tuple[Floats, Floats] | None:
+    """A named loss that depends on report - truth alone, as the losses of 0, 1, 2, ... steps too high, and too low.
+
+    So a loss on a grid of any size has two vectors in place of a matrix. None for every other loss.
+
+    >>> from discreet.grid import Grid
+    >>> high, low = distance_loss("asymmetric(1, 3)", Grid.of(4))
+    >>> high.tolist(), low.tolist()
+    ([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 3.0, 6.0, 9.0, 12.0])
+    """
+    if not isinstance(loss, str) or grid.size is None:
+        return None
+    kind, numbers = _parsed(loss)
+    steps = np.arange(grid.size)
+    distance: Floats = float(grid.step) * steps.astype(np.float64)
+    side: Floats
+    match kind:
+        case "l0":
+            side = (steps > 0).astype(np.float64)
+        case "l1" | "asymmetric":
+            side = distance
+        case "l2" | "lp":
+            side = distance ** (2.0 if kind == "l2" else float(numbers[0]))
+        case "tail":
+            side = (steps > math.floor(numbers[0] / grid.step)).astype(np.float64)
+        case _:
+            return None
+    over, under = (float(x) for x in numbers) if kind == "asymmetric" else (1.0, 1.0)
+    return over * side, under * side
+
+
+def _parsed(text: str) -> tuple[str, list[Fraction]]:
+    """The kind of a named loss and its numbers, which make sense."""
     match = _NAMED.fullmatch(text)
     kind = match[1] if match else ""
     given = [parse_exact(part) for part in match[2].split(",")] if match and match[2] is not None else []
     wanted = {"l0": 0, "l1": 0, "l2": 0, "lp": 1, "tail": 1, "threshold": 1, "asymmetric": 2}.get(kind)
-    if wanted != len(given) or any(x is None for x in given):
-        raise LossError(f"loss = {show(text)} is not known; {_USE}.")
     numbers = [x for x in given if x is not None]
-    # distances in whole units of 1/denominator
+    if wanted != len(given) or wanted != len(numbers):
+        raise LossError(f"loss = {show(text)} is not known; {_USE}.")
+    if kind == "lp" and not 0 < numbers[0] <= 64:
+        raise LossError(f"loss = {show(text)}: the power lies above 0 and is at most 64; use for example lp(3).")
+    if kind == "tail" and numbers[0] < 0:
+        raise LossError(
+            f"loss = {show(text)}: the distance beyond which a report is bad is 0 or more; use for example tail(2)."
+        )
+    if kind == "asymmetric" and min(numbers) < 0:
+        raise LossError(
+            f"loss = {show(text)}: the two prices of a unit are 0 or more; use for example asymmetric(1, 3)."
+        )
+    return kind, numbers
+
+
+def _named(text: str, inputs: Grid, outputs: Grid, rows: int, reports: int) -> Loss:
+    kind, numbers = _parsed(text)
+    # distances in whole units of 1/unit
     unit = math.lcm(*(x.denominator for g in (inputs, outputs) for x in (g.anchor, g.step)))
     truth, report = inputs.scaled(rows, unit)[:, None], outputs.scaled(reports, unit)[None, :]
     error = report - truth
@@ -125,30 +173,28 @@ def _named(text: str, inputs: Grid, outputs: Grid, rows: int, reports: int) -> L
             return _power(name, error, unit, 2)
         case "lp":
             return _any_power(name, error, unit, numbers[0])
-        case "tail":
-            if numbers[0] < 0:
-                raise LossError(f"loss = {show(text)}: the distance beyond which a report is bad is 0 or more.")
-            return Loss(
-                name, (np.abs(error) * numbers[0].denominator > numbers[0].numerator * unit).astype(np.int64), 1
-            )
+        case "tail":  # whole numbers compare with the floor of the distance: no product can overflow
+            return Loss(name, (np.abs(error) > math.floor(numbers[0] * unit)).astype(np.int64), 1)
         case "threshold":
-            p, q = numbers[0].numerator, numbers[0].denominator
-            return Loss(name, ((truth * q >= p * unit) != (report * q >= p * unit)).astype(np.int64), 1)
-    over, under = numbers
-    if min(over, under) < 0:
-        raise LossError(f"loss = {show(text)}: the two prices of a unit are 0 or more.")
-    common = math.lcm(over.denominator, under.denominator)
-    prices = np.where(error > 0, int(over * common), int(under * common))
-    return _written_over(name, np.abs(error).astype(object) * prices.astype(object), unit * common)
+            cut = math.ceil(numbers[0] * unit)
+            return Loss(name, ((truth >= cut) != (report >= cut)).astype(np.int64), 1)
+    common = math.lcm(*(x.denominator for x in numbers))
+    over, under = (int(x * common) for x in numbers)
+    distance = _roomy(np.abs(error), int(np.abs(error).max()) * max(over, under, 1))
+    return _written_over(name, np.where(error > 0, distance * over, distance * under), unit * common)
+
+
+def _roomy(numbers: Numerators, largest: int) -> Numerators:
+    """The same integers in a type that holds the largest result: 64 bits where they suffice."""
+    return numbers if largest < 2**62 else numbers.astype(object)
 
 
 def _power(name: str, error: Numerators, unit: int, power: int) -> Loss:
-    return _written_over(name, np.abs(error).astype(object) ** power, unit**power)
+    distance = np.abs(error)
+    return _written_over(name, _roomy(distance, int(distance.max()) ** power) ** power, unit**power)
 
 
 def _any_power(name: str, error: Numerators, unit: int, power: Fraction) -> Loss:
-    if not 0 < power <= 64:
-        raise LossError(f"loss = {name!r}: the power lies above 0 and is at most 64; use for example lp(3).")
     if power.denominator == 1:
         return _power(name, error, unit, int(power))
     # an irrational number: its float is the loss, and that float is exact from here on
@@ -166,13 +212,15 @@ def _written(entries: list[list[Fraction]], name: str) -> Loss:
     return _written_over(name, np.array([[int(x * common) for x in row] for row in entries], dtype=object), common)
 
 
-def _called(loss: Callable[..., Any], inputs: Grid, outputs: Grid, i: int, j: int) -> Fraction:
+def _called(function: Callable[..., Any], inputs: Grid, outputs: Grid, i: int, j: int, what: str) -> Fraction:
     truth, report = inputs.value(i), outputs.value(j)
-    value = parse_exact(loss(truth, report))
-    if value is None or value < 0:
+    given = function(truth, report)
+    value = parse_exact(int(given) if isinstance(given, (bool, np.bool_)) else given)
+    if value is None or (what == "loss" and value < 0):
+        least = " of 0 or more" if what == "loss" else ""
         raise LossError(
-            f"The loss of reporting {report} when the truth is {truth} is {show(loss(truth, report))}; "
-            "a loss is a number of 0 or more: give one for every pair."
+            f"The {what} of reporting {report} when the truth is {truth} is {show(given)}; "
+            f"a {what} is a number{least}: give one for every pair."
         )
     return value
 

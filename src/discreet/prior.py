@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -102,17 +102,27 @@ def from_counts(counts: Any, *, source: Literal["public", "released"], grid: Gri
         raise PriorError(f"Count {bad} of the histogram is no number; give one count for each true value.")
     exact = [max(x, Fraction(0)) for x in numbers if x is not None]
     if grid is not None and Grid.of(grid).size != len(exact):
-        raise PriorError(f"The histogram has {len(exact)} counts, but {Grid.of(grid)} has {Grid.of(grid).size} values.")
+        raise PriorError(
+            f"The histogram has {len(exact)} counts, but {Grid.of(grid)} has {Grid.of(grid).size} values; "
+            "give one count for each."
+        )
     if not any(exact):
         raise PriorError("A histogram of zeros says nothing; use the uniform prior.")
     return Prior("histogram", _integers(exact), source)
 
 
-def _integers(exact: list[Fraction]) -> tuple[int, ...]:
-    common = math.lcm(*(x.denominator for x in exact))
-    whole = [x.numerator * (common // x.denominator) for x in exact]
+def _integers(exact: Sequence[Fraction | float]) -> tuple[int, ...]:
+    """Weights in the same proportions; a float stands for its binary value."""
+    whole, _ = _whole(exact)
     divisor = math.gcd(*whole)
     return tuple(w // divisor for w in whole)
+
+
+def _whole(exact: Sequence[Fraction | float]) -> tuple[list[int], int]:
+    """The same numbers as integers over one common denominator."""
+    ratios = [x.as_integer_ratio() for x in exact]
+    common = math.lcm(*{bottom for _, bottom in ratios})
+    return [top * (common // bottom) for top, bottom in ratios], common
 
 
 def _named(text: str, grid: Grid, size: int) -> Prior:
@@ -126,6 +136,8 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
     from scipy import stats  # a slow import, kept out of the way of those who do not need it
 
     place, values = np.arange(size), grid.floats(size)
+    if max(map(abs, numbers)) > 2**62:
+        raise PriorError(f"prior = {show(text)}: its numbers lie beyond any grid; write for example normal(40, 10).")
     first, second = float(numbers[0]), float(numbers[-1])
     if kind == "binomial":
         if not 0 < first < 1:
@@ -139,16 +151,17 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
         )
     elif kind == "normal":  # each value gets the mass of the half steps around it, what lies beyond is cut off
         half = float(grid.step) / 2
-        chances = stats.norm.cdf(values + half, first, second) - stats.norm.cdf(values - half, first, second)
+        near, far = np.abs(values - first) - half, np.abs(values - first) + half  # the upper tail keeps its digits
+        chances = stats.norm.sf(near, 0, second) - stats.norm.sf(far, 0, second)
     else:
         chances = np.diff(stats.beta.cdf(np.arange(size + 1) / size, first, second))
     if not np.isfinite(chances).all() or chances.sum() <= 0:
         raise PriorError(f"prior = {show(text)} leaves no probability on {grid}; move it or widen the grid.")
-    return Prior(f"{kind}({', '.join(map(str, numbers))})", _integers([Fraction(x) for x in chances.tolist()]))
+    return Prior(f"{kind}({', '.join(map(str, numbers))})", _integers(chances.tolist()))
 
 
 def _mapped(prior: Mapping[Any, Any], grid: Grid, size: int) -> Prior:
-    chances: list[Any] = [0] * size
+    chances: dict[int, Any] = {}
     for value, chance in prior.items():
         number = parse_exact(value)
         place = None if number is None else (number - grid.anchor) / grid.step
@@ -156,8 +169,13 @@ def _mapped(prior: Mapping[Any, Any], grid: Grid, size: int) -> Prior:
             raise PriorError(
                 f"The prior names the value {show(value)}, which is not on {grid}; name values of the grid."
             )
+        if int(place) in chances:
+            raise PriorError(f"The prior names the value {grid.value(int(place))} twice; name each value once.")
         chances[int(place)] = chance
-    return _listed(chances, grid, size)
+    weights = [0] * size
+    for k, weight in zip(chances, _law(list(chances), list(chances.values()), grid), strict=True):
+        weights[k] = weight
+    return Prior("list", tuple(weights))
 
 
 def _listed(prior: Any, grid: Grid, size: int) -> Prior:
@@ -167,16 +185,24 @@ def _listed(prior: Any, grid: Grid, size: int) -> Prior:
         raise PriorError(f"prior = {show(prior)} is not known; {_USE}.") from None
     if len(given) != size:
         raise PriorError(f"The prior has {len(given)} probabilities, but {grid} has {size} values; give one for each.")
-    exact = [parse_exact(x) for x in given]
-    bad = next((i for i, x in enumerate(exact) if x is None or x < 0), None)
-    if bad is not None:
+    return Prior("list", _law(range(size), given, grid))
+
+
+def _law(places: Sequence[int], given: Sequence[Any], grid: Grid) -> tuple[int, ...]:
+    """Probabilities of the values at these places as integer weights; they must sum to 1."""
+    numbers: list[Fraction | float] = []
+    for place, chance in zip(places, given, strict=True):
+        number = chance if type(chance) is float and math.isfinite(chance) else parse_exact(chance)
+        if number is None or number < 0:
+            raise PriorError(
+                f"The prior's probability of {grid.value(place)} is {show(chance)}; use numbers from 0 to 1."
+            )
+        numbers.append(number)
+    whole, common = _whole(numbers)
+    if abs(sum(whole) - common) > _WITHIN * common:
         raise PriorError(
-            f"The prior's probability of {grid.value(bad)} is {show(given[bad])}; use numbers from 0 to 1."
+            f"The prior sums to {float(Fraction(sum(whole), common)):.12g}; "
+            "its probabilities must sum to 1: divide by their sum."
         )
-    numbers = [x for x in exact if x is not None]
-    whole = sum(numbers, Fraction(0))
-    if abs(whole - 1) > _WITHIN:
-        raise PriorError(
-            f"The prior sums to {float(whole):.12g}; its probabilities must sum to 1: divide by their sum."
-        )
-    return Prior("list", _integers(numbers))
+    divisor = math.gcd(*whole)
+    return tuple(w // divisor for w in whole)

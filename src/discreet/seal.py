@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -56,33 +56,48 @@ def seal(
     unknown = sorted(letters - set(LETTERS))
     if unknown:
         raise StructureError(f"{unknown[0]!r} is none of the seven properties; use {', '.join(LETTERS)}.")
-    exact = read_matrix(target)
-    rows, reports = len(exact), len(exact[0])
+    fixed, exact = read_matrix(target)
+    rows, reports = fixed.shape
     if letters and rows != reports:
         raise StructureError(
             f"The seven properties compare reports with true values, and here are {reports} and {rows} of them; "
             "require none, or give a square matrix."
         )
-    kept = _kept(exact, level, letters, neighbours)
-    return _rounded(exact, level, letters, neighbours, within) if kept is None else Sealed(Table(kept), 0.0)
+    kept = _kept(fixed, exact, level, letters, neighbours)
+    return _rounded(fixed, level, letters, neighbours, within) if kept is None else Sealed(Table(kept), 0.0)
 
 
-def read_matrix(target: Any) -> list[list[Fraction]]:
-    """A matrix of probabilities as Fractions; rows must sum to 1 up to the rounding of floats."""
-    try:
-        rows = [list(row) for row in target]
-    except TypeError:
-        raise SealError("A matrix of probabilities is a list of rows, one for each true value; give numbers.") from None
-    if len(rows) < 2 or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
+def read_matrix(target: Any) -> tuple[Integers, list[list[Fraction]] | None]:
+    """A matrix of probabilities in fixed point, rounded down, and as Fractions (None for an array of floats).
+
+    Rows must sum to 1 up to the rounding of floats.
+    """
+    if isinstance(target, np.ndarray) and target.dtype == np.float64 and target.ndim == 2:
+        listed = target.tolist()
+    else:
+        try:
+            listed = [list(row) for row in target]
+            if any(isinstance(row, (str, bytes, Mapping)) for row in target):
+                raise TypeError
+        except TypeError:
+            raise SealError(
+                "A matrix of probabilities is a list of rows, one for each true value; give numbers."
+            ) from None
+    if len(listed) < 2 or not listed[0] or any(len(row) != len(listed[0]) for row in listed):
         raise SealError("A matrix of probabilities needs at least two rows, all of one length; fill the gaps.")
-    if len(rows) * len(rows[0]) > MAX_ENTRIES:
-        raise SizeError(f"A table holds at most 2^20 weights, not {len(rows)} x {len(rows[0])}; use a coarser grid.")
+    if len(listed) * len(listed[0]) > MAX_ENTRIES:
+        raise SizeError(
+            f"A table holds at most 2^20 weights, not {len(listed)} x {len(listed[0])}; use a coarser grid."
+        )
+    plain = isinstance(target, np.ndarray) and target.dtype == np.float64
+    if plain and (target >= 0).all() and (np.abs(target.sum(axis=1) - 1) < float(WITHIN)).all():
+        return _fixed(target), None
     exact: list[list[Fraction]] = []
-    for i, row in enumerate(rows):
+    for i, row in enumerate(listed):
         exact.append([])
         for j, x in enumerate(row):
             number = parse_exact(x)
-            if number is None or number < 0:
+            if number is None or not 0 <= number <= 1 + WITHIN:
                 raise SealError(
                     f"Row {i}, column {j} of the matrix is {show(x)}, which is no probability; use numbers from 0 to 1.",
                     row=i,
@@ -92,25 +107,43 @@ def read_matrix(target: Any) -> list[list[Fraction]]:
         whole = sum(exact[-1], Fraction(0))
         if abs(whole - 1) > WITHIN:
             raise SealError(f"Row {i} of the matrix sums to {float(whole):.12g}; every row must sum to 1.", row=i)
-    return exact
+    return np.array([[x.numerator * _ONE // x.denominator for x in row] for row in exact], dtype=object), exact
+
+
+def _fixed(floats: NDArray[np.float64]) -> Integers:
+    """Floats in fixed point, rounded down: a thousand times faster than one by one."""
+    mantissa, exponent = np.frexp(floats)
+    whole, shift = (mantissa * 2.0**53).astype(np.int64).astype(object), exponent.astype(np.int64) - 53 + _BITS
+    return np.asarray((whole << np.maximum(shift, 0).astype(object)) >> np.maximum(-shift, 0).astype(object))
 
 
 # Targets that need no rounding
 
 
 def _kept(
-    exact: list[list[Fraction]], level: Level | None, letters: frozenset[str], neighbours: Neighbours
+    fixed: Integers,
+    exact: list[list[Fraction]] | None,
+    level: Level | None,
+    letters: frozenset[str],
+    neighbours: Neighbours,
 ) -> Integers | None:
     """The target's own integers, where its common denominator is small and it holds all that is asked."""
-    common = 1
-    for row in exact:
-        common = math.lcm(common, *(x.denominator for x in row))
-        if common > MAX_TOTAL or sum(row) != 1:
+    if exact is None:  # floats: their denominators are powers of two
+        total, unit = MAX_TOTAL, _ONE // MAX_TOTAL
+        if (fixed % unit != 0).any() or (fixed.sum(axis=1) != _ONE).any():
             return None
-    total = largest_total(common, len(exact[0]))
-    if total is None:
-        return None
-    weights = np.array([[int(x * total) for x in row] for row in exact], dtype=np.uint64)
+        weights = (fixed // unit).astype(np.uint64)
+    else:
+        common = 1
+        for row in exact:
+            common = math.lcm(common, *(x.denominator for x in row))
+            if common > MAX_TOTAL or sum(row) != 1:
+                return None
+        largest = largest_total(common, len(exact[0]))
+        if largest is None:
+            return None
+        total = largest
+        weights = np.array([[int(x * total) for x in row] for row in exact], dtype=np.uint64)
     return weights if _holds(weights, total, level, letters, neighbours) else None
 
 
@@ -130,11 +163,13 @@ def _worst(weights: Integers, neighbours: Neighbours) -> Ratio:
 
 
 def _rounded(
-    exact: list[list[Fraction]], level: Level | None, letters: frozenset[str], neighbours: Neighbours, within: Fraction
+    target: Integers, level: Level | None, letters: frozenset[str], neighbours: Neighbours, within: Fraction
 ) -> Sealed:
-    target = np.array([[x.numerator * _ONE // x.denominator for x in row] for row in exact], dtype=object)
-    used = np.flatnonzero((target > 0).any(axis=0))
-    takers = _takers(target, used, "F" in letters)
+    possible = np.asarray((target > 0).any(axis=0))
+    used = np.flatnonzero(possible | possible[::-1] if "S" in letters else possible)
+    if "F" in letters and len(used) < len(target):  # then no truth is ever reported: no inner matrix has that
+        raise _refusal(target, used, level, letters, neighbours)
+    takers = _takers(target, used, letters)
     mended = _mended(target, used, letters, takers)
     inner = _inner(target.shape, used, letters, Fraction(0) if level is None else level.alpha)
     total = MAX_TOTAL  # a power of two, and so a multiple of every number of cells
@@ -154,17 +189,17 @@ def _rounded(
     return Sealed(Table(words), math.nextafter(float(moved), 1.0))
 
 
-def _takers(target: Integers, used: NDArray[np.int64], fair: bool) -> list[list[int]]:
+def _takers(target: Integers, used: NDArray[np.int64], letters: frozenset[str]) -> list[list[int]]:
     """For each row the reports that take what the row lacks: the truth, or else the nearest reports in use.
 
     With fairness the truth must not move, and its neighbours take it. Two takers share alike.
     """
-    if target.shape[0] != target.shape[1]:
+    if not letters:
         return [[int(np.argmax(row))] for row in target]
     found = []
     for i in range(len(target)):
         apart = np.abs(used - i)
-        if fair:
+        if "F" in letters:
             apart[apart == 0] = len(target)
         found.append([int(j) for j in used[apart == apart.min()]])
     return found
@@ -222,7 +257,7 @@ def _inner(shape: tuple[int, ...], used: NDArray[np.int64], letters: frozenset[s
             gap = int(used[right] - used[left])
             passed = min(max(int(i - used[left]), 0), gap)
             matrix[i, used[right]] = extra * passed // max(gap, 1)
-            matrix[i, used[left]] = extra - extra * passed // max(gap, 1)
+            matrix[i, used[left]] = extra * (gap - passed) // gap if gap else extra
     else:
         matrix[:, used] = extra // size
         matrix[used] = 0
@@ -235,7 +270,8 @@ def _slacks(
     m: Integers, used: NDArray[np.int64], level: Level | None, letters: frozenset[str], neighbours: Neighbours
 ) -> Iterator[tuple[str, Integers]]:
     """Everything that must not be negative, by the letter that asks for it; "" is the level."""
-    yield "", m[:, used]
+    if level is not None or letters:  # else zeros stay, and rounding down keeps the rest
+        yield "", m[:, used]
     if level is not None:
         p, q = level.alpha.numerator, level.alpha.denominator
         yield "", (q * m[:, used] - p * _largest_near(m[:, used], neighbours)) // q
@@ -296,15 +332,16 @@ def _refusal(
     broken = {
         letter: -int(min(slack.ravel(), default=0))
         for letter, slack in _slacks(target, used, level, letters, neighbours)
+        if not letter or letter in letters
     }
     if "F" in letters:
         broken["F"] = int(np.diag(target).max() - np.diag(target).min())
     if "S" in letters:
         broken["S"] = int(np.abs(target - target[::-1, ::-1]).max())
-    worst = max(broken, key=lambda letter: broken[letter])
-    if broken[worst] <= 0:
+    worst = max(broken, key=lambda letter: broken[letter], default="")
+    if broken.get(worst, 0) <= 2:  # no more than the fixed point's own rounding
         return SealError(
-            "The target leaves 63-bit integers no room at this level; ask for a smaller alpha (a larger epsilon)."
+            "The target leaves 63-bit integers no room; ask for a smaller alpha (a larger epsilon), or for less."
         )
     if worst:
         fault = shape_faults(target, _ONE, [worst])[worst]
@@ -367,7 +404,7 @@ def stochastic_table(matrix: Any) -> tuple[Table, float]:
         raise RemapError("A random remap needs rows of one and the same positive length.")
     exact_rows: list[list[Fraction]] = []
     for i, row in enumerate(rows):
-        entries = [x for x in row if x is not None and x >= 0]
+        entries = [x for x in row if x is not None and 0 <= x <= 2]
         if len(entries) != len(row):
             raise RemapError(f"Row {i} of the remap has an entry that is not a probability; use numbers from 0 to 1.")
         whole = sum(entries, Fraction(0))

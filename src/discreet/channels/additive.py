@@ -45,7 +45,7 @@ class Additive(Channel):
         if (self.low is not None and report <= self.low) or (self.high is not None and report >= self.high):
             # merged with all reports beyond the end: no ratio gets larger, and a whole number of strides keeps it
             end, whole = self.low if self.high is None else self.high, (first - second) % self.noise.stride == 0
-            return shifted(self.noise, first, second, end, whole)
+            return shifted(self.noise, first, second, end if whole else None, whole)
         return shifted(self.noise, first, second, report)
 
     @cached_property

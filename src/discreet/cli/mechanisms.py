@@ -116,6 +116,10 @@ def _made(
         return maker.make(_read_matrix(matrix), inputs=None if anywhere else _grid(n, low, high, step), **given)
     if "step" in maker.takes and low is None and high is None:
         return maker.make(n, step=step, **given)  # it finds its own grid
+    if "step" in maker.takes and step is None:
+        raise DiscreetError(
+            f"Say how fine the grid of {family} between --low and --high is: give --step, such as 1/1024."
+        )
     return maker.make(_grid(n, low, high, step), **given)
 
 
@@ -128,7 +132,7 @@ def _read_matrix(name: str) -> list[list[Any]]:
     from ..errors import SealError
 
     try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not a text"
         raise SealError(f"{name} cannot be read ({why}). Check the path of the matrix.") from None

@@ -65,13 +65,17 @@ class Problem:
     @cached_property
     def is_mirrored(self) -> bool:
         """Does turning the grid around change nothing, so that a symmetric matrix is among the best?"""
-        if self.pairs is not None:
-            last = self.size - 1
-            known = {frozenset(pair) for pair in self.pairs}
-            if known != {frozenset((last - j, last - k)) for j, k in self.pairs}:
-                return False
+        if not self.has_mirrored_neighbours:
+            return False
         fair = self.prior.is_symmetric if self.risk == "average" else self._among_is_mirrored
         return fair and self.loss.is_symmetric
+
+    @cached_property
+    def has_mirrored_neighbours(self) -> bool:
+        last = self.size - 1
+        return self.pairs is None or {frozenset(pair) for pair in self.pairs} == {
+            frozenset((last - j, last - k)) for j, k in self.pairs
+        }
 
     @property
     def _among_is_mirrored(self) -> bool:

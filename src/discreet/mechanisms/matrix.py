@@ -38,18 +38,19 @@ def from_matrix(
     discreet.errors.PrivacyError: The matrix is not private at alpha 2/3 (epsilon <= 0.405466): row 1, column 1 is 0.5, but \
 row 0, column 1 is 0.25; ask for epsilon 0.693148 or more.
     """
-    rows = read_matrix(matrix.to_numpy() if hasattr(matrix, "to_numpy") else matrix)
-    truths = _grid(inputs, len(rows), "true values")
-    reports = truths if outputs is None and len(rows) == len(rows[0]) else _grid(outputs, len(rows[0]), "reports")
+    given = matrix.to_numpy() if hasattr(matrix, "to_numpy") else matrix
+    rows, columns = read_matrix(given)[0].shape
+    truths = _grid(inputs, rows, "true values")
+    reports = truths if outputs is None and rows == columns else _grid(outputs, columns, "reports")
     steps = truths.steps(sensitivity)
     asked = None if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
     if require and truths != reports:
         raise GridError(f"The seven properties need one grid, and here are {truths} and {reports}; require none.")
-    sealed = seal(rows, asked, require, steps)
+    sealed = seal(given, asked, require, steps)
     level = Level(worst_ratio(sealed.table.weights, steps).alpha) if asked is None else asked
-    given = {"inputs": truths, "outputs": reports, "sensitivity": sensitivity, "require": " ".join(sorted(require))}
+    told = {"inputs": truths, "outputs": reports, "sensitivity": sensitivity, "require": " ".join(sorted(require))}
     return Mechanism(
-        truths, reports, sealed.table, level, steps, Recipe.made("from_matrix", "", asked, sealed.distance, **given)
+        truths, reports, sealed.table, level, steps, Recipe.made("from_matrix", "", asked, sealed.distance, **told)
     )
 
 
