@@ -116,7 +116,7 @@ def _made(
         return maker.make(_read_matrix(matrix), inputs=None if anywhere else _grid(n, low, high, step), **given)
     if "step" in maker.takes and low is None and high is None:
         return maker.make(n, step=step, **given)  # it finds its own grid
-    if "step" in maker.takes and step is None:
+    if "step" in maker.takes and step is None and n is None:
         raise DiscreetError(
             f"Say how fine the grid of {family} between --low and --high is: give --step, such as 1/1024."
         )

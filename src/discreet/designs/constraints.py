@@ -139,7 +139,7 @@ def inner_point(problem: Problem) -> Floats:
     # ranks 0, 1.5, 3.5, ... on both sides while there is room, then one by one: every row has the same mean ...
     rank = np.where(apart == 0, 0.0, np.where(apart <= room, 2 * apart - 0.5, apart + room))
     mean = (truth * (truth + 1) + (last - truth) * (last - truth + 1)) / (2 * last)
-    rank = rank + 0.25 * (apart - np.where(apart == 0, 0.0, mean))  # ... also with strict orders both ways
+    rank = rank + (apart - np.where(apart == 0, 0.0, mean)) / size  # ... also with strict orders both ways
     height = 1 - 2 * rank / last
     height /= np.abs(height).max()
     edges = np.array(problem.edges)

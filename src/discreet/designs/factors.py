@@ -110,14 +110,13 @@ class Blocks:
             self._last = np.zeros((rows, rows))
             self._last[np.arange(rows), last] = coupling[reports - 2]
         self.schur = np.zeros((columns, columns))
-        block, rest = blocks[0], border[0]
+        block, rest, above = blocks[0], border[0], np.triu_indices(rows, 1)
         for i in range(reports):
             factor, failed = lapack.dpotrf(block, lower=1, overwrite_a=0)
             if failed:
                 raise FloatingPointError("a pivot is not positive")
             inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-            inverse = np.tril(inverse)
-            inverse = inverse + np.tril(inverse, -1).T
+            inverse[above] = inverse.T[above]  # only the lower triangle was filled
             self._inverse[i] = inverse
             solved = inverse @ rest
             self.schur += rest.T @ solved

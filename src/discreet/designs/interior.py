@@ -71,6 +71,8 @@ class _Run:
         self.inequalities = Inequalities(problem, essential(problem.require))
         self.program = Folded(self.inequalities, self.cost, loss, self.among, fold, problem.is_path)
         self.inner = inner_point(problem)
+        self.roomiest = (-np.inf, self.inner)  # the iterate with the largest smallest slack: it mends rounding
+        self.damping = 0
 
     def iterate(self, progress: Progress | None) -> _Found:
         program = self.program
@@ -79,6 +81,9 @@ class _Run:
         best_at, stalled, step = 0, 0.0, 0
         while True:
             infeasible = program.G(point.x) - point.s - h
+            room = float((infeasible + point.s)[: len(program.p)].min())
+            if room > self.roomiest[0]:
+                self.roomiest = (room, _whole_rows(self._unfolded(point.x), program.fair))
             sums = program.E(point.x) - program.f
             rest = program.residual(program.c - program.Gt(point.z) - program.Et(point.y))
             apart, unit = float(point.s @ point.z), program.size / program.unit
@@ -121,11 +126,11 @@ class _Run:
         mu = float(at.s @ at.z) / count
         poor = max(1e-11, 1e-2 * float(np.abs(rest).max()))
         chosen, error = None, np.inf
-        for damping in _DAMPINGS:
+        for k in range(max(0, self.damping - 1), len(_DAMPINGS)):
             try:
                 with np.errstate(all="ignore"), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    program.factorise(at.z, at.s, at.x, infeasible, damping)
+                    program.factorise(at.z, at.s, at.x, infeasible, _DAMPINGS[k])
                     predicted, _ = self._refined(at, infeasible, sums, rest, -at.s * at.z, 1)
                     ahead, back = _reach(at.s, predicted.s), _reach(at.z, predicted.z)
                     then = float((at.s + ahead * predicted.s) @ (at.z + back * predicted.z)) / count
@@ -135,7 +140,7 @@ class _Run:
             except (FloatingPointError, ValueError):
                 continue
             if np.isfinite(own) and own < error:
-                chosen, error = corrected, own
+                chosen, error, self.damping = corrected, own, k
             if error <= poor:
                 break
         return chosen if error < max(1e-6, 1e-2 * float(np.abs(rest).max())) else None
@@ -223,20 +228,12 @@ class _Run:
         return matrix
 
     def _feasible(self, matrix: Floats) -> Floats:
-        """Rows that sum to one, and so much of the inner point mixed in that no inequality is broken."""
-        if self.program.fair:
-            place = np.arange(len(matrix))
-            hub, others = matrix[0, 0], matrix.copy()
-            others[place, place] = 0.0
-            matrix = others * ((1 - hub) / others.sum(axis=1))[:, None]
-            matrix[place, place] = hub
-        else:
-            matrix = matrix / matrix.sum(axis=1, keepdims=True)
-        own, inner = self.inequalities.slack(matrix), self.inequalities.slack(self.inner)
+        """Rows that sum to one, and so much of the roomiest iterate mixed in that no inequality is broken."""
+        matrix = _whole_rows(matrix, self.program.fair)
+        own, inner = self.inequalities.slack(matrix), self.inequalities.slack(self.roomiest[1])
         broken = own < 0
-        part = float((-own[broken] / (inner[broken] - own[broken])).max(initial=0.0))
-        part = min(1.0, part * (1 + 1e-6))
-        return (1 - part) * matrix + part * self.inner
+        part = min(1.0, 2 * float((-own[broken] / (inner[broken] - own[broken])).max(initial=0.0)))
+        return (1 - part) * matrix + part * self.roomiest[1]
 
     def _unfolded_multipliers(self, at: _Point) -> tuple[Floats, Floats | None, float]:
         program, count, scale = self.program, len(self.program.p), self.program.unit
@@ -254,6 +251,17 @@ class _Run:
         if program.fold:
             multipliers = 0.5 * (multipliers + multipliers[self.inequalities.mirrored()])
         return multipliers, prior, scale
+
+
+def _whole_rows(matrix: Floats, fair: bool) -> Floats:
+    """The matrix with rows that sum to one; with fairness the diagonal stays as it is."""
+    if not fair:
+        return np.asarray(matrix / matrix.sum(axis=1, keepdims=True))
+    place, hub, others = np.arange(len(matrix)), matrix[0, 0], matrix.copy()
+    others[place, place] = 0.0
+    others *= ((1 - hub) / others.sum(axis=1))[:, None]
+    others[place, place] = hub
+    return others
 
 
 def _reach(v: Floats, dv: Floats) -> float:
