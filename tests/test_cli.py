@@ -94,6 +94,10 @@ def test_make_saves_what_the_library_makes(run, family, made):
 
 # Every family besides: the words on the command line, and the same from the library
 NEW = {
+    "weakly honest": (
+        ["weakly-honest", "--n", "4", "--alpha", "9/10", "--require", "CM"],
+        dt.weakly_honest(4, alpha="9/10", require={"CM"}),
+    ),
     "laplace": (["laplace", "--epsilon", "1", "--sensitivity", "0.5"], dt.laplace(epsilon=1, sensitivity="0.5")),
     "laplace on counts": (["laplace", "--n", "3", "--epsilon", "ln(2)"], dt.laplace(3, epsilon="ln(2)")),
     "laplace in steps": (

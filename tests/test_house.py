@@ -57,7 +57,7 @@ FLOORS = [
     {"tables.release", "tables.pages"},
     {"terminal"},
     {"cli.app"},
-    {"cli.mechanisms", "cli.tables"},
+    {"cli.mechanisms", "cli.designs", "cli.tables"},
     {"cli.tour"},
     {"cli"},
     {""},

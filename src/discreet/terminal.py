@@ -21,8 +21,9 @@ from .errors import DiscreetError
 from .exact import show_above, show_rational
 from .mechanism import Mechanism
 from .privacy import check_privacy
+from .remaps import bayes_risk
 from .structure import LETTERS, explain, properties
-from .utility import bias, expected_loss, loss_per_value
+from .utility import bias, expected_loss, loss_per_value, rmse, worst_loss
 
 _WIDEST = 40  # values a heat map shows side by side
 _MOST_ROWS = 24
@@ -113,10 +114,10 @@ def per_value_rows(m: Mechanism) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def comparison_row(name: str, m: Mechanism) -> dict[str, Any]:
-    """One mechanism in one line: level, properties, losses under a uniform prior."""
+def comparison_row(name: str, m: Mechanism, prior: Any = None, loss: str = "l1") -> dict[str, Any]:
+    """One mechanism in one line: level, properties, losses under a prior, and what a rational user gets from it."""
     n = m.finite().rows - 1
-    l0, letters = expected_loss(m, "l0"), property_letters(m) or []
+    l0, letters = expected_loss(m, "l0", prior), property_letters(m) or []
     return {
         "mechanism": name,
         "epsilon <=": check_privacy(m).epsilon,
@@ -125,8 +126,11 @@ def comparison_row(name: str, m: Mechanism) -> dict[str, Any]:
         "properties": "all seven" if letters == list(LETTERS) else " ".join(letters),
         "L0": l0,
         "rescaled": l0 * (n + 1) / n,
-        "L1": expected_loss(m, "l1"),
-        "L2": expected_loss(m, "l2"),
+        "L1": expected_loss(m, "l1", prior),
+        "L2": expected_loss(m, "l2", prior),
+        "RMSE": rmse(m, prior),
+        "worst": worst_loss(m, loss),
+        "best use": bayes_risk(m, prior, loss),
     }
 
 
@@ -139,6 +143,14 @@ def table(rows: list[dict[str, Any]]) -> RichTable:
         # as Text: a value in brackets is no markup
         shown.add_row(*(Text(_cell(value, above=name.endswith("<="))) for name, value in row.items()))
     return shown
+
+
+def print_table(console: Console, rows: list[dict[str, Any]]) -> None:
+    """Rows as a table in full width: in a narrow terminal its lines wrap, and no number is cut off."""
+    shown, width = table(rows), console.width
+    console.width = max(width, console.measure(shown, options=console.options.update(width=1000)).maximum)
+    console.print(shown)
+    console.width = width
 
 
 def _cell(value: Any, above: bool) -> str:

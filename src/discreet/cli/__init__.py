@@ -1,6 +1,6 @@
-"""The command line: discreet make | check | show | audit | release | ledger | demo. Library verbs are commands."""
+"""The command line. Library verbs are commands: make, check, show, audit, design, compare, plan, release, ledger, demo."""
 
-from . import mechanisms, tables, tour  # each registers its commands
+from . import designs, mechanisms, tables, tour  # each registers its commands
 from .app import app, main
 
-__all__ = ["app", "main", "mechanisms", "tables", "tour"]
+__all__ = ["app", "designs", "main", "mechanisms", "tables", "tour"]

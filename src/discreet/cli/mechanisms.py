@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
 Family = Literal[
-    "geometric", "explicit-fair", "randomized-response", "uniform", "laplace", "staircase", "from-matrix",
+    "geometric", "explicit-fair", "weakly-honest", "randomized-response", "uniform", "laplace", "staircase", "from-matrix",
     "random-rounding", "suppression", "cell-key",
 ]  # fmt: skip
 
@@ -40,7 +40,7 @@ def make(
     matrix: Annotated[
         str | None, _option("from-matrix: a CSV or JSON file of probabilities, a row for each true value; - for input.")
     ] = None,
-    require: Annotated[str | None, _option("from-matrix: properties to keep, for example WH,CM.")] = None,
+    require: Annotated[str | None, _option("from-matrix, weakly-honest: properties to keep, for example CM.")] = None,
     base: Annotated[str | None, _option("random-rounding: what is rounded to multiples of; 3.")] = None,
     below: Annotated[str | None, _option("suppression: the smallest count that is shown; 5.")] = None,
     show_zero: Annotated[bool | None, Parameter(help="suppression: is a count of 0 shown?")] = None,

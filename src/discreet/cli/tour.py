@@ -83,7 +83,7 @@ def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
         console.print(
             'Four ways to answer "how many of these eight?" at alpha = 9/10, every level proved:', style="bold"
         )
-        console.print(terminal.table(rows))
+        terminal.print_table(console, rows)
         console.print(
             "GM is right most often, but likes to say 0 or 8; EM says the truth equally often whatever it is:"
         )

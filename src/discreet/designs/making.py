@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..channels import MAX_ENTRIES, Finite
+from ..channels import MAX_ENTRIES, Finite, Geometric, Map, Then
 from ..channels.shape import LETTERS, shape_faults
 from ..errors import DesignError, GridError, SizeError, StructureError
 from ..exact import float_above, parse_exact, show, show_above
@@ -19,7 +19,7 @@ from ..level import Level
 from ..loss import Loss, loss_of
 from ..mechanism import Mechanism, Recipe
 from ..prior import prior_of
-from ..remaps import best_remap
+from ..remaps import bayes_risk, best_remap
 from ..seal import seal
 from .certificate import Certificate, Dual, certify
 from .full import solve_whole
@@ -47,10 +47,12 @@ class Design:
     @cached_property
     def objective(self) -> float:
         """The risk of the mechanism, computed from its integers (rounded up)."""
-        if self.certificate is None:
-            from ..utility import expected_loss
+        if self.certificate is None:  # too large for a table: the risk of the best remap
+            from ..mechanisms.geometric import geometric
 
-            return expected_loss(self.mechanism, self.problem.loss, self.problem.prior)
+            grid, problem = self.problem.grid, self.problem
+            plain = geometric(grid, alpha=problem.level.alpha, sensitivity=grid.step)
+            return float(bayes_risk(plain, problem.prior, problem.loss.name))
         return _above(self.certificate.objective)
 
     @cached_property
@@ -245,16 +247,19 @@ def _huge(grid: Grid, level: Level, loss: Any, prior: Any, then: Any) -> Design:
     """Beyond the size of tables: the geometric mechanism and the best remap, by the theorem of Ghosh et al. 2009."""
     from ..mechanisms.geometric import geometric
 
-    if loss not in ("l0", "l1", "l2") or then is not None:
+    if not isinstance(loss, str) or loss.strip() not in ("l0", "l1", "l2") or then is not None:
         raise SizeError(f'Designs beyond n = 1023 are made for the losses "l0", "l1" and "l2"; not for {show(loss)}.')
-    law = prior_of(prior, grid)
-    plain = geometric(grid, alpha=level.alpha, sensitivity=grid.step)
-    remapped = plain.remap(best_remap(plain, loss, law))
+    law, places = prior_of(prior, grid), Grid.of(grid.n or 0)
+    channel: Finite = Geometric(grid.n or 0, level.alpha)
+    remap = np.array(best_remap(geometric(places, alpha=level.alpha), loss, law), dtype=np.int64)
+    stays = np.array_equal(remap, np.arange(grid.size or 0))
+    channel = channel if stays else Then(channel, Map(remap, grid.size or 0))
     recipe = Recipe.made("design", "", level, grid=grid, loss=loss, risk="average", require="none", prior=str(law))
-    made = Mechanism(grid, grid, remapped.channel, level, 1, recipe)
+    made = Mechanism(grid, grid, channel, level, 1, recipe)
     tiny = Loss(loss, np.zeros((0, 0), dtype=np.int64), 1)  # named only: written out it would not fit
     problem = Problem(grid, level, tiny, law)
-    return Design(made, problem, "geometric and the best remap (Ghosh et al. 2009)", None)
+    name = "the geometric mechanism" if stays else "geometric and the best remap"
+    return Design(made, problem, f"{name} (Ghosh et al. 2009)", None)
 
 
 def _above(x: Fraction) -> float:

@@ -10,7 +10,7 @@ from ..mechanism import Mechanism
 
 @dataclass(frozen=True)
 class Family:
-    """A function that makes mechanisms: where it is, what it takes besides the grid, and what it is for."""
+    """A function that makes mechanisms: where it is from here, what it takes besides the grid, what it is for."""
 
     name: str
     home: str
@@ -37,6 +37,11 @@ FAMILIES = (
     Family(
         "explicit_fair", "fair", "explicit fair (EM)", "dt.explicit_fair(n, alpha=...)",
         "small groups, n up to 1023; all seven properties (Cormode et al. 2018)",
+    ),
+    Family(
+        "weakly_honest", ".designs.weak", "weakly honest (WM)", "dt.weakly_honest(n, alpha=...)",
+        "small groups: the truth at least as often as by guessing; `require={\"CM\"}` adds column monotonicity (the same)",
+        (*LEVEL, "require"),
     ),
     Family(
         "randomized_response", "response", "randomised response", "dt.randomized_response(n, epsilon=...)",
