@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from .derivation import derivable as derivable
     from .designs.making import design as design
     from .designs.weak import weakly_honest as weakly_honest
+    from .distances import kantorovich as kantorovich
+    from .distances import kl_divergence as kl_divergence
+    from .distances import total_variation as total_variation
     from .files import load as load
     from .graphs import query_graph as query_graph
     from .grid import Grid as Grid
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from .posteriors import unbiased as unbiased
     from .privacy import calibrate as calibrate
     from .privacy import check_privacy as check_privacy
+    from .recovery.making import recover as recover
     from .remaps import bayes_risk as bayes_risk
     from .remaps import best_remap as best_remap
     from .remaps import user_utility as user_utility
@@ -64,6 +68,9 @@ _HOME = {
     "derivable": "derivation",
     "design": "designs.making",
     "weakly_honest": "designs.weak",
+    "kantorovich": "distances",
+    "kl_divergence": "distances",
+    "total_variation": "distances",
     "load": "files",
     "query_graph": "graphs",
     "Grid": "grid",
@@ -87,6 +94,7 @@ _HOME = {
     "unbiased": "posteriors",
     "calibrate": "privacy",
     "check_privacy": "privacy",
+    "recover": "recovery.making",
     "bayes_risk": "remaps",
     "best_remap": "remaps",
     "user_utility": "remaps",

@@ -16,7 +16,8 @@
         ├── LossError            a loss or gain that cannot be read
         ├── PriorError           a prior that cannot be read, or is no law on the true values
         ├── DesignError          a design problem that cannot be read, or that the solver could not finish
-        ├── MetricError          a distance between true values that cannot be read
+        ├── RecoveryError        reports, or options, from which no law of the true values can be recovered
+        ├── MetricError          a distance between true values, or between laws, that cannot be read
         ├── AuditError           an audit that cannot be made as asked
         ├── LedgerError          a ledger of budgets that cannot be read, written or believed
         │   └── BudgetError      a charge beyond what is left of the budget; `asked` and `left`
@@ -100,8 +101,12 @@ class DesignError(DiscreetError):
     """A design problem that cannot be read, or that the solver could not finish. Nothing is returned."""
 
 
+class RecoveryError(DiscreetError):
+    """Reports, or options, from which no law of the true values can be recovered. `position` where one is to blame."""
+
+
 class MetricError(DiscreetError):
-    """A distance between true values that cannot be read."""
+    """A distance between true values, or between laws, that cannot be read."""
 
 
 class AuditError(DiscreetError):

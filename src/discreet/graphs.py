@@ -88,7 +88,7 @@ class Graph:
 
     @property
     def is_path(self) -> bool:
-        """A tree without a fork. Exactly these queries have a universally optimal mechanism (Brenner and Nissim 2010)."""
+        """A tree without a fork. Only these serve all users with monotone losses (Brenner and Nissim 2010)."""
         return self.is_tree and self.degree <= 2
 
 

@@ -60,6 +60,14 @@ class Loss:
         return bool((np.where(beyond, step, -step) >= 0).all())
 
     @cached_property
+    def is_zero_one(self) -> bool:
+        """Is it 0 for the truth and 1 for everything else?"""
+        rows, reports = self.numerators.shape
+        return rows == reports and bool(
+            (self.numerators == self.denominator * (1 - np.eye(rows, dtype=np.int64))).all()
+        )
+
+    @cached_property
     def is_symmetric(self) -> bool:
         """Does turning both grids around change nothing?"""
         return bool((self.numerators == self.numerators[::-1, ::-1]).all())
@@ -81,7 +89,7 @@ def loss_of(loss: Any, inputs: Grid, outputs: Grid) -> Loss:
         return _named(loss, inputs, outputs, rows, reports)
     if callable(loss):
         entries = [[_called(loss, inputs, outputs, i, j, "loss") for j in range(reports)] for i in range(rows)]
-        return _written(entries, getattr(loss, "__name__", "function"))
+        return _written(entries, f"function {getattr(loss, '__name__', '')}".strip())
     return _matrix(loss, rows, reports, "loss")
 
 

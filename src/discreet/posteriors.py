@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .channels import Finite, Geometric, Keep
-from .errors import DiscreetError, PriorError, SingularError, SizeError
+from .channels import Finite, Geometric
+from .errors import DiscreetError, PriorError, SizeError
 from .exact import log_of, parse_exact, show
 from .grid import Grid
 from .mechanism import Mechanism
@@ -33,8 +33,6 @@ Interval = tuple[Value, Value]
 
 _EXACT = 2**16  # entries up to which the exact weights of a channel are written out for one report
 _SLACK = 1e-12  # floats: an interval holds at least so much more than was asked, so that rounding never narrows it
-_UNBIASED = 1e-8  # an estimate is one when its mean is off by no more than this part of the range
-_SMALLEST = 1e-10  # singular values below this part of the largest are rounding noise
 
 
 def posterior(m: Mechanism, report: Any, prior: Any = None) -> Floats:
@@ -133,39 +131,19 @@ def unbiased(m: Mechanism, *, square: bool = False) -> Floats:
     """For each report an estimate whose mean is the true value, whatever it is; or its square.
 
     For the geometric mechanism on 0..n the estimate of the count is the report itself, but -a/(1-a) at 0 and
-    n + a/(1-a) at n; that of the square is j^2 - 2a/(1-a)^2, but -a/(1-a) at 0 and n^2 + a(2n-1)/(1-a) at n. For others
-    it is the shortest solution of the n+1 equations, refused where there is none.
+    n + a/(1-a) at n; that of the square is j^2 - 2a/(1-a)^2, but -a/(1-a) at 0 and n^2 + a(2n-1)/(1-a) at n. Others solve
+    the n+1 equations, and refuse where there is no solution (see discreet.channels).
 
     >>> import discreet as dt
     >>> dt.unbiased(dt.geometric(4, alpha="1/2")).tolist()
     [-1.0, 1.0, 2.0, 3.0, 5.0]
     """
-    channel = m.finite()
-    if isinstance(channel, Geometric) and m.inputs == m.outputs:
-        count = reading_of(channel).estimate(np.arange(channel.reports))
-        anchor, step = float(m.inputs.anchor), float(m.inputs.step)
-        if not square:
-            return np.asarray(anchor + step * count)
-        return np.asarray(anchor**2 + 2 * anchor * step * count + step**2 * _geometric_square(channel))
-    target = m.inputs.floats(channel.rows) ** (2 if square else 1)
-    if isinstance(channel, Keep):  # symmetric: its equations for reports are those for laws
-        return channel.solve(target)
-    found = np.linalg.lstsq(m.matrix, target, rcond=_SMALLEST)[0]
-    if np.abs(channel.pull(found) - target).max() > _UNBIASED * float(np.ptp(target)):
-        raise SingularError(
-            "No function of the report has the truth as its mean: the channel merges true values, or nearly so; "
-            "use posterior with a prior, or a mechanism that tells them apart."
-        )
-    return np.asarray(found)
-
-
-def _geometric_square(channel: Geometric) -> Floats:
-    """Facts of the truncated law: what lies beyond an end has the mean overshoot a/(1-a), by lack of memory."""
-    a, n = channel.a, channel.n
-    reports = np.arange(channel.reports, dtype=np.float64)
-    square = reports**2 - float(2 * a / (1 - a) ** 2)
-    square[0], square[-1] = float(-a / (1 - a)), float(n * n + a * (2 * n - 1) / (1 - a))
-    return np.asarray(square)
+    channel, anchor, step = m.finite(), float(m.inputs.anchor), float(m.inputs.step)
+    place = np.arange(channel.rows, dtype=np.float64)  # whole numbers lose no digits, and rows sum to 1
+    count = channel.unpull(place)
+    if not square:
+        return np.asarray(anchor + step * count)
+    return np.asarray(anchor**2 + 2 * anchor * step * count + step**2 * channel.unpull(place**2))
 
 
 def _exact_weights(channel: Finite, column: int, law: Prior) -> list[int] | None:
@@ -185,7 +163,7 @@ def _log_column(channel: Finite, column: int) -> Floats:
 def _shortest(weights: NDArray[Any], goal: Any) -> tuple[int, int]:
     """The shortest run of weights that sum to the goal or more: of those the heaviest, then the first."""
     sums = [0, *np.cumsum(weights).tolist()]
-    best, high = (len(weights), 0, 0), 0  # length - 1, minus the weight, first place
+    best, high = (len(weights), 0, 0), 0  # length, minus the weight, first place
     for low in range(len(weights)):
         while high < len(weights) and sums[high] - sums[low] < goal:
             high += 1

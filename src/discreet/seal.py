@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .channels.contract import Integers, Ratio
 from .channels.ratios import pair_ratio, window_extreme, worst_ratio
-from .channels.shape import LETTERS, WORDS, shape_faults
+from .channels.shape import WORDS, letters_of, shape_faults
 from .channels.table import MAX_ENTRIES, MAX_TOTAL, Table, cells
 from .errors import PrivacyError, RemapError, SealError, SizeError, StructureError
 from .exact import float_above, minus_log_above, parse_exact, show, show_above
@@ -39,7 +39,7 @@ class Sealed:
 def seal(
     target: Any,
     level: Level | None,
-    require: Collection[str] = (),
+    require: Iterable[str] | str = (),
     neighbours: Neighbours = 1,
     within: Fraction = WITHIN,
 ) -> Sealed:
@@ -52,10 +52,7 @@ def seal(
     private and strictly honest matrix is mixed in that rounding breaks nothing either. Reports of probability zero stay
     so. A target that would have to be moved by more than `within` is refused, with the entries that show why.
     """
-    letters = frozenset(require)
-    unknown = sorted(letters - set(LETTERS))
-    if unknown:
-        raise StructureError(f"{unknown[0]!r} is none of the seven properties; use {', '.join(LETTERS)}.")
+    letters = letters_of(require)
     fixed, exact = read_matrix(target)
     rows, reports = fixed.shape
     if letters and rows != reports:

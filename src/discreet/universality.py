@@ -5,7 +5,7 @@ Nissim, Impossibility of differentially private universally optimal mechanisms, 
 a count, the geometric mechanism is universally optimal: followed by the user's own remap it is as good, for every prior
 and every loss that grows with the distance, as the best mechanism for that user alone (Ghosh, Roughgarden and
 Sundararajan 2009). If the graph has a cycle or a vertex of degree 3, there is no universally optimal mechanism, with one
-qualification that `graphs.tree_mechanism` shows: on a tree the 0-1 loss is served below a threshold of alpha.
+qualification that `graphs.tree_mechanism` shows: on a tree the 0-1 loss seems to be served below a threshold of alpha (in trials).
 
 `regret` computes what is lost. A report's column x of probabilities lies in the cone x_u >= a x_v (all edges). Its extreme
 rays are x = a^h for integer heights h that differ by at most 1 along edges, where the edges that differ by exactly 1

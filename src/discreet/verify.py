@@ -51,7 +51,7 @@ class Verified:
     exact: bool
     properties: tuple[str, ...] | None
     sensitivity: int = 1
-    gap: tuple[Fraction, Fraction] | None = None  # of a design: its risk, and the bound that no mechanism goes below
+    risk_and_bound: tuple[Fraction, Fraction] | None = None  # of a design: no mechanism goes below the bound
 
 
 # Reading
@@ -573,8 +573,8 @@ def verify(document: dict[str, Any]) -> Verified:
         "The properties in the file are not those that its weights have.",
     )
     proof = document.get("certificate")
-    gap = None if proof is None else _certificate(proof, channel, alpha, sensitivity, properties or ())
-    return Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, sensitivity, gap)
+    proved = None if proof is None else _certificate(proof, channel, alpha, sensitivity, properties or ())
+    return Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, sensitivity, proved)
 
 
 # The certificate of a design: its risk, and a bound by weak duality (discreet/designs/certificate.py says how)
@@ -599,7 +599,9 @@ def _certificate(
     _need(isinstance(require, list) and set(map(str, require)) <= set(properties), "claim",
           "The mechanism does not have the properties that its certificate requires.")  # fmt: skip
     risks = [sum(map(int.__mul__, a, b)) for a, b in zip(losses, weights, strict=True)]
-    if _field(proof, "risk", "certificate") == "worst":
+    kind = _field(proof, "risk", "certificate")
+    _need(kind in ("average", "worst"), "shape", "The risk of the certificate is of an unknown kind.")
+    if kind == "worst":
         among = [_integer(j, "among") for j in _words(proof, "among")]
         _need(
             len(among) > 0 and all(0 <= j < size for j in among), "shape", "The values of the worst case are no values."
@@ -649,8 +651,9 @@ def _dual_bound(
     size, span = len(law), range(len(law))
     shapes = {"rows": (1, size), "level": (2 * len(edges), size), "RM": (size - 1, size), "CM": (size, size - 1),
               "RH": (size, size), "CH": (size, size), "WH": (1, size), "F": (1, size - 1)}  # fmt: skip
-    implied = {"RM": "RH", "CM": "CH"}
-    allowed = {"rows", "level"} | require | {implied[letter] for letter in require if letter in implied}
+    allowed = {"rows", "level"} | require | {{"RM": "RH", "CM": "CH"}.get(letter, letter) for letter in require}
+    if "F" in require and allowed & {"RH", "CH"}:  # on a diagonal of equal entries they are one and the same
+        allowed |= {"RH", "CH"}
     _need(isinstance(given, dict) and {"rows", "level"} <= given.keys() <= allowed - {"S"}, "shape",
           "The certificate has multipliers for what was not required.")  # fmt: skip
     told = {kind: _numbers(lines, *shapes[kind], kind) for kind, lines in given.items()}
@@ -790,9 +793,9 @@ def main(arguments: list[str]) -> int:
     power = f" to the power {found.power}" if found.power != 1 else ""
     print(f"verified: alpha {found.alpha} holds for all true values at most {found.sensitivity} steps apart")
     print(f"tight level: {found.tight}{power}" + ("" if found.exact else " or better"))
-    if found.gap is not None:
-        risk, bound = (float(x) for x in found.gap)
-        print(f"best possible: risk {risk:.9g}, and no mechanism goes below {bound:.9g}")
+    if found.risk_and_bound is not None:
+        risk, bound = (float(x) for x in found.risk_and_bound)
+        print(f"design: risk {risk:.9g}; no mechanism of this kind goes below {bound:.9g}")
     if found.properties is not None:
         print("properties: " + (", ".join(found.properties) or "none"))
     return 0

@@ -7,7 +7,7 @@
         ├── Geometric       the truncated geometric law on a grid of any size, no matrix
         ├── Clamped         other noise added and clamped to a finite grid
         ├── Keep            the value is kept or drawn uniformly, on a grid of any size
-        ├── Map             a deterministic map of reports (post-processing only)
+        ├── Map             a deterministic map: a remap, or suppression
         └── Then            two channels in sequence
 
 Rows are true values and columns reports, both as positions on their grids.

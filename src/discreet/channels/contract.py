@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import SizeError, TableError
+from ..errors import SingularError, SizeError, TableError
 from ..source import Stream
 
 Floats = NDArray[np.float64]
@@ -20,6 +20,8 @@ Integers = NDArray[Any]  # uint64, or Python integers in an object array
 
 WRITTEN_BITS = 2**13  # a ratio with a longer denominator is not written out; a bound takes its place
 MATRIX_ENTRIES = 2**24  # a float matrix beyond this (128 MB) is refused
+_SMALLEST = 1e-10  # singular values below this part of the largest are rounding noise
+_SOLVED = 1e-8  # an equation is solved when it is off by no more than this part of the range
 
 
 @dataclass(frozen=True)
@@ -141,9 +143,34 @@ class Finite(Channel):
             raise SizeError(f"A row of {self.reports} reports is too long to write out; entry gives one probability.")
         return self.push(np.eye(1, self.rows, i)[0])
 
+    def unpull(self, f: ArrayLike) -> Floats:
+        """h with Ch = f: for each report a number whose mean is f(truth), whatever the truth is. Refused where there is none.
+
+        A matrix f is solved column by column. Of many solutions this is the one closest to the mean of f.
+        """
+        target = self._columns(f)
+        centre = target.mean(axis=0)  # rows sum to 1, so constants are their own solution: fewer digits are lost
+        found = np.linalg.lstsq(self.matrix, target - centre, rcond=_SMALLEST)[0]
+        if (np.abs(self.matrix @ found - (target - centre)).max(axis=0) > _SOLVED * np.ptp(target, axis=0)).any():
+            raise SingularError(
+                "No function of the report has this function of the truth as its mean: the channel merges true values, "
+                "or nearly so; use posterior with a prior, or a mechanism that tells them apart."
+            )
+        return np.asarray(found + centre)
+
     def faults(self) -> dict[str, Fault] | None:
         """What a theorem says about the seven properties (see discreet.structure); None: look at the entries."""
         return None
+
+    def _columns(self, f: ArrayLike) -> Floats:
+        """One function of the truth as a vector, or several as the columns of a matrix."""
+        target = np.asarray(f, dtype=np.float64)
+        if target.ndim not in (1, 2) or len(target) != self.rows:
+            raise TableError(
+                f"A function of the truth needs one number for each of the {self.rows} true values, "
+                f"not the shape {target.shape}."
+            )
+        return target
 
     def _vector(self, values: ArrayLike, length: int, what: str) -> Floats:
         vector = np.asarray(values, dtype=np.float64)

@@ -120,6 +120,17 @@ class Geometric(Finite):
         solution[:-1] -= a * scaled[1:]
         return np.asarray(solution)
 
+    def unpull(self, f: ArrayLike) -> Floats:
+        """G^-1 f. By second differences, h_j = f_j - a (f_(j-1) - 2 f_j + f_(j+1)) / (1-a)^2, which loses no digits where f
+        is straight; at the ends h_0 = f_0 - a (f_1 - f_0) / (1-a), and the same mirrored."""
+        target = self._columns(f)
+        overshoot = float(self.a / (1 - self.a))
+        solution = target.copy()
+        solution[1:-1] -= float(self.a / (1 - self.a) ** 2) * np.diff(target, 2, axis=0)
+        solution[0] -= overshoot * (target[1] - target[0])
+        solution[-1] += overshoot * (target[-1] - target[-2])
+        return solution
+
     def faults(self) -> dict[str, Fault]:
         """S, RM and RH always hold; for n >= 2 F never, WH iff n >= 2a/(1-a), CM and CH iff a <= 1/2 (Cormode et al. 2018)."""
         if self.n == 1:

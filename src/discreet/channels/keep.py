@@ -124,6 +124,16 @@ class Keep(Finite):
             raise SingularError("A uniform report says nothing about the truth: the channel has no inverse.")
         return np.asarray((vector - self._guess() * vector.sum()) / float(self.keep))
 
+    def unpull(self, f: ArrayLike) -> Floats:
+        """The channel is symmetric, so this is solve: around the mean m of f, h = m + (f - m) / keep."""
+        target = self._columns(f)
+        mean = target.mean(axis=0)
+        if self.keep == 0:
+            if np.ptp(target, axis=0).any():
+                raise SingularError("A uniform report says nothing about the truth: no function of it has this mean.")
+            return target.copy()
+        return np.asarray(mean + (target - mean) / float(self.keep))
+
     def faults(self) -> dict[str, Fault]:
         """All seven properties hold."""
         return {}

@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import StructureError
+from ..exact import show
 from .contract import Fault, Integers
 
 LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
@@ -35,6 +37,18 @@ WORDS = {
     "WH": "every value is reported truthfully at least as often as by guessing",
     "S": "turning the grid around changes nothing",
 }
+
+
+def letters_of(require: Iterable[str] | str) -> frozenset[str]:
+    """The properties that were asked for: a collection of letters, or a text such as "WH,CM"."""
+    try:
+        letters = frozenset(require.replace(",", " ").split() if isinstance(require, str) else require)
+    except TypeError:
+        raise StructureError(f"require = {show(require)} names no properties; use {', '.join(LETTERS)}.") from None
+    unknown = sorted(letters - set(LETTERS), key=str)
+    if unknown:
+        raise StructureError(f"{unknown[0]!r} is none of the seven properties; use {', '.join(LETTERS)}.")
+    return letters
 
 
 def shape_faults(weights: Integers, total: int, letters: Iterable[str] = LETTERS) -> dict[str, Fault]:

@@ -79,6 +79,16 @@ class Map(Finite):
             raise SingularError("The map merges reports: it has no inverse.")
         return vector[self.targets]
 
+    def unpull(self, f: ArrayLike) -> Floats:
+        """h(targets[i]) = f(i), where that is no contradiction; the mean of f where no report leads."""
+        target = self._columns(f)
+        solution = np.empty((self.size, *target.shape[1:]))
+        solution[:] = target.mean(axis=0)
+        solution[self.targets] = target
+        if (solution[self.targets] != target).any():
+            raise SingularError("The map merges reports that this function tells apart.")
+        return solution
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -155,3 +165,12 @@ class Then(Finite):
 
     def solve(self, q: ArrayLike) -> Floats:
         return self.first.solve(self.second.solve(q))
+
+    def unpull(self, f: ArrayLike) -> Floats:
+        """One after the other; where that fails, another solution of the first may still do: look at the product."""
+        try:
+            return self.second.unpull(self.first.unpull(f))
+        except SingularError:
+            if self.rows * self.reports > MAX_ENTRIES:
+                raise
+            return super().unpull(f)

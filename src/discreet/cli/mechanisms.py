@@ -108,8 +108,6 @@ def _made(
         raise DiscreetError("A matrix and from-matrix go together; write discreet make from-matrix --matrix FILE.")
     if "r" in given and str(given["r"]).isdecimal():
         given["r"] = int(given["r"])
-    if "require" in given:
-        given["require"] = [letter for letter in str(given["require"]).replace(",", " ").split() if letter]
     step = given.pop("step", None)
     if matrix is not None:
         anywhere = n is None and low is None and high is None and step is None

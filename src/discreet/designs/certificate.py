@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels.contract import Integers
+from ..errors import DesignError
 from ..prior import Prior
 from .problem import Floats, Problem
 
@@ -63,6 +64,12 @@ class Certificate:
         gap = (self.objective - self.bound) / max(Fraction(1), abs(self.bound))
         return float(np.nextafter(float(gap), np.inf)) if gap > 0 else 0.0
 
+    def dual(self) -> Dual:
+        """The multipliers as floats again."""
+        floats = {kind: part.astype(np.float64) / 2.0**SCALE_BITS for kind, part in self.multipliers.items()}
+        prior = self.prior.floats if self.problem.risk == "worst" else None
+        return Dual(floats.pop("rows"), floats.pop("level"), floats, prior)
+
     def document(self) -> dict[str, Any]:
         """The certificate as it stands in a mechanism's file; verify.py checks every number of it."""
         problem = self.problem
@@ -95,8 +102,10 @@ def _lines(numbers: Any) -> list[str]:
 
 def certify(problem: Problem, dual: Dual, weights: Integers, total: int) -> Certificate:
     """The certificate of a table: its exact risk, and the bound that a solver's multipliers prove."""
-    prior = problem.prior if dual.prior is None else _least_favourable(problem, dual.prior)
     given = {"rows": dual.rows, "level": dual.level, **dual.properties}
+    if not all(np.isfinite(part).all() for part in (*given.values(), 0.0 if dual.prior is None else dual.prior)):
+        raise DesignError("The solver's multipliers are no numbers, so nothing is returned; try another level.")
+    prior = problem.prior if dual.prior is None else _least_favourable(problem, dual.prior)
     signed = {"rows", "F"}
     whole = {kind: _integers(part if kind in signed else np.maximum(part, 0.0)) for kind, part in given.items()}
     return Certificate(problem, prior, whole, problem.objective(weights, total), bound(problem, prior, whole))
@@ -104,9 +113,10 @@ def certify(problem: Problem, dual: Dual, weights: Integers, total: int) -> Cert
 
 def _least_favourable(problem: Problem, weights: Floats) -> Prior:
     """A prior in integers on the values that the worst case is taken over."""
-    inside = np.zeros(problem.size, dtype=bool)
-    inside[list(problem.among)] = True
-    whole = [int(w) for w in np.where(inside, np.maximum(weights, 0.0), 0.0) / weights.max() * 2.0**SCALE_BITS]
+    inside = np.zeros(problem.size)
+    inside[list(problem.among)] = 1.0
+    inside *= np.maximum(weights, 0.0) if (weights[list(problem.among)] > 0).any() else 1.0  # no risk at all: any prior
+    whole = _integers(inside / inside.max()).tolist()
     return Prior("least favourable", tuple(whole))
 
 

@@ -27,6 +27,8 @@ def solve_whole(problem: Problem, loss: Floats) -> Solution:
     size = problem.size
     inequalities = Inequalities(problem, essential(problem.require))
     among = np.array(problem.among) if problem.risk == "worst" else np.zeros(0, dtype=np.int64)
+    unit = float(loss.max()) or 1.0  # of losses: the solver's tolerances are absolute
+    loss = loss / unit
     cost = problem.prior.floats[:, None] * loss
     if "S" in problem.require:  # symmetry is free where the costs are symmetric
         cost = (cost + cost[::-1, ::-1]) / 2
@@ -46,11 +48,11 @@ def solve_whole(problem: Problem, loss: Floats) -> Solution:
     objective = np.append(np.zeros(size * size), 1.0) if worst else np.append(cost.ravel(), 0.0)
     values, duals = _run(objective, matrix, np.concatenate(lower), np.concatenate(upper))
     found = values[:-1].reshape(size, size)
-    rows, multipliers, risks = np.split(duals, np.cumsum([size, len(inequalities), len(among)]))[:3]
+    rows, multipliers, risks = np.split(unit * duals, np.cumsum([size, len(inequalities), len(among)]))[:3]
     start = size + len(inequalities) + len(among)
     fair = None
     if "F" in problem.require:
-        links = duals[start : start + size - 1]
+        links = unit * duals[start : start + size - 1]
         fair = np.append(links, 0.0) - np.append(0.0, links)
     prior = None
     if worst:

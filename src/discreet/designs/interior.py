@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
+from ..blas import one_thread
 from .constraints import Inequalities, essential, inner_point
 from .folded import Folded
 from .problem import Floats, Problem
@@ -45,16 +44,11 @@ class _Found(NamedTuple):
 
 def solve(problem: Problem, loss: Floats, progress: Progress | None = None) -> Solution:
     """The best matrix in floats for a loss that may differ a little from the problem's own, with its multipliers."""
-    with _blas().limit(limits=1, user_api="blas"):  # matrices are small: threads would only wait for each other
+    with one_thread():
         run = _Run(problem, loss)
         found = run.iterate(progress)
     dual = run.inequalities.dual(found.rows, found.multipliers, found.fair, found.prior)
     return Solution(found.matrix, dual, "interior point")
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 class _Run:
@@ -86,7 +80,8 @@ class _Run:
                 self.roomiest = (room, _whole_rows(self._unfolded(point.x), program.fair))
             sums = program.E(point.x) - program.f
             rest = program.residual(program.c - program.Gt(point.z) - program.Et(point.y))
-            apart, unit = float(point.s @ point.z), program.size / program.unit
+            apart = float(point.s @ point.z)
+            unit = program.size * (min(1.0, float(self.loss.max())) or 1.0) / program.unit
             goal = GOAL * max(abs(float(program.f @ point.y + h @ point.z)), unit)
             if progress is not None:
                 progress(f"step {step}, gap about {apart / max(abs(float(program.c @ point.x)), unit):.1e}")

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..channels import MAX_ENTRIES, Finite, Geometric, Map, Then
-from ..channels.shape import LETTERS, shape_faults
-from ..errors import DesignError, GridError, SizeError, StructureError
-from ..exact import float_above, parse_exact, show, show_above
+from ..channels.shape import LETTERS, letters_of, shape_faults
+from ..errors import DesignError, GridError, SizeError
+from ..exact import ball, float_above, parse_exact, show, show_above
 from ..grid import Grid
 from ..level import Level
 from ..loss import Loss, loss_of
 from ..mechanism import Mechanism, Recipe
+from ..mechanisms.geometric import geometric
 from ..prior import prior_of
 from ..remaps import bayes_risk, best_remap
 from ..seal import seal
@@ -46,7 +47,7 @@ class Design:
 
     @cached_property
     def objective(self) -> float:
-        """The risk of the mechanism, computed from its integers (rounded up)."""
+        """The risk of the mechanism, computed from its integers (rounded up); without a certificate a plain float."""
         if self.certificate is None:  # too large for a table: the risk of the best remap
             from ..mechanisms.geometric import geometric
 
@@ -57,7 +58,7 @@ class Design:
 
     @cached_property
     def bound(self) -> float:
-        """What no mechanism of this level with these properties goes below (rounded down)."""
+        """What no mechanism of this level with these properties goes below (rounded down; best by theorem without one)."""
         return self.objective if self.certificate is None else -_above(-self.certificate.bound)
 
     @property
@@ -65,11 +66,21 @@ class Design:
         """How much better a mechanism could be at most, relative to max(1, |bound|)."""
         return 0.0 if self.certificate is None else self.certificate.gap
 
+    @property
+    def by_theorem(self) -> bool:
+        """Does a theorem give it, rather than a solver?"""
+        return self.method not in ("interior point", "simplex method")
+
     def __str__(self) -> str:
         required = " ".join(letter for letter in LETTERS if letter in self.problem.require) or "no property"
         return (
             f"{self.problem.risk} {self.problem.loss.name} {self.objective:.9g} at {self.problem.level}, {required}; "
-            f"no mechanism is better by more than {show_above(self.gap, 2)} (relative); {self.method}"
+            + (
+                "best by theorem, without a certificate; "
+                if self.certificate is None
+                else f"no mechanism is better by more than {show_above(self.gap, 2)} (relative); "
+            )
+            + self.method
         )
 
 
@@ -103,12 +114,15 @@ def design(
     problem = _problem(n, alpha, epsilon, loss, prior, risk, require, sensitivity, neighbours, among)
     if problem is None:
         return _huge(Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon), loss, prior, then)
+    if then is not None:
+        second = loss_of(then, problem.grid, problem.grid)
+        problem = replace(problem, then=second.name)
     known = by_theorem(problem) if then is None else None
     made = None if known is None else _sealed(problem, known)
     if made is None or made.gap > _CLOSE:
         made = _solved(problem, problem.loss.floats, progress)
     if then is not None:
-        made = _tie_broken(problem, made, loss_of(then, problem.grid, problem.grid), progress)
+        made = _tie_broken(problem, made, second, progress)
     if made.gap > GAP:
         raise DesignError(
             f"The solver came no closer to the best than a relative gap of {made.gap:.2g}, so nothing is returned; "
@@ -126,10 +140,7 @@ def _problem(
     grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
     if grid.size is None:
         raise GridError(f"A design needs a finite grid, not {grid}; give both ends.")
-    letters = frozenset(require.replace(",", " ").split() if isinstance(require, str) else require)
-    unknown = sorted(letters - set(LETTERS))
-    if unknown:
-        raise StructureError(f"{unknown[0]!r} is none of the seven properties; use {', '.join(LETTERS)}.")
+    letters = letters_of(require)
     if risk not in ("average", "worst"):
         raise DesignError(f'risk = {show(risk)} is not known; use "average" or "worst".')
     if risk == "worst" and prior is not None:
@@ -141,7 +152,10 @@ def _problem(
         raise DesignError("A graph of neighbours says itself who is a neighbour; leave out the sensitivity.")
     if grid.size**2 > MAX_ENTRIES:
         if letters or risk == "worst" or neighbours is not None or steps != 1:
-            raise SizeError(f"Designs with properties go up to n = 1023, not {grid.n}; use a coarser grid.")
+            raise SizeError(
+                "Beyond n = 1023 only the average risk is designed, without properties and for neighbours one step apart; "
+                "use a coarser grid."
+            )
         return None
     if (neighbours is not None or steps > 1) and grid.size > _GRAPH:
         raise SizeError(
@@ -157,7 +171,10 @@ def _problem(
 
 
 def _values(grid: Grid, among: Iterable[Any]) -> tuple[int, ...]:
-    places = {_place(grid, value) for value in among}
+    try:
+        places = {_place(grid, value) for value in among}
+    except TypeError:
+        raise DesignError(f"among = {show(among)} is no list of values; name values of the grid.") from None
     if not places:
         raise DesignError("among is empty: the worst case needs at least one value; name some, or leave it out.")
     return tuple(sorted(places))
@@ -230,25 +247,21 @@ def _tie_broken(problem: Problem, best: Design, second: Loss, progress: Progress
     assert best.certificate is not None
     first, scale = problem.loss.floats, float(problem.loss.floats.max()) / max(float(second.floats.max()), 1e-300)
     for share in (1e-3, 1e-4, 1e-5, 1e-6):
-        found = _solved(problem, first + share * scale * second.floats, progress, _dual_of(best.certificate))
+        found = _solved(problem, first + share * scale * second.floats, progress, best.certificate.dual())
         if found.gap <= max(_CLOSE, 10 * best.gap):
             return found
     return best
 
 
-def _dual_of(certificate: Certificate) -> Dual:
-    """The multipliers of a certificate as floats again."""
-    whole = {kind: part.astype(np.float64) / 2.0**60 for kind, part in certificate.multipliers.items()}
-    prior = certificate.prior.floats if certificate.problem.risk == "worst" else None
-    return Dual(whole.pop("rows"), whole.pop("level"), whole, prior)
-
-
 def _huge(grid: Grid, level: Level, loss: Any, prior: Any, then: Any) -> Design:
     """Beyond the size of tables: the geometric mechanism and the best remap, by the theorem of Ghosh et al. 2009."""
-    from ..mechanisms.geometric import geometric
-
     if not isinstance(loss, str) or loss.strip() not in ("l0", "l1", "l2") or then is not None:
-        raise SizeError(f'Designs beyond n = 1023 are made for the losses "l0", "l1" and "l2"; not for {show(loss)}.')
+        told = show(loss) if then is None else "two losses"
+        raise SizeError(
+            f'Designs beyond n = 1023 are made for the losses "l0", "l1" and "l2" alone, not for {told}; '
+            "use one of them, or a coarser grid."
+        )
+    loss = loss.strip()
     law, places = prior_of(prior, grid), Grid.of(grid.n or 0)
     channel: Finite = Geometric(grid.n or 0, level.alpha)
     remap = np.array(best_remap(geometric(places, alpha=level.alpha), loss, law), dtype=np.int64)
@@ -263,6 +276,4 @@ def _huge(grid: Grid, level: Level, loss: Any, prior: Any, then: Any) -> Design:
 
 
 def _above(x: Fraction) -> float:
-    from ..exact import ball
-
     return 0.0 if x == 0 else float_above(lambda: ball(x))

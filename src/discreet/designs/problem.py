@@ -42,6 +42,7 @@ class Problem:
     require: frozenset[str] = frozenset()
     steps: int = 1
     pairs: tuple[tuple[int, int], ...] | None = None
+    then: str | None = None  # the name of the loss that breaks ties
 
     @property
     def size(self) -> int:
@@ -109,4 +110,10 @@ class Problem:
             told["prior"] = str(self.prior)
         elif len(self.among) < self.size:
             told["among"] = " ".join(str(self.grid.value(j)) for j in self.among)
+        if self.pairs is not None:
+            told["neighbours"] = " ".join(f"{self.grid.value(j)}-{self.grid.value(k)}" for j, k in self.pairs)
+        elif self.steps > 1:
+            told["sensitivity"] = str(self.steps * self.grid.step)
+        if self.then is not None:
+            told["then"] = self.then
         return told

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels import Finite, Geometric, Map, Then
+from ..channels.shape import LETTERS
 from ..mechanisms.fair import explicit_fair, exponents
 from .certificate import Dual
 from .problem import Floats, Problem
@@ -33,14 +34,14 @@ def by_theorem(problem: Problem) -> Solution | None:
     """The solution that a theorem gives, if one does."""
     if not problem.is_path or problem.risk != "average":
         return None
-    if problem.loss.name == "l0" and "F" in problem.require:
+    if problem.loss.is_zero_one and "F" in problem.require:
         return _fair(problem)
     if not problem.loss.is_monotone:
         return None
     channel = Geometric(problem.size - 1, problem.level.alpha)
     remap = _best_remap(problem, channel)
     if problem.require:
-        held = {"RH", "RM", "CH", "CM", "F", "WH", "S"} - channel.faults().keys()
+        held = set(LETTERS) - channel.faults().keys()
         if not problem.require <= held or not np.array_equal(remap, np.arange(problem.size)):
             return None
     merged = np.zeros((problem.size, problem.size))
@@ -66,6 +67,8 @@ def _remap_dual(problem: Problem, channel: Geometric) -> Dual:
     By complementary slackness no other y can prove the remap best, since all rays a^|j-r| are in use.
     """
     cost = problem.prior.floats[:, None] * problem.loss.floats
+    if "S" in problem.require:  # as certificates have it
+        cost = (cost + cost[::-1, ::-1]) / 2
     rows = channel.solve((channel.matrix.T @ cost).min(axis=1))
     return Dual(rows, chain_multipliers(cost - rows[:, None], float(problem.level.alpha)))
 
@@ -98,6 +101,8 @@ def chain_multipliers(reduced: Floats, a: float) -> Floats:
 def _fair(problem: Problem) -> Solution:
     """P[m, i] >= a^|m-i| P[i, i] = a^|m-i| y for the middle value m, and row m sums to 1: so y <= 1 / sum of a^|m-i|."""
     size, a, law = problem.size, float(problem.level.alpha), problem.prior.floats
+    if "S" in problem.require:
+        law = (law + law[::-1]) / 2
     powers = a ** exponents(size - 1).astype(np.float64)
     middle = (size - 1) // 2
     y = 1 / float((a ** np.abs(np.arange(size) - middle)).sum())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from ..channels.shape import letters_of
 from ..errors import StructureError
 from ..grid import Grid
 from ..mechanism import Mechanism
@@ -26,7 +27,7 @@ def weakly_honest(
     >>> sorted(dt.properties(dt.weakly_honest(4, alpha="9/10")))
     ['RH', 'RM', 'S', 'WH']
     """
-    more = frozenset(require.replace(",", " ").split() if isinstance(require, str) else require)
+    more = letters_of(require)
     if not more <= {"WH", "RM", "RH", "S", "CM", "CH"}:
         raise StructureError(
             f"weakly_honest takes CM or CH beside its own properties, not {', '.join(sorted(more))}; "
@@ -34,7 +35,7 @@ def weakly_honest(
         )
     wanted = frozenset({"WH", "RM", "S"}) | more
     best = design(n, alpha=alpha, epsilon=epsilon, loss="l0", require=wanted)
-    if best.method == "interior point" or best.method == "simplex method":
+    if not best.by_theorem:
         best = design(n, alpha=alpha, epsilon=epsilon, loss="l0", require=wanted, then="l2")
     made = best.mechanism
     return replace(made, recipe=replace(made.recipe, family="weakly_honest", citation=CITATION))

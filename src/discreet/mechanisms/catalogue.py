@@ -58,7 +58,7 @@ FAMILIES = (
     ),
     Family(
         "staircase", "staircase", "staircase", "dt.staircase(n, epsilon=..., sensitivity=3)",
-        "answers that one person can change by more than one step: the least noise there is (Geng and Viswanath 2016)",
+        "changes of more than one step by one person: the least noise of its kind (Geng and Viswanath 2016)",
         (*NOISE, "r"), (("n", 8), ("epsilon", 1), ("sensitivity", 3), ("step", 1)),
     ),
     Family(

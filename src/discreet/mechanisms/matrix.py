@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from typing import Any
 
 from ..channels.ratios import worst_ratio
+from ..channels.shape import letters_of
 from ..errors import GridError
 from ..grid import Grid
 from ..level import Level
@@ -21,7 +22,7 @@ def from_matrix(
     inputs: int | Grid | None = None,
     outputs: int | Grid | None = None,
     sensitivity: object = 1,
-    require: Collection[str] = (),
+    require: Iterable[str] | str = (),
 ) -> Mechanism:
     """A mechanism from a matrix of probabilities (floats, Fractions or texts): rows are true values, columns reports.
 
@@ -44,11 +45,12 @@ row 0, column 1 is 0.25; ask for epsilon 0.693148 or more.
     reports = truths if outputs is None and rows == columns else _grid(outputs, columns, "reports")
     steps = truths.steps(sensitivity)
     asked = None if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
-    if require and truths != reports:
+    letters = letters_of(require)
+    if letters and truths != reports:
         raise GridError(f"The seven properties need one grid, and here are {truths} and {reports}; require none.")
-    sealed = seal(given, asked, require, steps)
+    sealed = seal(given, asked, letters, steps)
     level = Level(worst_ratio(sealed.table.weights, steps).alpha) if asked is None else asked
-    told = {"inputs": truths, "outputs": reports, "sensitivity": sensitivity, "require": " ".join(sorted(require))}
+    told = {"inputs": truths, "outputs": reports, "sensitivity": sensitivity, "require": " ".join(sorted(letters))}
     return Mechanism(
         truths, reports, sealed.table, level, steps, Recipe.made("from_matrix", "", asked, sealed.distance, **told)
     )

@@ -23,7 +23,7 @@ def staircase(
     step: object = None,
     r: int | str = "l1",
 ) -> Mechanism:
-    """The true value plus staircase noise, the least noisy additive mechanism of its level; truncated on a finite grid.
+    """The true value plus staircase noise, with the best r the least noisy of its level; truncated on a finite grid.
 
     n and step are as for `laplace`. A stair is as long as the sensitivity, D steps, and its upper part r of them: given,
     or the best for the loss "l1" or "l2". For D = 1, counts of people, this is the geometric mechanism; the larger the

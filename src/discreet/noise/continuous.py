@@ -55,7 +55,7 @@ class Staircase(ContinuousNoise):
     """Density A b^j, b = e^-epsilon, where j edges lie between 0 and x; the edges are (k + gamma) D, k = 0, 1, ...
 
     A = (1-b)/(2D (gamma + b (1-gamma))), D the sensitivity (Geng and Viswanath, The optimal noise-adding mechanism in
-    differential privacy, 2014, where it is shown that the best gamma makes it the best noise that does not depend on the
+    differential privacy, 2016, where it is shown that the best gamma makes it the best noise that does not depend on the
     truth). For analysis: what is released is drawn on a grid, as discrete staircase noise.
     """
 
@@ -73,7 +73,7 @@ class Staircase(ContinuousNoise):
 
     @classmethod
     def best(cls, epsilon: float, sensitivity: float, loss: Literal["l1", "l2"]) -> Staircase:
-        """The gamma with the smallest E|X| or E X^2 (Geng and Viswanath 2014).
+        """The gamma with the smallest E|X| or E X^2 (Geng and Viswanath 2016).
 
         l1: sqrt(b)/(1 + sqrt b). l2: with c^3 = b (1+b)/2, the printed form is (c - b)/(1 - b), which loses all digits
         for small epsilon; times (c^2 + c b + b^2) above and below it is b (1+2b)/(2 (c^2 + c b + b^2)), which loses none.

@@ -1,4 +1,4 @@
-"""The discrete staircase law (Geng and Viswanath, The optimal noise-adding mechanism in differential privacy, 2014)."""
+"""The discrete staircase law (Geng and Viswanath, The optimal noise-adding mechanism in differential privacy, 2016)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,12 @@
+"""Recovery: the law of the true values from many reports, and how sure of it one can be.
+
+    reports     what was collected, as one count for each report
+    inverse     r = q C^-1, exact where it is a law (Fernandes, Lefki and Palamidessi, Proposition 3)
+    ibu         the iterative Bayesian update, with an exact number of steps or until a certificate is met
+    mle         the maximum likelihood estimate itself
+    auto        a stopping point chosen on the reports
+    estimate    the result: the law, its certificate, estimates with standard errors, intervals and bands
+    making      recover: the one door to all of them
+
+Reports are private already, so nothing here costs privacy: it is post-processing.
+"""

@@ -1,0 +1,49 @@
+"""The inverse: r = q C^-1, the law that would imply exactly the frequencies seen, brought back to a law where it is none."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..channels import Finite
+from ..errors import RecoveryError
+from ..exact import show
+from .contract import Fit, Floats, certificate
+
+PROJECTIONS = ("simplex", "clip", "none")
+_ROUNDING = 1e-12  # of the largest entry: what is less below zero is zero
+
+
+def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
+    """r = q C^-1; where it has negative entries, the nearest law ("simplex"), r with those set to 0 and divided by its
+    sum ("clip"), or r as it is ("none").
+
+    If r is a law it is the maximum likelihood estimate (Fernandes, Lefki and Palamidessi, Proposition 3; true of any
+    channel with an inverse): it implies q itself, and no law does better. Else neither projection is: the gap says how
+    far it may be. O(n) for geometric and randomised-response channels.
+    """
+    if projection not in PROJECTIONS:
+        raise RecoveryError(f'projection = {show(projection)} must be "simplex", "clip" or "none".')
+    raw = channel.solve(q)
+    negative = int(np.count_nonzero(raw < -_ROUNDING * np.abs(raw).max()))
+    if negative == 0:
+        law = np.maximum(raw, 0.0)
+        law /= law.sum()
+        note = "The inverse has no negative entry, so it is the maximum likelihood estimate (Proposition 3)."
+        return Fit(law, certificate(channel, q, law), notes=(note,), unique=True)
+    entries = f"{negative} of {len(raw)} entries of the inverse {'is' if negative == 1 else 'are'} negative"
+    if projection == "none":
+        note = f"{entries}: this is no law, but estimates of sums over it are unbiased."
+        return Fit(raw, certificate(channel, q, raw), notes=(note,))
+    law = to_simplex(raw) if projection == "simplex" else np.maximum(raw, 0.0) / np.maximum(raw, 0.0).sum()
+    how = "moved to the nearest law" if projection == "simplex" else "set to 0, the others divided by their sum"
+    note = f"{entries}; {how}. This is not the maximum likelihood estimate (Proposition 3 does not apply)."
+    return Fit(law, certificate(channel, q, law), notes=(note,))
+
+
+def to_simplex(r: Floats) -> Floats:
+    """The law nearest to r in Euclidean distance: max(r - t, 0), with the t that makes it sum to 1."""
+    falling = np.sort(r)[::-1]
+    thresholds = (np.cumsum(falling) - 1.0) / np.arange(1, len(r) + 1)
+    t = thresholds[np.flatnonzero(falling > thresholds)[-1]]
+    law = np.maximum(r - t, 0.0)
+    return np.asarray(law / law.sum())

@@ -1,0 +1,132 @@
+"""Maximum likelihood to a certified gap: by the structure of the channel where it has one."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from ..blas import one_thread
+from ..channels import Finite, Geometric, Keep
+from .contract import Fit, Floats, Progress, certificate, check_possible, mean_log_likelihood
+from .ibu import ibu
+
+_DENSE = 3000  # true values up to which Newton's method with a dense matrix is used
+_STEPS = 100
+_MASS = 1e-7  # a true value with less mass than this is not in the support
+
+
+def mle(channel: Finite, q: Floats, *, gap: float = 1e-9, progress: Progress | None = None) -> Fit:
+    """The law of the true values with the largest likelihood, certified by the gap max_i (C(q/(pC)))_i - 1."""
+    check_possible(channel, q)
+    if isinstance(channel, Geometric):
+        from .knots import geometric_mle
+
+        return geometric_mle(channel, q, gap, progress)
+    if isinstance(channel, Keep) and channel.keep > 0:
+        return _response_mle(channel, q)
+    if channel.rows <= _DENSE and channel.rows * channel.reports <= 2**24:
+        with one_thread():
+            return _dense_mle(channel, q, gap, progress)
+    return ibu(channel, q, gap=gap, accelerate=True, progress=progress)
+
+
+def _response_mle(channel: Keep, q: Floats) -> Fit:
+    """Randomised response: a threshold, in closed form.
+
+    With c = keep/guess the report y has the chance guess (1 + c p_y). For the m largest frequencies with sum Q the
+    optimality conditions give p_y = q_y/t - 1/c with t = Q/(1 + m/c); m is the largest for which all of them are positive.
+    """
+    c = float(channel.keep * channel.size / (1 - channel.keep))
+    ordered = np.sort(q)[::-1]
+    m = np.arange(1, channel.size + 1)
+    t = np.cumsum(ordered) / (1 + m / c)
+    last = int(np.flatnonzero(ordered > t / c)[-1])
+    law = np.maximum(q / t[last] - 1 / c, 0.0)
+    law /= law.sum()
+    found = certificate(channel, q, law)
+    return Fit(law, found, 1, ((1, mean_log_likelihood(channel, q, law), found),), unique=True)
+
+
+def _dense_mle(channel: Finite, q: Floats, gap: float, progress: Progress | None) -> Fit:
+    """Any table: an interior point for min -sum q ln(pC) + sum p over p >= 0, with dense Newton steps.
+
+    At its solution sum p = 1 by itself. Interior points end in the middle of the set of solutions, so their support
+    is as large as it can be: with it we see whether there is more than one.
+    """
+    seen = np.flatnonzero(q)
+    weights = q[seen]
+    matrix = channel.matrix[:, seen]
+    able = np.flatnonzero(matrix.max(axis=1) > 0)  # true values that can give a report that was seen
+    matrix = np.ascontiguousarray(matrix[able])
+    size = len(able)
+    p, z = np.full(size, 1.0 / size), np.ones(size)
+    best, best_gap, step = p, np.inf, 0
+    trace: list[tuple[int, float, float]] = []
+    for step in range(_STEPS):
+        chances = p @ matrix
+        slope = matrix @ (weights / chances)
+        own = max(float((slope * p.sum()).max()) - 1, 0.0)
+        trace.append((step, float(weights @ np.log(chances / p.sum())), own))
+        if progress is not None:
+            progress(f"step {step}, gap {own:.1e}")
+        if own < best_gap:
+            best, best_gap = p / p.sum(), own
+        if own <= gap:
+            break
+        scaled = matrix * (np.sqrt(weights) / chances)
+        hessian = scaled @ scaled.T
+        hessian[np.arange(size), np.arange(size)] += z / p
+        newton = _Newton(hessian, p, z, 1 - slope)
+        mu = float(p @ z) / size
+        dp, dz = newton.solve(-p * z)
+        then = float((p + _reach(p, dp) * dp) @ (z + _reach(z, dz) * dz)) / size
+        centre = max(min(1.0, max(then / mu, 0.0)) ** 3 * mu, 1e-17)
+        dp, dz = newton.solve(centre - p * z - (dp * dz if step > 1 else 0.0))
+        most = 0.9995 if mu < 1e-6 else 0.95
+        p, z = p + _reach(p, dp, most) * dp, z + _reach(z, dz, most) * dz
+    law = np.zeros(channel.rows)
+    law[able] = best
+    note = () if best_gap <= gap else (f"Rounding stopped it at a gap of {best_gap:.1e}, not {gap:.1e}.",)
+    alone = _is_unique(matrix, best)
+    if not alone:
+        note = (*note, "Other laws explain the reports equally well: the maximum likelihood estimate is not unique.")
+    return Fit(law, best_gap, step, _thinned(trace), note, unique=alone)
+
+
+class _Newton:
+    """H dp - dz = z - gradient and z dp + p dz = wanted; H scaled to a unit diagonal, with a ridge where it is singular."""
+
+    def __init__(self, hessian: Floats, p: Floats, z: Floats, gradient: Floats) -> None:
+        self.p, self.z, self.gradient = p, z, gradient
+        self.scale = 1 / np.sqrt(np.diag(hessian))
+        self.matrix = hessian * self.scale[:, None] * self.scale
+        ridge = 0.0
+        while True:
+            try:
+                self.factor = cho_factor(self.matrix + ridge * np.eye(len(p)), lower=True, check_finite=False)
+                return
+            except np.linalg.LinAlgError:
+                ridge = max(1e-15, 10 * ridge)
+
+    def solve(self, wanted: Floats) -> tuple[Floats, Floats]:
+        right = (wanted / self.p + self.z - self.gradient) * self.scale
+        found = cho_solve(self.factor, right, check_finite=False)
+        found += cho_solve(self.factor, right - self.matrix @ found, check_finite=False)  # one refinement
+        dp = found * self.scale
+        return dp, (wanted - self.z * dp) / self.p
+
+
+def _is_unique(matrix: Floats, law: Floats) -> bool:
+    """Is there no direction within the support that leaves the chances of all reports seen as they are?"""
+    support = law > _MASS
+    values = np.linalg.svd(matrix[support], compute_uv=False)
+    return len(values) >= int(support.sum()) and bool(values[-1] > 1e-11 * values[0])
+
+
+def _thinned(trace: list[tuple[int, float, float]]) -> tuple[tuple[int, float, float], ...]:
+    return tuple(trace) if len(trace) <= 40 else (*trace[:20], *trace[20::10])
+
+
+def _reach(v: Floats, dv: Floats, most: float = 1.0) -> float:
+    """How far v + t dv stays positive, times `most`, up to t = 1."""
+    return min(1.0, most / max(1e-300, float((-dv / v).max())))
