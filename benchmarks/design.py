@@ -50,6 +50,8 @@ from scipy import sparse
 import discreet as dt
 from discreet import verify
 from discreet.designs.constraints import essential
+from discreet.designs.making import Design
+from discreet.errors import DesignError
 
 RESULTS = Path(__file__).resolve().parent / "results"
 LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
@@ -91,7 +93,7 @@ class Case:
         extra = "worst case, " if self.risk == "worst" else "sensitivity 2, " if self.sensitivity == 2 else ""
         return extra + self.properties
 
-    def design(self) -> dt.Design | Refused:
+    def design(self) -> Design | Refused:
         """Ours."""
         try:
             return dt.design(
@@ -102,7 +104,7 @@ class Case:
                 risk=self.risk,
                 sensitivity=self.sensitivity,
             )
-        except dt.DesignError:
+        except DesignError:
             return Refused()
 
 
@@ -409,7 +411,7 @@ def verify_row(n: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "mechanism.json"
         made = case.design()
-        assert isinstance(made, dt.Design)
+        assert isinstance(made, Design)
         made.mechanism.save(file)
         command = [sys.executable, "-I", str(verify.__file__), str(file)]
         times = [

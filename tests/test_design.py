@@ -54,7 +54,13 @@ class Case:
     more: dict[str, Any] = field(default_factory=dict)
 
     def design(self) -> Design:
-        asked: dict[str, Any] = {"loss": self.loss, "require": self.require, "risk": self.risk, **self.level, **self.more}
+        asked: dict[str, Any] = {
+            "loss": self.loss,
+            "require": self.require,
+            "risk": self.risk,
+            **self.level,
+            **self.more,
+        }
         if self.risk == "average":
             asked["prior"] = self.prior
         else:
@@ -78,9 +84,7 @@ class Case:
         return list(range(self.n + 1)) if self.among is None else sorted(self.among)
 
 
-def plain(
-    n: int, alpha: str, loss: str = "l0", require: Collection[str] = (), **more: Any
-) -> Case:
+def plain(n: int, alpha: str, loss: str = "l0", require: Collection[str] = (), **more: Any) -> Case:
     """The uniform prior and one of the three usual losses."""
     power = int(loss[1])
     costs = [[Fraction(reference.loss(power, i, j)) for j in range(n + 1)] for i in range(n + 1)]
@@ -658,7 +662,9 @@ def refused(kind: type[DiscreetError], n: Any = 4, **asked: Any) -> str:
         dt.design(n, **asked)
     message = str(caught.value)
     assert message.endswith(".")
-    assert any(mark in message for mark in (";", ":", ". ", "for example", "give"))  # what was wrong, then the next move
+    assert any(
+        mark in message for mark in (";", ":", ". ", "for example", "give")
+    )  # what was wrong, then the next move
     return message
 
 

@@ -84,8 +84,8 @@ def test_no_shorter_interval_holds_as_much(m, mass, data):
 def test_the_mass_is_met_exactly_and_not_by_a_hair_less():
     """4 : 2 : 1. Six sevenths are met by two values; anything more needs all three, whatever a float says."""
     g = dt.geometric(2, alpha="1/2")
-    assert dt.credible_interval(g, 0, mass="6/7") == (0, 1)
-    assert dt.credible_interval(g, 0, mass=Fraction(6, 7) + Fraction(1, 10**30)) == (0, 2)
+    assert dt.credible_interval(g, 0, confidence="6/7") == (0, 1)
+    assert dt.credible_interval(g, 0, confidence=Fraction(6, 7) + Fraction(1, 10**30)) == (0, 2)
 
 
 def test_intervals_are_in_the_answers_units():
@@ -108,7 +108,10 @@ INTERVALS = [
 @pytest.mark.parametrize("error", ["0.05", "1/3"])
 def test_likelihood_intervals_cover_every_truth(m, error):
     """And the coverage is the sum over reports of the chance of those whose interval holds the truth."""
-    rule = {m.outputs.value(j): dt.likelihood_interval(m, m.outputs.value(j), error) for j in range(m.outputs.size)}
+    rule = {
+        m.outputs.value(j): dt.likelihood_interval(m, m.outputs.value(j), 1 - Fraction(error))
+        for j in range(m.outputs.size)
+    }
     exact = dt.coverage(m, rule.__getitem__)
     assert min(exact) >= 1 - Fraction(error)
     for i, chance in enumerate(exact):
@@ -197,9 +200,9 @@ def test_refusals_say_the_next_move():
             dt.posterior(g, report)
     for mass in (0, 1, "x", -0.5, float("nan")):
         with pytest.raises(DiscreetError, match=r"between 0 and 1.*write for example"):
-            dt.credible_interval(g, 2, mass=mass)
+            dt.credible_interval(g, 2, confidence=mass)
         with pytest.raises(DiscreetError, match=r"between 0 and 1.*write for example"):
-            dt.likelihood_interval(g, 2, error=mass)
+            dt.likelihood_interval(g, 2, confidence=mass)
     with pytest.raises(DiscreetError, match="5 reports and 1 intervals; give one"):
         dt.coverage(g, [(0, 1)])
     with pytest.raises(DiscreetError, match=r"report 0 is .*; give its two ends"):

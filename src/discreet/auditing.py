@@ -51,12 +51,14 @@ class Audit:
 
     def __str__(self) -> str:
         shown = (
-            f"epsilon >= {self.epsilon_lower:.6g} at confidence {self.confidence:g}: reports {self.event} came "
-            f"{self.counts[0]} and {self.counts[1]} times in {self.draws} draws at the true values "
+            f"epsilon >= {self.epsilon_lower:.6g} at confidence {self.confidence:.12g}: reports {self.event} came "
+            f"{self.counts[0]} and {self.counts[1]} times in {self.draws} draws each at the true values "
             f"{self.pair[0]} and {self.pair[1]} (source: {self.source})"
         )
         if self.claimed is None:
             return shown
+        if self.claimed == math.inf:
+            return f"no level is claimed; {shown}"
         verdict = "FLAGGED: the draws contradict" if self.flagged else "nothing in the draws contradicts"
         return f"{verdict} the claimed epsilon {self.claimed:.6g}; {shown}"
 

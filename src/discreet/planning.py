@@ -92,6 +92,9 @@ class Plan:
     def __iter__(self) -> Iterator[Choice]:
         return iter(self.choices)
 
+    def __repr__(self) -> str:
+        return f"<Plan {self.question}>"
+
     def __str__(self) -> str:
         return "\n".join([self.question, *(f"  {choice}" for choice in self.choices)])
 

@@ -58,8 +58,8 @@ def posterior(m: Mechanism, report: Any, prior: Any = None) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def credible_interval(m: Mechanism, report: Any, prior: Any = None, mass: Any = "0.95") -> Interval:
-    """The shortest interval of true values that holds at least `mass` of the posterior; its two ends.
+def credible_interval(m: Mechanism, report: Any, prior: Any = None, confidence: Any = "0.95") -> Interval:
+    """The shortest interval of true values that holds at least `confidence` of the posterior; its two ends.
 
     Of equally short ones, the one that holds most, then the lowest. Small channels are decided in integers; in floats
     the interval is never too narrow.
@@ -68,7 +68,7 @@ def credible_interval(m: Mechanism, report: Any, prior: Any = None, mass: Any = 
     >>> dt.credible_interval(dt.geometric(20, alpha="1/2"), 7)
     (3, 11)
     """
-    share = _share(mass, "mass", "the part of the posterior that the interval holds")
+    share = _share(confidence, "confidence", "the part of the posterior that the interval holds")
     column, law = place_of(m.outputs, report, "report"), prior_of(prior, m.inputs)
     exact = _exact_weights(m.finite(), column, law)
     if exact is None:
@@ -80,18 +80,18 @@ def credible_interval(m: Mechanism, report: Any, prior: Any = None, mass: Any = 
     return m.inputs.value(low), m.inputs.value(high)
 
 
-def likelihood_interval(m: Mechanism, report: Any, error: Any = "0.05") -> Interval:
-    """An interval that misses the truth with probability at most `error`, whatever the truth is; its two ends.
+def likelihood_interval(m: Mechanism, report: Any, confidence: Any = "0.95") -> Interval:
+    """An interval that covers the truth with probability at least `confidence`, whatever the truth is; its two ends.
 
-    Neyman's construction: the values for which the report is in neither tail of error/2 (see discreet.readings).
+    Neyman's construction: the values for which the report is in neither tail of half the rest (see discreet.readings).
 
     >>> import discreet as dt
     >>> dt.likelihood_interval(dt.geometric(20, alpha="1/2"), 7)
     (3, 11)
     """
-    share = _share(error, "error", "how often the interval may miss")
+    error = 1 - _share(confidence, "confidence", "how often the interval covers the truth")
     place = place_of(m.outputs, report, "report")
-    low, high = reading_of(m.channel).interval(np.array([place], dtype=np.int64), share)
+    low, high = reading_of(m.channel).interval(np.array([place], dtype=np.int64), error)
     return m.inputs.value(int(low[0])), m.inputs.value(int(high[0]))
 
 
@@ -102,7 +102,7 @@ def coverage(m: Mechanism, intervals: Sequence[Sequence[Any]] | Callable[[Value]
 
     >>> import discreet as dt
     >>> g = dt.geometric(3, alpha="1/2")
-    >>> min(dt.coverage(g, lambda report: dt.likelihood_interval(g, report, "1/4")))
+    >>> min(dt.coverage(g, lambda report: dt.likelihood_interval(g, report, "3/4")))
     Fraction(11, 12)
     """
     channel = m.finite()

@@ -16,6 +16,7 @@ from .channels.contract import WRITTEN_BITS
 from .errors import GridError, MetricError
 from .exact import (
     ball,
+    certified_ceil,
     dyadic_root_above,
     float_above,
     minus_log_above,
@@ -238,7 +239,11 @@ def _tight(ratio: Ratio, distance: Fraction) -> tuple[Fraction | None, float, bo
     power = ratio.power / distance  # alpha_tight = ratio.alpha^power
     epsilon = minus_log_above(ratio.alpha, power)
     if power.numerator * ratio.alpha.denominator.bit_length() > WRITTEN_BITS:
-        return None, epsilon, False
+        if epsilon > BITS / 2:
+            return None, epsilon, False  # below 2^-62, or near it: epsilon says how much privacy there is
+        exponent = Fraction(power)
+        below = certified_ceil(lambda: (ball(ratio.alpha).log() * ball(exponent)).exp() * 2**BITS) - 1
+        return Fraction(below, 2**BITS), epsilon, False
     raised = ratio.alpha**power.numerator
     root = rational_root(raised, power.denominator)
     if root is not None:
@@ -267,6 +272,9 @@ class Calibration:
     def mechanism(self) -> Mechanism:
         """The geometric mechanism at this level a step."""
         return geometric(self.grid, alpha=self.level.alpha, sensitivity=self.grid.step)
+
+    def __repr__(self) -> str:
+        return f"<Calibration {self}>"
 
     def __str__(self) -> str:
         return (

@@ -791,8 +791,13 @@ def main(arguments: list[str]) -> int:
         print(f"refused ({fault.kind}): {fault}", file=sys.stderr)
         return 1 if fault.kind in ("digest", "sum", "claim") else 2
     power = f" to the power {found.power}" if found.power != 1 else ""
-    print(f"verified: alpha {found.alpha} holds for all true values at most {found.sensitivity} steps apart")
-    print(f"tight level: {found.tight}{power}" + ("" if found.exact else " or better"))
+    steps = "one step" if found.sensitivity == 1 else f"{found.sensitivity} steps"
+    if found.alpha == 0:
+        print(f"the file is whole, but it claims no privacy between true values at most {steps} apart")
+    else:
+        print(f"verified: alpha {found.alpha} holds for all true values at most {steps} apart")
+    tight = "none: some report rules a neighbour out" if found.tight == 0 and found.exact else f"{found.tight}{power}"
+    print(f"tight level: {tight}" + ("" if found.exact else " or better"))
     if found.risk_and_bound is not None:
         risk, bound = (float(x) for x in found.risk_and_bound)
         print(f"design: risk {risk:.9g}; no mechanism of this kind goes below {bound:.9g}")

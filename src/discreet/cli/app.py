@@ -24,7 +24,10 @@ Alpha = Annotated[
     Parameter(allow_leading_hyphen=True, help='The level alpha = e^-epsilon, exactly as written: "9/10" or "0.9".'),
 ]
 EpsilonText = Annotated[
-    str | None, Parameter(allow_leading_hyphen=True, help='The level as epsilon: "0.5", "1/3", "ln(2)/10".')
+    str | None,
+    Parameter(
+        name=["--epsilon", "--eps"], allow_leading_hyphen=True, help='The level as epsilon: "0.5", "1/3", "ln(2)/10".'
+    ),
 ]
 File = Annotated[str, Parameter(allow_leading_hyphen=True, help="A mechanism file; - for standard input.")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="JSON for machines instead of a table for people.")]

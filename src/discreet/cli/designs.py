@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -157,7 +159,8 @@ def plan(
             {
                 "family": c.family, "alpha": None if c.alpha is None else str(c.alpha),
                 "epsilon": finite_or_none(c.epsilon), "error": None if c.error is None else str(c.error),
-                "refused": c.refused or None,
+                "chance": None if c.level is None else c.chance, "rmse": None if c.level is None else c.rmse,
+                "mean_error": None if c.level is None else c.mean_error, "refused": c.refused or None,
             }
             for c in found
         ]  # fmt: skip
@@ -170,6 +173,7 @@ def plan(
 def _candidates(n: Any, alpha: Any, epsilon: Any, loss: str, prior: Any, require: str) -> dict[str, Mechanism]:
     from ..designs.making import design as make
     from ..designs.weak import weakly_honest
+    from ..errors import SizeError
     from ..mechanisms.fair import explicit_fair
     from ..mechanisms.geometric import geometric
     from ..mechanisms.response import randomized_response
@@ -177,14 +181,18 @@ def _candidates(n: Any, alpha: Any, epsilon: Any, loss: str, prior: Any, require
 
     level = {"alpha": alpha, "epsilon": epsilon}
     progress = _patience()
-    found = {
-        "GM": geometric(n, **level),
-        "EM": explicit_fair(n, **level),
-        "WM": weakly_honest(n, **level),
-        "WM, CM": weakly_honest(n, require={"CM"}, **level),
-        "UM": uniform(n),
-        "kRR": randomized_response(n, **level),
+    makers: dict[str, Callable[[], Mechanism]] = {
+        "GM": lambda: geometric(n, **level),
+        "EM": lambda: explicit_fair(n, **level),
+        "WM": lambda: weakly_honest(n, **level),
+        "WM, CM": lambda: weakly_honest(n, require={"CM"}, **level),
+        "UM": lambda: uniform(n),
+        "kRR": lambda: randomized_response(n, **level),
     }
+    found: dict[str, Mechanism] = {}
+    for name, maker in makers.items():
+        with suppress(SizeError):  # those that are tables end at n = 1023
+            found[name] = maker()
     name = f"best {loss}" + (f", {require}" if require else "")
     found[name] = make(n, loss=loss, prior=prior, require=require, progress=progress, **level).mechanism
     return found

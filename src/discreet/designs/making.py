@@ -49,8 +49,6 @@ class Design:
     def objective(self) -> float:
         """The risk of the mechanism, computed from its integers (rounded up); without a certificate a plain float."""
         if self.certificate is None:  # too large for a table: the risk of the best remap
-            from ..mechanisms.geometric import geometric
-
             grid, problem = self.problem.grid, self.problem
             plain = geometric(grid, alpha=problem.level.alpha, sensitivity=grid.step)
             return float(bayes_risk(plain, problem.prior, problem.loss.name))
@@ -70,6 +68,9 @@ class Design:
     def by_theorem(self) -> bool:
         """Does a theorem give it, rather than a solver?"""
         return self.method not in ("interior point", "simplex method")
+
+    def __repr__(self) -> str:
+        return f"<Design {self}>"
 
     def __str__(self) -> str:
         required = " ".join(letter for letter in LETTERS if letter in self.problem.require) or "no property"
@@ -205,9 +206,12 @@ def _pairs(grid: Grid, neighbours: Iterable[Any]) -> tuple[tuple[int, int], ...]
 def _sealed(problem: Problem, solution: Solution) -> Design:
     """The design as integers, with the certificate that its multipliers give."""
     channel, distance = solution.channel, 0.0
+    matrix, require = solution.matrix, problem.require
+    if problem.is_mirrored:  # symmetry is free: let it not be lost in rounding
+        matrix, require = (matrix + matrix[::-1, ::-1]) / 2, require | {"S"}
     exact = None if channel is None else channel.integers()
     if channel is None or exact is None or (problem.require and shape_faults(*exact, problem.require)):
-        sealed = seal(solution.matrix, problem.level, problem.require, problem.neighbours, within=Fraction(1, 10**6))
+        sealed = seal(matrix, problem.level, require, problem.neighbours, within=Fraction(1, 10**6))
         channel, distance, exact = sealed.table, sealed.distance, sealed.table.integers()
     certificate = certify(problem, solution.dual, *exact)
     return Design(_mechanism(problem, channel, distance, certificate), problem, solution.method, certificate)

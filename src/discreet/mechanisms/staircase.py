@@ -25,16 +25,18 @@ def staircase(
 ) -> Mechanism:
     """The true value plus staircase noise, with the best r the least noisy of its level; truncated on a finite grid.
 
-    n and step are as for `laplace`. A stair is as long as the sensitivity, D steps, and its upper part r of them: given,
-    or the best for the loss "l1" or "l2". For D = 1, counts of people, this is the geometric mechanism; the larger the
-    sensitivity and epsilon, the more it gains over it.
+    n means the counts 0..n; without it the answers may be any real number, on a grid as fine as for `laplace`. A stair
+    is as long as the sensitivity, D steps, and its upper part r of them: given, or the best for the loss "l1" or "l2". For
+    D = 1, counts of people, this is the geometric mechanism; the larger the sensitivity and epsilon, the more it gains.
 
     >>> import discreet as dt
     >>> dt.staircase(dt.Grid(None, None), epsilon=1, sensitivity=3)
     <staircase -inf..inf, alpha ~0.367879441, epsilon <= 1>
     """
     level = Level.of(alpha=alpha, epsilon=epsilon)
-    grid = fine_grid(n, step, sensitivity, level, _FINE)
+    grid = fine_grid(
+        n, 1 if step is None and n is not None and not isinstance(n, Grid) else step, sensitivity, level, _FINE
+    )
     steps = grid.steps(sensitivity)
     noise = discrete_staircase(alpha=level.alpha, sensitivity=steps, r=r)
     recipe = Recipe.made("staircase", CITATION, level, grid=grid, sensitivity=sensitivity, r=noise.r)

@@ -12,7 +12,7 @@ from ..channels import Finite, Geometric, Keep
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import RecoveryError
 from ..exact import show
-from .contract import Fit, Floats, Progress, Trace, check_possible, is_injective
+from .contract import Fit, Floats, Progress, check_possible, is_injective
 
 GAP = 1e-6  # where neither a number of steps nor a gap is asked for
 _MOST = 100_000  # steps where only a gap is asked for
@@ -169,8 +169,5 @@ def _start(start: Any, rows: int) -> Floats:
 
 def _after(step: int) -> int:
     """The next of 1, 2, 3, 5, 10, 20, 30, 50, 100, ... after a step."""
-    scale = 10 ** max(len(str(step)) - 1, 0)
+    scale: int = 10 ** (len(str(step)) - 1)
     return next(m * scale for m in (1, 2, 3, 5, 10, 20) if m * scale > step)
-
-
-__all__ = ["GAP", "Trace", "ibu"]

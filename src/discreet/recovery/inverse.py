@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..channels import Finite
-from ..errors import RecoveryError
+from ..errors import RecoveryError, SingularError
 from ..exact import show
 from .contract import Fit, Floats, certificate
 
 PROJECTIONS = ("simplex", "clip", "none")
+_SOLVED = 1e-9  # an inverse is one when it implies the frequencies up to this
 _ROUNDING = 1e-12  # of the largest entry: what is less below zero is zero
 
 
@@ -24,6 +25,11 @@ def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
     if projection not in PROJECTIONS:
         raise RecoveryError(f'projection = {show(projection)} must be "simplex", "clip" or "none".')
     raw = channel.solve(q)
+    if not np.abs(channel.push(raw) - q).max() <= _SOLVED:
+        raise SingularError(
+            "The reports do not determine the law of the true value: the channel has no inverse that floats can hold; "
+            "use a maximum likelihood estimate."
+        )
     negative = int(np.count_nonzero(raw < -_ROUNDING * np.abs(raw).max()))
     if negative == 0:
         law = np.maximum(raw, 0.0)

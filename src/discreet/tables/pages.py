@@ -35,10 +35,11 @@ def page(title: str, body: str) -> str:
 def statement(record: Mapping[str, Any]) -> str:
     """What the people in the data should know, in plain words."""
     bound = record["epsilon_charged"]
+    otherwise = "with any other data of yours" if record["relation"] == "bit" else "if you were not in the data at all"
     return (
         "<div class='box'><p><b>For the people in these data.</b> These counts are not exact. Random noise was added to them "
         f"before anyone saw them. {html.escape(str(record['protects']))} Whatever somebody concludes about you from this table "
-        f"is at most e<sup>{html.escape(str(bound))}</sup> times as likely with your data as with any other data of yours. "
+        f"is at most e<sup>{html.escape(str(bound))}</sup> times as likely with your data as {otherwise}. "
         f"{html.escape(str(record['person']))}</p>"
         + "".join(f"<p class='small'>{html.escape(text)}</p>" for text in record["beware"])
         + "</div>"

@@ -1,0 +1,277 @@
+"""An estimate: the recovered law, its certificate, and what the reports say directly about sums over the true law.
+
+The recovered law is for looking at and for reading off means, quantiles and tails. How sure they are is another
+question: at laws with zeros, the likelihood's curvature and the naive bootstrap of a recovered law both mislead. So
+standard errors, intervals and bands rest on direct estimates. For a function f of the truth let h solve Ch = f. Then the
+mean of h(report) over the reports is an unbiased estimate of the mean of f(truth), whatever the true law, and the spread
+of h(report) over the reports gives its standard error. The N true values count as drawn independently from the true law
+(Fernandes, Lefki and Palamidessi, section 3); against their own average the intervals are, if anything, too wide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..channels import Finite
+from ..channels.contract import MATRIX_ENTRIES
+from ..errors import DiscreetError, RecoveryError, SingularError, SizeError
+from ..exact import parse_exact, show
+from ..mechanism import Mechanism
+from .contract import Floats, Trace
+
+_BLOCK = 2**21  # entries of a block of functions that are solved for together
+_MOST = 2**28  # entries of all blocks together
+_ROUNDING = 1e-12  # a distribution function reaches a probability up to this
+
+
+class Direct(NamedTuple):
+    """A direct estimate and its standard error: numbers, or one of each for every true value."""
+
+    estimate: Any
+    standard_error: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """The law of the true values recovered from counts of reports, and how it was found.
+
+    `gap` certifies it: no law has a mean log-likelihood (per report) higher by more. `log_likelihood` is that of all
+    reports together. `unique` says whether the maximum likelihood estimate is the only one; None: not known.
+    """
+
+    mechanism: Mechanism
+    counts: NDArray[np.int64]
+    method: str
+    distribution: Floats
+    gap: float
+    log_likelihood: float
+    iterations: int
+    trace: Trace
+    notes: tuple[str, ...]
+    unique: bool | None
+
+    @property
+    def reports(self) -> int:
+        """N, the number of reports."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def _q(self) -> Floats:
+        return np.asarray(self.counts / self.reports)
+
+    @property
+    def _channel(self) -> Finite:
+        return self.mechanism.finite()
+
+    @cached_property
+    def _values(self) -> Floats:
+        return self.mechanism.inputs.floats(len(self.distribution))
+
+    # The recovered law
+
+    def mean(self) -> float:
+        """The mean of the recovered law, in the answer's units."""
+        return float(self.distribution @ self._values)
+
+    def variance(self) -> float:
+        """The variance of the recovered law."""
+        return float(self.distribution @ (self._values - self.mean()) ** 2)
+
+    def quantile(self, p: Any) -> int | Fraction:
+        """The smallest value of the grid at or below which the recovered law has at least the probability p."""
+        share = _between(p, "p", "a probability", closed=True)
+        reached = np.flatnonzero(np.cumsum(self.distribution) >= share - _ROUNDING)
+        return self.mechanism.inputs.value(int(reached[0]) if len(reached) else len(self.distribution) - 1)
+
+    def tail(self, x: Any) -> float:
+        """Pr[value > x] under the recovered law."""
+        number, grid = parse_exact(x), self.mechanism.inputs
+        if number is None:
+            raise RecoveryError(f"tail of {show(x)}: give a number in the answer's units.")
+        place = (number - grid.anchor) / grid.step
+        return float(self.distribution[max(place.numerator // place.denominator + 1, 0) :].sum())
+
+    # Directly from the reports
+
+    def direct(self, of: Any = "mean") -> Direct:
+        """An unbiased estimate from the reports alone, and its standard error.
+
+        `of` is "mean" or "variance" of the true law, its "cells" (the probability of each value) or "cdf" (of each value
+        or less), a function of a true value, or an array with its numbers: then the mean of that function. The variance is
+        E X^2 - (E X)^2; the square of an estimated mean is too large by the variance of that estimate, which is taken off
+        again, so it is unbiased too (it can be negative); its standard error is by the delta method, for many reports.
+        """
+        if self.reports < 2:
+            raise RecoveryError("A standard error needs at least two reports.")
+        if isinstance(of, str):
+            match of:
+                case "mean":
+                    direct = self._linear(self._positions)
+                    return Direct(
+                        self._moved(direct.estimate), float(self.mechanism.inputs.step) * direct.standard_error
+                    )
+                case "variance":
+                    return self._variance()
+                case "cells" | "cdf":
+                    parts = [self._linear(block) for block in self._blocks(of == "cdf")]
+                    return Direct(*(np.concatenate(side) for side in zip(*parts, strict=True)))
+            raise RecoveryError(
+                f'of = {show(of)} is not known; use "mean", "variance", "cells", "cdf", a function or an array.'
+            )
+        return self._linear(self._function(of))
+
+    def interval(self, level: Any = 0.95, of: Any = "mean") -> tuple[Any, Any]:
+        """A confidence interval around the direct estimate: its two ends, or two arrays for "cells" and "cdf".
+
+        The estimate is an average over independent reports, so its error is close to normal when there are many. For
+        cells and distribution functions each interval holds by itself (see band for all together), and may leave [0, 1]:
+        cut it off for display only.
+        """
+        z = NormalDist().inv_cdf((1 + _between(level, "level", "how often the interval covers")) / 2)
+        estimate, error = self.direct(of)
+        return estimate - z * error, estimate + z * error
+
+    def band(self, level: Any = 0.95, draws: int = 1000, seed: int | None = None) -> tuple[Floats, Floats]:
+        """A band that holds the whole true distribution function: its lower and upper curve over the true values.
+
+        The direct estimate of the distribution function, plus and minus c standard errors at each value. The c is that
+        quantile of the largest studentised error over all values among `draws` data sets, drawn from the law of reports
+        that the recovered law implies (a parametric bootstrap). Cut to [0, 1] and to rising curves, which loses nothing:
+        a distribution function is one. Draws are for analysis; `seed` repeats them.
+        """
+        share = _between(level, "level", "how often the band covers")
+        if not isinstance(draws, (int, np.integer)) or draws < 20:
+            raise RecoveryError(f"draws = {show(draws)} must be a whole number of at least 20.")
+        if (
+            self._channel.rows * self._channel.reports > MATRIX_ENTRIES
+            or draws * self._channel.reports > MATRIX_ENTRIES
+        ):
+            raise SizeError("A band over so many values needs too much memory; use interval, or fewer draws.")
+        implied = np.maximum(self._channel.push(self.distribution), 0.0)
+        rows = self._channel.rows
+        solved = self._channel.unpull(np.triu(np.ones((rows, rows)))[:, :-1])  # the last is 1, without error
+        counts = np.random.default_rng(seed).multinomial(self.reports, implied / implied.sum(), size=int(draws))
+        drawn, drawn_error = _moments(counts / self.reports, solved, self.reports)
+        estimate, error = _moments(self._q, solved, self.reports)
+        off = np.abs(drawn - (implied / implied.sum()) @ solved)
+        largest = np.divide(off, drawn_error, out=np.zeros_like(off), where=drawn_error > 0).max(axis=1, initial=0.0)
+        reach = float(np.quantile(largest, share, method="higher")) * error
+        low, high = (np.clip(np.append(estimate + side, 1.0), 0.0, 1.0) for side in (-reach, reach))
+        rising = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
+        return rising if (rising[0] <= rising[1]).all() else (low, high)
+
+    @cached_property
+    def _positions(self) -> Floats:
+        return np.arange(self._channel.rows, dtype=np.float64)
+
+    def _moved(self, position: float) -> float:
+        return float(self.mechanism.inputs.anchor) + float(self.mechanism.inputs.step) * position
+
+    def _linear(self, f: Floats) -> Direct:
+        """The mean of f over the true law; of each column where f is a matrix."""
+        estimate, error = _moments(self._q, self._channel.unpull(f), self.reports)
+        return Direct(float(estimate), float(error)) if f.ndim == 1 else Direct(estimate, error)
+
+    def _variance(self) -> Direct:
+        mean, error = self._linear(self._positions)
+        # around the estimated mean, the square has the influence function of the variance itself
+        square = self._linear((self._positions - mean) ** 2)
+        unit = float(self.mechanism.inputs.step) ** 2
+        return Direct(unit * (square.estimate + error**2), unit * square.standard_error)
+
+    def _blocks(self, cumulative: bool) -> Iterator[Floats]:
+        """The indicators of {value} or of {value or less} for all values, as columns, some at a time."""
+        rows = self._channel.rows
+        if rows**2 > _MOST:
+            raise SizeError(f"{rows} values are too many to estimate one by one; ask for a function of them.")
+        width, place = max(_BLOCK // rows, 1), np.arange(rows)
+        for start in range(0, rows, width):
+            here = place[start : start + width]
+            hit = place[:, None] <= here[None, :] if cumulative else place[:, None] == here[None, :]
+            yield hit.astype(np.float64)
+
+    def _function(self, of: Any) -> Floats:
+        rows = self._channel.rows
+        if callable(of):
+            function: Callable[[Any], Any] = of
+            of = [function(self.mechanism.inputs.value(k)) for k in range(rows)]
+        try:
+            array = np.asarray(of, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise RecoveryError("A function of the true value must give a number for each of them.") from None
+        if array.shape != (rows,) or not np.isfinite(array).all():
+            raise RecoveryError(f"Give one finite number for each of the {rows} true values.")
+        return array
+
+    # For people and for machines
+
+    def __str__(self) -> str:
+        ways = f"{self.method}, {self.iterations} iterations" if self.iterations else self.method
+        lines = [f"{self.reports} reports of {self.mechanism.recipe.family} on {self.mechanism.inputs}, by {ways}"]
+        lines.append(
+            f"mean {self.mean():.6g}, standard deviation {math.sqrt(max(self.variance(), 0.0)):.6g}; "
+            + ", ".join(f"{name} {self.quantile(p)}" for name, p in _QUANTILES)
+        )
+        try:
+            estimate, error = self.direct("mean")
+            lines.append(f"the mean directly from the reports: {estimate:.6g} +- {error:.2g} (standard error)")
+        except SingularError:
+            lines.append("these reports do not determine the mean: no unbiased estimate exists")
+        except DiscreetError:
+            pass  # a single report has no standard error
+        lines.append(f"log-likelihood {self.log_likelihood:.8g}; no law has more than {self.gap:.2g} more per report")
+        if self.unique is False:
+            lines.append("other laws are as likely: the reports do not tell them apart")
+        return "\n".join([*lines, *self.notes])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the mechanism's own law, ready for JSON; what is infinite is null."""
+        return {
+            "mechanism": {
+                "family": self.mechanism.recipe.family,
+                "inputs": str(self.mechanism.inputs),
+                "outputs": str(self.mechanism.outputs),
+                "digest": self.mechanism.digest,
+            },
+            "reports": self.reports,
+            "counts": self.counts.tolist(),
+            "method": self.method,
+            "distribution": self.distribution.tolist(),
+            "gap": _finite(self.gap),
+            "log_likelihood": _finite(self.log_likelihood),
+            "iterations": self.iterations,
+            "trace": [[k, _finite(value), _finite(gap)] for k, value, gap in self.trace],
+            "unique": self.unique,
+            "notes": list(self.notes),
+        }
+
+
+_QUANTILES = (("5 %", 0.05), ("median", 0.5), ("95 %", 0.95))
+
+
+def _moments(q: Floats, h: Floats, number: int) -> tuple[Any, Any]:
+    """The mean of h over the frequencies q and its standard error; for many q (rows) and many h (columns) at once."""
+    centre = h.mean(axis=0)  # squares of numbers around zero lose fewer digits
+    mean = q @ (h - centre)
+    spread = np.maximum(q @ (h - centre) ** 2 - mean**2, 0.0)
+    return mean + centre, np.sqrt(spread / (number - 1))
+
+
+def _finite(x: float) -> float | None:
+    return x if math.isfinite(x) else None
+
+
+def _between(value: Any, name: str, what: str, *, closed: bool = False) -> float:
+    number = parse_exact(value)
+    if number is None or not (0 <= number <= 1 if closed else 0 < number < 1):
+        raise RecoveryError(f"{name} = {show(value)} must lie between 0 and 1: {what}.")
+    return float(number)

@@ -1,0 +1,96 @@
+"""recover: the law of the true values from many reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import RecoveryError
+from ..exact import show
+from ..mechanism import Mechanism
+from .contract import Fit, Progress, check_possible, mean_log_likelihood
+from .estimate import Estimate
+from .ibu import GAP, ibu
+from .inverse import inverse
+from .reports import histogram_of
+
+_OPTIONS = {  # the options that each method understands
+    "auto": ("gap",),
+    "mle": ("gap",),
+    "ibu": ("iterations", "gap", "start", "accelerate"),
+    "inverse": ("projection",),
+}
+_TIGHT = 1e-9
+
+
+def recover(
+    reports: Any,
+    mechanism: Mechanism,
+    method: str = "auto",
+    *,
+    kind: str = "auto",
+    iterations: int | None = None,
+    gap: float | None = None,
+    start: Any = None,
+    projection: str | None = None,
+    accelerate: bool | None = None,
+    progress: Progress | None = None,
+) -> Estimate:
+    """The law of the true values behind many reports of one mechanism.
+
+    `reports` is a histogram with one count for each report, a mapping {report: count}, or the reports themselves in a
+    list, array or Series; `kind` says which where that is not clear (see discreet.recovery.reports). Methods:
+
+        "auto"      a compromise between the start and the maximum likelihood, chosen on the reports themselves
+        "mle"       the maximum likelihood estimate, certified to `gap`
+        "ibu"       the iterative Bayesian update: exactly `iterations` steps from `start` (uniform unless you say
+                    otherwise), or until the certificate meets `gap` (1e-6 unless you say otherwise; accelerated unless
+                    accelerate=False)
+        "inverse"   q C^-1, with `projection` "simplex", "clip" or "none" where it is no law
+
+    Reports are private already, so this costs no privacy.
+
+    >>> import discreet as dt
+    >>> e = dt.recover([3000, 2500, 2000, 1500, 1000], dt.geometric(4, alpha="1/2"), method="inverse")
+    >>> e.distribution.round(6).tolist(), e.gap < 1e-12       # Proposition 3: the maximum likelihood estimate
+    ([0.1, 0.55, 0.25, 0.1, 0.0], True)
+    >>> low, high = e.interval(0.95)                          # of the mean, from the reports alone
+    >>> round(low, 3), e.mean(), round(high, 3)
+    (1.307, 1.35, 1.393)
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise RecoveryError(f"mechanism = {show(mechanism)} must be the Mechanism that made the reports.")
+    if method not in _OPTIONS:
+        raise RecoveryError(f'method = {show(method)} must be "auto", "mle", "ibu" or "inverse".')
+    given = {"iterations": iterations, "gap": gap, "start": start, "projection": projection, "accelerate": accelerate}
+    for name, value in given.items():
+        if value is not None and name not in _OPTIONS[method]:
+            takers = " or ".join(f'"{other}"' for other, names in _OPTIONS.items() if name in names)
+            raise RecoveryError(f'{name} is for method={takers}, not "{method}"; leave it out.')
+    if gap is not None and not (isinstance(gap, (int, float, np.number)) and 0 < gap < np.inf):
+        raise RecoveryError(f"gap = {show(gap)} must be a positive number, for example {GAP}.")
+    counts = histogram_of(reports, mechanism, kind)
+    channel = mechanism.finite()
+    q = counts / counts.sum()
+    check_possible(channel, q)
+    fit: Fit
+    match method:
+        case "inverse":
+            fit = inverse(channel, q, projection="simplex" if projection is None else projection)
+        case "ibu":
+            fast = iterations is None if accelerate is None else accelerate
+            fit = ibu(channel, q, start=start, iterations=iterations, gap=gap, accelerate=fast, progress=progress)
+        case "mle":
+            from .mle import mle
+
+            fit = mle(channel, q, gap=_TIGHT if gap is None else gap, progress=progress)
+        case _:
+            from .auto import auto
+
+            fit = auto(channel, counts, gap=_TIGHT if gap is None else gap, progress=progress)
+    counts.flags.writeable = False
+    likelihood = mean_log_likelihood(channel, q, fit.law) * int(counts.sum())
+    return Estimate(
+        mechanism, counts, method, fit.law, fit.gap, likelihood, fit.iterations, fit.trace, fit.notes, fit.unique
+    )
