@@ -506,7 +506,7 @@ def private_case(seed: int) -> Case:
     return Case(n, level, name, costs, law, prior, require, risk, None, sensitivity)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", [*range(60), 1386])  # the last one: a solver's entry just below zero
 def test_no_design_is_less_private_than_asked(seed):
     case = private_case(seed)
     d = case.design()
@@ -644,6 +644,11 @@ def test_a_second_loss_chooses_among_the_best(seed):
     lp.most.append(({k: x for k, x in enumerate(objective_row(case, costs)) if x}, best + 1e-11))
     lexicographic, _ = lp.solve(objective_row(case, second))
     assert float(own) == pytest.approx(lexicographic, rel=1e-6, abs=1e-6)
+
+
+def test_a_second_loss_decides_alone_where_the_first_is_zero():
+    d = dt.design(3, alpha="1/2", loss=[[0] * 4] * 4, then="l2")
+    assert dt.expected_loss(d.mechanism, "l2") == pytest.approx(best_value(plain(3, "1/2", "l2")), rel=1e-7)
 
 
 def test_a_second_loss_for_the_worst_case():

@@ -196,6 +196,24 @@ def progress(what: str) -> Iterator[Callable[[int], None]]:
         bar.stop()
 
 
+@contextmanager
+def patience() -> Iterator[Callable[[str], None]]:
+    """One line of progress on standard error, from the second second on, wiped at the end; silent without a terminal."""
+    start, last = monotonic(), [0.0]
+
+    def tell(line: str) -> None:
+        now = monotonic()
+        if sys.stderr.isatty() and now - start > 1 and now - last[0] > 0.2:
+            last[0] = now
+            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield tell
+    finally:
+        if last[0]:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
 def _noise_words(m: Mechanism) -> str:
     """The size of unbounded noise, in the answer's units."""
     if not isinstance(m.channel, Additive):

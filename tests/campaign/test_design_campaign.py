@@ -20,7 +20,19 @@ import discreet as dt
 from discreet import files, verify
 from discreet.designs import making
 from tests.test_certificate import bound_of
-from tests.test_design import SEVEN, a_prior, agrees, any_case, best_value, integers, judge, monotone_loss, plain, private_case
+from tests.test_design import (
+    EVERY_SUBSET,
+    SEVEN,
+    a_prior,
+    agrees,
+    any_case,
+    best_value,
+    integers,
+    judge,
+    monotone_loss,
+    plain,
+    private_case,
+)  # fmt: skip
 
 pytestmark = pytest.mark.campaign
 
@@ -58,7 +70,8 @@ def test_six_hundred_random_problems(few, monkeypatch):
         case = any_case(seed, most=12 if seed % 3 == 0 else 8)
         d = case.design()
         agrees(d, case)
-        largest, second_opinions = max(largest, d.gap), second_opinions + (d.method != ("simplex method" if few else "interior point"))
+        largest = max(largest, d.gap)
+        second_opinions += d.method != ("simplex method" if few else "interior point")
         text = json.loads(files.text(d.mechanism))
         assert d.certificate is not None
         assert verify.verify(text).risk_and_bound == (d.certificate.objective, d.certificate.bound)
@@ -71,8 +84,6 @@ def test_six_hundred_random_problems(few, monkeypatch):
 @pytest.mark.parametrize("alpha", ["1/100", "1/10", "99/100"])
 def test_every_subset_of_properties(alpha):
     """All 128 sets with three losses at levels far from the middle."""
-    from tests.test_design import EVERY_SUBSET
-
     for require in [frozenset[str](), *EVERY_SUBSET]:
         for loss in ("l0", "l1", "l2"):
             case = plain(4, alpha, loss, require)
@@ -97,8 +108,6 @@ def test_the_theorem_of_remaps_for_many_priors_and_losses():
 @pytest.mark.parametrize("require", ["WH", "F", "RM S WH", "CM", "all seven"])
 def test_large_designs_keep_their_promises(n, require):
     """Too large for the program of the test: the certificate proves the value, the integers the rest."""
-    if n == 200 and require in ("CM", "all seven"):
-        pytest.skip("minutes each")
     letters = SEVEN if require == "all seven" else tuple(require.split())
     for alpha in ("1/2", "9/10", "99/100"):
         case = plain(n, alpha, "l1", letters)

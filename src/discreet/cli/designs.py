@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -63,11 +61,12 @@ def design(
     from .. import files, terminal
     from ..designs.making import design as make
 
-    made = make(
-        _count(n), alpha=alpha, epsilon=epsilon, loss=loss, prior=_prior(prior), risk=risk, require=require,
-        sensitivity=sensitivity, then=then, among=None if among is None else among.replace(",", " ").split(),
-        progress=_patience(),
-    )  # fmt: skip
+    with terminal.patience() as progress:
+        made = make(
+            _count(n), alpha=alpha, epsilon=epsilon, loss=loss, prior=_prior(prior), risk=risk, require=require,
+            sensitivity=sensitivity, then=then, among=None if among is None else among.replace(",", " ").split(),
+            progress=progress,
+        )  # fmt: skip
     m = made.mechanism
     if out == "-":
         print(files.text(m), end="")
@@ -171,6 +170,7 @@ def plan(
 
 
 def _candidates(n: Any, alpha: Any, epsilon: Any, loss: str, prior: Any, require: str) -> dict[str, Mechanism]:
+    from .. import terminal
     from ..designs.making import design as make
     from ..designs.weak import weakly_honest
     from ..errors import SizeError
@@ -180,7 +180,6 @@ def _candidates(n: Any, alpha: Any, epsilon: Any, loss: str, prior: Any, require
     from ..mechanisms.uniform import uniform
 
     level = {"alpha": alpha, "epsilon": epsilon}
-    progress = _patience()
     makers: dict[str, Callable[[], Mechanism]] = {
         "GM": lambda: geometric(n, **level),
         "EM": lambda: explicit_fair(n, **level),
@@ -194,7 +193,8 @@ def _candidates(n: Any, alpha: Any, epsilon: Any, loss: str, prior: Any, require
         with suppress(SizeError):  # those that are tables end at n = 1023
             found[name] = maker()
     name = f"best {loss}" + (f", {require}" if require else "")
-    found[name] = make(n, loss=loss, prior=prior, require=require, progress=progress, **level).mechanism
+    with terminal.patience() as progress:
+        found[name] = make(n, loss=loss, prior=prior, require=require, progress=progress, **level).mechanism
     return found
 
 
@@ -220,16 +220,3 @@ def _prior(text: str | None) -> Any:
                 f'prior {text!r} is neither known nor a file that can be read; use for example "binomial(0.3)".'
             ) from None
     return text.strip().strip("[]").replace(",", " ").split()
-
-
-def _patience() -> Any:
-    """Lines of progress on standard error, from the second second on; silent where there is no terminal."""
-    start, shown = monotonic(), [0.0]
-
-    def tell(line: str) -> None:
-        now = monotonic()
-        if sys.stderr.isatty() and now - start > 1 and now - shown[0] > 0.2:
-            shown[0] = now
-            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-
-    return tell

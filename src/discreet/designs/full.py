@@ -47,7 +47,7 @@ def solve_whole(problem: Problem, loss: Floats) -> Solution:
     matrix = sparse.vstack(parts).tocsc()
     objective = np.append(np.zeros(size * size), 1.0) if worst else np.append(cost.ravel(), 0.0)
     values, duals = _run(objective, matrix, np.concatenate(lower), np.concatenate(upper))
-    found = values[:-1].reshape(size, size)
+    found = np.maximum(values[:-1], 0.0).reshape(size, size)  # a bound of zero holds up to the tolerance
     rows, multipliers, risks = np.split(unit * duals, np.cumsum([size, len(inequalities), len(among)]))[:3]
     start = size + len(inequalities) + len(among)
     fair = None

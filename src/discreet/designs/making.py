@@ -12,7 +12,7 @@ import numpy as np
 
 from ..channels import MAX_ENTRIES, Finite, Geometric, Map, Then
 from ..channels.shape import LETTERS, letters_of, shape_faults
-from ..errors import DesignError, GridError, SizeError
+from ..errors import DesignError, DiscreetError, GridError, SizeError
 from ..exact import ball, float_above, parse_exact, show, show_above
 from ..grid import Grid
 from ..level import Level
@@ -231,14 +231,20 @@ def _solved(problem: Problem, loss: Floats, progress: Progress | None, proof: Du
     """The design by the solver that suits the size; by the other one too, where the first comes out poor."""
     ways: list[Callable[[], Solution]] = [lambda: solve(problem, loss, progress), lambda: solve_whole(problem, loss)]
     best: Design | None = None
+    failed: DiscreetError | None = None
     for way in reversed(ways) if problem.size <= _FEW else ways[: 2 if problem.size <= _GRAPH else 1]:
-        solution = way()
-        found = _sealed(problem, solution if proof is None else replace(solution, dual=proof))
+        try:
+            solution = way()
+            found = _sealed(problem, solution if proof is None else replace(solution, dual=proof))
+        except DiscreetError as error:  # let the other solver try
+            failed = error
+            continue
         if best is None or found.gap < best.gap:
             best = found
         if best.gap <= _CLOSE:
             break
-    assert best is not None
+    if best is None:
+        raise failed or DesignError("No solver was tried; this should not happen.")
     return best
 
 
@@ -249,7 +255,8 @@ def _tie_broken(problem: Problem, best: Design, second: Loss, progress: Progress
     first, which the certificate of the first proves.
     """
     assert best.certificate is not None
-    first, scale = problem.loss.floats, float(problem.loss.floats.max()) / max(float(second.floats.max()), 1e-300)
+    first = problem.loss.floats
+    scale = (float(first.max()) or 1.0) / max(float(second.floats.max()), 1e-300)
     for share in (1e-3, 1e-4, 1e-5, 1e-6):
         found = _solved(problem, first + share * scale * second.floats, progress, best.certificate.dual())
         if found.gap <= max(_CLOSE, 10 * best.gap):

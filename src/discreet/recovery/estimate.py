@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels import Finite
-from ..channels.contract import MATRIX_ENTRIES
 from ..errors import DiscreetError, RecoveryError, SingularError, SizeError
 from ..exact import parse_exact, show
 from ..mechanism import Mechanism
+from .bands import PROGRAMS, as_distribution_functions, band_over_laws, direct_band, moments
 from .contract import Floats, Trace
 
 _BLOCK = 2**21  # entries of a block of functions that are solved for together
@@ -140,34 +140,39 @@ class Estimate:
         estimate, error = self.direct(of)
         return estimate - z * error, estimate + z * error
 
-    def band(self, level: Any = 0.95, draws: int = 1000, seed: int | None = None) -> tuple[Floats, Floats]:
+    def band(
+        self, level: Any = 0.95, draws: int = 1000, seed: int | None = None, by: str = "auto"
+    ) -> tuple[Floats, Floats]:
         """A band that holds the whole true distribution function: its lower and upper curve over the true values.
 
-        The direct estimate of the distribution function, plus and minus c standard errors at each value. The c is that
-        quantile of the largest studentised error over all values among `draws` data sets, drawn from the law of reports
-        that the recovered law implies (a parametric bootstrap). Cut to [0, 1] and to rising curves, which loses nothing:
-        a distribution function is one. Draws are for analysis; `seed` repeats them.
+        by="laws" goes from the least to the most that any law says whose reports fit those seen; by="direct" goes so many
+        standard errors from the direct estimate (see discreet.recovery.bands). "auto" takes the first for up to 250
+        values and the second, which is wider, for more. Both are calibrated by `draws` bootstrap data sets, for which many
+        reports are needed. Draws are for analysis; `seed` repeats them.
         """
         share = _between(level, "level", "how often the band covers")
         if not isinstance(draws, (int, np.integer)) or draws < 20:
             raise RecoveryError(f"draws = {show(draws)} must be a whole number of at least 20.")
-        if (
-            self._channel.rows * self._channel.reports > MATRIX_ENTRIES
-            or draws * self._channel.reports > MATRIX_ENTRIES
-        ):
-            raise SizeError("A band over so many values needs too much memory; use interval, or fewer draws.")
-        implied = np.maximum(self._channel.push(self.distribution), 0.0)
-        rows = self._channel.rows
-        solved = self._channel.unpull(np.triu(np.ones((rows, rows)))[:, :-1])  # the last is 1, without error
-        counts = np.random.default_rng(seed).multinomial(self.reports, implied / implied.sum(), size=int(draws))
-        drawn, drawn_error = _moments(counts / self.reports, solved, self.reports)
-        estimate, error = _moments(self._q, solved, self.reports)
-        off = np.abs(drawn - (implied / implied.sum()) @ solved)
-        largest = np.divide(off, drawn_error, out=np.zeros_like(off), where=drawn_error > 0).max(axis=1, initial=0.0)
-        reach = float(np.quantile(largest, share, method="higher")) * error
-        low, high = (np.clip(np.append(estimate + side, 1.0), 0.0, 1.0) for side in (-reach, reach))
-        rising = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
-        return rising if (rising[0] <= rising[1]).all() else (low, high)
+        if by not in ("auto", "laws", "direct"):
+            raise RecoveryError(f'by = {show(by)} must be "auto", "laws" or "direct".')
+        if self.reports < 2:
+            raise RecoveryError("A band needs at least two reports.")
+        channel, number, rng = self._channel, self.reports, np.random.default_rng(seed)
+        small = max(channel.rows, channel.reports) <= PROGRAMS
+        if by == "laws" and not small:
+            raise SizeError(f'A band over laws is for up to {PROGRAMS} values; use by="direct".')
+        if by == "laws" or (by == "auto" and small):
+            found = band_over_laws(channel, self._q, number, share, int(draws), rng)
+            if found is not None:
+                return as_distribution_functions(*found)
+            if by == "laws":
+                raise RecoveryError(
+                    "No law of the true values fits the reports at this level: ask for a higher one, use "
+                    'by="direct", or look again whether this mechanism made them.'
+                )
+        return as_distribution_functions(
+            *direct_band(channel, self._q, self.distribution, number, share, int(draws), rng)
+        )
 
     @cached_property
     def _positions(self) -> Floats:
@@ -178,7 +183,7 @@ class Estimate:
 
     def _linear(self, f: Floats) -> Direct:
         """The mean of f over the true law; of each column where f is a matrix."""
-        estimate, error = _moments(self._q, self._channel.unpull(f), self.reports)
+        estimate, error = moments(self._q, self._channel.unpull(f), self.reports)
         return Direct(float(estimate), float(error)) if f.ndim == 1 else Direct(estimate, error)
 
     def _variance(self) -> Direct:
@@ -256,14 +261,6 @@ class Estimate:
 
 
 _QUANTILES = (("5 %", 0.05), ("median", 0.5), ("95 %", 0.95))
-
-
-def _moments(q: Floats, h: Floats, number: int) -> tuple[Any, Any]:
-    """The mean of h over the frequencies q and its standard error; for many q (rows) and many h (columns) at once."""
-    centre = h.mean(axis=0)  # squares of numbers around zero lose fewer digits
-    mean = q @ (h - centre)
-    spread = np.maximum(q @ (h - centre) ** 2 - mean**2, 0.0)
-    return mean + centre, np.sqrt(spread / (number - 1))
 
 
 def _finite(x: float) -> float | None:

@@ -11,6 +11,7 @@ from .contract import Fit, Floats, certificate
 
 PROJECTIONS = ("simplex", "clip", "none")
 _SOLVED = 1e-9  # an inverse is one when it implies the frequencies up to this
+_REACHED = 1e-9  # a gap below this is none
 _ROUNDING = 1e-12  # of the largest entry: what is less below zero is zero
 
 
@@ -19,8 +20,8 @@ def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
     sum ("clip"), or r as it is ("none").
 
     If r is a law it is the maximum likelihood estimate (Fernandes, Lefki and Palamidessi, Proposition 3; true of any
-    channel with an inverse): it implies q itself, and no law does better. Else neither projection is: the gap says how
-    far it may be. O(n) for geometric and randomised-response channels.
+    channel with an inverse): it implies q itself, and no law does better. Else a projection need not be: the gap says
+    how far it may be. O(n) for geometric and randomised-response channels.
     """
     if projection not in PROJECTIONS:
         raise RecoveryError(f'projection = {show(projection)} must be "simplex", "clip" or "none".')
@@ -42,8 +43,13 @@ def inverse(channel: Finite, q: Floats, *, projection: str = "simplex") -> Fit:
         return Fit(raw, certificate(channel, q, raw), notes=(note,))
     law = to_simplex(raw) if projection == "simplex" else np.maximum(raw, 0.0) / np.maximum(raw, 0.0).sum()
     how = "moved to the nearest law" if projection == "simplex" else "set to 0, the others divided by their sum"
-    note = f"{entries}; {how}. This is not the maximum likelihood estimate (Proposition 3 does not apply)."
-    return Fit(law, certificate(channel, q, law), notes=(note,))
+    gap = certificate(channel, q, law)
+    reached = (
+        "The certificate shows that it is the maximum all the same"
+        if gap < _REACHED
+        else ("The maximum likelihood may be higher by the gap")
+    )
+    return Fit(law, gap, notes=(f"{entries}; {how}. {reached} (Proposition 3 does not apply).",))
 
 
 def to_simplex(r: Floats) -> Floats:

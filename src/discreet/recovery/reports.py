@@ -84,10 +84,9 @@ def _first_missing(data: Any) -> int | None:
     if isinstance(data, np.ma.MaskedArray):
         masked = np.flatnonzero(np.ma.getmaskarray(data))
         return int(masked[0]) if len(masked) else None
-    plain = getattr(data, "to_pylist", None) or getattr(data, "to_list", None)
-    if plain is None:
-        return None
-    return next((k for k, v in enumerate(plain()) if v is None or v != v), None)
+    ask = getattr(data, "isna", None) or getattr(data, "is_null", None)  # pandas; Arrow and Polars
+    missing = np.flatnonzero(np.asarray(ask() if ask is not None else False))
+    return int(missing[0]) if len(missing) else None
 
 
 def _refusal(position: int, why: str, value: Any = None) -> RecoveryError:
@@ -145,16 +144,21 @@ def _of_mapping(data: Mapping[Any, Any], grid: Grid, size: int) -> Counts:
 def _of_reports(array: NDArray[Any], grid: Grid, size: int) -> Counts:
     hint = "; if these are counts, they must be whole numbers of 0 or more" if len(array) == size else ""
     try:
-        places = positions(grid, array)
+        places = positions(grid, array, clamp=True)  # a float next to an end may stand for it; others differ from it
     except OutOfRangeError as error:
-        value = error.value  # type: ignore[attr-defined]
-        why = "is missing or not a number" if _exact(value) is None else f"lies outside the reports' grid {grid}"
+        why, value = "is missing or not a number", error.value  # type: ignore[attr-defined]
         raise _refusal(error.position, why + hint, value) from None  # type: ignore[attr-defined]
     off = np.flatnonzero(_differ(array, grid, places))
     if len(off):
-        value = array[off[0]]
-        why = f"lies between two values of the reports' grid {grid}; give the reports as they were drawn"
-        raise _refusal(int(off[0]), why + hint, value.item() if hasattr(value, "item") else value)
+        value = array[off[0]].item() if hasattr(array[off[0]], "item") else array[off[0]]
+        exact = _exact(value)
+        inside = exact is not None and grid.reach[0] < exact < grid.reach[1]
+        why = (
+            f"lies between two values of the reports' grid {grid}; give the reports as they were drawn"
+            if inside
+            else f"lies outside the reports' grid {grid}"
+        )
+        raise _refusal(int(off[0]), why + hint, value)
     return np.bincount(places, minlength=size).astype(np.int64)
 
 
@@ -164,10 +168,10 @@ def _exact(value: Any) -> Fraction | None:
 
 def _differ(array: NDArray[Any], grid: Grid, places: Counts) -> NDArray[np.bool_]:
     """Where the value is not that of its position. A float may be the nearest one to the grid's value."""
-    if array.dtype.kind in "iub" or array.dtype.kind == "f":
-        if array.dtype.kind in "iub" and grid.is_counts:
-            return np.zeros(len(array), dtype=bool)
-        return np.asarray(values_at(grid, places).astype(np.float64) != array.astype(np.float64))
+    if array.dtype.kind in "iub":
+        return np.asarray(values_at(grid, places) != array)
+    if array.dtype.kind == "f":
+        return np.asarray(values_at(grid, places).astype(array.dtype) != array)
     return np.array(
         [
             _exact(v) != grid.value(k) and not (isinstance(v, float) and v == float(grid.value(k)))

@@ -1,0 +1,173 @@
+"""A regularised law of the true values: how far to go towards the maximum likelihood is decided on the reports.
+
+On a grid of up to 256 values the law is a blend of an average over laws of few bumps and of an estimate near the maximum
+likelihood (smoothing.py). On a longer grid, what can be done depends on the noise:
+
+  * wide noise hides what happens within a five-hundredth of the range. Neighbouring values are taken together in cells,
+    reports in groups; the blend is found for the cells, spread out over their values, and sharpened by a few steps of the
+    iterative Bayesian update at full resolution.
+  * narrow noise shows more than the cells could hold, and there is little to regularise. Stopped iterations and the
+    maximum likelihood estimate are averaged, weighed by how well they predict reports that were held out.
+
+Given the reports the result is always the same: the random numbers of the analysis start from a fixed seed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..blas import one_thread
+from ..channels import Finite, Geometric, Keep
+from .bumps import STEPS
+from .contract import Fit, Floats, Progress, certificate, check_possible, is_injective, mean_log_likelihood
+from .mle import mle
+from .smoothing import Blend, Cells, blend
+
+Counts = NDArray[np.int64]
+
+_SEED = 0
+_SINGLE = 256  # true values up to which each is a cell of its own
+_CELLS = 512  # cells of a longer grid
+_SINGLE_REPORTS = 1024  # reports up to which each stands alone, where the true values do
+_GROUPS = 256  # groups of reports otherwise
+_NARROW = 0.25  # a report tells the cell with this chance: the noise is narrower than the cells
+_SHARPENED = 30  # steps at full resolution, after the cells
+_FLOOR = 1e-3  # part of the uniform law with which they start: a step cannot fill a value without any mass
+_PATH = (30, 100, 300, 1000, 3000)  # steps of the iterative Bayesian update to choose from
+_WORK = 3e8  # steps times true values, over all folds; a path is cut where it would take more
+_FOLDS = 5
+_DENSE = 512  # true values up to which the maximum likelihood estimate of any channel is quick
+
+
+def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progress | None = None) -> Fit:
+    """A law that suits smooth and spiky truths alike; for most truths it is nearer to them than the likeliest law is.
+
+    It is regularised: its certificate is not meant to be 0. `gap` is for the maximum likelihood estimates that it may look
+    at on the way.
+    """
+    q = counts / counts.sum()
+    check_possible(channel, q)
+    with one_thread():
+        if channel.rows <= _SINGLE and channel.reports <= _SINGLE_REPORTS:
+            return _finished(channel, q, *_blended(_each_value(channel, counts), progress))
+        cells = _grouped(channel, counts)
+        if channel.rows > _SINGLE and _is_narrow(cells):
+            return _finished(channel, q, *_held_out(channel, counts, gap, progress))
+        law, steps, note = _blended(cells, progress)
+        if channel.rows == len(cells.sizes):
+            return _finished(channel, q, law, steps, note)
+        law = np.repeat(law / cells.sizes, cells.sizes)
+        law = _iterate(channel, q, (1 - _FLOOR) * law + _FLOOR / channel.rows, _SHARPENED)
+        note = f"Found for {len(cells.sizes)} cells of the grid, then sharpened by {_SHARPENED} iterations. {note}"
+        return _finished(channel, q, law, steps + _SHARPENED, note)
+
+
+def _finished(channel: Finite, q: Floats, law: Floats, steps: int, note: str) -> Fit:
+    found = certificate(channel, q, law)
+    trace = ((steps, mean_log_likelihood(channel, q, law), found),)
+    note = f"{note} It is regularised, so its gap is not meant to be 0."
+    return Fit(law, found, steps, trace, (note,), True if is_injective(channel, q) else None)
+
+
+def _blended(cells: Cells, progress: Progress | None) -> tuple[Floats, int, str]:
+    found: Blend = blend(cells, np.random.default_rng(_SEED), progress)
+    note = (
+        f"A blend: {1 - found.near:.0%} an average over laws of few bumps ({found.bumps:.1f} on average), "
+        f"{found.near:.0%} near the maximum likelihood."
+    )
+    return found.law, STEPS, note
+
+
+# Cells and groups
+
+
+def _each_value(channel: Finite, counts: Counts) -> Cells:
+    """Every true value and every report by itself."""
+    seen = counts > 0
+    matrix = np.ascontiguousarray(channel.matrix[:, seen])
+    return Cells(np.ones(channel.rows, dtype=np.int64), matrix, counts[seen].astype(np.float64))
+
+
+def _grouped(channel: Finite, counts: Counts) -> Cells:
+    """Neighbouring true values in cells, reports in groups.
+
+    Reports that say the same about the true value are grouped: they are sorted by its mean given the report, when all
+    values are equally likely. For noise around the true value that is their own order; for others it need not be.
+    """
+    edges = _edges(channel.rows, _CELLS)
+    flat = np.full(channel.rows, 1 / channel.rows)
+    chance = channel.push(flat)
+    means = channel.push(flat * np.arange(channel.rows)) / np.where(chance > 0, chance, 1)
+    order = np.argsort(means, kind="stable")
+    starts = _edges(channel.reports, _GROUPS)[:-1]
+    matrix = np.empty((len(edges) - 1, len(starts)))
+    for k, (low, high) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        inside = np.zeros(channel.rows)
+        inside[low:high] = 1 / (high - low)
+        matrix[k] = np.add.reduceat(channel.push(inside)[order], starts)
+    together = np.add.reduceat(counts[order], starts)
+    seen = together > 0
+    return Cells(np.diff(edges), np.ascontiguousarray(matrix[:, seen]), together[seen].astype(np.float64))
+
+
+def _edges(size: int, most: int) -> Counts:
+    return np.linspace(0, size, min(size, most) + 1).round().astype(np.int64)
+
+
+def _is_narrow(cells: Cells) -> bool:
+    """Does a report tell its cell? The chance of the best guess, when all cells are equally likely."""
+    return float(cells.matrix.max(axis=0).sum()) / len(cells.sizes) > _NARROW
+
+
+# Held-out reports
+
+
+def _held_out(channel: Finite, counts: Counts, gap: float, progress: Progress | None) -> tuple[Floats, int, str]:
+    """An average of stopped iterations and the maximum likelihood estimate, by their likelihood of held-out reports.
+
+    Every report goes to one of five folds at random; each fold is predicted from the others. The weights are the
+    likelihoods of all folds together, as for a posterior.
+    """
+    rng = np.random.default_rng(_SEED)
+    path = [steps for steps in _PATH if steps * channel.rows * _FOLDS <= _WORK] or [_PATH[0]]
+    left, scores = counts.copy(), np.zeros(0)
+    for fold in range(_FOLDS):
+        held = rng.binomial(left, 1 / (_FOLDS - fold))
+        left = left - held
+        rest = counts - held
+        if not held.any() or not rest.any():
+            continue
+        laws = _candidates(channel, rest / rest.sum(), path, gap)
+        values = np.array([mean_log_likelihood(channel, held / held.sum(), law) * held.sum() for law in laws])
+        scores = values if not len(scores) else scores + values
+        if progress is not None:
+            progress(f"{fold + 1} of {_FOLDS} parts held out")
+    laws = _candidates(channel, counts / counts.sum(), path, gap)
+    weights = np.exp(scores - scores.max()) if len(scores) else np.eye(len(laws))[0]
+    weights /= weights.sum()
+    names = [f"{steps} iterations" for steps in path] + ["the maximum likelihood estimate"]
+    parts = [f"{weight:.0%} {name}" for name, weight in zip(names, weights, strict=False) if weight > 0.005]
+    law = weights @ np.array(laws)
+    return law / law.sum(), path[-1], f"An average, weighed on held-out reports: {', '.join(parts)}."
+
+
+def _candidates(channel: Finite, q: Floats, path: list[int], gap: float) -> list[Floats]:
+    """Stopped iterations and, where it is quick to find, the maximum likelihood estimate."""
+    law, done, laws = np.full(channel.rows, 1 / channel.rows), 0, []
+    for steps in path:
+        law = _iterate(channel, q, law, steps - done)
+        done = steps
+        laws.append(law)
+    structured = isinstance(channel, Geometric) or (isinstance(channel, Keep) and channel.keep > 0)
+    if structured or channel.rows <= _DENSE:
+        laws.append(mle(channel, q, gap=gap).law)
+    return laws
+
+
+def _iterate(channel: Finite, q: Floats, law: Floats, steps: int) -> Floats:
+    """Plain steps of the iterative Bayesian update."""
+    seen = q > 0
+    for _ in range(steps):
+        law = law * channel.pull(np.divide(q, channel.push(law), out=np.zeros_like(q), where=seen))
+    return law / law.sum()

@@ -1,0 +1,117 @@
+"""Bands that hold a whole distribution function at once.
+
+Two ways. Over laws: the distribution function of the reports lies, with the stated probability, within some standard
+errors of the one that was seen, at all reports at once. Every law of the true values whose reports fit in there remains
+possible; at each value the band goes from the least to the most that any of them says: two linear programs. It uses that
+probabilities are not negative, needs no inverse of the channel, and covers at least as often as the region it comes from.
+Directly: the unbiased estimate at each value, plus and minus so many standard errors; for any number of values, and wider.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..channels import Finite
+from ..channels.contract import MATRIX_ENTRIES
+from ..errors import SizeError
+from .contract import Floats
+
+PROGRAMS = 250  # values up to which two linear programs for each are quick
+_OUTWARDS = 1e-6  # the solver's tolerance is a tenth of this: ends are moved outwards by it
+
+
+def band_over_laws(
+    channel: Finite, q: Floats, number: int, level: float, draws: int, rng: np.random.Generator
+) -> tuple[Floats, Floats] | None:
+    """The least and the most that a law says whose reports fit; None if there is no such law."""
+    fits = _fitting(q, number, level, draws, rng)
+    ends = _extremes(np.cumsum(channel.matrix, axis=1)[:, :-1].T, *fits)
+    if ends is None:
+        return None
+    return ends[0] - _OUTWARDS, ends[1] + _OUTWARDS
+
+
+def _fitting(q: Floats, number: int, level: float, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Bounds of the distribution function of the reports at all but the last report, by a bootstrap of the reports.
+
+    A standard error counts one report more than was seen, so that where none was seen it is not zero.
+    """
+    seen = np.cumsum(q)[:-1]
+    error = np.sqrt((seen * (1 - seen) + 1 / number) / number)
+    drawn = np.cumsum(rng.multinomial(number, q, size=draws) / number, axis=1)[:, :-1]
+    reach = float(np.quantile((np.abs(drawn - seen) / error).max(axis=1), level, method="higher"))
+    return seen - reach * error, seen + reach * error
+
+
+def _extremes(rows: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats] | None:
+    """The least and the largest p_0 + ... + p_x over all laws p with low <= rows p <= high, for every x but the last.
+
+    One model for all: from one x to the next the objective gains a term, and the solver goes on from where it was.
+    """
+    import highspy  # a slow import, kept out of the way of those who do not need it
+
+    size = rows.shape[1]
+    table = np.vstack([rows, np.ones(size)])
+    model = highspy.Highs()
+    for name, value in (("output_flag", False), ("threads", 1), ("presolve", "off"), ("simplex_strategy", 4)):
+        model.setOptionValue(name, value)
+    places = np.arange(size, dtype=np.int32)
+    model.addVars(size, np.zeros(size), np.ones(size))
+    model.addRows(
+        len(table), np.append(low, 1.0), np.append(high, 1.0), table.size,
+        np.arange(0, table.size, size, dtype=np.int32), np.tile(places, len(table)), table.ravel(),
+    )  # fmt: skip
+    ends = []
+    for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
+        model.changeObjectiveSense(sense)
+        model.changeColsCost(size, places, np.zeros(size))
+        curve = np.empty(size - 1)
+        for x in range(size - 1):
+            model.changeColCost(x, 1.0)
+            model.run()
+            if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+                model.clearSolver()  # from the start, not from where the last value left off
+                model.run()
+            if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+                return None
+            curve[x] = model.getInfo().objective_function_value
+        ends.append(curve)
+    return ends[0], ends[1]
+
+
+def direct_band(
+    channel: Finite, q: Floats, law: Floats, number: int, level: float, draws: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """The direct estimate plus and minus c standard errors at each value.
+
+    The c is that quantile of the largest studentised error over all values among data sets drawn from the law of reports
+    that the recovered law implies: a parametric bootstrap.
+    """
+    rows = channel.rows
+    if max(rows * channel.reports, draws * channel.reports) > MATRIX_ENTRIES:
+        raise SizeError("A band over so many values needs too much memory; use interval, or fewer draws.")
+    implied = np.maximum(channel.push(law), 0.0)
+    implied /= implied.sum()
+    solved = channel.unpull(np.triu(np.ones((rows, rows)))[:, :-1])  # the last is 1, without error
+    drawn, drawn_error = moments(rng.multinomial(number, implied, size=draws) / number, solved, number)
+    estimate, error = moments(q, solved, number)
+    off = np.abs(drawn - implied @ solved)
+    largest = np.divide(off, drawn_error, out=np.zeros_like(off), where=drawn_error > 0).max(axis=1)
+    reach = float(np.quantile(largest, level, method="higher")) * error
+    return estimate - reach, estimate + reach
+
+
+def moments(q: Floats, h: Floats, number: int) -> tuple[Floats, Floats]:
+    """The mean of h over the frequencies q and its standard error; for many q (rows) and many h (columns) at once."""
+    centre = h.mean(axis=0)  # squares of numbers around zero lose fewer digits
+    mean = q @ (h - centre)
+    spread = np.maximum(q @ (h - centre) ** 2 - mean**2, 0.0)
+    return mean + centre, np.sqrt(spread / (number - 1))
+
+
+def as_distribution_functions(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """The same band within [0, 1] and with rising curves, which loses nothing: a distribution function is one. With the 1
+    of the last value."""
+    low, high = (np.clip(np.append(side, 1.0), 0.0, 1.0) for side in (low, high))
+    rising = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
+    return rising if (rising[0] <= rising[1]).all() else (low, high)
