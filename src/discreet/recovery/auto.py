@@ -15,28 +15,25 @@ Given the reports the result is always the same: the random numbers of the analy
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..blas import one_thread
 from ..channels import Finite, Geometric, Keep
 from .bumps import STEPS
 from .contract import Fit, Floats, Progress, certificate, check_possible, is_injective, mean_log_likelihood
+from .heldout import held_out_average, iterate
 from .mle import mle
-from .smoothing import Blend, Cells, blend
-
-Counts = NDArray[np.int64]
+from .smoothing import Blend, Cells, Counts, Near, blend
 
 _SEED = 0
 _SINGLE = 256  # true values up to which each is a cell of its own
 _CELLS = 512  # cells of a longer grid
 _SINGLE_REPORTS = 1024  # reports up to which each stands alone, where the true values do
 _GROUPS = 256  # groups of reports otherwise
-_NARROW = 0.25  # a report tells the cell with this chance: the noise is narrower than the cells
+_NARROW = 0.1  # a report tells the cell with this chance: the noise is narrower than the cells
 _SHARPENED = 30  # steps at full resolution, after the cells
 _FLOOR = 1e-3  # part of the uniform law with which they start: a step cannot fill a value without any mass
 _PATH = (30, 100, 300, 1000, 3000)  # steps of the iterative Bayesian update to choose from
-_WORK = 3e8  # steps times true values, over all folds; a path is cut where it would take more
-_FOLDS = 5
+_WORK = 6e7  # steps times true values; a path is cut where it would take more
 _DENSE = 512  # true values up to which the maximum likelihood estimate of any channel is quick
 
 
@@ -50,15 +47,15 @@ def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progre
     check_possible(channel, q)
     with one_thread():
         if channel.rows <= _SINGLE and channel.reports <= _SINGLE_REPORTS:
-            return _finished(channel, q, *_blended(_each_value(channel, counts), progress))
-        cells = _grouped(channel, counts)
-        if channel.rows > _SINGLE and _is_narrow(cells):
-            return _finished(channel, q, *_held_out(channel, counts, gap, progress))
-        law, steps, note = _blended(cells, progress)
+            return _finished(channel, q, *_blended(_each_value(channel, counts), None, progress))
+        cells, told = _grouped(channel, counts)
+        if channel.rows > _SINGLE and told > _NARROW:
+            return _finished(channel, q, *_averaged(channel, counts, gap, progress))
+        law, steps, note = _blended(cells, _stopped, progress)
         if channel.rows == len(cells.sizes):
             return _finished(channel, q, law, steps, note)
         law = np.repeat(law / cells.sizes, cells.sizes)
-        law = _iterate(channel, q, (1 - _FLOOR) * law + _FLOOR / channel.rows, _SHARPENED)
+        law = iterate(channel, q, (1 - _FLOOR) * law + _FLOOR / channel.rows, _SHARPENED)
         note = f"Found for {len(cells.sizes)} cells of the grid, then sharpened by {_SHARPENED} iterations. {note}"
         return _finished(channel, q, law, steps + _SHARPENED, note)
 
@@ -70,8 +67,8 @@ def _finished(channel: Finite, q: Floats, law: Floats, steps: int, note: str) ->
     return Fit(law, found, steps, trace, (note,), True if is_injective(channel, q) else None)
 
 
-def _blended(cells: Cells, progress: Progress | None) -> tuple[Floats, int, str]:
-    found: Blend = blend(cells, np.random.default_rng(_SEED), progress)
+def _blended(cells: Cells, near: Near | None, progress: Progress | None) -> tuple[Floats, int, str]:
+    found: Blend = blend(cells, np.random.default_rng(_SEED), near, progress)
     note = (
         f"A blend: {1 - found.near:.0%} an average over laws of few bumps ({found.bumps:.1f} on average), "
         f"{found.near:.0%} near the maximum likelihood."
@@ -86,11 +83,11 @@ def _each_value(channel: Finite, counts: Counts) -> Cells:
     """Every true value and every report by itself."""
     seen = counts > 0
     matrix = np.ascontiguousarray(channel.matrix[:, seen])
-    return Cells(np.ones(channel.rows, dtype=np.int64), matrix, counts[seen].astype(np.float64))
+    return Cells(np.ones(channel.rows, dtype=np.int64), matrix, counts[seen])
 
 
-def _grouped(channel: Finite, counts: Counts) -> Cells:
-    """Neighbouring true values in cells, reports in groups.
+def _grouped(channel: Finite, counts: Counts) -> tuple[Cells, float]:
+    """Neighbouring true values in cells, reports in groups; and how well a report tells its cell.
 
     Reports that say the same about the true value are grouped: they are sorted by its mean given the report, when all
     values are equally likely. For noise around the true value that is their own order; for others it need not be.
@@ -108,66 +105,32 @@ def _grouped(channel: Finite, counts: Counts) -> Cells:
         matrix[k] = np.add.reduceat(channel.push(inside)[order], starts)
     together = np.add.reduceat(counts[order], starts)
     seen = together > 0
-    return Cells(np.diff(edges), np.ascontiguousarray(matrix[:, seen]), together[seen].astype(np.float64))
+    told = float(matrix.max(axis=0).sum()) / len(matrix)  # by the best guess, when all cells are equally likely
+    return Cells(np.diff(edges), np.ascontiguousarray(matrix[:, seen]), together[seen]), told
 
 
 def _edges(size: int, most: int) -> Counts:
     return np.linspace(0, size, min(size, most) + 1).round().astype(np.int64)
 
 
-def _is_narrow(cells: Cells) -> bool:
-    """Does a report tell its cell? The chance of the best guess, when all cells are equally likely."""
-    return float(cells.matrix.max(axis=0).sum()) / len(cells.sizes) > _NARROW
+# Iterations that stop
 
 
-# Held-out reports
+def _stopped(cells: Cells) -> Floats:
+    return held_out_average(cells, cells.counts, _PATH, np.random.default_rng(_SEED)).law
 
 
-def _held_out(channel: Finite, counts: Counts, gap: float, progress: Progress | None) -> tuple[Floats, int, str]:
-    """An average of stopped iterations and the maximum likelihood estimate, by their likelihood of held-out reports.
+def _averaged(channel: Finite, counts: Counts, gap: float, progress: Progress | None) -> tuple[Floats, int, str]:
+    """Stopped iterations and, where it is quick to find, the maximum likelihood estimate, at full resolution."""
+    path = [steps for steps in _PATH if steps * channel.rows <= _WORK] or [_PATH[0]]
+    structured = isinstance(channel, Geometric) or (isinstance(channel, Keep) and channel.keep > 0)
+    quick = structured or channel.rows <= _DENSE
 
-    Every report goes to one of five folds at random; each fold is predicted from the others. The weights are the
-    likelihoods of all folds together, as for a posterior.
-    """
+    def likeliest(q: Floats) -> Floats:
+        return mle(channel, q, gap=gap).law
+
     rng = np.random.default_rng(_SEED)
-    path = [steps for steps in _PATH if steps * channel.rows * _FOLDS <= _WORK] or [_PATH[0]]
-    left, scores = counts.copy(), np.zeros(0)
-    for fold in range(_FOLDS):
-        held = rng.binomial(left, 1 / (_FOLDS - fold))
-        left = left - held
-        rest = counts - held
-        if not held.any() or not rest.any():
-            continue
-        laws = _candidates(channel, rest / rest.sum(), path, gap)
-        values = np.array([mean_log_likelihood(channel, held / held.sum(), law) * held.sum() for law in laws])
-        scores = values if not len(scores) else scores + values
-        if progress is not None:
-            progress(f"{fold + 1} of {_FOLDS} parts held out")
-    laws = _candidates(channel, counts / counts.sum(), path, gap)
-    weights = np.exp(scores - scores.max()) if len(scores) else np.eye(len(laws))[0]
-    weights /= weights.sum()
+    law, weights = held_out_average(channel, counts, path, rng, likeliest if quick else None, progress)
     names = [f"{steps} iterations" for steps in path] + ["the maximum likelihood estimate"]
     parts = [f"{weight:.0%} {name}" for name, weight in zip(names, weights, strict=False) if weight > 0.005]
-    law = weights @ np.array(laws)
-    return law / law.sum(), path[-1], f"An average, weighed on held-out reports: {', '.join(parts)}."
-
-
-def _candidates(channel: Finite, q: Floats, path: list[int], gap: float) -> list[Floats]:
-    """Stopped iterations and, where it is quick to find, the maximum likelihood estimate."""
-    law, done, laws = np.full(channel.rows, 1 / channel.rows), 0, []
-    for steps in path:
-        law = _iterate(channel, q, law, steps - done)
-        done = steps
-        laws.append(law)
-    structured = isinstance(channel, Geometric) or (isinstance(channel, Keep) and channel.keep > 0)
-    if structured or channel.rows <= _DENSE:
-        laws.append(mle(channel, q, gap=gap).law)
-    return laws
-
-
-def _iterate(channel: Finite, q: Floats, law: Floats, steps: int) -> Floats:
-    """Plain steps of the iterative Bayesian update."""
-    seen = q > 0
-    for _ in range(steps):
-        law = law * channel.pull(np.divide(q, channel.push(law), out=np.zeros_like(q), where=seen))
-    return law / law.sum()
+    return law, path[-1], f"An average, weighed on held-out reports: {', '.join(parts)}."

@@ -16,9 +16,11 @@ measures the result on others).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .bumps import CHAINS, STRATA, USUAL, WIDTHS, Draws, Indices, Sampler, shapes
 from .contract import Floats, Progress
@@ -35,16 +37,35 @@ _FAILED = (25.0, 40.0)  # nats by which B fits worse than iteration: the sampler
 _TINY = 1e-300
 
 
+Counts = NDArray[np.int64]
+
+
 class Cells(NamedTuple):
     """The channel between cells of neighbouring true values and the reports seen, single or in groups."""
 
     sizes: Indices  # true values in each cell
     matrix: Floats  # the chance of each report for a value drawn uniformly from the cell
-    counts: Floats  # how often each report was seen
+    counts: Counts  # how often each report was seen
+
+    @property
+    def rows(self) -> int:
+        """The number of cells."""
+        return len(self.sizes)
+
+    def push(self, p: ArrayLike) -> Floats:
+        """The chances of the reports for a law over the cells."""
+        return np.asarray(np.asarray(p) @ self.matrix)
+
+    def pull(self, v: ArrayLike) -> Floats:
+        """For each cell, the mean of v(report)."""
+        return np.asarray(self.matrix @ np.asarray(v))
 
     def value(self, law: Floats) -> float:
         """The log-likelihood of all reports."""
         return float(self.counts @ np.log(np.maximum(law @ self.matrix, _TINY)))
+
+
+Near = Callable[[Cells], Floats]
 
 
 class Posterior(NamedTuple):
@@ -65,23 +86,23 @@ class Blend(NamedTuple):
     bumps: float
 
 
-def blend(cells: Cells, rng: np.random.Generator, progress: Progress | None = None) -> Blend:
-    """The regularised law of the true values over the cells."""
-    scale = max(1.0, len(cells.sizes) / USUAL)
+def blend(cells: Cells, rng: np.random.Generator, near: Near | None = None, progress: Progress | None = None) -> Blend:
+    """The regularised law of the true values over the cells. `near` makes an X of its own from the cells."""
+    scale = max(1.0, cells.rows / USUAL)
     widths = np.array(WIDTHS)
     widths[1:-1] *= scale
-    bumps = shapes(len(cells.sizes), widths)
-    draws = Sampler(bumps @ cells.matrix, widths, STRATA, cells.counts, rng).run(progress)
-    posterior = _summed_up(draws, bumps.reshape(-1, len(cells.sizes)))
+    bumps = shapes(cells.rows, widths)
+    draws = Sampler(bumps @ cells.matrix, widths, STRATA, cells.counts.astype(np.float64), rng).run(progress)
+    posterior = _summed_up(draws, bumps.reshape(-1, cells.rows))
     if progress is not None:
         progress(f"{_ITERATED} steps of the iterative Bayesian update")
     iterated = _iterated(cells)
-    near = np.cumsum(_near_mle(cells, iterated))
+    other = np.cumsum(_near_mle(cells, iterated) if near is None else near(cells))
     distance = float(np.abs(posterior.median - np.cumsum(iterated)).sum())
     part = near_part(posterior.spread / max(1e-12, distance), posterior.spikes)
     behind = cells.value(iterated) - cells.value(np.diff(posterior.middle, prepend=0))
     part = max(part, _ramp(behind, *_FAILED))
-    law = np.maximum(np.diff((1 - part) * posterior.middle + part * near, prepend=0), 0)
+    law = np.maximum(np.diff((1 - part) * posterior.middle + part * other, prepend=0), 0)
     return Blend(law / law.sum(), part, posterior.bumps)
 
 
@@ -135,7 +156,7 @@ def _iterated(cells: Cells) -> Floats:
     """The iterative Bayesian update from the uniform law over the cells."""
     across = np.ascontiguousarray(cells.matrix)
     down = np.ascontiguousarray(across.T)
-    size, q = len(cells.sizes), cells.counts / cells.counts.sum()
+    size, q = cells.rows, cells.counts / cells.counts.sum()
     law = np.full(size, 1 / size)
     for _ in range(_ITERATED):
         law = law * ((q / (law @ across)) @ down)
@@ -144,7 +165,7 @@ def _iterated(cells: Cells) -> Floats:
 
 def _near_mle(cells: Cells, iterated: Floats) -> Floats:
     """The iterated law, averaged with the most likely one made of bumps of width 1 as far as that fits as well."""
-    bumps = shapes(len(cells.sizes), np.array([1.0]))[0]
+    bumps = shapes(cells.rows, np.array([1.0]))[0]
     barriers = np.array(_BARRIERS) / cells.counts.sum()
     smooth = _most_likely(bumps @ cells.matrix, cells.counts / cells.counts.sum(), barriers) @ bumps
     weight = np.exp(min(0.0, 2 * (cells.value(smooth) - cells.value(iterated))))
