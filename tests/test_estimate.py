@@ -13,6 +13,7 @@ from scipy import stats
 
 import discreet as dt
 from discreet.errors import RecoveryError, SingularError, SizeError
+from discreet.recovery.bands import _fitting, band_over_laws
 from discreet.recovery.estimate import Estimate
 
 FOUR = dt.geometric(4, alpha="1/2")
@@ -54,8 +55,10 @@ def test_what_cannot_be_asked(e):
     for call, words in (
         (lambda: e.quantile(1.5), "p = 1.5"), (lambda: e.tail("far"), "tail of 'far'"), (lambda: e.direct("median"), "of ="),
         (lambda: e.direct([1, 2]), "5 true values"), (lambda: e.direct([1, 2, 3, 4, math.inf]), "finite"),
-        (lambda: e.direct(lambda x: "a"), "number"), (lambda: e.interval(1), "level = 1"), (lambda: e.band(0), "level = 0"),
-        (lambda: e.band(draws=3), "draws = 3"), (lambda: dt.recover([1, 0, 0, 0, 0], FOUR, "ibu").direct(), "two reports"),
+        (lambda: e.direct(lambda x: "a"), "number"), (lambda: e.interval(1), "confidence = 1"),
+        (lambda: e.band(0), "confidence = 0"),
+        (lambda: e.band(draws=3), "draws = 3"), (lambda: e.band(by="lp"), "by = 'lp'"),
+        (lambda: dt.recover([1, 0, 0, 0, 0], FOUR, "ibu").direct(), "two reports"),
     ):  # fmt: skip
         with pytest.raises(RecoveryError, match=words):
             call()
@@ -78,7 +81,7 @@ def test_direct_estimates_from_the_definition(e):
         assert cells.standard_error[k] == pytest.approx(e.direct(np.eye(5)[k]).standard_error)
         assert cdf.standard_error[k] == pytest.approx(e.direct(lambda x, k=k: x <= k).standard_error, abs=1e-12)
     assert cdf.standard_error[-1] == pytest.approx(0, abs=1e-12)
-    # the covariance of facts: C^-T (diag(mu) - mu mu^T) C^-1 / N
+    # the covariance of all cells: C^-T (diag(mu) - mu mu^T) C^-1 / N
     covariance = inverse.T @ (np.diag(q) - np.outer(q, q)) @ inverse / (n - 1)
     np.testing.assert_allclose(cells.standard_error, np.sqrt(np.diag(covariance)), rtol=1e-9)
     low, high = e.interval(0.9, "cells")
@@ -133,7 +136,9 @@ def test_channels_that_do_not_determine_the_mean_say_so():
 # Coverage, by simulation: 2000 and more runs at once; the simulation's own standard error is 0.5 %
 
 
-def covered(m: dt.Mechanism, truth: np.ndarray, reports: int, of: str, runs: int, level: float = 0.95) -> np.ndarray:
+def covered(
+    m: dt.Mechanism, truth: np.ndarray, reports: int, of: str, runs: int, confidence: float = 0.95
+) -> np.ndarray:
     """How often the intervals cover: the estimates of `direct`, for many histograms at once."""
     rng = np.random.default_rng(11)
     counts = rng.multinomial(reports, truth @ m.matrix, size=runs)
@@ -146,7 +151,7 @@ def covered(m: dt.Mechanism, truth: np.ndarray, reports: int, of: str, runs: int
     e = dt.recover(counts[0], m, "ibu", kind="counts", iterations=0)
     np.testing.assert_allclose(np.atleast_1d(e.direct(of).estimate), estimate[0], atol=1e-9)  # the same numbers
     np.testing.assert_allclose(np.atleast_1d(e.direct(of).standard_error), error[0], rtol=1e-6)
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
     return (np.abs(estimate - truth @ f) <= z * error).mean(axis=0)
 
 
@@ -158,7 +163,7 @@ def test_intervals_for_the_mean_cover(m, shape):
     truth = stats.binom.pmf(np.arange(101), 100, shape)
     hits = covered(m, truth, 10_000, "mean", 4000)
     assert 0.93 <= hits[0] <= 0.97
-    narrow = covered(m, truth, 10_000, "mean", 4000, level=0.9)  # an interval of 90 % is seen not to cover 95
+    narrow = covered(m, truth, 10_000, "mean", 4000, confidence=0.9)  # an interval of 90 % is seen not to cover 95
     assert narrow[0] < 0.93
 
 
@@ -204,8 +209,8 @@ def test_bands_cover_the_whole_distribution_function(m, truth, reports):
     hits, narrow = [0, 0], 0
     for k, counts in enumerate(rng.multinomial(reports, truth @ m.matrix, size=runs)):
         e = dt.recover(counts, m, "ibu", kind="counts", iterations=100)
-        for j, by in enumerate(("laws", "direct")):
-            low, high = e.band(0.95, draws=300, seed=k, by="auto" if j == 0 else by)
+        for j, by in enumerate(("auto", "direct")):
+            low, high = e.band(0.95, draws=300, seed=k, by=by)
             hits[j] += ((low <= goal + 1e-12) & (goal - 1e-12 <= high)).all()
         low, high = e.interval(0.95, "cdf")  # each by itself is not all together
         narrow += ((low <= goal + 1e-9) & (goal - 1e-9 <= high)).all()
@@ -224,8 +229,53 @@ def test_bands_repeat_and_are_distribution_functions(e):
         assert curve[-1] == 1
     assert (low < np.cumsum(LAW) + 1e-12).all()
     assert (np.cumsum(LAW) < high + 1e-12).all()
+    for by in ("laws", "direct"):
+        one = e.band(0.95, seed=5, by=by)
+        assert (one[0] <= np.cumsum(LAW) + 1e-12).all()
+        assert (np.cumsum(LAW) <= one[1] + 1e-12).all()
     wide = e.band(0.999, draws=4000, seed=5)
     assert (wide[1] - wide[0]).sum() > (high - low).sum()
+
+
+def test_a_band_over_laws_is_what_a_search_over_laws_finds():
+    """No law whose reports fit leaves the band, and some law reaches it (up to the solver's tolerance)."""
+    m, counts = dt.geometric(3, alpha="1/2"), np.array([300, 250, 250, 200])
+    q, rng = counts / 1000, np.random.default_rng(7)
+    low, high = _fitting(q, 1000, 0.95, 500, np.random.default_rng(1))
+    band = band_over_laws(m.finite(), q, 1000, 0.95, 500, np.random.default_rng(1))
+    laws = rng.dirichlet(np.ones(4), size=400_000)
+    reports = np.cumsum(laws @ m.matrix, axis=1)[:, :-1]
+    fits = laws[((low <= reports) & (reports <= high)).all(axis=1)]
+    curves = np.cumsum(fits, axis=1)[:, :-1]
+    assert len(fits) > 500
+    assert (curves.min(axis=0) >= band[0]).all()
+    assert (curves.max(axis=0) <= band[1]).all()
+    assert (curves.min(axis=0) - band[0]).max() < 0.08
+    assert (band[1] - curves.max(axis=0)).max() < 0.08
+
+
+def test_bands_of_noisy_and_of_large_mechanisms():
+    m = dt.geometric(100, epsilon="ln(2)/10")
+    truth = stats.binom.pmf(np.arange(101), 100, 0.5)
+    e = dt.recover(np.random.default_rng(3).multinomial(10_000, truth @ m.matrix), m, "ibu", iterations=100)
+    both, direct = e.band(seed=1), e.band(seed=1, by="direct")
+    assert (both[1] - both[0]).mean() < 0.5 * (direct[1] - direct[0]).mean()
+    assert ((both[0] <= np.cumsum(truth) + 1e-9) & (np.cumsum(truth) - 1e-9 <= both[1])).all()
+    u = dt.recover([30, 40, 50, 40, 30], dt.uniform(4), "ibu", iterations=10)  # no inverse: nothing is known
+    low, high = u.band(seed=1)
+    assert low[:-1].max() < 1e-5
+    assert high.min() > 1 - 1e-5
+    with pytest.raises(SingularError):
+        u.band(by="direct")
+    big = dt.geometric(400, alpha="1/2")
+    e = dt.recover(np.full(401, 10), big, "ibu", kind="counts", iterations=5)
+    assert len(e.band(draws=50, seed=1)[0]) == 401
+    with pytest.raises(SizeError, match="up to 250"):
+        e.band(by="laws")
+    odd = dt.recover([1000, 0, 0, 0, 1000], dt.randomized_response(4, alpha="1/2"), "ibu", iterations=10)
+    with pytest.raises(RecoveryError, match="No law of the true values fits"):
+        odd.band(by="laws", seed=1)
+    assert odd.band(seed=1)[0][0] > 0.3
 
 
 # For people and machines

@@ -19,6 +19,7 @@ from discreet.digits import OneSidedDraws, upper_part
 from discreet.draws import RealAlias
 from discreet.errors import DiscreetError, GridError, LevelError
 from discreet.exact import ball
+from discreet.grid import FARTHEST
 from discreet.noise import GeometricNoise, Laplace, OnGrid, Staircase, StaircaseNoise
 from discreet.noise.stairs import LONGEST_STAIR, StaircaseDraws
 from discreet.source import insecure_source
@@ -665,10 +666,11 @@ def test_every_pair_of_words_of_staircase_noise(b, size, r):
         assert 0 <= law.exact(k) - Fraction(count, 4**bits) < Fraction(2, 2**bits)
 
 
-def test_the_longest_draws_fit_into_62_bits():
+def test_the_longest_draws_reach_beyond_every_grid_and_fit_into_64_bits():
     draws = StaircaseDraws.of(StaircaseNoise(Fraction(1, 2), LONGEST_STAIR, 5))
     farthest = LONGEST_STAIR + draws.farther.reach * LONGEST_STAIR
-    assert 2**62 - 2 * LONGEST_STAIR < farthest < 2**62
+    assert farthest - LONGEST_STAIR >= 2 * FARTHEST
+    assert farthest + FARTHEST < 2**63
 
 
 def test_the_words_of_a_draw_do_not_depend_on_what_is_drawn():

@@ -116,7 +116,7 @@ def test_random_rounding_is_private_at_no_setting():
     """Not where the base is above every count either: 0 is never moved, and 1 is."""
     for n, base in itertools.product(range(1, 9), range(2, 12)):
         assert_broken(random_rounding(n, base))
-    assert_broken(random_rounding(1, 2**61 + 1))
+    assert_broken(random_rounding(1, 2**60 + 1))
     assert random_rounding(9, 3, sensitivity=2).sensitivity == 2
     assert random_rounding(9, 3, sensitivity=2).alpha == 0
 
@@ -385,7 +385,7 @@ def test_only_counts_from_zero_are_taken(make):
     (lambda: random_rounding(9, 1), r"base = 1 must be a whole number of at least 2; give for example base=3\."),
     (lambda: random_rounding(9, 2.5), r"base = 2\.5 must"),
     (lambda: random_rounding(9, True), "base = True must"),
-    (lambda: random_rounding(9, 2**62), r"beyond 2\^62.*smaller base"),
+    (lambda: random_rounding(9, 2**61), r"beyond 2\^61.*smaller base"),
     (lambda: random_rounding(9, sensitivity=0), "sensitivity = 0"),
     (lambda: suppression(9, 1), r"below = 1 must be a whole number of at least 2"),
     (lambda: suppression(9, 0, show_zero=False), r"below = 0 must be a whole number of at least 1"),

@@ -520,6 +520,7 @@ def test_the_limits_are_those_of_the_package():
     from discreet.noise import stairs
 
     assert then._MAX_PRODUCT == verify.MAX_PRODUCT
+    assert then._MAX_WORK == verify.MAX_WORK
     assert then._MAX_BITS == geometric._MAX_BITS == additive._MAX_BITS == verify.MAX_WEIGHT_BITS
     assert (table.MAX_ENTRIES, table.MAX_TOTAL) == (verify.MAX_ENTRIES, verify.MAX_TOTAL)
     assert additive.MAX_ENTRIES == verify.MAX_ENTRIES

@@ -29,6 +29,8 @@ _DIGIT = 12  # bits of a low digit
 _GUARD = 192  # bits that integer recursions carry beyond the word
 _PRECISION = 1024
 
+REACH = 2 * FARTHEST  # noise saturates here: from any position on a grid, beyond the farthest one on either side
+
 Indices = NDArray[np.int64]
 
 
@@ -106,23 +108,23 @@ def exact_bernoulli(p: Callable[[], flint.arb], word: Callable[[], int], word_bi
 
 
 def slow_geometric(a: Fraction, word: Callable[[], int], word_bits: int = 64) -> int:
-    """X with Pr[X = x] = (1-a) a^x, saturating at FARTHEST: its binary digits, one exact Bernoulli each."""
+    """X with Pr[X = x] = (1-a) a^x, saturating at REACH: its binary digits, one exact Bernoulli each."""
 
     def digit(k: int) -> flint.arb:
         with_bit = ball(a) ** (2**k)
         share: flint.arb = with_bit / (1 + with_bit)
         return share
 
-    bits = FARTHEST.bit_length()
+    bits = REACH.bit_length()
     if exact_bernoulli(lambda: ball(a) ** (2**bits), word, word_bits):
-        return FARTHEST
+        return REACH
     return sum(exact_bernoulli(partial(digit, k), word, word_bits) << k for k in range(bits))
 
 
 @final
 @dataclass(frozen=True)
 class GeometricDraws:
-    """Draws of geometric noise, saturating at +-reach (at most FARTHEST steps, so that no sum of 64-bit numbers wraps).
+    """Draws of geometric noise, saturating at +-reach (at most REACH steps, so that no sum of 64-bit numbers wraps).
 
     The number of words of an item depends on a and reach alone, but for ties (about 2^-50) and the far tail (below
     2^-64).
@@ -138,7 +140,7 @@ class GeometricDraws:
     @classmethod
     def of(cls, a: Fraction, reach: int | None, largest: int = _HIGH, word_bits: int = 64) -> GeometricDraws:
         """`largest` and `word_bits` are smaller only in tests that enumerate every word."""
-        limit = FARTHEST if reach is None else min(reach, FARTHEST)
+        limit = REACH if reach is None else min(reach, REACH)
         # beyond this magnitude less than one word in 2^64 falls
         needed = int((word_bits + 1) / minus_log_above(a)) + 1
         span = min(limit - 1, needed)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .errors import GridError, OutOfRangeError
 from .exact import parse_exact, show
 
-FARTHEST = 2**62 - 1  # steps and units: a position plus noise of as many steps fits into 64 bits
+FARTHEST = 2**61 - 1  # steps and units: a position plus noise of twice as many steps fits into 64 bits
 
 _LONGEST = 4096  # bits of a number that people may write
 
@@ -50,7 +50,7 @@ class Grid:
         ends = [None if end is None else _number(end, name) for end, name in ((low, "low"), (high, "high"))]
         width = _number(step, "step")
         if width > FARTHEST:
-            raise GridError(f"The grid's step = {show(step)} is beyond 2^62; measure in larger units.")
+            raise GridError(f"The grid's step = {show(step)} is beyond 2^61; measure in larger units.")
         if width <= 0:
             raise GridError(f"The grid's step = {show(step)} must be positive; write for example Grid(0, 100, 1).")
         object.__setattr__(self, "low", ends[0])
@@ -74,7 +74,7 @@ class Grid:
             end is not None and (abs(end / width) > FARTHEST or abs(end) > FARTHEST) for end in ends
         ):
             raise GridError(
-                "A grid may be at most 2^62 steps long, and its ends at most 2^62 steps and units from zero; "
+                "A grid may be at most 2^61 steps long, and its ends at most 2^61 steps and units from zero; "
                 "use a coarser step, or larger units."
             )
 
@@ -117,7 +117,7 @@ class Grid:
 
     @cached_property
     def reach(self) -> tuple[Fraction, Fraction]:
-        """The ends, or the farthest values whose positions fit into 62 bits where they are open."""
+        """The ends, or the farthest values whose positions fit into 61 bits where they are open."""
         far = FARTHEST * self.step
         return (self.anchor - far if self.low is None else self.low), (
             self.anchor + far if self.high is None else self.high

@@ -73,8 +73,8 @@ class Mechanism:
             self.inputs != self.outputs or (self.channel.low, self.channel.high) != open_ends(self.inputs)
         ):
             raise GridError("Noise is added on one grid, and saturates where that grid ends.")
-        if self.sensitivity < 1:
-            raise GridError(f"The sensitivity is {self.sensitivity} steps; it must be at least 1.")
+        if isinstance(self.sensitivity, bool) or not isinstance(self.sensitivity, int) or self.sensitivity < 1:
+            raise GridError(f"The sensitivity is {self.sensitivity} steps; it must be a whole number of at least 1.")
         worst = self.channel.worst(self.sensitivity)
         if not Level(self.level.alpha).admits(worst.alpha, worst.power):
             raise PrivacyError(

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from .channels import Additive, Finite, Geometric, Keep
-from .errors import DiscreetError, LevelError
+from .errors import DiscreetError, LevelError, SizeError
 from .exact import ball, certified_sign, log_of, parse_exact, show, show_above, show_rational
 from .grid import Grid
 from .level import Level
@@ -275,7 +275,13 @@ def _maker(name: str, grid: Grid, sensitivity: Any) -> Make:
     if family is None:
         raise DiscreetError(f"{show(name)} cannot be planned with; choose from {', '.join(_PLANNED)}.")
     extra = {"sensitivity": sensitivity} if "sensitivity" in family.takes else {}
-    return lambda level: family.make(grid, **_asked(level), **extra)
+
+    def make(level: Level) -> Mechanism:
+        if name == "randomized_response" and (grid.n or 0) > _LARGE:
+            raise SizeError("Randomised response is planned with up to 2^24 values; use a coarser grid.")
+        return family.make(grid, **_asked(level), **extra)
+
+    return make
 
 
 def _asked(level: Level) -> dict[str, object]:
@@ -297,4 +303,5 @@ def _reach(error: Any, grid: Grid) -> int:
         raise DiscreetError(
             f"error = {show(error)} must be a number of 0 or more in the answer's units; write for example error=5."
         )
-    return math.floor(number / grid.step)
+    steps = math.floor(number / grid.step)
+    return steps if grid.n is None else min(steps, grid.n)

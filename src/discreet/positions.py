@@ -42,7 +42,7 @@ def _refuse(grid: Grid, values: NDArray[Any], bad: NDArray[np.bool_], offset: in
 
 
 def _refusal(grid: Grid, position: int, value: object, why: str | None) -> OutOfRangeError:
-    far = " (as far as 2^62 steps reach)" if grid.n is None else ""
+    far = " (as far as 2^61 steps reach)" if grid.n is None else ""
     sentence = why or f"lies outside {grid}{far}; widen the grid, or pass clamp=True to move such values to its ends"
     return OutOfRangeError(f"The true value at position {position} {sentence}. Nothing was drawn.",
                            value=value, position=position, low=grid.low, high=grid.high)  # fmt: skip

@@ -69,6 +69,8 @@ def read_matrix(target: Any) -> tuple[Integers, list[list[Fraction]] | None]:
 
     Rows must sum to 1 up to the rounding of floats.
     """
+    if isinstance(target, np.ma.MaskedArray) or np.ndim(target if isinstance(target, np.ndarray) else 0) > 2:
+        raise SealError("A matrix of probabilities has rows and columns, and no entry is masked; fill the gaps.")
     if isinstance(target, np.ndarray) and target.dtype == np.float64 and target.ndim == 2:
         listed = target.tolist()
     else:

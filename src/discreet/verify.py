@@ -19,13 +19,14 @@ import sys
 from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 FORMAT, VERSION = "discreet-mechanism", 1
 MAX_BYTES = 256 * 2**20
 MAX_TOTAL = 2**63
-MAX_PRODUCT, MAX_WEIGHT_BITS, WRITTEN_BITS = 2**21, 2**28, 2**13
-MAX_ENTRIES, MAX_STAIR, MULTIPLIER_BITS = 2**20, 2**13, 60
+MAX_PRODUCT, MAX_WORK, MAX_WEIGHT_BITS, WRITTEN_BITS = 2**21, 2**32, 2**28, 2**13
+MAX_ENTRIES, MAX_STAIR = 2**20, 2**13
 MAX_DEPTH, MAX_PARTS = 64, 256  # of channels in sequence
 KINDS = ("missing", "too large", "unreadable", "format", "version", "digest", "shape", "sum", "claim")
 LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
@@ -312,6 +313,10 @@ class _Then(_Channel):
         _need(fits, "shape", "Two channels in sequence do not fit.")
 
     def weights(self) -> Weights | None:
+        return self._product
+
+    @cached_property
+    def _product(self) -> Weights | None:
         rows, middle, reports = self.rows or 0, self.first.reports or 0, self.reports or 0
         if rows * middle * reports > MAX_PRODUCT:
             return None
@@ -319,7 +324,10 @@ class _Then(_Channel):
         if left is None or right is None:
             return None
         total = left[1] * right[1]
-        if total.bit_length() * rows * reports > MAX_WEIGHT_BITS:
+        if (
+            total.bit_length() * rows * reports > MAX_WEIGHT_BITS
+            or total.bit_length() * rows * middle * reports > MAX_WORK
+        ):
             return None
         columns = list(zip(*right[0], strict=True))
         return [[sum(map(int.__mul__, row, column)) for column in columns] for row in left[0]], total
@@ -603,11 +611,12 @@ def _certificate(
     _need(kind in ("average", "worst"), "shape", "The risk of the certificate is of an unknown kind.")
     if kind == "worst":
         among = [_integer(j, "among") for j in _words(proof, "among")]
+        possible = set(among)
         _need(
             len(among) > 0 and all(0 <= j < size for j in among), "shape", "The values of the worst case are no values."
         )
         _need(
-            all(w == 0 or j in set(among) for j, w in enumerate(law)),
+            all(w == 0 or j in possible for j, w in enumerate(law)),
             "claim",
             "The prior leaves the worst case's values.",
         )
@@ -619,7 +628,10 @@ def _certificate(
     own = _rational(_field(proof, "alpha", "certificate"), "alpha")
     _need(0 < own < 1, "shape", "The level of the certificate is not between 0 and 1.")
     alpha, edges = own, _edges(proof, own, alpha, sensitivity, weights)
-    bound = _dual_bound(_field(proof, "multipliers", "certificate"), alpha, edges, set(require), law, losses, per)
+    bits = _integer(_field(proof, "bits", "certificate"), "bits")
+    _need(0 <= bits <= WRITTEN_BITS, "shape", "The multipliers of the certificate have too many bits.")
+    given = _field(proof, "multipliers", "certificate")
+    bound = _dual_bound(given, bits, alpha, edges, set(require), law, losses, per)
     _need(bound == _rational(_field(proof, "bound", "certificate"), "bound"), "claim",
           "The bound in the certificate is not the one that its multipliers prove.")  # fmt: skip
     return risk, bound
@@ -645,7 +657,7 @@ def _edges(
 
 
 def _dual_bound(
-    given: Any, alpha: Fraction, edges: list[tuple[int, int]], require: set[str],
+    given: Any, bits: int, alpha: Fraction, edges: list[tuple[int, int]], require: set[str],
     law: list[int], losses: list[list[int]], per: int,
 ) -> Fraction:  # fmt: skip
     size, span = len(law), range(len(law))
@@ -661,7 +673,7 @@ def _dual_bound(
         min(map(min, lines), default=0) >= 0 for kind, lines in told.items() if kind not in ("rows", "F") and lines
     )
     _need(signed, "claim", "A multiplier of an inequality is negative.")
-    p, q, scale = alpha.numerator, alpha.denominator, 1 << MULTIPLIER_BITS
+    p, q, scale = alpha.numerator, alpha.denominator, 1 << bits
     paid = [[q * told["rows"][0][j]] * size for j in span]  # by the constraints to each entry, in units of 1/(q scale)
 
     def pay(j: int, i: int, amount: int) -> None:
@@ -781,6 +793,14 @@ def _grid_size(grid: Any, name: str) -> int | None:
     return int(steps) + 1
 
 
+def _shown(x: Fraction) -> str:
+    """A number for people, also one beyond all floats."""
+    try:
+        return f"{float(x):.9g}"
+    except OverflowError:
+        return f"about 2^{x.numerator.bit_length() - x.denominator.bit_length()}"
+
+
 def main(arguments: list[str]) -> int:
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: python verify.py mechanism.json", file=sys.stderr)
@@ -799,8 +819,8 @@ def main(arguments: list[str]) -> int:
     tight = "none: some report rules a neighbour out" if found.tight == 0 and found.exact else f"{found.tight}{power}"
     print(f"tight level: {tight}" + ("" if found.exact else " or better"))
     if found.risk_and_bound is not None:
-        risk, bound = (float(x) for x in found.risk_and_bound)
-        print(f"design: risk {risk:.9g}; no mechanism of this kind goes below {bound:.9g}")
+        risk, bound = (_shown(x) for x in found.risk_and_bound)
+        print(f"design: risk {risk}; no mechanism of this kind goes below {bound}")
     if found.properties is not None:
         print("properties: " + (", ".join(found.properties) or "none"))
     return 0

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import SingularError, SizeError, TableError
+from ..grid import FARTHEST
 from ..noise import DiscreteNoise, NoiseDraws
 from ..source import Stream
 from .contract import WRITTEN_BITS, Channel, Finite, Floats, Indices, Integers, Ratio
@@ -54,13 +55,21 @@ class Additive(Channel):
 
     def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         out = self._draws.draw(stream, out)
-        out += places  # both are below 2^62: no sum wraps
-        return out if self.low is None and self.high is None else np.clip(out, self.low, self.high, out=out)
+        out += places  # below 2^61 and 2^62 and a little: no sum wraps
+        return np.clip(out, *self._ends, out=out)
 
     def draw_one(self, place: int, stream: Stream) -> int:
-        report = place + self._draws.one(stream)
-        report = report if self.low is None else max(report, self.low)
-        return report if self.high is None else min(report, self.high)
+        low, high = self._ends
+        return min(max(place + self._draws.one(stream), low), high)
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        """Where reports saturate: at the closed end, and at the farthest position of any grid.
+
+        It is the sum that saturates, at ends that do not depend on the truth; were it the noise, its end would give the
+        truth away.
+        """
+        return -FARTHEST if self.low is None else self.low, FARTHEST if self.high is None else self.high
 
     def worst(self, distance: int) -> Ratio:
         # far enough from a closed end for the witness to be a report of its own
@@ -136,7 +145,7 @@ class Clamped(Finite):
 
     def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         out = self._draws.draw(stream, out)
-        out += places  # both are below 2^62: no sum wraps
+        out += places  # below 2^61 and 2^62 and a little: no sum wraps
         return np.clip(out, 0, self.n, out=out)
 
     def draw_one(self, place: int, stream: Stream) -> int:

@@ -63,6 +63,13 @@ class Channel(ABC):
         """What defines the channel, without what was built from it for drawing: that is built again where it is needed."""
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """The same parts, and as unchangeable as they were."""
+        for name, value in state.items():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
     @property
     @abstractmethod
     def rows(self) -> int | None:

@@ -17,6 +17,7 @@ from .ratios import pair_ratio, worst_ratio
 from .table import MAX_ENTRIES, merge_columns
 
 _MAX_PRODUCT = 2**21  # multiplications of integers when two channels are multiplied exactly
+_MAX_WORK = 2**32  # of those multiplications, in bits
 _MAX_BITS = 2**28  # of all integer weights of the product together
 
 
@@ -120,7 +121,8 @@ class Then(Finite):
         if left is None or right is None:
             return None
         total = left[1] * right[1]
-        if total.bit_length() * self.rows * self.reports > _MAX_BITS:
+        products = self.rows * self.first.reports * self.reports
+        if total.bit_length() * self.rows * self.reports > _MAX_BITS or total.bit_length() * products > _MAX_WORK:
             return None
         if isinstance(self.second, Map):  # columns add up: no products needed
             return merge_columns(left[0].astype(object), self.second.targets, self.reports), total

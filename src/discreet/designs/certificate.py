@@ -12,6 +12,7 @@ risk the multipliers of the true values are a prior, the least favourable one: t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -24,7 +25,7 @@ from ..errors import DesignError
 from ..prior import Prior
 from .problem import Floats, Problem
 
-SCALE_BITS = 60  # multipliers are rounded to this many bits after the point
+_BITS = 60  # multipliers are rounded to this many bits after the point; more where losses are small
 
 
 @dataclass
@@ -50,23 +51,26 @@ class Dual:
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """The same as integers over 2^60, with the problem they are about and the bound that they prove."""
+    """The same as integers over 2^bits, with the problem they are about and the bound that they prove."""
 
     problem: Problem
     prior: Prior
     multipliers: dict[str, Integers]
+    bits: int
     objective: Fraction
     bound: Fraction
 
     @property
     def gap(self) -> float:
-        """The proven gap, relative to max(1, |bound|), rounded up."""
-        gap = (self.objective - self.bound) / max(Fraction(1), abs(self.bound))
+        """The proven gap, rounded up: relative to |bound| or, if that is larger, to 1 or the largest loss below 1."""
+        largest = Fraction(int(self.problem.loss.numerators.max()), self.problem.loss.denominator)
+        unit = max(min(Fraction(1), largest), abs(self.bound))
+        gap = (self.objective - self.bound) / unit if unit else Fraction(0)
         return float(np.nextafter(float(gap), np.inf)) if gap > 0 else 0.0
 
     def dual(self) -> Dual:
         """The multipliers as floats again."""
-        floats = {kind: part.astype(np.float64) / 2.0**SCALE_BITS for kind, part in self.multipliers.items()}
+        floats = {kind: part.astype(np.float64) / 2.0**self.bits for kind, part in self.multipliers.items()}
         prior = self.prior.floats if self.problem.risk == "worst" else None
         return Dual(floats.pop("rows"), floats.pop("level"), floats, prior)
 
@@ -85,6 +89,7 @@ class Certificate:
             "among": _line(problem.among) if problem.risk == "worst" else None,
             "require": sorted(problem.require),
             "alpha": str(problem.level.alpha),
+            "bits": self.bits,
             "neighbours": pairs,
             "objective": str(self.objective),
             "bound": str(self.bound),
@@ -107,8 +112,10 @@ def certify(problem: Problem, dual: Dual, weights: Integers, total: int) -> Cert
         raise DesignError("The solver's multipliers are no numbers, so nothing is returned; try another level.")
     prior = problem.prior if dual.prior is None else _least_favourable(problem, dual.prior)
     signed = {"rows", "F"}
-    whole = {kind: _integers(part if kind in signed else np.maximum(part, 0.0)) for kind, part in given.items()}
-    return Certificate(problem, prior, whole, problem.objective(weights, total), bound(problem, prior, whole))
+    bits = _BITS + max(0, -math.frexp(float(problem.loss.floats.max()) or 1.0)[1])
+    whole = {kind: _integers(part if kind in signed else np.maximum(part, 0.0), bits) for kind, part in given.items()}
+    proved = bound(problem, prior, whole, bits)
+    return Certificate(problem, prior, whole, bits, problem.objective(weights, total), proved)
 
 
 def _least_favourable(problem: Problem, weights: Floats) -> Prior:
@@ -116,20 +123,21 @@ def _least_favourable(problem: Problem, weights: Floats) -> Prior:
     inside = np.zeros(problem.size)
     inside[list(problem.among)] = 1.0
     inside *= np.maximum(weights, 0.0) if (weights[list(problem.among)] > 0).any() else 1.0  # no risk at all: any prior
-    whole = _integers(inside / inside.max()).tolist()
+    whole = _integers(inside / inside.max(), _BITS).tolist()
     return Prior("least favourable", tuple(whole))
 
 
-def _integers(values: NDArray[Any]) -> Integers:
-    flat = [int(x * 2.0**SCALE_BITS) for x in np.asarray(values, dtype=np.float64).ravel().tolist()]
+def _integers(values: NDArray[Any], bits: int) -> Integers:
+    """Multiples of 2^-bits, rounded towards zero."""
+    flat = [int(math.ldexp(x, bits)) for x in np.asarray(values, dtype=np.float64).ravel().tolist()]
     return np.array(flat, dtype=object).reshape(np.shape(values))
 
 
-def bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers]) -> Fraction:
+def bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int = _BITS) -> Fraction:
     """The lower bound that integer multipliers prove; see the head of this module."""
     p, q = problem.level.alpha.numerator, problem.level.alpha.denominator
     cost, denominator = problem.costs(prior)
-    paid = np.zeros(cost.shape, dtype=object)  # by the constraints, in units of 1/(q 2^60)
+    paid = np.zeros(cost.shape, dtype=object)  # by the constraints, in units of 1/(q 2^bits)
     paid += q * multipliers["rows"][:, None]
     for e, (j, k) in enumerate(problem.edges):
         for one, other, u in ((j, k, multipliers["level"][2 * e]), (k, j, multipliers["level"][2 * e + 1])):
@@ -137,11 +145,11 @@ def bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers]) -> F
             paid[other] -= p * u
     for kind in multipliers.keys() - {"rows", "level"}:
         paid += q * payments(kind, multipliers[kind], problem.size)
-    reduced = cost * (q << SCALE_BITS) - denominator * paid
+    reduced = cost * (q << bits) - denominator * paid
     charged = int(np.minimum(reduced, 0).sum())
     honest = Fraction(int(multipliers["WH"].sum()), problem.size) if "WH" in multipliers else Fraction(0)
     whole = int(multipliers["rows"].sum()) + honest
-    return Fraction(whole / 2**SCALE_BITS + Fraction(charged, denominator * (q << SCALE_BITS)))
+    return Fraction(whole / 2**bits + Fraction(charged, denominator * (q << bits)))
 
 
 def payments(kind: str, multipliers: Any, size: int) -> Any:

@@ -30,7 +30,8 @@ from .theorems import Solution, by_theorem
 
 GAP = 1e-6  # a design whose proven gap is larger is refused
 _CLOSE = 1e-8  # a gap that needs no second solver
-_FEW = 13  # values up to which the whole linear program is quicker
+_FEW = 17  # values up to which the whole linear program is quicker
+_LONG = 2**12  # bits of a law's denominator beyond which it is sealed: its risk would be too long to write
 _GRAPH = 128  # values up to which any graph of neighbours, or a sensitivity of several steps, is solved
 
 Progress = Callable[[str], None]
@@ -166,6 +167,12 @@ def _problem(
     pairs = None if neighbours is None else _pairs(grid, neighbours)
     values = tuple(range(grid.size)) if among is None else _values(grid, among)
     asked = Problem(grid, level, loss_of(loss, grid, grid), prior_of(prior, grid), risk, values, letters, steps, pairs)
+    if not 1e-15 < float(level.alpha) < 1 - 1e-12:
+        raise DesignError(
+            f"alpha = {show(float(level.alpha))} is too near 0 or 1 for a design; use geometric, or another level."
+        )
+    if asked.loss.numerators.max() > 10**100 * asked.loss.denominator:
+        raise DesignError("The largest loss is beyond 1e100; measure it in larger units.")
     if "S" in letters and not asked.has_mirrored_neighbours:
         raise DesignError("S needs neighbours that turning the grid around leaves as they are; change the graph.")
     return asked
@@ -210,7 +217,12 @@ def _sealed(problem: Problem, solution: Solution) -> Design:
     if problem.is_mirrored:  # symmetry is free: let it not be lost in rounding
         matrix, require = (matrix + matrix[::-1, ::-1]) / 2, require | {"S"}
     exact = None if channel is None else channel.integers()
-    if channel is None or exact is None or (problem.require and shape_faults(*exact, problem.require)):
+    if (
+        channel is None
+        or exact is None
+        or exact[1].bit_length() > _LONG
+        or (problem.require and shape_faults(*exact, problem.require))
+    ):
         sealed = seal(matrix, problem.level, require, problem.neighbours, within=Fraction(1, 10**6))
         channel, distance, exact = sealed.table, sealed.distance, sealed.table.integers()
     certificate = certify(problem, solution.dual, *exact)

@@ -51,7 +51,7 @@ def random_rounding(n: int | Grid, base: int = 3, *, sensitivity: object = 1) ->
     grid, top = _counts(n, "Random rounding")
     width = _whole(base, "base", 2, "base=3")
     if width > FARTHEST:
-        raise GridError(f"base = {show(base)} is beyond 2^62; round to a smaller base, for example base=3.")
+        raise GridError(f"base = {show(base)} is beyond 2^61; round to a smaller base, for example base=3.")
     outputs = Grid(0, -(-top // width) * width, width)
     reports = -(-top // width) + 1
     _fits(top, reports, "Random rounding", "The law repeats after every base counts, and the verdict is the same")

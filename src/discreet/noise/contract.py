@@ -20,7 +20,7 @@ LOSSES: dict[str, Loss] = {"l0": lambda e: float(e != 0), "l1": abs, "l2": lambd
 
 
 class NoiseDraws(Protocol):
-    """Exact draws of a discrete law, saturating below 2^62 steps."""
+    """Exact draws of a discrete law, saturating beyond 2^62 steps, twice as far as any grid reaches."""
 
     def draw(self, stream: Stream, out: NDArray[np.int64]) -> NDArray[np.int64]: ...
 

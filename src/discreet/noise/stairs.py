@@ -10,11 +10,10 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..digits import OneSidedDraws
+from ..digits import REACH, OneSidedDraws
 from ..draws import RealAlias
 from ..errors import LevelError
 from ..exact import ball
-from ..grid import FARTHEST
 from ..source import Stream
 from .contract import DiscreteNoise, log_of_level
 from .expectation import Floats
@@ -154,7 +153,7 @@ def _power_sum(count: int, power: int) -> Fraction:
 @final
 @dataclass(frozen=True)
 class StaircaseDraws:
-    """Exact draws, saturating below 2^62: a place on the first stair, and how many stairs farther out.
+    """Exact draws, saturating beyond 2^62: a place on the first stair, and how many stairs farther out.
 
     The integers are the places -D..D-1, each moved outwards by G stairs: place o >= 0 to o + GD, place o < 0 to o - GD.
     Every integer is met exactly once, and Pr = A b^j factors into the chance of the place (A/(1-b), times b on the
@@ -172,7 +171,7 @@ class StaircaseDraws:
         chances = [law.exact(o) / (1 - law.b) for o in places]
         floors = [x.numerator * 2**word_bits // x.denominator for x in chances]
         table = RealAlias.of(floors, lambda: [ball(x) for x in chances], -law.D, word_bits)
-        return cls(law.D, table, OneSidedDraws.of(law.b, FARTHEST // law.D - 1, word_bits=word_bits))
+        return cls(law.D, table, OneSidedDraws.of(law.b, REACH // law.D + 2, word_bits=word_bits))
 
     def draw(self, stream: Stream, out: NDArray[np.int64]) -> NDArray[np.int64]:
         place = self.place.draw(stream, np.empty_like(out))

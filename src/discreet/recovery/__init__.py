@@ -4,7 +4,7 @@
     inverse     r = q C^-1, exact where it is a law (Fernandes, Lefki and Palamidessi, Proposition 3)
     ibu         the iterative Bayesian update, with an exact number of steps or until a certificate is met
     mle         the maximum likelihood estimate itself
-    auto        a stopping point chosen on the reports
+    auto        a regularised law; how far to go is decided on the reports
     bands       bands that hold a whole distribution function at once
     estimate    the result: the law, its certificate, estimates with standard errors, intervals and bands
     making      recover: the one door to all of them

@@ -14,15 +14,18 @@ Given the reports the result is always the same: the random numbers of the analy
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from ..blas import one_thread
 from ..channels import Finite, Geometric, Keep
-from .bumps import STEPS
+from ..channels.contract import MATRIX_ENTRIES
+from .bumps import STEPS, STRATA, USUAL
 from .contract import Fit, Floats, Progress, certificate, check_possible, is_injective, mean_log_likelihood
 from .heldout import held_out_average, iterate
 from .mle import mle
-from .smoothing import Blend, Cells, Counts, Near, blend
+from .smoothing import Cells, Counts, blend
 
 _SEED = 0
 _SINGLE = 256  # true values up to which each is a cell of its own
@@ -34,6 +37,7 @@ _SHARPENED = 30  # steps at full resolution, after the cells
 _FLOOR = 1e-3  # part of the uniform law with which they start: a step cannot fill a value without any mass
 _PATH = (30, 100, 300, 1000, 3000)  # steps of the iterative Bayesian update to choose from
 _WORK = 6e7  # steps times true values; a path is cut where it would take more
+_PRODUCTS = 10  # entries of a matrix that take the time of one true value in a recursion
 _DENSE = 512  # true values up to which the maximum likelihood estimate of any channel is quick
 
 
@@ -47,16 +51,17 @@ def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progre
     check_possible(channel, q)
     with one_thread():
         if channel.rows <= _SINGLE and channel.reports <= _SINGLE_REPORTS:
-            return _finished(channel, q, *_blended(_each_value(channel, counts), None, progress))
+            return _finished(channel, q, *_blended(_each_value(channel, counts), progress))
         cells, told = _grouped(channel, counts)
         if channel.rows > _SINGLE and told > _NARROW:
             return _finished(channel, q, *_averaged(channel, counts, gap, progress))
-        law, steps, note = _blended(cells, _stopped, progress)
-        if channel.rows == len(cells.sizes):
+        law, steps, note = _blended(cells, progress, coarse=True)
+        if channel.rows == cells.rows:
             return _finished(channel, q, law, steps, note)
-        law = np.repeat(law / cells.sizes, cells.sizes)
+        law = np.repeat(law / cells.sizes, cells.sizes)  # evenly within a cell
         law = iterate(channel, q, (1 - _FLOOR) * law + _FLOOR / channel.rows, _SHARPENED)
-        note = f"Found for {len(cells.sizes)} cells of the grid, then sharpened by {_SHARPENED} iterations. {note}"
+        law /= law.sum()
+        note = f"Found for {cells.rows} cells of the grid, then sharpened by {_SHARPENED} iterations. {note}"
         return _finished(channel, q, law, steps + _SHARPENED, note)
 
 
@@ -67,8 +72,14 @@ def _finished(channel: Finite, q: Floats, law: Floats, steps: int, note: str) ->
     return Fit(law, found, steps, trace, (note,), True if is_injective(channel, q) else None)
 
 
-def _blended(cells: Cells, near: Near | None, progress: Progress | None) -> tuple[Floats, int, str]:
-    found: Blend = blend(cells, np.random.default_rng(_SEED), near, progress)
+def _blended(cells: Cells, progress: Progress | None, coarse: bool = False) -> tuple[Floats, int, str]:
+    """The blend for cells. For single values it is as it was validated, with strata that do not grow with the grid."""
+    rng = np.random.default_rng(_SEED)
+    if coarse:
+        limits = tuple(least * max(1.0, cells.rows / USUAL) for least in STRATA)
+        found = blend(cells, rng, limits=limits, near=_stopped, progress=progress)
+    else:
+        found = blend(cells, rng, progress=progress)
     note = (
         f"A blend: {1 - found.near:.0%} an average over laws of few bumps ({found.bumps:.1f} on average), "
         f"{found.near:.0%} near the maximum likelihood."
@@ -99,7 +110,7 @@ def _grouped(channel: Finite, counts: Counts) -> tuple[Cells, float]:
     order = np.argsort(means, kind="stable")
     starts = _edges(channel.reports, _GROUPS)[:-1]
     matrix = np.empty((len(edges) - 1, len(starts)))
-    for k, (low, high) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+    for k, (low, high) in enumerate(pairwise(edges)):
         inside = np.zeros(channel.rows)
         inside[low:high] = 1 / (high - low)
         matrix[k] = np.add.reduceat(channel.push(inside)[order], starts)
@@ -117,13 +128,16 @@ def _edges(size: int, most: int) -> Counts:
 
 
 def _stopped(cells: Cells) -> Floats:
+    """In place of 5000 steps on many cells, which are too many for smooth truths there: as far as held-out reports say."""
     return held_out_average(cells, cells.counts, _PATH, np.random.default_rng(_SEED)).law
 
 
 def _averaged(channel: Finite, counts: Counts, gap: float, progress: Progress | None) -> tuple[Floats, int, str]:
     """Stopped iterations and, where it is quick to find, the maximum likelihood estimate, at full resolution."""
-    path = [steps for steps in _PATH if steps * channel.rows <= _WORK] or [_PATH[0]]
     structured = isinstance(channel, Geometric) or (isinstance(channel, Keep) and channel.keep > 0)
+    entries = channel.rows * channel.reports
+    work = channel.rows if structured or entries > MATRIX_ENTRIES else entries / _PRODUCTS
+    path = [steps for steps in _PATH if steps * work <= _WORK] or [_PATH[0]]
     quick = structured or channel.rows <= _DENSE
 
     def likeliest(q: Floats) -> Floats:

@@ -197,7 +197,8 @@ class Sampler:
         if self.power == 0:
             return low
         # never behind a geometric schedule that ends in time
-        return max(low, min(1.0, self.power * (1 / max(self.power, 1e-12)) ** (_STAGE / (BURNED - step))))
+        due = self.power * float((1 / max(self.power, 1e-12)) ** (_STAGE / (BURNED - step)))
+        return max(low, min(1.0, due))
 
     def _restart(self) -> Indices:
         """Chains that are stuck far below their stratum go on from others of it."""

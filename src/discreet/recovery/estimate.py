@@ -129,28 +129,29 @@ class Estimate:
             )
         return self._linear(self._function(of))
 
-    def interval(self, level: Any = 0.95, of: Any = "mean") -> tuple[Any, Any]:
+    def interval(self, confidence: Any = 0.95, of: Any = "mean") -> tuple[Any, Any]:
         """A confidence interval around the direct estimate: its two ends, or two arrays for "cells" and "cdf".
 
         The estimate is an average over independent reports, so its error is close to normal when there are many. For
         cells and distribution functions each interval holds by itself (see band for all together), and may leave [0, 1]:
         cut it off for display only.
         """
-        z = NormalDist().inv_cdf((1 + _between(level, "level", "how often the interval covers")) / 2)
+        z = NormalDist().inv_cdf((1 + _between(confidence, "confidence", "how often the interval covers")) / 2)
         estimate, error = self.direct(of)
         return estimate - z * error, estimate + z * error
 
     def band(
-        self, level: Any = 0.95, draws: int = 1000, seed: int | None = None, by: str = "auto"
+        self, confidence: Any = 0.95, draws: int = 1000, seed: int | None = None, by: str = "auto"
     ) -> tuple[Floats, Floats]:
         """A band that holds the whole true distribution function: its lower and upper curve over the true values.
 
         by="laws" goes from the least to the most that any law says whose reports fit those seen; by="direct" goes so many
-        standard errors from the direct estimate (see discreet.recovery.bands). "auto" takes the first for up to 250
-        values and the second, which is wider, for more. Both are calibrated by `draws` bootstrap data sets, for which many
-        reports are needed. Draws are for analysis; `seed` repeats them.
+        standard errors from the direct estimate (see discreet.recovery.bands). "auto" takes what both leave, each with half
+        of the error; the direct one alone for more than 250 values or where no law fits, the other where there is no direct
+        estimate. Both are calibrated by `draws` bootstrap data sets, for which many reports are needed. Draws are for
+        analysis; `seed` repeats them.
         """
-        share = _between(level, "level", "how often the band covers")
+        share = _between(confidence, "confidence", "how often the band covers")
         if not isinstance(draws, (int, np.integer)) or draws < 20:
             raise RecoveryError(f"draws = {show(draws)} must be a whole number of at least 20.")
         if by not in ("auto", "laws", "direct"):
@@ -161,18 +162,24 @@ class Estimate:
         small = max(channel.rows, channel.reports) <= PROGRAMS
         if by == "laws" and not small:
             raise SizeError(f'A band over laws is for up to {PROGRAMS} values; use by="direct".')
+        part = (1 + share) / 2 if by == "auto" and small else share
+        found = None
         if by == "laws" or (by == "auto" and small):
-            found = band_over_laws(channel, self._q, number, share, int(draws), rng)
-            if found is not None:
-                return as_distribution_functions(*found)
-            if by == "laws":
+            found = band_over_laws(channel, self._q, number, part, int(draws), rng)
+            if found is None and by == "laws":
                 raise RecoveryError(
-                    "No law of the true values fits the reports at this level: ask for a higher one, use "
+                    "No law of the true values fits the reports at this confidence: ask for more, use "
                     'by="direct", or look again whether this mechanism made them.'
                 )
-        return as_distribution_functions(
-            *direct_band(channel, self._q, self.distribution, number, share, int(draws), rng)
-        )
+        if by != "laws":
+            try:
+                direct = direct_band(channel, self._q, self.distribution, number, part, int(draws), rng)
+                found = direct if found is None else (np.maximum(found[0], direct[0]), np.minimum(found[1], direct[1]))
+            except SingularError:
+                if found is None:
+                    raise
+        assert found is not None
+        return as_distribution_functions(*found)
 
     @cached_property
     def _positions(self) -> Floats:

@@ -42,7 +42,8 @@ def recover(
     `reports` is a histogram with one count for each report, a mapping {report: count}, or the reports themselves in a
     list, array or Series; `kind` says which where that is not clear (see discreet.recovery.reports). Methods:
 
-        "auto"      a compromise between the start and the maximum likelihood, chosen on the reports themselves
+        "auto"      a regularised law: how far to go towards the maximum likelihood is decided on the reports; for most
+                    truths it is nearer to them than the likeliest law is
         "mle"       the maximum likelihood estimate, certified to `gap`
         "ibu"       the iterative Bayesian update: exactly `iterations` steps from `start` (uniform unless you say
                     otherwise), or until the certificate meets `gap` (1e-6 unless you say otherwise; accelerated unless

@@ -86,13 +86,23 @@ class Blend(NamedTuple):
     bumps: float
 
 
-def blend(cells: Cells, rng: np.random.Generator, near: Near | None = None, progress: Progress | None = None) -> Blend:
-    """The regularised law of the true values over the cells. `near` makes an X of its own from the cells."""
+def blend(
+    cells: Cells,
+    rng: np.random.Generator,
+    *,
+    limits: tuple[float, ...] = STRATA,
+    near: Near | None = None,
+    progress: Progress | None = None,
+) -> Blend:
+    """The regularised law of the true values over the cells.
+
+    `limits` are the least widths in the strata, in cells. `near` makes another X, which the same rule blends in.
+    """
     scale = max(1.0, cells.rows / USUAL)
     widths = np.array(WIDTHS)
     widths[1:-1] *= scale
     bumps = shapes(cells.rows, widths)
-    draws = Sampler(bumps @ cells.matrix, widths, STRATA, cells.counts.astype(np.float64), rng).run(progress)
+    draws = Sampler(bumps @ cells.matrix, widths, limits, cells.counts.astype(np.float64), rng).run(progress)
     posterior = _summed_up(draws, bumps.reshape(-1, cells.rows))
     if progress is not None:
         progress(f"{_ITERATED} steps of the iterative Bayesian update")
@@ -149,7 +159,7 @@ def _weighted_median(rows: Floats, weights: Floats) -> Floats:
     order = np.argsort(rows, axis=0)
     reach = np.cumsum(weights[order], axis=0)
     middle = (reach >= 0.5 * reach[-1]).argmax(axis=0)
-    return np.take_along_axis(np.take_along_axis(rows, order, 0), middle[None], 0)[0]
+    return np.asarray(np.take_along_axis(np.take_along_axis(rows, order, 0), middle[None], 0)[0])
 
 
 def _iterated(cells: Cells) -> Floats:
