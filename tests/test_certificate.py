@@ -160,7 +160,7 @@ def test_no_multipliers_prove_more_than_the_optimum(k, seed, kind):
         )
     found = certificates.bound(problem, prior, multipliers)
     assert found <= best + 1e-9
-    changed = certificates.Certificate(problem, prior, multipliers, d.certificate.objective, found).document()
+    changed = certificates.Certificate(problem, prior, multipliers, 60, d.certificate.objective, found).document()
     assert bound_of(changed, problem.steps) == found
     text = resigned(document(d.mechanism), put("certificate", changed))
     assert verify.verify(text).risk_and_bound == (d.certificate.objective, found)
@@ -285,6 +285,8 @@ ALTERED: dict[str, tuple[str, Callable[[Document], Any], str]] = {
     "bound up": ("average", added("bound", TINY), "claim"),
     "bound down": ("average", added("bound", -TINY), "claim"),
     "bound of a theorem up": ("explicit fair", added("bound", TINY), "claim"),
+    "fewer bits": ("average", on_proof(lambda p: p.update(bits=59)), "claim"),
+    "bits without end": ("average", on_proof(lambda p: p.update(bits=10**9)), "shape"),
     "a row multiplier up": ("average", word("multipliers", "rows", 0, at=2, by=lambda x: x + 2**50), "claim"),
     "a row multiplier up by one unit": ("average", word("multipliers", "rows", 0, at=2, by=lambda x: x + 1), "claim"),
     "a level multiplier up": ("average", word("multipliers", "level", 1, at=3, by=lambda x: x + 2**62), "claim"),
@@ -399,3 +401,12 @@ def test_random_changes_prove_nothing_more():
         proof["bound"] = str(bound)
         changed["digest"] = verify.digest(changed)
         assert verify.verify(changed).risk_and_bound == (Fraction(proof["objective"]), bound)
+
+
+@pytest.mark.parametrize("step", [Fraction(1, 10**6), Fraction(1, 10**3), 1, 10**5])
+def test_the_unit_of_the_loss_does_not_matter(step):
+    """The same problem in other units: the risk scales, and what is proved of it is as sharp."""
+    plain = dt.design(20, alpha="9/10", loss="l2", require="WH")
+    other = dt.design(dt.Grid(0, 20 * step, step), sensitivity=step, alpha="9/10", loss="l2", require="WH")
+    assert other.certificate.gap < 1e-8
+    assert float(other.certificate.objective / step**2) == pytest.approx(plain.objective, rel=1e-8)

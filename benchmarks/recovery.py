@@ -1,0 +1,458 @@
+"""How near recovered laws come to the truth, and how fast they are found.
+
+Usage: python benchmarks/recovery.py [--quick] [--only quality|long|speed] [--ages FILE]
+
+Quality. The experiment of Fernandes, Lefki and Palamidessi: true values 0..100, the geometric mechanism at ln(2)/10 and
+randomised response at ln 2, a binomial truth and one of four points. Each run draws N true values and their reports; the
+error is the Kantorovich distance between the recovered law and the law of those N values. method="auto" is compared with
+5000 iterations from the uniform law. The seed was never used while the method was developed. Other truths follow, and
+longer grids, where it is compared with the best of 300 iterations, 5000 iterations and the maximum likelihood
+estimate: the best on average over the runs, which nobody knows beforehand.
+
+Speed. The maximum likelihood estimate against the peer qif, which iterates to its default tolerance, in the same run and in
+its own environment; large grids alone; 5000 iterations against dense NumPy. Best of some rounds, wall clock, one thread.
+
+Writes results/recovery.json and results/recovery.md beside this file; with --only, the other part of them is kept.
+--quick is for trying out: few runs, and nothing is written. --ages takes a file with one count for each age 0..100.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+
+import _machine
+import _peers
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+import discreet as dt
+
+RESULTS = Path(__file__).resolve().parent / "results"
+SEED = 20261115
+TOP = 100
+PEER_SECONDS = 300  # a peer may take so long for one recovery
+_peers.PINS.setdefault("qif", ("qif==1.6.0", "numpy==2.4.6"))
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the results. A ratio below 1 is in our favour."""
+
+    part: str
+    case: str
+    ours: float | None
+    against: str
+    theirs: float | None
+    ratio: float | None
+    asked: str = ""
+    met: bool | None = None  # None: nothing was asked, or there was nothing to compare with
+    note: str = ""
+
+
+# The truths
+
+
+def binomial(p: float) -> Floats:
+    """The binomial law on 0..100."""
+    from scipy.stats import binom
+
+    return np.asarray(binom.pmf(np.arange(TOP + 1), TOP, p))
+
+
+def points(places: Sequence[int], weights: Sequence[float]) -> Floats:
+    """A law on a few values."""
+    law = np.zeros(TOP + 1)
+    law[list(places)] = weights
+    return law
+
+
+def curve(heights: Floats) -> Floats:
+    """A law in proportion to these heights."""
+    return np.asarray(heights / heights.sum())
+
+
+def random_points(rng: np.random.Generator) -> Floats:
+    """Four values anywhere, with any weights."""
+    return points(rng.choice(TOP + 1, 4, replace=False).tolist(), rng.dirichlet(np.ones(4)).tolist())
+
+
+X = np.arange(TOP + 1)
+Truth = Callable[[np.random.Generator], Floats]
+PAPER: dict[str, Truth] = {
+    "four points": lambda rng: points([15, 40, 65, 90], [0.2, 0.3, 0.1, 0.4]),
+    "binomial .5": lambda rng: binomial(0.5),
+}
+OTHERS: dict[str, Truth] = {
+    "uniform": lambda rng: curve(np.ones(TOP + 1)),
+    "two bells": lambda rng: curve(
+        0.6 * np.exp(-0.5 * ((X - 30) / 6) ** 2) / 6 + 0.4 * np.exp(-0.5 * ((X - 70) / 9) ** 2) / 9
+    ),
+    "Zipf": lambda rng: curve(1 / (1.0 + X)),
+    "exponential": lambda rng: curve(np.exp(-X / 12)),
+    "one point": lambda rng: points([37], [1]),
+    "binomial .2": lambda rng: binomial(0.2),
+    "four random points": random_points,
+}
+MECHANISMS: dict[str, Callable[[], dt.Mechanism]] = {
+    "geometric": lambda: dt.geometric(TOP, epsilon="ln(2)/10"),
+    "randomised response": lambda: dt.randomized_response(TOP, epsilon="ln 2"),
+}
+EVERY_CELL = {"geometric": 1.00, "randomised response": 1.02}
+TOGETHER = {"geometric": 0.75, "randomised response": 1.00}
+
+
+# Quality
+
+
+def observed(law: Floats, matrix: Floats, number: int, rng: np.random.Generator) -> tuple[Counts, Counts]:
+    """How often each true value and each report came up."""
+    values = rng.multinomial(number, law)
+    reports = np.zeros(matrix.shape[1], dtype=np.int64)
+    for place in np.flatnonzero(values):
+        reports += rng.multinomial(values[place], matrix[place] / matrix[place].sum())
+    return values, reports
+
+
+def quality_rows(part: str, truths: dict[str, Truth], numbers: Sequence[int], runs: int, asked: bool) -> list[Row]:
+    """Every cell of mechanism, truth and number of reports; then each mechanism together."""
+    rows = []
+    for kind, make in MECHANISMS.items():
+        mechanism, ratios = make(), []
+        for name, truth in truths.items():
+            for number in numbers:
+                rng = np.random.default_rng([SEED, number, *name.encode(), *kind.encode()])
+                errors, seconds = np.zeros((2, runs)), 0.0
+                for run in range(runs):
+                    values, reports = observed(truth(rng), mechanism.matrix, number, rng)
+                    start = time.perf_counter()
+                    ours = dt.recover(reports, mechanism, kind="counts")
+                    seconds += time.perf_counter() - start
+                    theirs = dt.recover(reports, mechanism, method="ibu", iterations=5000, kind="counts")
+                    errors[:, run] = [dt.kantorovich(e.distribution, values / number) for e in (ours, theirs)]
+                ratio = float(errors[0].mean() / errors[1].mean())
+                ratios.append(ratio)
+                bar = EVERY_CELL[kind]
+                rows.append(
+                    Row(
+                        part,
+                        f"{kind}, {name}, N = {number:,}",
+                        float(errors[0].mean()),
+                        "5000 iterations",
+                        float(errors[1].mean()),
+                        ratio,
+                        f"≤ {bar:.2f}" if asked else "",
+                        ratio <= bar if asked else None,
+                        f"better in {int((errors[0] < errors[1]).sum())} of {runs} runs; {seconds / runs:.1f} s a run",
+                    )
+                )
+                print(*cells(rows[-1]), sep=" | ", flush=True)
+        rows.append(_together(part, kind, ratios, asked))
+        print(*cells(rows[-1]), sep=" | ", flush=True)
+    return rows
+
+
+def _together(part: str, kind: str, ratios: list[float], asked: bool) -> Row:
+    mean, bar = float(np.exp(np.mean(np.log(ratios)))), TOGETHER[kind]
+    strict = kind != "geometric"
+    met = (mean < bar if strict else mean <= bar) if asked else None
+    over = sum(ratio > EVERY_CELL[kind] for ratio in ratios)
+    note = f"the worst cell {max(ratios):.3f}; above {EVERY_CELL[kind]:.2f}: {over} of {len(ratios)}"
+    text = f"{'<' if strict else '≤'} {bar:.2f}" if asked else ""
+    return Row(part, f"{kind}, geometric mean of the ratios", None, "5000 iterations", None, mean, text, met, note)
+
+
+def spread_out(kind: str, top: int, number: int, rng: np.random.Generator) -> Counts:
+    """True values on a long grid: a bell, four points, or an exponential law."""
+    if kind == "bell":
+        return np.clip(np.rint(rng.normal(top / 2, top / 20, number)), 0, top).astype(np.int64)
+    if kind == "four points":
+        places = (np.array([0.15, 0.4, 0.65, 0.9]) * top).astype(np.int64)
+        return rng.choice(places, p=[0.2, 0.3, 0.1, 0.4], size=number)
+    return np.minimum(rng.exponential(0.12 * top, number), top).astype(np.int64)
+
+
+def noisy(values: Counts, top: int, epsilon: float, rng: np.random.Generator) -> tuple[Floats, Counts]:
+    """The law of the values, and the counts of their reports by the geometric mechanism."""
+    stop = 1 - np.exp(-epsilon)
+    noise = rng.geometric(stop, len(values)) - rng.geometric(stop, len(values))
+    reports = np.bincount(np.clip(values + noise, 0, top), minlength=top + 1)
+    return np.bincount(values, minlength=top + 1) / len(values), reports
+
+
+def long_rows(sizes: Sequence[tuple[int, int, int]]) -> list[Row]:
+    """Grids of more than 256 values, at the same noise relative to the range as above and at little noise."""
+    rows = []
+    for top, number, runs in sizes:
+        for noise, epsilon in (("wide", 10 * np.log(2) / top), ("narrow", 0.5)):
+            mechanism = dt.geometric(top, epsilon=float(epsilon))
+            for kind in ("bell", "four points", "exponential"):
+                rng = np.random.default_rng([SEED, top, *kind.encode(), *noise.encode()])
+                methods: dict[str, dict[str, Any]] = {
+                    "auto": {},
+                    "300 iterations": {"method": "ibu", "iterations": 300},
+                    "the maximum likelihood": {"method": "mle"},
+                }
+                if top <= 1000:
+                    methods["5000 iterations"] = {"method": "ibu", "iterations": 5000}
+                errors, seconds = np.zeros((len(methods), runs)), 0.0
+                for run in range(runs):
+                    law, reports = noisy(spread_out(kind, top, number, rng), top, float(epsilon), rng)
+                    for k, options in enumerate(methods.values()):
+                        start = time.perf_counter()
+                        found = dt.recover(reports, mechanism, kind="counts", **options)
+                        seconds += time.perf_counter() - start if k == 0 else 0.0
+                        errors[k, run] = dt.kantorovich(found.distribution, law) * 100 / top
+                means = errors.mean(axis=1)
+                best = int(means[1:].argmin()) + 1
+                rows.append(
+                    Row(
+                        "long grids",
+                        f"0..{top:,}, {noise} noise, {kind}, N = {number:,}",
+                        float(means[0]),
+                        f"the best: {list(methods)[best]}",
+                        float(means[best]),
+                        float(means[0] / means[best]),
+                        note=", ".join(f"{name} {mean:.4f}" for name, mean in zip(methods, means, strict=True))
+                        + f"; {runs} runs of {seconds / runs:.1f} s",
+                    )
+                )
+                print(*cells(rows[-1]), sep=" | ", flush=True)
+    return rows
+
+
+# Speed
+
+
+def best_seconds(task: Callable[[], object], rounds: int) -> float:
+    """The best wall-clock time of some rounds, after one untimed call if there are many."""
+    if rounds > 1:
+        task()
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        task()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def reports_of(top: int, number: int, kind: str = "bell") -> tuple[dt.Mechanism, Counts]:
+    """Reports by the geometric mechanism at 10 ln(2)/n."""
+    epsilon = 10 * np.log(2) / top
+    rng = np.random.default_rng([SEED, top, number])
+    return dt.geometric(top, epsilon=float(epsilon)), noisy(
+        spread_out(kind, top, number, rng), top, float(epsilon), rng
+    )[1]
+
+
+def peer_recovery(mechanism: dt.Mechanism, counts: Counts, rounds: int) -> dict[str, Any]:
+    """qif's recovery in its own environment: seconds, iterations and the law; or the problem."""
+    with tempfile.TemporaryDirectory() as folder:
+        given, found = Path(folder) / "counts.npy", Path(folder) / "law.npy"
+        np.save(given, counts)
+        python = str(_peers._python(_peers.FOLDER / "qif"))
+        script = str(Path(__file__).resolve().parent / "_peer_recovery.py")
+        command = [python, "-W", "ignore", script, str(given), repr(float(mechanism.alpha)), str(found), str(rounds)]
+        outside = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+        try:
+            done = subprocess.run(
+                command, check=True, capture_output=True, text=True, timeout=PEER_SECONDS, env=outside
+            )
+        except subprocess.TimeoutExpired:
+            return {"problem": f"no answer in {PEER_SECONDS} seconds"}
+        except subprocess.CalledProcessError as error:
+            return {"problem": f"does not run: {_peers._reason(error.stderr)}"}
+        return {**json.loads(done.stdout.splitlines()[-1]), "law": np.load(found)}
+
+
+def peer_rows(sizes: Sequence[tuple[int, int, float]]) -> list[Row]:
+    """The maximum likelihood estimate against qif, timed just before and just after it."""
+    from discreet.recovery.contract import certificate
+
+    problem, rows = _peers.install("qif"), []
+    for top, rounds, share in sizes:
+        mechanism, counts = reports_of(top, 10**5)
+        case = f"maximum likelihood, 0..{top:,}, N = 100,000"
+
+        def ours(mechanism: dt.Mechanism = mechanism, counts: Counts = counts) -> dt.Estimate:
+            return dt.recover(counts, mechanism, method="mle", kind="counts")
+
+        before = best_seconds(ours, 5)
+        peer = {"problem": problem} if problem else peer_recovery(mechanism, counts, rounds)
+        mine = min(before, best_seconds(ours, 5))
+        asked = f"≤ 1/{round(1 / share)} of its time"
+        if "problem" in peer:
+            rows.append(Row("speed", case, mine, "qif", None, None, asked, None, peer["problem"]))
+            continue
+        ratio = mine / peer["seconds"]
+        theirs = certificate(mechanism.finite(), counts / counts.sum(), peer["law"] / peer["law"].sum())
+        note = f"gap {ours().gap:.0e}; qif {theirs:.0e} after {peer['iterations']:,} iterations; 1/{1 / ratio:,.0f}"
+        rows.append(
+            Row("speed", case, mine, f"qif {peer['version']}", peer["seconds"], ratio, asked, ratio <= share, note)
+        )
+    return rows
+
+
+def large_rows(sizes: Sequence[tuple[int, int, float]]) -> list[Row]:
+    """The maximum likelihood estimate on large grids, alone."""
+    rows = []
+    for top, number, most in sizes:
+        for kind in ("bell", "four points"):
+            mechanism, counts = reports_of(top, number, kind)
+            start = time.perf_counter()
+            found = dt.recover(counts, mechanism, method="mle", kind="counts")
+            seconds = time.perf_counter() - start
+            case = f"maximum likelihood, 0..{top:,}, {kind}, N = {number:,}"
+            asked, met = f"under {most:g} s, gap ≤ 1e-8", seconds < most and found.gap <= 1e-8
+            rows.append(Row("speed", case, seconds, "", None, None, asked, met, f"gap {found.gap:.0e}"))
+    return rows
+
+
+def iteration_rows(sizes: Sequence[tuple[int, int]]) -> list[Row]:
+    """5000 iterations, ours against dense NumPy."""
+    rows = []
+    for top, rounds in sizes:
+        mechanism, counts = reports_of(top, 10**5)
+        q, matrix = counts / counts.sum(), mechanism.matrix
+        across, down = np.ascontiguousarray(matrix), np.ascontiguousarray(matrix.T)
+
+        def dense(q: Floats = q, across: Floats = across, down: Floats = down) -> Floats:
+            law = np.full(len(q), 1 / len(q))
+            for _ in range(5000):
+                law = law * ((q / (law @ across)) @ down)
+            return law
+
+        def ours(mechanism: dt.Mechanism = mechanism, counts: Counts = counts) -> dt.Estimate:
+            return dt.recover(counts, mechanism, method="ibu", iterations=5000, kind="counts")
+
+        off = float(np.abs(ours().distribution - dense()).max())
+        mine, theirs = best_seconds(ours, rounds), best_seconds(dense, rounds)
+        note = f"the laws differ by at most {off:.0e}"
+        rows.append(Row("speed", f"5000 iterations, 0..{top:,}", mine, "dense NumPy", theirs, mine / theirs, note=note))
+    return rows
+
+
+# The report
+
+HEADINGS = ["case", "ours", "against", "theirs", "ratio", "asked", "met", "note"]
+TITLES = {
+    "paper": "Quality: the setting of the paper (Kantorovich distance, 20 runs)",
+    "others": "Quality: other truths (6 runs; nothing is asked)",
+    "long grids": "Quality: long grids (Kantorovich distance in hundredths of the range)",
+    "speed": "Speed (seconds)",
+}
+
+
+def cells(row: Row) -> list[str]:
+    """A row as text."""
+    unit = " s" if row.part == "speed" else ""
+    ours, theirs = ("" if value is None else f"{value:.4g}{unit}" for value in (row.ours, row.theirs))
+    ratio = "" if row.ratio is None else f"{row.ratio:.3f}" if row.ratio > 0.02 else f"{row.ratio:.2g}"
+    met = "" if row.met is None else "yes" if row.met else "no"
+    return [row.case, ours, row.against, theirs, ratio, row.asked, met, row.note]
+
+
+def conditions() -> dict[str, Any]:
+    """What the numbers depend on."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "discreet": dt.__version__,
+        "cpu": _machine.cpu_model(),
+        "cores": os.cpu_count(),
+        "seed": SEED,
+        "load_before": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+    }
+
+
+def show(rows: list[Row], console: Console) -> None:
+    """Print the results."""
+    for part, title in TITLES.items():
+        table = Table(title=title)
+        for heading in HEADINGS:
+            table.add_column(heading, justify="right" if heading in ("ours", "theirs", "ratio") else "left")
+        for row in rows:
+            if row.part == part:
+                table.add_row(*cells(row), style="" if row.met is not False else "red")
+        if table.row_count:
+            console.print(table)
+
+
+def write(rows: list[Row], about: dict[str, Any]) -> None:
+    """Write the results as JSON and as Markdown tables; parts that were not run stay as they are."""
+    RESULTS.mkdir(exist_ok=True)
+    file, ran = RESULTS / "recovery.json", {row.part for row in rows}
+    before = json.loads(file.read_text()) if file.is_file() else {"about": {}, "rows": []}
+    kept = [Row(**row) for row in before["rows"] if row["part"] not in ran]
+    rows = sorted([*kept, *rows], key=lambda row: list(TITLES).index(row.part))
+    abouts = {part: (about if part in ran else before["about"].get(part, {})) for part in {row.part for row in rows}}
+    document = {"about": dict(sorted(abouts.items())), "rows": [asdict(row) for row in rows]}
+    file.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    lines = ["# Recovery", "", "A ratio below 1 is in our favour. Misses are kept in the tables."]
+    for part, title in TITLES.items():
+        chosen = [row for row in rows if row.part == part]
+        if chosen:
+            about = abouts[part]
+            lines += [
+                "",
+                f"## {title}",
+                "",
+                f"{about['date']}, Python {about['python']}, NumPy {about['numpy']}, {about['cpu']}, "
+                f"{about['cores']} cores, load {about['load_before']} at the start, one thread, seed {about['seed']}.",
+                "",
+                f"| {' | '.join(HEADINGS)} |",
+                "|---|--:|---|--:|--:|---|---|---|",
+                *(f"| {' | '.join(cells(row))} |" for row in chosen),
+            ]
+    (RESULTS / "recovery.md").write_text("\n".join(lines) + "\n")
+
+
+def main() -> None:
+    """Run everything that is asked for."""
+    parser = argparse.ArgumentParser(description="How near recovered laws come to the truth, and how fast.")
+    parser.add_argument("--quick", action="store_true", help="few runs and small sizes; writes nothing")
+    parser.add_argument("--only", choices=["quality", "long", "speed"], help="one part, the others stay as they are")
+    parser.add_argument("--ages", type=Path, help="one count for each age 0..100, as text or .npy")
+    options = parser.parse_args()
+    quick, console = options.quick, Console(width=None if sys.stdout.isatty() else 180)
+    about, rows = conditions(), []
+    others = dict(OTHERS)
+    if options.ages:
+        ages = np.load(options.ages) if options.ages.suffix == ".npy" else np.loadtxt(options.ages)
+        others["ages"] = lambda rng: curve(ages)
+    if options.only in (None, "speed"):
+        rows += peer_rows([(100, 3, 1 / 5), *([] if quick else [(1000, 1, 1 / 500)])])
+        rows += large_rows([(10**5, 10**6, 3.0), *([] if quick else [(10**6, 10**7, 30.0)])])
+        rows += iteration_rows([(100, 5), *([] if quick else [(1000, 2)])])
+    if options.only in (None, "quality"):
+        numbers = (1000, 100_000) if quick else (1000, 10_000, 50_000, 100_000)
+        rows += quality_rows("paper", PAPER, numbers, 2 if quick else 20, asked=not quick)
+        rows += [] if quick else quality_rows("others", others, (1000, 10_000, 100_000), 6, asked=False)
+    if options.only in (None, "long"):
+        rows += long_rows([(1000, 10**5, 1)] if quick else [(1000, 10**5, 5), (10**5, 10**6, 2)])
+    show(rows, console)
+    if not quick:
+        write(rows, about)
+
+
+if __name__ == "__main__":
+    main()
