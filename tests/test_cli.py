@@ -555,6 +555,8 @@ def test_every_help_has_an_example_and_every_example_runs(run):
     """In the order of the commands: make writes what the others read. gm.json has alpha 9/10: 0.05 cannot hold."""
     Path("people.csv").write_text("sex,education,income\n" + "f,high,>50K\nm,low,<=50K\n" * 30)
     Path("domain.json").write_text('{"sex": ["f", "m"]}')
+    Path("reports.csv").write_text("id,y\n" + "\n".join(f"{k},{k * k % 9}" for k in range(60)) + "\n")
+    dt.geometric(8, alpha="1/2").save("g.json")
     found = []
     ledger = [["ledger"], *(["ledger", name] for name in ("create", "show", "history", "verify", "head", "export"))]
     rest = [[name] for name in COMMANDS if name != "ledger"]

@@ -65,6 +65,7 @@ FLOORS = [
     {"terminal"},
     {"cli.app"},
     {"cli.mechanisms", "cli.designs", "cli.tables"},
+    {"cli.recovery"},
     {"cli.tour"},
     {"cli"},
     {""},

@@ -172,9 +172,9 @@ def test_a_sum_of_floats_breaks_the_sensitivity_that_the_exact_sum_keeps():
 # Size
 
 
-def test_positions_of_2_to_the_61_do_not_overflow_across_chunks():
-    """Two chunks of the farthest values: 64 bits would hold eight of them."""
-    far = 2**61
+def test_positions_of_2_to_the_60_do_not_overflow_across_chunks():
+    """Two chunks of the farthest values: 64 bits would hold sixteen of them."""
+    far = 2**60
     count = CHUNK + 3
     values = np.full(count, far - 1)
     assert dt.exact_sum(values, dt.Grid(0, far)) == count * (far - 1)

@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -19,6 +20,7 @@ from rich.text import Text
 from .channels import Additive, Finite
 from .errors import DiscreetError
 from .exact import show_above, show_rational
+from .grid import Grid
 from .mechanism import Mechanism
 from .privacy import check_privacy
 from .remaps import bayes_risk
@@ -194,6 +196,26 @@ def progress(what: str) -> Iterator[Callable[[int], None]]:
         yield advance
     finally:
         bar.stop()
+
+
+def bars(grid: Grid, law: NDArray[np.float64], width: int) -> Text:
+    """A law as horizontal bars, neighbouring values together where there are many."""
+    size = len(law)
+    together = -(-size // _MOST_ROWS)
+    groups = [np.arange(size)[k : k + together] for k in range(0, size, together)]
+    shares = [float(law[group].sum()) for group in groups]
+    names = [
+        str(grid.value(int(g[0]))) if len(g) == 1 else f"{grid.value(int(g[0]))}..{grid.value(int(g[-1]))}"
+        for g in groups
+    ]
+    label, top = max(map(len, names)), max(shares) or 1.0
+    room = max(width - label - 10, 10)
+    shown = Text()
+    for name, share in zip(names, shares, strict=True):
+        shown.append(f"{name:>{label}} {share:6.1%} ", style="dim")
+        shown.append("#" * round(share / top * room) + "\n")
+    shown.right_crop(1)
+    return shown
 
 
 @contextmanager

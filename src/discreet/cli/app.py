@@ -73,7 +73,7 @@ def make_console() -> Console:
     return Patient(highlight=False, soft_wrap=True)
 
 
-COMMANDS = ("make", "check", "show", "audit", "design", "compare", "plan", "release", "ledger", "demo")
+COMMANDS = ("make", "check", "show", "audit", "design", "compare", "plan", "recover", "release", "ledger", "demo")
 
 
 def main(arguments: list[str] | None = None) -> None:

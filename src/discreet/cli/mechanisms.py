@@ -171,7 +171,7 @@ def check(
     """
     from ..privacy import check_privacy
 
-    m = _load(file)
+    m = load_mechanism(file)
     verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, metric=metric, group=group)
     if json:
         told: dict[str, Any] = {
@@ -204,7 +204,7 @@ def show(
     """
     from .. import terminal
 
-    m = _load(file)
+    m = load_mechanism(file)
     one_of(json, csv)
     if json:
         print(dump({**_summary(m), "matrix": _matrix_or_none(m)}))
@@ -246,7 +246,7 @@ def audit(
     if ":" in sampler:
         target: Any = _function(sampler)
     else:
-        target = _load(sampler)
+        target = load_mechanism(sampler)
     try:
         listed = (
             None
@@ -320,7 +320,7 @@ def _grid(n: str | None, low: str | None, high: str | None, step: str | None) ->
     return Grid(ends[0], ends[1], 1 if step is None else step)
 
 
-def _load(file: str) -> Mechanism:
+def load_mechanism(file: str) -> Mechanism:
     from ..files import load, loads
     from ..verify import MAX_BYTES
 

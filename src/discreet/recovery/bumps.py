@@ -5,8 +5,9 @@ the line of true values, with L the Laplacian of a path: a bell that the ends re
 1 as well as rows. Width 0 is a single value, width infinity the uniform law. So spiky, smooth and flat laws are all
 simple here, and which of them explains the reports is a matter of evidence.
 
-Prior: the number of bumps is geometric; places are uniform; weights are those of independent Exp(1) masses (a flat
-Dirichlet law); widths come from a Pólya urn, so that the bumps of one law tend to be alike.
+Prior: the number of bumps is geometric; places are uniform, except that the two ends count for less, since steps
+reflect there; weights are those of independent Exp(1) masses (a flat Dirichlet law); widths come from a Pólya urn, so
+that the bumps of one law tend to be alike.
 
 Chains run side by side in strata, in which every width is at least a given one: smooth laws are then seen as well as
 spiky ones, and each stratum's evidence weighs it. The likelihood is raised to a power that grows from 0 to 1 as fast as the

@@ -130,7 +130,9 @@ def _of_mapping(data: Mapping[Any, Any], grid: Grid, size: int) -> Counts:
         try:
             place = place_of(grid, report, "report")
         except OutOfRangeError:
-            raise _refusal(k, f"is not on the reports' grid {grid}", report) from None
+            raise _refusal(
+                k, f"is not on the reports' grid {grid}; use the mechanism that made the reports", report
+            ) from None
         count = _count(given)
         if count is None:
             raise RecoveryError(

@@ -1,0 +1,138 @@
+"""The command that recovers: from noisy reports back to the distribution."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from .app import Debug, Json, app, dump, make_console, plain
+from .mechanisms import load_mechanism
+
+if TYPE_CHECKING:
+    from ..recovery.estimate import Estimate
+
+
+@app.command
+def recover(
+    reports: Annotated[str, Parameter(allow_leading_hyphen=True, help="A CSV file of reports; - for standard input.")],
+    /,
+    *,
+    mechanism: Annotated[str, Parameter(name=["-m", "--mechanism"], help="The file of the mechanism that made them.")],
+    column: Annotated[str | None, Parameter(help="The column of the reports; needed where there are several.")] = None,
+    counts: Annotated[
+        str | None, Parameter(help="The column that says how often each report was seen: the file is a histogram.")
+    ] = None,
+    method: Annotated[
+        Literal["auto", "mle", "ibu", "inverse"],
+        Parameter(help="A regularised law, the likeliest one, the iterative Bayesian update, or the inverse."),
+    ] = "auto",
+    iterations: Annotated[int | None, Parameter(help="With ibu: exactly so many steps.")] = None,
+    confidence: Annotated[str, Parameter(help="How often the intervals cover.")] = "0.95",
+    out: Annotated[
+        str | None, Parameter(name=["-o", "--out"], allow_leading_hyphen=True, help="The estimate as JSON.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """The distribution of the true values behind many reports, with what the reports say directly about its mean.
+
+    Example: discreet recover reports.csv --column y --mechanism g.json -o estimate.json
+    """
+    from .. import terminal
+    from ..files import write_whole
+    from ..recovery.making import recover as run
+
+    m = load_mechanism(mechanism)
+    data = _read(reports, column, counts)
+    with terminal.patience() as progress:
+        found = run(data, m, method, iterations=iterations, progress=progress)
+    told = {**found.to_dict(), "direct": _direct(found, confidence)}
+    if out is not None and out != "-":
+        write_whole(out, dump(told) + "\n")
+    if json or out == "-":
+        print(dump(told))
+        return 0
+    console = make_console()
+    console.print(plain(str(found)))
+    if told["direct"] is not None:
+        low, high = told["direct"]["interval"]
+        console.print(f"{float(confidence):.0%} interval of the mean: {low:.6g} to {high:.6g}", markup=False)
+    console.print(terminal.bars(found.mechanism.inputs, found.distribution, console.width))
+    if out is not None:
+        console.print(f"saved to {out}", markup=False)
+    return 0
+
+
+def _direct(found: Estimate, confidence: str) -> dict[str, Any] | None:
+    """The unbiased mean with its interval; None where the reports do not determine it."""
+    from ..errors import DiscreetError
+
+    try:
+        estimate, error = found.direct("mean")
+        low, high = found.interval(confidence, "mean")
+    except DiscreetError:
+        return None
+    return {"mean": estimate, "standard_error": error, "confidence": confidence, "interval": [low, high]}
+
+
+def _read(name: str, column: str | None, counts: str | None) -> Any:
+    """The reports in a CSV file, counted as they are read: {report: how often}."""
+    from ..errors import RecoveryError
+
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not a text"
+        raise RecoveryError(f"{name} cannot be read ({why}). Check the path of the reports.") from None
+    rows = csv.reader(io.StringIO(text))
+    heading = next(rows, None)
+    if not heading:
+        raise RecoveryError(f"{name} is empty; give a file with a heading and one report in each line.")
+    place = _place(heading, column, name, "--column")
+    if counts is None:
+        seen = Counter(row[place] if place < len(row) else "" for row in rows if row)
+    else:
+        number, seen = _place(heading, counts, name, "--counts"), Counter()
+        for line, row in enumerate(rows, start=2):
+            if row:
+                often = row[number].strip() if number < len(row) else ""
+                if not often.isdecimal():
+                    raise RecoveryError(
+                        f"Line {line} of {name} has {often!r} in the column {counts}; give whole counts."
+                    )
+                seen[row[place] if place < len(row) else ""] += int(often)
+    return _values(seen, name)
+
+
+def _values(seen: Counter[str], name: str) -> dict[Any, int]:
+    from ..errors import RecoveryError
+    from ..exact import parse_exact
+
+    found: dict[Any, int] = {}
+    for text, often in seen.items():
+        value = parse_exact(text.strip())
+        if value is None:
+            raise RecoveryError(f"{name} holds the report {text[:40]!r}, which is no number; leave such lines out.")
+        key = value.numerator if value.denominator == 1 else value
+        found[key] = found.get(key, 0) + often
+    return found
+
+
+def _place(heading: list[str], wanted: str | None, name: str, option: str) -> int:
+    from ..errors import RecoveryError
+
+    names = [part.strip() for part in heading]
+    if wanted is None and len(names) == 1:
+        return 0
+    if wanted not in names:
+        listed = ", ".join(names[:8])
+        raise RecoveryError(
+            f"{name} has the columns {listed}; say which one with {option}, for example {option} {names[0]}."
+        )
+    return names.index(wanted)
