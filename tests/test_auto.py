@@ -182,8 +182,9 @@ def test_the_reports_need_no_order():
     _, counts = observed(binom.pmf(np.arange(11), 10, 0.3), channel, 3000, 2)
     moved = np.zeros_like(counts)
     moved[[4 * k % 11 for k in range(11)]] = counts
-    np.testing.assert_allclose(auto(mixed, moved).law, auto(channel, counts).law, atol=1e-9)
-    assert np.abs(auto(channel, moved).law - auto(channel, counts).law).max() > 0.01  # the check can fail
+    plain = auto(channel, counts).law
+    np.testing.assert_allclose(auto(mixed, moved).law, plain, atol=1e-9)
+    assert np.abs(auto(channel, moved).law - plain).max() > 0.01  # the check can fail
 
 
 # Longer grids
@@ -202,11 +203,11 @@ def points_on(top: int) -> np.ndarray:
     ("top", "epsilon", "truth", "words"),
     [
         (300, 10 * np.log(2) / 300, bell_on, "few bumps"),
-        (600, 10 * np.log(2) / 600, points_on, "512 cells"),
-        (600, 0.7, bell_on, "held-out"),
-        (600, 0.7, points_on, "held-out"),
+        (520, 10 * np.log(2) / 520, points_on, "512 cells"),
+        (400, 0.7, bell_on, "held-out"),
+        (400, 0.7, points_on, "held-out"),
     ],
-    ids=["300, wide", "600, wide", "600, narrow, smooth", "600, narrow, points"],
+    ids=["300, wide", "520, wide", "400, narrow, smooth", "400, narrow, points"],
 )
 def test_long_grids_are_near_the_best_of_what_there_is(top, epsilon, truth, words):
     channel = dt.geometric(top, epsilon=float(epsilon)).finite()
@@ -236,7 +237,7 @@ def test_cells_and_groups_keep_every_value_and_every_report():
     assert cells.rows == 512
     np.testing.assert_allclose(cells.matrix.sum(axis=1), 1, atol=1e-12)
     np.testing.assert_allclose(cells.push(cells.sizes / 701).sum(), 1)
-    assert told < 0.1 < _grouped(dt.geometric(700, alpha="1/2").finite(), counts)[1]
+    assert told < 0.05 < _grouped(dt.geometric(700, alpha="1/2").finite(), counts)[1]
     assert _edges(5, 512).tolist() == [0, 1, 2, 3, 4, 5]
 
 

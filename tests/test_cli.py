@@ -809,3 +809,71 @@ def test_a_reader_that_hangs_up_is_no_error(words, tmp_path):
         os.close(writer)
     assert told.stderr == ""
     assert told.returncode == 0
+
+
+# Designs, plans and recovery
+
+
+def test_a_design_is_saved_with_a_certificate_that_check_verifies(run):
+    told = run("design", "--n", "6", "--alpha", "9/10", "--loss", "l1", "--require", "wh,cm", "-o", "best.json")
+    assert (told.code, told.err) == (0, "")
+    assert run("check", "best.json").code == 0
+    risk, bound = verify.verify(verify.read("best.json")).risk_and_bound
+    assert 0 <= risk - bound < Fraction(1, 10**8)
+    content = json.loads(Path("best.json").read_text())
+    content["certificate"]["objective"] = "1/2"
+    Path("worse.json").write_text(json.dumps({**content, "digest": verify.digest(content)}))
+    assert run("check", "worse.json").code == 1
+
+
+def test_compare_shows_that_the_geometric_serves_the_prior_as_well_as_the_best(run):
+    told = run("compare", "--n", "6", "--alpha", "3/4", "--loss", "l2", "--prior", "binomial(0.3)", "--json")
+    rows = {row["mechanism"]: row for row in json.loads(told.out)}
+    assert rows["GM"]["best use"] == pytest.approx(rows["best l2"]["L2"], rel=1e-9)
+    assert rows["EM"]["best use"] > rows["GM"]["best use"] * 1.0001
+    assert run("compare", "--n", "6", "--alpha", "3/4", "--csv").out.count("\n") == 8
+    wide = json.loads(run("compare", "--n", "1100", "--alpha", "3/4", "--json").out)
+    assert [row["mechanism"] for row in wide][:1] == ["GM"]
+    assert "EM" not in {row["mechanism"] for row in wide}
+
+
+def test_plans_for_people_and_machines(run):
+    found = json.loads(run("plan", "--n", "100", "--error", "5", "--json").out)
+    assert {row["family"] for row in found["choices"]} == {"geometric", "explicit_fair", "randomized_response"}
+    needed = json.loads(run("plan", "--n", "10", "--epsilon", "1", "--standard-error", "0.1", "--json").out)
+    assert all(isinstance(row["reports"], int) for row in needed["choices"])
+    assert "reports" in run("plan", "--n", "10", "--epsilon", "1", "--standard-error", "0.1").out
+
+
+def test_recovering_from_files_of_reports_and_of_counts(run):
+    dt.geometric(4, alpha="1/2").save("g.json")
+    counts = [3000, 2500, 2000, 1500, 1000]
+    Path("reports.csv").write_text("y\n" + "".join(f"{k}\n" * c for k, c in enumerate(counts)))
+    Path("counts.csv").write_text("report,n\n" + "".join(f"{k},{c}\n" for k, c in enumerate(counts)))
+    one = run("recover", "reports.csv", "-m", "g.json", "--method", "mle", "-o", "e.json")
+    assert (one.code, one.err) == (0, "")
+    assert "#" in one.out
+    two = run(
+        "recover", "counts.csv", "--column", "report", "--counts", "n", "-m", "g.json", "--method", "mle", "--json"
+    )
+    saved, told = json.loads(Path("e.json").read_text()), json.loads(two.out)
+    assert saved == told
+    assert told["distribution"] == pytest.approx([0.1, 0.55, 0.25, 0.1, 0], abs=1e-7)
+    low, high = told["direct"]["interval"]
+    assert low < told["direct"]["mean"] < high
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("y\nabc\n", "no number"), ("y\n9\n", "not on the reports' grid"), ("", "is empty"), ("a,b\n1,2\n", "--column"),
+        ("y\n", "report"), ("y\n\x00\n", "no number"),
+    ],
+)  # fmt: skip
+def test_reports_that_cannot_be_recovered_from_are_refused_in_a_sentence(run, content, words):
+    dt.geometric(4, alpha="1/2").save("g.json")
+    Path("r.csv").write_text(content)
+    told = run("recover", "r.csv", "-m", "g.json", "-o", "e.json")
+    assert_one_good_error(told)
+    assert words in told.err
+    assert not Path("e.json").exists()

@@ -143,23 +143,35 @@ def plan(
     epsilon: EpsilonText = None,
     confidence: Annotated[str, Parameter(help="How often the error must be kept to.")] = "0.95",
     prior: Priors = None,
+    standard_error: Annotated[str | None, Parameter(help="Of a recovered mean: how many reports does it need?")] = None,
+    kantorovich: Annotated[
+        str | None,
+        Parameter(help="Of a recovered distribution, with --prior as a guess: how many reports (simulated)?"),
+    ] = None,
+    method: Annotated[str | None, Parameter(help="With --kantorovich: auto, mle or ibu.")] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """What epsilon keeps to an error, or what error an epsilon gives, for each family of mechanisms; decided exactly.
+    """What epsilon keeps to an error, what error an epsilon gives, or how many reports a recovery needs; for each family.
 
     Example: discreet plan --n 100 --error 5
+
+    Example: discreet plan --n 100 --epsilon ln(2)/10 --standard-error 0.1 --prior binomial(0.3)
     """
     from ..planning import plan as make
 
-    found = make(_count(n), error=error, alpha=alpha, epsilon=epsilon, confidence=confidence, prior=_prior(prior))
+    found = make(
+        _count(n), error=error, alpha=alpha, epsilon=epsilon, confidence=confidence, prior=_prior(prior),
+        standard_error=standard_error, kantorovich=kantorovich, method=method,
+    )  # fmt: skip
     if json:
         rows = [
             {
                 "family": c.family, "alpha": None if c.alpha is None else str(c.alpha),
                 "epsilon": finite_or_none(c.epsilon), "error": None if c.error is None else str(c.error),
-                "chance": None if c.level is None else c.chance, "rmse": None if c.level is None else c.rmse,
-                "mean_error": None if c.level is None else c.mean_error, "refused": c.refused or None,
+                "chance": finite_or_none(c.chance), "rmse": finite_or_none(c.rmse),
+                "mean_error": finite_or_none(c.mean_error), "reports": c.reports,
+                "refused": c.refused or None,
             }
             for c in found
         ]  # fmt: skip

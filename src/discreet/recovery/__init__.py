@@ -8,6 +8,7 @@
     bands       bands that hold a whole distribution function at once
     estimate    the result: the law, its certificate, estimates with standard errors, intervals and bands
     making      recover: the one door to all of them
+    sizes       how many reports a standard error or a distance needs
 
 Reports are private already, so nothing here costs privacy: it is post-processing.
 """
