@@ -81,12 +81,17 @@ def test_every_kind_of_column_gives_one_histogram():
     for column in columns:
         assert histogram_of(column, FOUR).tolist() == expected
     for counts in (expected, tuple(expected), np.array(expected, dtype=float), pandas.Series(expected)):
-        assert histogram_of(counts, FOUR).tolist() == expected
+        assert histogram_of(counts, FOUR, "counts").tolist() == expected
         assert histogram_of(counts, FOUR, "counts").tolist() == expected
 
 
 def test_as_many_numbers_as_reports_are_counts_unless_you_say_otherwise():
-    assert histogram_of([4, 4, 4, 0, 1], FOUR).tolist() == [4, 4, 4, 0, 1]
+    assert histogram_of([4, 4, 9, 0, 1], FOUR).tolist() == [4, 4, 9, 0, 1]
+    with pytest.raises(RecoveryError, match='say kind="reports" or kind="counts"'):
+        histogram_of([4, 4, 4, 0, 1], FOUR)
+    long = dt.geometric(40, alpha="1/2")
+    assert "Read as a histogram" in str(dt.recover(np.arange(41), long, "inverse"))
+    assert "histogram" not in str(dt.recover(np.arange(41), long, "inverse", kind="counts"))
     assert histogram_of([4, 4, 4, 0, 1], FOUR, "reports").tolist() == [1, 1, 0, 0, 3]
     assert histogram_of([4, 4, 4, 0, 1, 1], FOUR).tolist() == [1, 2, 0, 0, 3]
 

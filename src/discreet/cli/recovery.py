@@ -45,9 +45,14 @@ def recover(
     Example: discreet recover reports.csv --column y --mechanism g.json -o estimate.json
     """
     from .. import terminal
+    from ..errors import RecoveryError
+    from ..exact import parse_exact
     from ..files import write_whole
     from ..recovery.making import recover as run
 
+    share = parse_exact(confidence)
+    if share is None or not 0 < share < 1:
+        raise RecoveryError(f"--confidence {confidence} must lie between 0 and 1; write for example --confidence 0.95.")
     m = load_mechanism(mechanism)
     data = _read(reports, column, counts)
     with terminal.patience() as progress:
@@ -62,7 +67,7 @@ def recover(
     console.print(plain(str(found)))
     if told["direct"] is not None:
         low, high = told["direct"]["interval"]
-        console.print(f"{float(confidence):.0%} interval of the mean: {low:.6g} to {high:.6g}", markup=False)
+        console.print(f"interval of the mean at confidence {confidence}: {low:.6g} to {high:.6g}", markup=False)
     console.print(terminal.bars(found.mechanism.inputs, found.distribution, console.width))
     if out is not None:
         console.print(f"saved to {out}", markup=False)
@@ -84,17 +89,27 @@ def _direct(found: Estimate, confidence: str) -> dict[str, Any] | None:
 def _read(name: str, column: str | None, counts: str | None) -> Any:
     """The reports in a CSV file, counted as they are read: {report: how often}."""
     from ..errors import RecoveryError
+    from ..exact import parse_exact
 
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not a text"
         raise RecoveryError(f"{name} cannot be read ({why}). Check the path of the reports.") from None
-    rows = csv.reader(io.StringIO(text))
-    heading = next(rows, None)
+    try:
+        lines = [row for row in csv.reader(io.StringIO(text)) if row]
+    except csv.Error as error:
+        raise RecoveryError(f"{name} cannot be read as CSV ({error}); give one report in each line.") from None
+    heading, rows = (lines[0] if lines else None), lines[1:]
     if not heading:
         raise RecoveryError(f"{name} is empty; give a file with a heading and one report in each line.")
+    if all(parse_exact(part.strip()) is not None for part in heading):
+        raise RecoveryError(f"The first line of {name} is numbers; add a line with the names of the columns above it.")
     place = _place(heading, column, name, "--column")
+    if counts is not None and counts == column:
+        raise RecoveryError(
+            "--column and --counts name the same column; say which has the reports and which the counts."
+        )
     if counts is None:
         seen = Counter(row[place] if place < len(row) else "" for row in rows if row)
     else:
@@ -102,7 +117,7 @@ def _read(name: str, column: str | None, counts: str | None) -> Any:
         for line, row in enumerate(rows, start=2):
             if row:
                 often = row[number].strip() if number < len(row) else ""
-                if not often.isdecimal():
+                if not often.isdecimal() or len(often) > 16:
                     raise RecoveryError(
                         f"Line {line} of {name} has {often!r} in the column {counts}; give whole counts."
                     )
@@ -130,6 +145,8 @@ def _place(heading: list[str], wanted: str | None, name: str, option: str) -> in
     names = [part.strip() for part in heading]
     if wanted is None and len(names) == 1:
         return 0
+    if names.count(wanted or "") > 1:
+        raise RecoveryError(f"{name} has several columns named {wanted}; give them different names.")
     if wanted not in names:
         listed = ", ".join(names[:8])
         raise RecoveryError(

@@ -30,6 +30,7 @@ from .contract import Floats, Trace
 
 _BLOCK = 2**21  # entries of a block of functions that are solved for together
 _MOST = 2**28  # entries of all blocks together
+_DRAWS = 100_000  # bootstrap data sets of a band, at most
 _ROUNDING = 1e-12  # a distribution function reaches a probability up to this
 
 
@@ -111,7 +112,7 @@ class Estimate:
         again, so it is unbiased too (it can be negative); its standard error is by the delta method, for many reports.
         """
         if self.reports < 2:
-            raise RecoveryError("A standard error needs at least two reports.")
+            raise RecoveryError("A standard error needs at least two reports; collect more.")
         if isinstance(of, str):
             match of:
                 case "mean":
@@ -136,7 +137,10 @@ class Estimate:
         cells and distribution functions each interval holds by itself (see band for all together), and may leave [0, 1]:
         cut it off for display only.
         """
-        z = NormalDist().inv_cdf((1 + _between(confidence, "confidence", "how often the interval covers")) / 2)
+        share = _between(confidence, "confidence", "how often the interval covers")
+        if share > 1 - 1e-15:
+            raise RecoveryError(f"confidence = {show(confidence)} is too near 1 for a float; use 0.999999.")
+        z = -NormalDist().inv_cdf((1 - share) / 2)
         estimate, error = self.direct(of)
         return estimate - z * error, estimate + z * error
 
@@ -152,12 +156,16 @@ class Estimate:
         analysis; `seed` repeats them.
         """
         share = _between(confidence, "confidence", "how often the band covers")
-        if not isinstance(draws, (int, np.integer)) or draws < 20:
-            raise RecoveryError(f"draws = {show(draws)} must be a whole number of at least 20.")
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0):
+            raise RecoveryError(
+                f"seed = {show(seed)} must be a whole number of 0 or more; leave it out for fresh draws."
+            )
+        if not isinstance(draws, (int, np.integer)) or not 20 <= draws <= _DRAWS:
+            raise RecoveryError(f"draws = {show(draws)} must be a whole number from 20 to {_DRAWS}, for example 1000.")
         if by not in ("auto", "laws", "direct"):
             raise RecoveryError(f'by = {show(by)} must be "auto", "laws" or "direct".')
         if self.reports < 2:
-            raise RecoveryError("A band needs at least two reports.")
+            raise RecoveryError("A band needs at least two reports; collect more.")
         channel, number, rng = self._channel, self.reports, np.random.default_rng(seed)
         small = max(channel.rows, channel.reports) <= PROGRAMS
         if by == "laws" and not small:
@@ -174,11 +182,17 @@ class Estimate:
         if by != "laws":
             try:
                 direct = direct_band(channel, self._q, self.distribution, number, part, int(draws), rng)
-                found = direct if found is None else (np.maximum(found[0], direct[0]), np.minimum(found[1], direct[1]))
+                both = direct if found is None else (np.maximum(found[0], direct[0]), np.minimum(found[1], direct[1]))
+                found = both if found is None or _holds_a_law(*both) else found
             except SingularError:
                 if found is None:
                     raise
         assert found is not None
+        if not _holds_a_law(*found):
+            raise RecoveryError(
+                "No distribution function lies within the band that these reports leave: look again whether this mechanism "
+                "made them, or ask for more confidence."
+            )
         return as_distribution_functions(*found)
 
     @cached_property
@@ -265,6 +279,11 @@ class Estimate:
             "unique": self.unique,
             "notes": list(self.notes),
         }
+
+
+def _holds_a_law(low: Floats, high: Floats) -> bool:
+    """Is there a rising curve between the two?"""
+    return bool((np.maximum.accumulate(low) <= high + _ROUNDING).all())
 
 
 _QUANTILES = (("5 %", 0.05), ("median", 0.5), ("95 %", 0.95))

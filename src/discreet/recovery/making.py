@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from .contract import Fit, Progress, check_possible, mean_log_likelihood
 from .estimate import Estimate
 from .ibu import GAP, ibu
 from .inverse import inverse
-from .reports import histogram_of
+from .reports import could_be_reports, histogram_of
 
 _OPTIONS = {  # the options that each method understands
     "auto": ("gap",),
@@ -62,7 +63,7 @@ def recover(
     """
     if not isinstance(mechanism, Mechanism):
         raise RecoveryError(f"mechanism = {show(mechanism)} must be the Mechanism that made the reports.")
-    if method not in _OPTIONS:
+    if not isinstance(method, str) or method not in _OPTIONS:
         raise RecoveryError(f'method = {show(method)} must be "auto", "mle", "ibu" or "inverse".')
     given = {"iterations": iterations, "gap": gap, "start": start, "projection": projection, "accelerate": accelerate}
     for name, value in given.items():
@@ -72,6 +73,10 @@ def recover(
     if gap is not None and not (isinstance(gap, (int, float, np.number)) and 0 < gap < np.inf):
         raise RecoveryError(f"gap = {show(gap)} must be a positive number, for example {GAP}.")
     counts = histogram_of(reports, mechanism, kind)
+    notes: tuple[str, ...] = ()
+    as_histogram = kind == "auto" and not isinstance(reports, Mapping) and np.size(reports) == len(counts)
+    if as_histogram and could_be_reports(counts, mechanism.outputs):
+        notes = ('Read as a histogram; if these are the reports themselves, say kind="reports".',)
     channel = mechanism.finite()
     q = counts / counts.sum()
     check_possible(channel, q)
@@ -93,5 +98,14 @@ def recover(
     counts.flags.writeable = False
     likelihood = mean_log_likelihood(channel, q, fit.law) * int(counts.sum())
     return Estimate(
-        mechanism, counts, method, fit.law, fit.gap, likelihood, fit.iterations, fit.trace, fit.notes, fit.unique
+        mechanism,
+        counts,
+        method,
+        fit.law,
+        fit.gap,
+        likelihood,
+        fit.iterations,
+        fit.trace,
+        (*fit.notes, *notes),
+        fit.unique,
     )

@@ -12,12 +12,18 @@ from .ibu import ibu
 
 _DENSE = 3000  # true values up to which Newton's method with a dense matrix is used
 _STEPS = 100
+_FLAT = 1e-7  # a mechanism whose reports differ by less, between any two truths, tells nothing in floats
 _MASS = 1e-7  # a true value with less mass than this is not in the support
 
 
 def mle(channel: Finite, q: Floats, *, gap: float = 1e-9, progress: Progress | None = None) -> Fit:
     """The law of the true values with the largest likelihood, certified by the gap max_i (C(q/(pC)))_i - 1."""
     check_possible(channel, q)
+    worst = channel.worst(channel.rows - 1)
+    if worst.alpha > 0 and worst.power * float(1 - worst.alpha) < _FLAT:  # rounding would choose between the laws
+        uniform = np.full(channel.rows, 1 / channel.rows)
+        note = "These reports hardly depend on the truth, so no law is likelier than another; use a larger epsilon."
+        return Fit(uniform, certificate(channel, q, uniform), 0, (), (note,), unique=None)
     if isinstance(channel, Geometric):
         from .knots import geometric_mle
 

@@ -21,6 +21,7 @@ from ..utility import place_of
 Counts = NDArray[np.int64]
 
 KINDS = ("auto", "counts", "reports")
+_FEW = 16  # so many reports may well be meant as reports
 _MOST = 2**53  # reports in all: as floats their number is exact
 
 
@@ -29,9 +30,9 @@ def histogram_of(data: Any, mechanism: Mechanism, kind: str = "auto") -> Counts:
 
     `data` is a histogram (one count for each report, in the grid's order), a mapping {report: count}, or the reports
     themselves: a list, a NumPy or Arrow array, a pandas or Polars Series. `kind` says which: "counts" or "reports".
-    "auto" takes as many whole numbers of 0 or more as there are reports for counts and everything else for reports; so
-    exactly 5 reports of a mechanism with 5 possible ones need kind="reports". Reports must be values of the grid: nothing
-    is rounded.
+    "auto" takes as many whole numbers of 0 or more as there are reports for counts and everything else for reports. Up to
+    16 such numbers that could be reports too are refused until you say what they are; an estimate from more has a note.
+    Reports must be values of the grid: nothing is rounded.
 
     >>> import discreet as dt
     >>> g = dt.geometric(3, alpha="1/2")
@@ -56,14 +57,35 @@ def histogram_of(data: Any, mechanism: Mechanism, kind: str = "auto") -> Counts:
         array = _read(data)
         if kind == "counts" or (kind == "auto" and array.shape == (size,) and _are_counts(array)):
             counts = _of_counts(array, size)
+            _clearly_counts(data, counts, mechanism.outputs, kind)
         else:
             counts = _of_reports(array.reshape(-1), mechanism.outputs, size)
     total = sum(counts.tolist())
     if total == 0:
         raise RecoveryError("There are no reports: all counts are 0, or the list is empty; give at least one report.")
-    if total > _MOST:
-        raise RecoveryError(f"There are {total} reports in all; at most 2^53 can be counted.")
     return counts
+
+
+def _clearly_counts(data: Any, counts: Counts, grid: Grid, kind: str) -> None:
+    """Refuse what may be meant otherwise: reports that are as many as a histogram has places, and labelled counts."""
+    index = getattr(data, "index", None)
+    if index is not None and hasattr(data, "to_dict"):  # a Series may stand in any order, as value_counts() does
+        labels = [parse_exact(x) for x in index]
+        if labels != list(range(len(counts))) and labels != [grid.value(k) for k in range(len(counts))]:
+            raise RecoveryError(
+                "These counts have labels that are not the reports in their order; give counts.to_dict() instead."
+            )
+    if kind == "auto" and len(counts) <= _FEW and could_be_reports(counts, grid):
+        raise RecoveryError(
+            f"These {len(counts)} numbers could be as many reports, or a histogram with a count for each report; "
+            'say kind="reports" or kind="counts".'
+        )
+
+
+def could_be_reports(counts: Counts, grid: Grid) -> bool:
+    """Is every count a value of the reports' grid as well?"""
+    low, high = grid.reach
+    return all((c - grid.anchor) % grid.step == 0 and low <= c <= high for c in np.unique(counts).tolist())
 
 
 def _read(data: Any) -> NDArray[Any]:
@@ -104,7 +126,7 @@ def _are_counts(array: NDArray[Any]) -> bool:
 
 def _count(value: Any) -> int | None:
     number = None if isinstance(value, str) else parse_exact(value)
-    return int(number) if number is not None and number >= 0 and number.denominator == 1 and number <= _MOST else None
+    return int(number) if number is not None and number >= 0 and number.denominator == 1 else None
 
 
 def _of_counts(array: NDArray[Any], size: int) -> Counts:
@@ -121,11 +143,18 @@ def _of_counts(array: NDArray[Any], size: int) -> Counts:
             "counts are whole numbers of 0 or more.",
             position=bad,
         )
+    _countable(sum(c for c in counts if c is not None))
     return np.array(counts, dtype=np.int64)
+
+
+def _countable(total: int) -> None:
+    if total > _MOST:
+        raise RecoveryError(f"There are {total} reports in all; at most 2^53 can be counted: divide the counts.")
 
 
 def _of_mapping(data: Mapping[Any, Any], grid: Grid, size: int) -> Counts:
     counts = np.zeros(size, dtype=np.int64)
+    _countable(sum(_count(given) or 0 for given in data.values()))
     for k, (report, given) in enumerate(data.items()):
         try:
             place = place_of(grid, report, "report")
@@ -148,7 +177,7 @@ def _of_reports(array: NDArray[Any], grid: Grid, size: int) -> Counts:
     try:
         places = positions(grid, array, clamp=True)  # a float next to an end may stand for it; others differ from it
     except OutOfRangeError as error:
-        why, value = "is missing or not a number", error.value  # type: ignore[attr-defined]
+        why, value = "is missing or not a number; leave it out", error.value  # type: ignore[attr-defined]
         raise _refusal(error.position, why + hint, value) from None  # type: ignore[attr-defined]
     off = np.flatnonzero(_differ(array, grid, places))
     if len(off):
@@ -158,7 +187,7 @@ def _of_reports(array: NDArray[Any], grid: Grid, size: int) -> Counts:
         why = (
             f"lies between two values of the reports' grid {grid}; give the reports as they were drawn"
             if inside
-            else f"lies outside the reports' grid {grid}"
+            else f"lies outside the reports' grid {grid}; use the mechanism that made the reports"
         )
         raise _refusal(int(off[0]), why + hint, value)
     return np.bincount(places, minlength=size).astype(np.int64)
