@@ -44,7 +44,7 @@ from rich.table import Table
 import discreet as dt
 
 RESULTS = Path(__file__).resolve().parent / "results"
-SEED = 20261117
+SEED = 20261118
 TOP = 100
 PEER_SECONDS = 300  # a peer may take so long for one recovery
 _peers.PINS.setdefault("qif", ("qif==1.6.0", "numpy==2.4.6"))

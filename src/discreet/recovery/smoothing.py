@@ -33,7 +33,7 @@ _BARRIERS = (100.0, 10.0, 1.0, 0.1, 0.01, 1e-3, 1e-5)  # over the number of repo
 _TRUST = (0.15, 0.35)  # R at which the blend begins to lean to X, and at which it is X
 _TRUST_SPIKES = (0.5, 1.2)  # the same where the evidence has decided for spikes
 _DECIDED = (2.0, 7.0)  # nats between which that evidence goes from undecided to clear
-_FAILED = (12.0, 20.0)  # nats by which B fits worse than iteration: the sampler has failed, the blend leans to X
+_FAILED = (16.0, 26.0)  # nats by which B fits worse than iteration: the sampler has failed, the blend leans to X
 _TINY = 1e-300
 
 
