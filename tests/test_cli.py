@@ -184,8 +184,8 @@ def test_every_family_of_the_catalogue_can_be_made_here():
     """A family that the library gains is missed here until the command line knows it."""
     from typing import get_args
 
+    from discreet.catalogue import FAMILIES
     from discreet.cli.mechanisms import Family
-    from discreet.mechanisms.catalogue import FAMILIES
 
     assert set(get_args(Family)) == {f.name.replace("_", "-") for f in FAMILIES}
     tried = {words[0] for words, _ in NEW.values()} | {"geometric", "explicit-fair", "randomized-response", "uniform"}

@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 
+from .catalogue import FAMILIES
 from .channels import Additive, Finite, Geometric, Keep
 from .errors import DiscreetError, LevelError, SizeError
 from .exact import ball, certified_sign, log_of, parse_exact, show, show_above, show_rational
 from .grid import Grid
 from .level import Level
 from .mechanism import Mechanism
-from .mechanisms.catalogue import FAMILIES
 from .noise import GeometricNoise
 from .prior import Prior, prior_of
 from .recovery.sizes import Simulation, Size, for_kantorovich, for_standard_error, functional_of

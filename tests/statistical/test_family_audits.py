@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import discreet as dt
-from discreet.mechanisms.catalogue import FAMILIES, Family
+from discreet.catalogue import FAMILIES, Family
 from discreet.source import insecure_source
 
 CONFIDENCE = 1 - 1e-8

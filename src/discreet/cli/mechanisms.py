@@ -93,8 +93,8 @@ def _made(
     family: str, n: str | None, low: str | None, high: str | None, matrix: str | None, given: dict[str, Any]
 ) -> Mechanism:
     """The mechanism that the words on the command line describe."""
+    from ..catalogue import FAMILIES
     from ..errors import DiscreetError
-    from ..mechanisms.catalogue import FAMILIES
 
     maker = next(f for f in FAMILIES if f.name == family.replace("-", "_"))
     stray = next((name for name in given if name != "step" and name not in maker.takes), None)

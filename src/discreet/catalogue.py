@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from ..mechanism import Mechanism
+from .mechanism import Mechanism
 
 
 @dataclass(frozen=True)
 class Family:
-    """A function that makes mechanisms: where it is from here, what it takes besides the grid, what it is for."""
+    """A function that makes mechanisms: where it is, what it takes besides the grid, what it is for."""
 
     name: str
     home: str
@@ -31,52 +31,52 @@ NOISE = (*LEVEL, "sensitivity", "step")
 
 FAMILIES = (
     Family(
-        "geometric", "geometric", "geometric (GM)", "dt.geometric(n, alpha=...)",
+        "geometric", "mechanisms.geometric", "geometric (GM)", "dt.geometric(n, alpha=...)",
         "counts of any size, also unbounded: `dt.Grid(None, None)`; most often right, on average (Ghosh et al. 2009)",
     ),
     Family(
-        "explicit_fair", "fair", "explicit fair (EM)", "dt.explicit_fair(n, alpha=...)",
+        "explicit_fair", "mechanisms.fair", "explicit fair (EM)", "dt.explicit_fair(n, alpha=...)",
         "small groups, n up to 1023; all seven properties (Cormode et al. 2018)",
     ),
     Family(
-        "weakly_honest", ".designs.weak", "weakly honest (WM)", "dt.weakly_honest(n, alpha=...)",
+        "weakly_honest", "designs.weak", "weakly honest (WM)", "dt.weakly_honest(n, alpha=...)",
         "small groups: the truth at least as often as by guessing; `require={\"CM\"}` adds column monotonicity (the same)",
         (*LEVEL, "require"),
     ),
     Family(
-        "randomized_response", "response", "randomised response", "dt.randomized_response(n, epsilon=...)",
+        "randomized_response", "mechanisms.response", "randomised response", "dt.randomized_response(n, epsilon=...)",
         "local privacy: any two values are neighbours", LEVEL,
     ),
     Family(
-        "uniform", "uniform", "uniform (UM)", "dt.uniform(n)",
+        "uniform", "mechanisms.uniform", "uniform (UM)", "dt.uniform(n)",
         "the bottom line: perfect privacy, no information", (), (("n", 8),),
     ),
     Family(
-        "laplace", "laplace", "Laplace", "dt.laplace(epsilon=..., sensitivity=...)",
+        "laplace", "mechanisms.laplace", "Laplace", "dt.laplace(epsilon=..., sensitivity=...)",
         "sums, means and other real answers, on a grid too fine to matter (Dwork et al. 2006)",
         NOISE, (("n", 2), ("epsilon", 1)),
     ),
     Family(
-        "staircase", "staircase", "staircase", "dt.staircase(n, epsilon=..., sensitivity=3)",
+        "staircase", "mechanisms.staircase", "staircase", "dt.staircase(n, epsilon=..., sensitivity=3)",
         "changes of more than one step by one person: the least noise of its kind (Geng and Viswanath 2016)",
         (*NOISE, "r"), (("n", 8), ("epsilon", 1), ("sensitivity", 3), ("step", 1)),
     ),
     Family(
-        "from_matrix", "matrix", "your own matrix", "dt.from_matrix(matrix, alpha=...)",
+        "from_matrix", "mechanisms.matrix", "your own matrix", "dt.from_matrix(matrix, alpha=...)",
         "any law you can write down, as integers that keep its level and properties, or refused with the reason",
         (*LEVEL, "sensitivity", "require"),
         (("matrix", (("2/3", "1/3"), ("1/3", "2/3"))), ("alpha", "1/2")),
     ),
     Family(
-        "random_rounding", "rounding", "random rounding", "dt.random_rounding(n, base=3)",
+        "random_rounding", "mechanisms.rounding", "random rounding", "dt.random_rounding(n, base=3)",
         "what offices use today, to be checked: not private", ("sensitivity", "base"), (("n", 8),),
     ),
     Family(
-        "suppression", "rounding", "suppression", "dt.suppression(n, below=5)",
+        "suppression", "mechanisms.rounding", "suppression", "dt.suppression(n, below=5)",
         "the same: not private", ("below", "show_zero"), (("n", 8),),
     ),
     Family(
-        "cell_key", "rounding", "cell-key perturbation", "dt.cell_key(n, deviation=5, variance=2)",
+        "cell_key", "mechanisms.rounding", "cell-key perturbation", "dt.cell_key(n, deviation=5, variance=2)",
         "the same: not private", ("deviation", "variance", "never_report"), (("n", 8),),
     ),
 )  # fmt: skip
