@@ -86,3 +86,18 @@ def test_an_out_of_range_value_is_not_in_the_message():
 ])  # fmt: skip
 def test_grids_read_well(grid, words):
     assert str(grid) == words
+
+
+@pytest.mark.parametrize(
+    ("grid", "value", "place"),
+    [
+        (dt.Grid(0, 5), 3, 3), (dt.Grid(0, 5), "3", 3), (dt.Grid(0, 5), 6, None), (dt.Grid(0, 5), -1, None), (dt.Grid(0, 5), 2.5, None),
+        (dt.Grid(1, 2, "1/4"), "3/2", 2), (dt.Grid(1, 2, "1/4"), 1.1, None), (dt.Grid(None, 7), 5, -2), (dt.Grid(None, 7), 8, None),
+        (dt.Grid(None, None, 2), -4, -2), (dt.Grid(None, None, 2), 3, None), (dt.Grid(0, 5), "many", None),
+        (dt.Grid(0, 5), float("nan"), None),
+    ],
+)  # fmt: skip
+def test_the_place_of_a_value_is_known_only_on_the_grid(grid, value, place):
+    assert grid.place(value) == place
+    if place is not None:
+        assert grid.value(place) == Fraction(value)

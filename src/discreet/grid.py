@@ -164,6 +164,14 @@ class Grid:
         shifted = (number - self.anchor) / self.step + Fraction(1, 2)
         return shifted.numerator // shifted.denominator
 
+    def place(self, value: object) -> int | None:
+        """The position of a value that lies on the grid; None for any other: nothing is rounded."""
+        number = parse_exact(value)
+        if number is None or not self.reach[0] <= number <= self.reach[1]:
+            return None
+        steps = (number - self.anchor) / self.step
+        return steps.numerator if steps.denominator == 1 else None
+
     def steps(self, sensitivity: object) -> int:
         """A sensitivity in the answer's units as a number of steps, rounded up: k = ceil(Delta / step)."""
         delta = parse_exact(sensitivity)

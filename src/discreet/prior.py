@@ -163,15 +163,14 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
 def _mapped(prior: Mapping[Any, Any], grid: Grid, size: int) -> Prior:
     chances: dict[int, Any] = {}
     for value, chance in prior.items():
-        number = parse_exact(value)
-        place = None if number is None else (number - grid.anchor) / grid.step
-        if place is None or place.denominator != 1 or not 0 <= place < size:
+        place = grid.place(value)
+        if place is None:
             raise PriorError(
                 f"The prior names the value {show(value)}, which is not on {grid}; name values of the grid."
             )
-        if int(place) in chances:
-            raise PriorError(f"The prior names the value {grid.value(int(place))} twice; name each value once.")
-        chances[int(place)] = chance
+        if place in chances:
+            raise PriorError(f"The prior names the value {grid.value(place)} twice; name each value once.")
+        chances[place] = chance
     weights = [0] * size
     for k, weight in zip(chances, _law(list(chances), list(chances.values()), grid), strict=True):
         weights[k] = weight

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .channels import Clamped, Finite, Geometric, Keep
 from .channels.contract import MATRIX_ENTRIES
 from .errors import OutOfRangeError
-from .exact import log_of, parse_exact, show
+from .exact import log_of, show
 from .grid import Grid
 from .loss import distance_loss, loss_of
 from .mechanism import Mechanism
@@ -125,16 +125,10 @@ def rmse_per_value(m: Mechanism) -> Floats:
 
 def place_of(grid: Grid, value: Any, what: str) -> int:
     """The position of a value that lies on the grid; nothing is rounded."""
-    number = parse_exact(value)
-    place = None if number is None else (number - grid.anchor) / grid.step
-    if (
-        place is None
-        or place.denominator != 1
-        or (grid.low is not None and place < 0)
-        or (grid.high is not None and place > (grid.n or 0))
-    ):
+    place = grid.place(value)
+    if place is None:
         raise OutOfRangeError(f"The {what} {show(value)} is not on {grid}; give a value of the grid.", value=value)
-    return int(place)
+    return place
 
 
 def _by_distance(channel: Finite, high: Floats, low: Floats) -> Floats | None:

@@ -32,6 +32,10 @@ EpsilonText = Annotated[
 File = Annotated[str, Parameter(allow_leading_hyphen=True, help="A mechanism file; - for standard input.")]
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="JSON for machines instead of a table for people.")]
 Csv = Annotated[bool, Parameter(name="--csv", negative=(), help="CSV for spreadsheets instead of a table for people.")]
+Out = Annotated[
+    str | None,
+    Parameter(name=["-o", "--out"], allow_leading_hyphen=True, help="The file to write; - for standard output."),
+]
 Debug = Annotated[bool, Parameter(negative=(), help="Show the traceback of an error.")]
 
 app = App(

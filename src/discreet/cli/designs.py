@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import Alpha, Csv, Debug, EpsilonText, Json, N, app, dump, finite_or_none, make_console, one_of, plain
+from .app import Alpha, Csv, Debug, EpsilonText, Json, N, Out, app, dump, finite_or_none, make_console, one_of, plain
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -47,10 +47,7 @@ def design(
         str, Parameter(allow_leading_hyphen=True, help="How much one person can change the answer.")
     ] = "1",
     then: Annotated[str | None, Parameter(help="A second loss, to choose among several best mechanisms.")] = None,
-    out: Annotated[
-        str | None,
-        Parameter(name=["-o", "--out"], allow_leading_hyphen=True, help="The file to write; - for standard output."),
-    ] = None,
+    out: Out = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:

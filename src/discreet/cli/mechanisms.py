@@ -7,7 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import Alpha, Csv, Debug, EpsilonText, File, Json, N, app, dump, finite_or_none, make_console, one_of, plain
+from .app import (
+    Alpha,
+    Csv,
+    Debug,
+    EpsilonText,
+    File,
+    Json,
+    N,
+    Out,
+    app,
+    dump,
+    finite_or_none,
+    make_console,
+    one_of,
+    plain,
+)
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -47,10 +62,7 @@ def make(
     deviation: Annotated[str | None, _option("cell-key: the largest noise; 5.")] = None,
     variance: Annotated[str | None, _option("cell-key: the variance of the noise; 2.")] = None,
     never_report: Annotated[str | None, _option("cell-key: no report lies in 1..this; 0.")] = None,
-    out: Annotated[
-        str | None,
-        Parameter(name=["-o", "--out"], allow_leading_hyphen=True, help="The file to write; - for standard output."),
-    ] = None,
+    out: Out = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:

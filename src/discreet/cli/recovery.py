@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import Debug, Json, app, dump, make_console, plain
+from .app import Debug, Json, Out, app, dump, make_console, plain
 from .mechanisms import load_mechanism
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ def recover(
     ] = "auto",
     iterations: Annotated[int | None, Parameter(help="With ibu: exactly so many steps.")] = None,
     confidence: Annotated[str, Parameter(help="How often the intervals cover.")] = "0.95",
-    out: Annotated[
-        str | None, Parameter(name=["-o", "--out"], allow_leading_hyphen=True, help="The estimate as JSON.")
-    ] = None,
+    out: Out = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
@@ -76,13 +74,15 @@ def recover(
 
 def _direct(found: Estimate, confidence: str) -> dict[str, Any] | None:
     """The unbiased mean with its interval; None where the reports do not determine it."""
-    from ..errors import DiscreetError
+    from ..errors import SingularError
 
+    if found.reports < 2:
+        return None
     try:
         estimate, error = found.direct("mean")
-        low, high = found.interval(confidence, "mean")
-    except DiscreetError:
+    except SingularError:
         return None
+    low, high = found.interval(confidence, "mean")
     return {"mean": estimate, "standard_error": error, "confidence": confidence, "interval": [low, high]}
 
 

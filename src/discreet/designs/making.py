@@ -13,7 +13,7 @@ import numpy as np
 from ..channels import MAX_ENTRIES, Finite, Geometric, Map, Then
 from ..channels.shape import LETTERS, letters_of, shape_faults
 from ..errors import DesignError, DiscreetError, GridError, SizeError
-from ..exact import ball, float_above, parse_exact, show, show_above
+from ..exact import ball, float_above, show, show_above
 from ..grid import Grid
 from ..level import Level
 from ..loss import Loss, loss_of
@@ -45,6 +45,7 @@ class Design:
     problem: Problem
     method: str
     certificate: Certificate | None
+    by_theorem: bool  # a theorem gives it, rather than a solver
 
     @cached_property
     def objective(self) -> float:
@@ -62,13 +63,8 @@ class Design:
 
     @property
     def gap(self) -> float:
-        """How much better a mechanism could be at most, relative to max(1, |bound|)."""
+        """How much better a mechanism could be at most, relative as Certificate.gap says; 0 where only a theorem says so."""
         return 0.0 if self.certificate is None else self.certificate.gap
-
-    @property
-    def by_theorem(self) -> bool:
-        """Does a theorem give it, rather than a solver?"""
-        return self.method not in ("interior point", "simplex method")
 
     def __repr__(self) -> str:
         return f"<Design {self}>"
@@ -189,11 +185,10 @@ def _values(grid: Grid, among: Iterable[Any]) -> tuple[int, ...]:
 
 
 def _place(grid: Grid, value: Any) -> int:
-    number = parse_exact(value)
-    place = None if number is None else (number - grid.anchor) / grid.step
-    if place is None or place.denominator != 1 or not 0 <= place < (grid.size or 0):
+    place = grid.place(value)
+    if place is None:
         raise DesignError(f"{show(value)} is no value of {grid}; name values of the grid.")
-    return int(place)
+    return place
 
 
 def _pairs(grid: Grid, neighbours: Iterable[Any]) -> tuple[tuple[int, int], ...]:
@@ -226,7 +221,8 @@ def _sealed(problem: Problem, solution: Solution) -> Design:
         sealed = seal(matrix, problem.level, require, problem.neighbours, within=Fraction(1, 10**6))
         channel, distance, exact = sealed.table, sealed.distance, sealed.table.integers()
     certificate = certify(problem, solution.dual, *exact)
-    return Design(_mechanism(problem, channel, distance, certificate), problem, solution.method, certificate)
+    made = _mechanism(problem, channel, distance, certificate)
+    return Design(made, problem, solution.method, certificate, solution.by_theorem)
 
 
 def _mechanism(problem: Problem, channel: Finite, distance: float, certificate: Certificate | None) -> Mechanism:
@@ -242,8 +238,7 @@ def _mechanism(problem: Problem, channel: Finite, distance: float, certificate: 
 def _solved(problem: Problem, loss: Floats, progress: Progress | None, proof: Dual | None = None) -> Design:
     """The design by the solver that suits the size; by the other one too, where the first comes out poor."""
     ways: list[Callable[[], Solution]] = [lambda: solve(problem, loss, progress), lambda: solve_whole(problem, loss)]
-    best: Design | None = None
-    failed: DiscreetError | None = None
+    best, failed = None, None
     for way in reversed(ways) if problem.size <= _FEW else ways[: 2 if problem.size <= _GRAPH else 1]:
         try:
             solution = way()
@@ -256,7 +251,8 @@ def _solved(problem: Problem, loss: Floats, progress: Progress | None, proof: Du
         if best.gap <= _CLOSE:
             break
     if best is None:
-        raise failed or DesignError("No solver was tried; this should not happen.")
+        assert failed is not None  # at least one solver was tried
+        raise failed
     return best
 
 
@@ -295,7 +291,7 @@ def _huge(grid: Grid, level: Level, loss: Any, prior: Any, then: Any) -> Design:
     tiny = Loss(loss, np.zeros((0, 0), dtype=np.int64), 1)  # named only: written out it would not fit
     problem = Problem(grid, level, tiny, law)
     name = "the geometric mechanism" if stays else "geometric and the best remap"
-    return Design(made, problem, f"{name} (Ghosh et al. 2009)", None)
+    return Design(made, problem, f"{name} (Ghosh et al. 2009)", None, by_theorem=True)
 
 
 def _above(x: Fraction) -> float:

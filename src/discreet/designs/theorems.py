@@ -28,6 +28,7 @@ class Solution:
     dual: Dual
     method: str
     channel: Finite | None = None  # the law itself, where there is one that needs no sealing
+    by_theorem: bool = False
 
 
 def by_theorem(problem: Problem) -> Solution | None:
@@ -50,7 +51,7 @@ def by_theorem(problem: Problem) -> Solution | None:
         name, law = "the geometric mechanism", channel  # type: tuple[str, Finite]
     else:
         name, law = "geometric and the best remap", Then(channel, Map(remap, problem.size))
-    return Solution(merged, _remap_dual(problem, channel), f"{name} (Ghosh et al. 2009)", law)
+    return Solution(merged, _remap_dual(problem, channel), f"{name} (Ghosh et al. 2009)", law, by_theorem=True)
 
 
 def _best_remap(problem: Problem, channel: Geometric) -> NDArray[np.int64]:
@@ -117,4 +118,5 @@ def _fair(problem: Problem) -> Solution:
     fair = np.cumsum(left)[:-1]
     matrix = powers / powers.sum(axis=1, keepdims=True)
     known = explicit_fair(size - 1, alpha=problem.level.alpha).finite()
-    return Solution(matrix, Dual(rows, level, {"F": fair}), "the explicit fair mechanism (Cormode et al. 2018)", known)
+    method = "the explicit fair mechanism (Cormode et al. 2018)"
+    return Solution(matrix, Dual(rows, level, {"F": fair}), method, known, by_theorem=True)
