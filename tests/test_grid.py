@@ -91,7 +91,8 @@ def test_grids_read_well(grid, words):
 @pytest.mark.parametrize(
     ("grid", "value", "place"),
     [
-        (dt.Grid(0, 5), 3, 3), (dt.Grid(0, 5), "3", 3), (dt.Grid(0, 5), 6, None), (dt.Grid(0, 5), -1, None), (dt.Grid(0, 5), 2.5, None),
+        (dt.Grid(0, 5), 3, 3), (dt.Grid(0, 5), "3", 3), (dt.Grid(0, 5), 6, None), (dt.Grid(0, 5), -1, None),
+        (dt.Grid(0, 5), 2.5, None),
         (dt.Grid(1, 2, "1/4"), "3/2", 2), (dt.Grid(1, 2, "1/4"), 1.1, None), (dt.Grid(None, 7), 5, -2), (dt.Grid(None, 7), 8, None),
         (dt.Grid(None, None, 2), -4, -2), (dt.Grid(None, None, 2), 3, None), (dt.Grid(0, 5), "many", None),
         (dt.Grid(0, 5), float("nan"), None),
