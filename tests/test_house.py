@@ -17,7 +17,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # Each room may look into the rooms above it in this list, and into none below: arrows point one way.
 FLOORS = [
     {"verify", "errors", "blas"},
-    {"exact", "source"},
+    {"exact", "source", "formats"},
     {"level", "grid", "draws"},
     {"positions", "digits", "loss", "prior"},
     {"noise.expectation"},
