@@ -806,13 +806,37 @@ def test_a_solver_that_fails_never_makes_a_mechanism(spoil, asked, monkeypatch):
 
 
 def test_a_solver_that_stops_early_is_an_error(monkeypatch):
+    from discreet import lp
     from discreet.designs import full
 
     monkeypatch.setattr(making, "solve", lambda *_: full.solve_whole(*_[:2]))
-    monkeypatch.setitem(full._OPTIONS, "simplex_iteration_limit", 1)
-    monkeypatch.setitem(full._OPTIONS, "presolve", "off")
+    monkeypatch.setitem(lp._OPTIONS, "simplex_iteration_limit", 1)
     with pytest.raises(DesignError, match="nothing is returned"):
         dt.design(6, alpha="3/4", loss="l2", require="WH")
+
+
+LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_folded_program_is_the_whole_one(monkeypatch, seed):
+    """With mirror images as one unknown: the same optimum as without, each proved by its own multipliers."""
+    from discreet.designs.problem import Problem
+
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 9))
+    require = {letter for letter in LETTERS[:-1] if rng.random() < 0.3}
+    asked: dict[str, Any] = {
+        "alpha": rng.choice(["3/10", "1/2", "9/10", "99/100"]).item(), "loss": rng.choice(["l0", "l1", "l2", "tail(1)"]).item(),
+        "risk": rng.choice(["average", "worst"]).item(), "require": require, "sensitivity": int(rng.integers(1, 3)) if n > 2 else 1,
+    }  # fmt: skip
+    monkeypatch.setattr(making, "by_theorem", lambda problem: None)
+    folded = dt.design(n, **asked)
+    monkeypatch.setattr(Problem, "is_mirrored", False)
+    whole = dt.design(n, **asked)
+    assert {folded.method, whole.method} == {"simplex method"}
+    assert max(folded.gap, whole.gap) < 1e-8
+    assert folded.objective == pytest.approx(whole.objective, rel=1e-8)
 
 
 # Progress, and the same answer twice

@@ -34,6 +34,7 @@ from .graphs import Graph
 from .grid import Grid
 from .level import Level
 from .loss import Loss, loss_of
+from .lp import Optimum, Program, dense
 from .prior import Prior, prior_of
 
 Floats = NDArray[np.float64]
@@ -42,14 +43,6 @@ Integers = NDArray[Any]
 _MOST_RAYS = 2**12
 _MOST_STEPS = 2**18  # partial heights tried on the way to the rays
 _MOST_COSTS = 2**20  # rays times users
-_OPTIONS: dict[str, Any] = {
-    "output_flag": False,
-    "threads": 1,
-    "presolve": "off",
-    "primal_feasibility_tolerance": 1e-10,
-    "dual_feasibility_tolerance": 1e-10,
-    "small_matrix_value": 1e-12,  # smaller entries count as 0, and a^9 may well be small
-}
 _BITS = 80  # of the fixed point in which a solver's floats are read
 _ONE = 1 << _BITS
 
@@ -315,59 +308,31 @@ class _Solver:
 
     def __init__(self, rays: _Rays) -> None:
         self.rays = rays
-        self.model = self._model(np.zeros(len(rays.floats)))
-
-    def _model(self, objective: Floats, above: Floats | None = None, ceiling: Floats | None = None) -> Any:
-        """Weights >= 0, and further variables; every answer's probabilities sum to 1, and above . variables <= ceiling."""
-        import highspy  # a slow import, kept out of the way of those who do not need it
-
-        count, size = self.rays.floats.shape
-        rows = np.zeros((size, len(objective)))
-        rows[:, :count] = self.rays.floats.T
-        low = high = np.ones(size)
-        if above is not None and ceiling is not None:
-            rows = np.vstack([rows, above])
-            low, high = np.concatenate([low, np.full(len(above), -np.inf)]), np.concatenate([high, ceiling])
-        problem = highspy.HighsLp()
-        problem.num_row_, problem.num_col_ = rows.shape
-        problem.col_cost_, problem.row_lower_, problem.row_upper_ = objective, low, high
-        problem.col_lower_, problem.col_upper_ = np.zeros(len(objective)), np.full(len(objective), np.inf)
-        problem.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        problem.a_matrix_.start_ = np.arange(len(rows) + 1) * len(objective)
-        problem.a_matrix_.index_ = np.tile(np.arange(len(objective)), len(rows))
-        problem.a_matrix_.value_ = rows.ravel()
-        model = highspy.Highs()
-        for name, value in _OPTIONS.items():
-            model.setOptionValue(name, value)
-        model.passModel(problem)
-        return model
-
-    def _run(self, model: Any) -> tuple[Floats, Floats]:
-        import highspy
-
-        for again in (False, True):
-            if again:  # from the start, not from where the last user left off
-                model.clearSolver()
-            model.run()
-            if model.getModelStatus() == highspy.HighsModelStatus.kOptimal:
-                solution = model.getSolution()
-                return np.array(solution.col_value), np.array(solution.row_dual)
-        raise DiscreetError(
-            f"The solver gave up ({model.modelStatusToString(model.getModelStatus())}); "
-            "try an alpha farther from 0 and 1, or fewer answers."
-        )
+        size = rays.floats.shape[1]  # every answer's probabilities sum to 1
+        self.program = Program(np.zeros(len(rays.floats)), dense(rays.floats.T), np.ones(size), np.ones(size))
 
     def best(self, cost: _Costs) -> tuple[Floats, Floats]:
         """The weights of the best mechanism for one user, and the prices of the answers."""
-        count = len(cost.floats)
-        self.model.changeColsCost(count, np.arange(count, dtype=np.int32), cost.floats)
-        return self._run(self.model)
+        best = _found(self.program, cost.floats)
+        return best.unknowns, best.multipliers
 
     def fairest(self, costs: list[_Costs], optima: list[float]) -> tuple[Floats, Floats, list[int]]:
         """The weights with the least worst regret, the prices, and each user's share in the dual as an integer."""
-        rows = np.array([cost.floats for cost in costs])
-        above = np.hstack([rows, -np.ones((len(rows), 1))])  # the last variable is the regret
-        objective = np.eye(1, rows.shape[1] + 1, rows.shape[1])[0]
-        weights, prices = self._run(self._model(objective, above, np.array(optima)))
-        size = self.rays.floats.shape[1]
-        return weights[:-1], prices[:size], [max(int(-v * 2**60), 0) for v in prices[size:].tolist()]
+        rays, size = self.rays.floats, self.rays.floats.shape[1]
+        sums = np.hstack([rays.T, np.zeros((size, 1))])  # the last variable is the regret
+        regrets = np.hstack([np.array([cost.floats for cost in costs]), -np.ones((len(costs), 1))])
+        lower = np.append(np.ones(size), np.full(len(costs), -np.inf))
+        upper = np.append(np.ones(size), optima)
+        cost = np.append(np.zeros(len(rays)), 1.0)
+        best = _found(Program(cost, dense(np.vstack([sums, regrets])), lower, upper), None)
+        prices = best.multipliers
+        return best.unknowns[:-1], prices[:size], [max(int(-v * 2**60), 0) for v in prices[size:].tolist()]
+
+
+def _found(program: Program, cost: Floats | None) -> Optimum:
+    best = program.solve(cost)
+    if best is None:
+        raise DiscreetError(
+            f"The solver gave up ({program.status}); try an alpha farther from 0 and 1, or fewer answers."
+        )
+    return best

@@ -1,123 +1,110 @@
-"""The whole linear program, given to HiGHS: the quickest way for a few values, and a second opinion for the rest."""
+"""The whole linear program by the simplex method: the quickest way for a few values, and a second opinion for the rest.
+
+Where turning the grid around changes nothing, or symmetry is required, an entry and its mirror image are one unknown and
+of two mirrored constraints one is kept: half the program in either direction. The multiplier of a constraint that stands
+for two is shared by both.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-import highspy
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 
 from ..errors import DesignError
-from .constraints import Inequalities, essential
+from ..lp import Program
+from .constraints import Indices, Inequalities, essential
 from .problem import Floats, Problem
 from .theorems import Solution
 
-_OPTIONS = {
-    "output_flag": False,
-    "threads": 1,
-    "primal_feasibility_tolerance": 1e-10,
-    "dual_feasibility_tolerance": 1e-10,
-    "small_matrix_value": 1e-12,  # by default entries of 1e-9 are dropped, and with them the level
-}
-
 
 def solve_whole(problem: Problem, loss: Floats) -> Solution:
-    """The best matrix in floats by HiGHS' simplex method, with its multipliers."""
-    size = problem.size
-    inequalities = Inequalities(problem, essential(problem.require))
-    among = np.array(problem.among) if problem.risk == "worst" else np.zeros(0, dtype=np.int64)
+    """The best matrix in floats, with its multipliers."""
+    size, last = problem.size, problem.size**2 - 1
+    fold = problem.is_mirrored or "S" in problem.require
+    worst, fair = problem.risk == "worst", "F" in problem.require
     unit = float(loss.max()) or 1.0  # of losses: the solver's tolerances are absolute
     loss = loss / unit
-    cost = problem.prior.floats[:, None] * loss
-    if "S" in problem.require:  # symmetry is free where the costs are symmetric
-        cost = (cost + cost[::-1, ::-1]) / 2
-    worst = problem.risk == "worst"
-    parts = [_sums(size), _two_entries(inequalities), _risks(loss, among, size)]
-    lower = [np.ones(size), inequalities.h, np.zeros(len(among))]
-    upper = [np.ones(size), *(np.full(len(part), highspy.kHighsInf) for part in lower[1:])]
-    if "F" in problem.require:
-        parts.append(_fairness(size))
-        lower.append(np.zeros(size - 1))
-        upper.append(np.zeros(size - 1))
-    if worst and "S" in problem.require:
-        parts.append(_symmetry(size))
-        lower.append(np.zeros(parts[-1].shape[0]))
-        upper.append(lower[-1])
-    matrix = sparse.vstack(parts).tocsc()
-    objective = np.append(np.zeros(size * size), 1.0) if worst else np.append(cost.ravel(), 0.0)
-    values, duals = _run(objective, matrix, np.concatenate(lower), np.concatenate(upper))
-    found = np.maximum(values[:-1], 0.0).reshape(size, size)  # a bound of zero holds up to the tolerance
-    rows, multipliers, risks = np.split(unit * duals, np.cumsum([size, len(inequalities), len(among)]))[:3]
-    start = size + len(inequalities) + len(among)
-    fair = None
-    if "F" in problem.require:
-        links = unit * duals[start : start + size - 1]
-        fair = np.append(links, 0.0) - np.append(0.0, links)
+    unknown = np.arange(last + 1)
+    if fold:
+        unknown = np.minimum(unknown, last - unknown)
+    inequalities = Inequalities(problem, essential(problem.require))
+    place = np.arange(size)
+    among = np.array(problem.among, dtype=np.int64) if worst else np.zeros(0, dtype=np.int64)
+    # each kind of constraint: how many it has, which of them is the mirror image of which
+    images = [place, np.arange(len(inequalities)), np.arange(len(among)), np.arange(size - 1 if fair else 0)]
+    if fold:
+        images = [place[::-1], inequalities.mirrored(), _mirrored_risks(problem, loss, among), images[3][::-1]]
+    kept = [np.flatnonzero(np.arange(len(image)) <= image) for image in images]
+    sums, bounds, risks, links = kept
+    blocks = [
+        (np.repeat(np.arange(len(sums)), size), (sums[:, None] * size + place).ravel(), np.ones(len(sums) * size)),
+        _two_entries(inequalities, bounds),
+        (np.repeat(np.arange(len(risks)), size), (among[risks][:, None] * size + place).ravel(), -loss[among[risks]].ravel()),
+        (np.tile(np.arange(len(links)), 2), np.concatenate([links, links + 1]) * (size + 1),
+         np.repeat([1.0, -1.0], len(links))),
+    ]  # fmt: skip
+    starts = np.cumsum([0, *map(len, kept)])
+    rows = [block[0] + start for block, start in zip(blocks, starts, strict=False)]
+    columns, values = [unknown[block[1]] for block in blocks], [block[2] for block in blocks]
+    count = int(unknown.max()) + 1
+    if worst:  # t - the mean loss of each value
+        rows.append(np.arange(starts[2], starts[3]))
+        columns.append(np.full(len(risks), count))
+        values.append(np.ones(len(risks)))
+    lower = np.concatenate([np.ones(len(sums)), inequalities.h[bounds], np.zeros(len(risks) + len(links))])
+    upper = np.concatenate([np.ones(len(sums)), np.full(len(bounds) + len(risks), np.inf), np.zeros(len(links))])
+    cost = np.zeros(last + 1) if worst else (problem.prior.floats[:, None] * loss).ravel()
+    program = Program(
+        np.append(np.bincount(unknown, cost), [1.0] if worst else []),
+        (np.concatenate(rows), np.concatenate(columns), np.concatenate(values)),
+        lower, upper, np.append(np.ones(count), [np.inf] if worst else []),
+    )  # fmt: skip
+    best = program.solve()
+    if best is None:
+        raise DesignError(
+            f"The solver stopped with the status {program.status!r}, so nothing is returned; try another level."
+        )
+    found = np.maximum(best.unknowns[:count][unknown], 0.0).reshape(size, size)  # 0 holds up to the tolerance
+    parts = np.split(unit * best.multipliers, starts[1:-1])
+    row_sums, multipliers, weights, chained = (
+        _unfolded(part, which, image) for part, which, image in zip(parts, kept, images, strict=True)
+    )
     prior = None
     if worst:
         prior = np.zeros(size)
-        prior[among] = risks
-    if "S" in problem.require:
-        found = (found + found[::-1, ::-1]) / 2
-        multipliers = (multipliers + multipliers[inequalities.mirrored()]) / 2
-        rows = (rows + rows[::-1]) / 2
-        fair = None if fair is None else (fair + fair[::-1]) / 2
-    return Solution(found, inequalities.dual(rows, multipliers, fair, prior), "simplex method")
+        prior[among] = weights
+    # the links of fairness change their direction when the grid is turned around
+    if fair and fold:
+        chained = chained.copy()
+        chained[size // 2 :] *= -1
+    on_diagonal = np.append(chained, 0.0) - np.append(0.0, chained) if fair else None
+    return Solution(found, inequalities.dual(row_sums, multipliers, on_diagonal, prior), "simplex method")
 
 
-def _sums(size: int) -> Any:
-    row = np.repeat(np.arange(size), size)
-    return sparse.csr_matrix((np.ones(size * size), (row, np.arange(size * size))), shape=(size, size * size + 1))
+def _mirrored_risks(problem: Problem, loss: Floats, among: Indices) -> Indices:
+    """Of the values of the worst case, the one that mirrors each; each itself where the losses are not symmetric."""
+    if problem.is_mirrored and np.array_equal(loss, loss[::-1, ::-1]):
+        return np.searchsorted(among, problem.size - 1 - among)
+    return np.arange(len(among))
 
 
-def _two_entries(inequalities: Inequalities) -> Any:
-    count, entries = len(inequalities), inequalities.size**2
-    has = np.flatnonzero(inequalities.q < entries)
-    row = np.concatenate([np.arange(count), has])
-    column = np.concatenate([inequalities.p, inequalities.q[has]])
-    values = np.concatenate([np.ones(count), -inequalities.u[has]])
-    return sparse.csr_matrix((values, (row, column)), shape=(count, entries + 1))
+def _two_entries(inequalities: Inequalities, kept: Indices) -> tuple[NDArray[Any], NDArray[Any], Floats]:
+    """P[p] - u P[q], without the second entry where there is none."""
+    row, p, q = np.arange(len(kept)), inequalities.p[kept], inequalities.q[kept]
+    has = q < inequalities.size**2
+    return (
+        np.concatenate([row, row[has]]),
+        np.concatenate([p, q[has]]),
+        np.concatenate([np.ones(len(kept)), -inequalities.u[kept][has]]),
+    )
 
 
-def _risks(loss: Floats, among: Any, size: int) -> Any:
-    """t - the mean loss of each value of the worst case."""
-    rows = np.zeros((len(among), size * size + 1))
-    for k, j in enumerate(among):
-        rows[k, j * size : (j + 1) * size] = -loss[j]
-    rows[:, -1] = 1.0
-    return sparse.csr_matrix(rows)
-
-
-def _fairness(size: int) -> Any:
-    k = np.arange(size - 1)
-    row, column = np.concatenate([k, k]), np.concatenate([k, k + 1]) * (size + 1)
-    return sparse.csr_matrix((np.repeat([1.0, -1.0], size - 1), (row, column)), shape=(size - 1, size * size + 1))
-
-
-def _symmetry(size: int) -> Any:
-    first = np.arange(size * size // 2)
-    row, column = np.concatenate([first, first]), np.concatenate([first, size * size - 1 - first])
-    return sparse.csr_matrix((np.repeat([1.0, -1.0], len(first)), (row, column)), shape=(len(first), size * size + 1))
-
-
-def _run(objective: Floats, matrix: Any, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
-    solver = highspy.Highs()
-    for name, value in _OPTIONS.items():
-        solver.setOptionValue(name, value)
-    program = highspy.HighsLp()
-    program.num_row_, program.num_col_ = matrix.shape
-    program.col_cost_ = objective
-    program.col_lower_ = np.zeros(len(objective))
-    program.col_upper_ = np.append(np.ones(len(objective) - 1), highspy.kHighsInf)
-    program.row_lower_, program.row_upper_ = lower, upper
-    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    program.a_matrix_.start_, program.a_matrix_.index_ = matrix.indptr, matrix.indices
-    program.a_matrix_.value_ = matrix.data
-    solver.passModel(program)
-    solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        status = solver.modelStatusToString(solver.getModelStatus())
-        raise DesignError(f"The solver stopped with the status {status!r}, so nothing is returned; try another level.")
-    solution = solver.getSolution()
-    return np.array(solution.col_value), np.array(solution.row_dual)
+def _unfolded(multipliers: Floats, kept: Indices, image: Indices) -> Floats:
+    """The multipliers of all constraints of a kind: one that stands for two pays half for each."""
+    full = np.zeros(len(image))
+    shares = np.where(image[kept] == kept, multipliers, multipliers / 2)
+    full[kept] = shares
+    full[image[kept]] = shares
+    return full

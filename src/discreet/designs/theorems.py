@@ -40,11 +40,11 @@ def by_theorem(problem: Problem) -> Solution | None:
     if not problem.loss.is_monotone:
         return None
     channel = Geometric(problem.size - 1, problem.level.alpha)
+    if not problem.require <= set(LETTERS) - channel.faults().keys():
+        return None
     remap = _best_remap(problem, channel)
-    if problem.require:
-        held = set(LETTERS) - channel.faults().keys()
-        if not problem.require <= held or not np.array_equal(remap, np.arange(problem.size)):
-            return None
+    if problem.require and not np.array_equal(remap, np.arange(problem.size)):
+        return None
     merged = np.zeros((problem.size, problem.size))
     np.add.at(merged.T, remap, channel.matrix.T)
     if np.array_equal(remap, np.arange(problem.size)):

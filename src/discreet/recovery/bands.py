@@ -15,6 +15,7 @@ import numpy as np
 from ..channels import Finite
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import SizeError
+from ..lp import Program, dense
 from .contract import Floats
 
 PROGRAMS = 250  # values up to which two linear programs for each are quick
@@ -49,33 +50,20 @@ def _extremes(rows: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats] 
 
     One model for all: from one x to the next the objective gains a term, and the solver goes on from where it was.
     """
-    import highspy  # a slow import, kept out of the way of those who do not need it
-
     size = rows.shape[1]
     table = np.vstack([rows, np.ones(size)])
-    model = highspy.Highs()
-    for name, value in (("output_flag", False), ("threads", 1), ("presolve", "off"), ("simplex_strategy", 4)):
-        model.setOptionValue(name, value)
-    places = np.arange(size, dtype=np.int32)
-    model.addVars(size, np.zeros(size), np.ones(size))
-    model.addRows(
-        len(table), np.append(low, 1.0), np.append(high, 1.0), table.size,
-        np.arange(0, table.size, size, dtype=np.int32), np.tile(places, len(table)), table.ravel(),
-    )  # fmt: skip
+    program = Program(
+        np.zeros(size), dense(table), np.append(low, 1.0), np.append(high, 1.0), most=1.0, simplex_strategy=4
+    )
     ends = []
-    for sense in (highspy.ObjSense.kMinimize, highspy.ObjSense.kMaximize):
-        model.changeObjectiveSense(sense)
-        model.changeColsCost(size, places, np.zeros(size))
-        curve = np.empty(size - 1)
+    for sign in (1.0, -1.0):  # the largest sum is minus the least of minus the sum
+        cost, curve = np.zeros(size), np.empty(size - 1)
         for x in range(size - 1):
-            model.changeColCost(x, 1.0)
-            model.run()
-            if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-                model.clearSolver()  # from the start, not from where the last value left off
-                model.run()
-            if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            cost[x] = sign
+            best = program.solve(cost)
+            if best is None:
                 return None
-            curve[x] = model.getInfo().objective_function_value
+            curve[x] = sign * best.value
         ends.append(curve)
     return ends[0], ends[1]
 
