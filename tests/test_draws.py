@@ -267,8 +267,15 @@ def test_the_far_tail_is_geometric_again(a, monkeypatch):
     assert noise.count << noise.shift < 10**6
     beyond = noise.count << noise.shift
     monkeypatch.setattr("discreet.digits.slow_geometric", lambda a, word, bits: 17)
-    assert noise._tail(noise.count + 1, None) == beyond + 1 + 17
-    assert noise._tail(-noise.count - 1, None) == -(beyond + 1 + 17)
+    assert noise._tail(None) == beyond + 1 + 17
+    for sign in (1, -1):  # one at a time and together
+        outcome = sign * (noise.count + 1)
+        monkeypatch.setattr(RealAlias, "one", lambda law, stream, value=outcome: value if law is noise.high else 0)
+        monkeypatch.setattr(
+            RealAlias, "draw", lambda law, s, out, value=outcome: out.fill(value if law is noise.high else 0) or out
+        )
+        assert noise.one(Scripted([])) == sign * (beyond + 1 + 17)
+        assert noise.draw(Scripted([]), np.empty(2, dtype=np.int64)).tolist() == [sign * (beyond + 1 + 17)] * 2
     # the probability of the tail outcome is that of everything beyond
     assert high_law(a, noise.shift, noise.count)[0] == a / (1 + a) * (a ** (2**noise.shift)) ** noise.count
 

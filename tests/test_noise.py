@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize, sparse, stats
 
 import discreet as dt
-from discreet.digits import OneSidedDraws, upper_part
+from discreet.digits import GeometricDraws, high_part
 from discreet.draws import RealAlias
 from discreet.errors import DiscreetError, GridError, LevelError
 from discreet.exact import ball
@@ -563,15 +563,15 @@ def test_every_word_of_the_upper_part(a, word_bits):
     for shift, count in ((0, 0), (0, 1), (0, 5), (2, 3)):
         ratio = a ** (2**shift)
         chances = [(1 - ratio) * ratio**h for h in range(count)] + [ratio**count]
-        assert exact_law(upper_part(a, shift, count, word_bits), chances) == chances
+        assert exact_law(high_part(a, shift, count, word_bits, signed=False), chances) == chances
 
 
-def upper_law(draws: OneSidedDraws) -> list[Fraction]:
+def upper_law(draws: GeometricDraws) -> list[Fraction]:
     ratio = draws.a ** (2**draws.shift)
     return [(1 - ratio) * ratio**h for h in range(draws.count)] + [ratio**draws.count]
 
 
-def low_laws(draws: OneSidedDraws) -> list[list[Fraction]]:
+def low_laws(draws: GeometricDraws) -> list[list[Fraction]]:
     laws = []
     for q in range(0, draws.shift, 12):
         weights = [draws.a ** (x * 2**q) for x in range(2 ** min(12, draws.shift - q))]
@@ -603,7 +603,7 @@ def law_of_paths(draws, parts, firsts, monkeypatch) -> tuple[Counter, Counter]:
 @pytest.mark.parametrize("a", [Fraction(1, 3), Fraction(9, 10)])
 @pytest.mark.parametrize(("reach", "largest"), [(0, 64), (1, 64), (5, 64), (9, 2), (40, 4), (23, 1), (64, 2), (33, 3)])
 def test_every_path_of_one_sided_noise(a, reach, largest, monkeypatch):
-    draws = OneSidedDraws.of(a, reach, largest)
+    draws = GeometricDraws.of(a, reach, largest, signed=False)
     parts = [upper_law(draws), *low_laws(draws)]
     expected = {x: (1 - a) * a**x for x in range(reach)} | {reach: a**reach}
     for law in law_of_paths(draws, parts, [0] * len(parts), monkeypatch):
@@ -612,7 +612,7 @@ def test_every_path_of_one_sided_noise(a, reach, largest, monkeypatch):
 
 @pytest.mark.parametrize("a", [Fraction(1, 2), Fraction(9, 10)])
 def test_the_far_tail_of_one_sided_noise_is_geometric_again(a, monkeypatch):
-    draws = OneSidedDraws.of(a, 10**6, largest=2, word_bits=8)
+    draws = GeometricDraws.of(a, 10**6, largest=2, word_bits=8, signed=False)
     beyond = draws.count << draws.shift
     assert a**beyond < Fraction(1, 2**8)
     assert beyond < 10**6
@@ -628,7 +628,7 @@ def test_every_path_of_staircase_noise(b, size, r, monkeypatch):
     """Places times stairs: all integers, each once, with the probability of the law."""
     law = StaircaseNoise(Fraction(b), size, r)
     whole, stairs = StaircaseDraws.of(law), 6
-    draws = StaircaseDraws(size, whole.place, OneSidedDraws.of(law.b, stairs))
+    draws = StaircaseDraws(size, whole.place, GeometricDraws.of(law.b, stairs, signed=False))
     places = [law.exact(o) / (1 - law.b) for o in range(-size, size)]
     assert sum(places) == 1
     assert exact_law_of_shifted(whole.place, places) == places

@@ -70,28 +70,29 @@ def low_digit(a: Fraction, position: int, width: int, word_bits: int = 64) -> Re
     return RealAlias.of(floors, lambda: _powers(*law(), 2**width), word_bits=word_bits)
 
 
-def high_part(a: Fraction, shift: int, count: int, word_bits: int = 64) -> RealAlias:
-    """Sign, zero and X >> shift: outcomes -(count+1)..count+1.
+def high_part(a: Fraction, shift: int, count: int, word_bits: int = 64, *, signed: bool = True) -> RealAlias:
+    """X >> shift, with the last outcome, `count`, for everything from there on; outcomes 0..count.
 
-    Outcome +-(h+1) stands for the sign and X >> shift = h < count; +-(count+1) for everything from count on.
+    Signed: with sign and zero of two-sided noise, outcomes -(count+1)..count+1. Outcome +-(h+1) stands for the sign and
+    X >> shift = h < count; +-(count+1) for everything from count on.
     """
 
     def law() -> tuple[flint.arb, flint.arb, flint.arb, flint.arb]:
         x = ball(a)
-        ratio, side = x ** (2**shift), x / (1 + x)
+        ratio, side = x ** (2**shift), x / (1 + x) if signed else flint.arb(1)
         return (1 - x) / (1 + x), side * (1 - ratio), ratio, side * ratio**count
 
     def balls() -> Sequence[flint.arb]:
         zero, first, ratio, tail = law()
         side = [*_powers(first, ratio, count), tail]
-        return [*side[::-1], zero, *side]
+        return [*side[::-1], zero, *side] if signed else side
 
     with flint.ctx.workprec(_PRECISION + a.denominator.bit_length()):
         zero, first, ratio, tail = law()
         scale = flint.arb(2) ** word_bits
         side = [*_powers_below(first, ratio, count, word_bits), _floor(tail * scale)]
-        floors = [*side[::-1], _floor(zero * scale), *side]
-    return RealAlias.of(floors, balls, -(count + 1), word_bits)
+        floors = [*side[::-1], _floor(zero * scale), *side] if signed else side
+    return RealAlias.of(floors, balls, -(count + 1) if signed else 0, word_bits)
 
 
 def exact_bernoulli(p: Callable[[], flint.arb], word: Callable[[], int], word_bits: int = 64) -> bool:
@@ -124,10 +125,10 @@ def slow_geometric(a: Fraction, word: Callable[[], int], word_bits: int = 64) ->
 @final
 @dataclass(frozen=True)
 class GeometricDraws:
-    """Draws of geometric noise, saturating at +-reach (at most REACH steps, so that no sum of 64-bit numbers wraps).
+    """Draws of geometric noise, saturating at `reach` (at most REACH steps, so that no sum of 64-bit numbers wraps).
 
-    The number of words of an item depends on a and reach alone, but for ties (about 2^-50) and the far tail (below
-    2^-64).
+    Two-sided noise is a sign and a magnitude 1 + X, or 0 (`signed`); one-sided noise is X itself. The number of words of an
+    item depends on a and reach alone, but for ties (about 2^-50) and the far tail (below 2^-64).
     """
 
     a: Fraction
@@ -136,126 +137,61 @@ class GeometricDraws:
     count: int
     high: RealAlias
     low: tuple[RealAlias, ...]
+    signed: bool = True
 
     @classmethod
-    def of(cls, a: Fraction, reach: int | None, largest: int = _HIGH, word_bits: int = 64) -> GeometricDraws:
+    def of(
+        cls, a: Fraction, reach: int | None, largest: int = _HIGH, word_bits: int = 64, *, signed: bool = True
+    ) -> GeometricDraws:
         """`largest` and `word_bits` are smaller only in tests that enumerate every word."""
         limit = REACH if reach is None else min(reach, REACH)
         # beyond this magnitude less than one word in 2^64 falls
         needed = int((word_bits + 1) / minus_log_above(a)) + 1
-        span = min(limit - 1, needed)
+        span = min(limit - signed, needed)
         shift = max(0, span.bit_length() - largest.bit_length() + 1)
         count = -(-span >> shift)  # rounded up: with a reach, whatever lies beyond the table saturates
         low = tuple(low_digit(a, q, min(_DIGIT, shift - q), word_bits) for q in range(0, shift, _DIGIT))
-        return cls(a, limit, shift, count, high_part(a, shift, count, word_bits), low)
+        return cls(a, limit, shift, count, high_part(a, shift, count, word_bits, signed=signed), low, signed)
 
     def draw(self, stream: Stream, out: Indices) -> Indices:
         """Noise for every place of `out`."""
-        signed = self.high.draw(stream, out)
+        self.high.draw(stream, out)
+        far = self._far(out)
+        signs = np.sign(out) if self.signed and (self.shift or len(far)) else None
         if self.shift:
-            far = self._far(signed)
-            magnitude = (np.abs(signed) - 1) << self.shift
+            magnitude = ((np.abs(out) - 1) if self.signed else out) << self.shift
             digit = np.empty_like(out)
             for k, law in enumerate(self.low):
                 magnitude += law.draw(stream, digit) << (k * _DIGIT)
-            signs = np.sign(signed)
-            np.multiply(signs, np.minimum(magnitude + 1, self.reach), out=out)
-            for item in far:  # the table's outcome was overwritten, its sign was not
-                out[item] = self._tail(int(signs[item]), partial(stream.more_for, int(item)))
-        elif self.count + 1 < self.reach:
-            for item in self._far(out):
-                out[item] = self._tail(int(out[item]), partial(stream.more_for, int(item)))
-        return out
-
-    def _far(self, signed: Indices) -> Indices:
-        """The items in the far tail: hardly ever any."""
-        if signed.max(initial=0) <= self.count and signed.min(initial=0) >= -self.count:
-            return np.zeros(0, dtype=np.int64)
-        return np.flatnonzero(np.abs(signed) > self.count)
-
-    def _tail(self, signed: int, word: Callable[[], int]) -> int:
-        """The far tail: the geometric law has no memory, so what lies beyond is geometric again."""
-        beyond = self.count << self.shift
-        if beyond + 1 >= self.reach:
-            magnitude = self.reach
-        else:
-            magnitude = min(beyond + 1 + slow_geometric(self.a, word, self.high.word_bits), self.reach)
-        return magnitude if signed > 0 else -magnitude
-
-    def one(self, stream: Stream) -> int:
-        signed = self.high.one(stream)
-        low = sum(digit.one(stream) << (k * _DIGIT) for k, digit in enumerate(self.low))
-        if abs(signed) > self.count:
-            return self._tail(signed, partial(stream.more_for, 0))
-        if not self.shift or not signed:
-            return signed
-        magnitude = min(((abs(signed) - 1) << self.shift) + low + 1, self.reach)
-        return magnitude if signed > 0 else -magnitude
-
-
-def upper_part(a: Fraction, shift: int, count: int, word_bits: int = 64) -> RealAlias:
-    """X >> shift for one-sided X: outcomes 0..count, the last for everything from count on."""
-
-    def law() -> tuple[flint.arb, flint.arb, flint.arb]:
-        ratio = ball(a) ** (2**shift)
-        return 1 - ratio, ratio, ratio**count
-
-    def balls() -> Sequence[flint.arb]:
-        first, ratio, tail = law()
-        return [*_powers(first, ratio, count), tail]
-
-    with flint.ctx.workprec(_PRECISION + a.denominator.bit_length()):
-        first, ratio, tail = law()
-        floors = [*_powers_below(first, ratio, count, word_bits), _floor(tail * flint.arb(2) ** word_bits)]
-    return RealAlias.of(floors, balls, word_bits=word_bits)
-
-
-@final
-@dataclass(frozen=True)
-class OneSidedDraws:
-    """Draws of X with Pr[X = x] = (1-a) a^x, saturating at `reach`; made of digits like GeometricDraws."""
-
-    a: Fraction
-    reach: int
-    shift: int
-    count: int
-    high: RealAlias
-    low: tuple[RealAlias, ...]
-
-    @classmethod
-    def of(cls, a: Fraction, reach: int, largest: int = _HIGH, word_bits: int = 64) -> OneSidedDraws:
-        """`largest` and `word_bits` are smaller only in tests that enumerate every word."""
-        span = min(reach, int((word_bits + 1) / minus_log_above(a)) + 1)
-        shift = max(0, span.bit_length() - largest.bit_length() + 1)
-        count = -(-span >> shift)
-        low = tuple(low_digit(a, q, min(_DIGIT, shift - q), word_bits) for q in range(0, shift, _DIGIT))
-        return cls(a, reach, shift, count, upper_part(a, shift, count, word_bits), low)
-
-    def draw(self, stream: Stream, out: Indices) -> Indices:
-        self.high.draw(stream, out)
-        far = np.flatnonzero(out == self.count) if out.max(initial=0) == self.count else ()
-        if self.shift:
-            out <<= self.shift
-            digit = np.empty_like(out)
-            for k, law in enumerate(self.low):
-                out += law.draw(stream, digit) << (k * _DIGIT)
-            np.minimum(out, self.reach, out=out)
+            np.minimum(magnitude + self.signed, self.reach, out=out)
+            if signs is not None:
+                out *= signs
         for item in far:
-            out[item] = self._tail(partial(stream.more_for, int(item)))
+            sign = 1 if signs is None else int(signs[item])
+            out[item] = sign * self._tail(partial(stream.more_for, int(item)))
         return out
+
+    def _far(self, high: Indices) -> Indices:
+        """The items in the far tail: hardly ever any, and none where the table's last outcome is the reach itself."""
+        last = self.count - 1 + self.signed
+        ends = not self.shift and self.count + self.signed >= self.reach
+        if ends or (high.max(initial=0) <= last and high.min(initial=0) >= -last):
+            return np.zeros(0, dtype=np.int64)
+        return np.flatnonzero(np.abs(high) > last)
 
     def _tail(self, word: Callable[[], int]) -> int:
-        """The geometric law has no memory: what lies beyond the table is geometric again."""
-        beyond = self.count << self.shift
-        return (
-            min(beyond + slow_geometric(self.a, word, self.high.word_bits), self.reach)
-            if beyond < self.reach
-            else self.reach
-        )
+        """The far tail: the geometric law has no memory, so what lies beyond is geometric again."""
+        beyond = (self.count << self.shift) + self.signed
+        if beyond >= self.reach:
+            return self.reach
+        return min(beyond + slow_geometric(self.a, word, self.high.word_bits), self.reach)
 
     def one(self, stream: Stream) -> int:
         high = self.high.one(stream)
         low = sum(digit.one(stream) << (k * _DIGIT) for k, digit in enumerate(self.low))
-        if high == self.count:
-            return self._tail(partial(stream.more_for, 0))
-        return min((high << self.shift) + low, self.reach)
+        if self.signed and high == 0:
+            return 0
+        sign, place = (1 if high > 0 else -1, abs(high) - 1) if self.signed else (1, high)
+        if place == self.count:
+            return sign * self._tail(partial(stream.more_for, 0))
+        return sign * min((place << self.shift) + low + self.signed, self.reach)

@@ -10,7 +10,7 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..digits import REACH, OneSidedDraws
+from ..digits import REACH, GeometricDraws
 from ..draws import RealAlias
 from ..errors import LevelError
 from ..exact import ball
@@ -163,7 +163,7 @@ class StaircaseDraws:
 
     D: int
     place: RealAlias
-    farther: OneSidedDraws
+    farther: GeometricDraws
 
     @classmethod
     def of(cls, law: StaircaseNoise, word_bits: int = 64) -> StaircaseDraws:
@@ -171,7 +171,7 @@ class StaircaseDraws:
         chances = [law.exact(o) / (1 - law.b) for o in places]
         floors = [x.numerator * 2**word_bits // x.denominator for x in chances]
         table = RealAlias.of(floors, lambda: [ball(x) for x in chances], -law.D, word_bits)
-        return cls(law.D, table, OneSidedDraws.of(law.b, REACH // law.D + 2, word_bits=word_bits))
+        return cls(law.D, table, GeometricDraws.of(law.b, REACH // law.D + 2, word_bits=word_bits, signed=False))
 
     def draw(self, stream: Stream, out: NDArray[np.int64]) -> NDArray[np.int64]:
         place = self.place.draw(stream, np.empty_like(out))
