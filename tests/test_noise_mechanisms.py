@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import discreet as dt
-from discreet.channels import Additive, Clamped, Geometric, additive
+from discreet.channels import Additive, Clamped, Geometric, noisy
 from discreet.channels.contract import WRITTEN_BITS, Ratio
 from discreet.errors import GridError, LevelError, RemapError, SizeError, TableError
 from discreet.level import Level
@@ -455,7 +455,7 @@ def test_push_pull_and_solve_are_the_dense_matrix(case, seed, convolved):
     law = np.array([[float(x) for x in row] for row in clamped(n, lambda i: stair_pmf(i, b, D, r))])
     with pytest.MonkeyPatch.context() as patch:
         if convolved:
-            patch.setattr(additive, "_DENSE", 0)
+            patch.setattr(noisy, "_DENSE", 0)
         channel = Clamped(n, StaircaseNoise(b, D, r))
         rng = np.random.default_rng(seed)
         p, v = rng.dirichlet(np.ones(n + 1)), rng.normal(size=n + 1)

@@ -18,19 +18,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
-import numpy as np
-
 from .catalogue import FAMILIES
-from .channels import Additive, Finite, Geometric, Keep
+from .channels import Room
 from .errors import DiscreetError, LevelError, SizeError
-from .exact import ball, certified_sign, log_of, parse_exact, show, show_above, show_rational
+from .exact import parse_exact, show, show_above, show_rational
 from .grid import Grid
 from .level import Level
 from .mechanism import Mechanism
-from .noise import GeometricNoise
 from .prior import Prior, prior_of
 from .recovery.sizes import Simulation, Size, for_kantorovich, for_standard_error, functional_of
 from .utility import expected_loss, worst_loss
@@ -323,70 +319,21 @@ class _Goal:
     law: Prior | None
 
     @cached_property
-    def _sums(self) -> list[int]:
-        return list(accumulate(self.law.weights if self.law else (), initial=0))
-
-    @cached_property
-    def _sums_of_sums(self) -> list[int]:
-        return list(accumulate(self._sums))
-
-    def sides(self, k: int) -> Fraction:
-        """On how many sides of the truth is there room for a miss by more than k steps: at worst, or on average?"""
-        n = self.grid.n
-        if n is None:
-            return Fraction(2)
-        if self.law is None:
-            return Fraction(0 if k >= n else 2 if n >= 2 * k + 2 else 1)
-        below, total = self._sums[max(n - k, 0)], self.law.total  # values that can be overshot
-        return Fraction(below + total - self._sums[min(k + 1, n + 1)], total)
-
-    def within(self, k: int) -> Fraction:
-        """How many values lie within k steps of the truth: at worst, or on average?"""
-        n = self.grid.n or 0
-        if self.law is None:
-            return Fraction(min(k, n) + 1)
-        # the mean of min(i, k) is the sum over j = 1..k of Pr[i >= j], that of min(n-i, k) of Pr[i <= n-j]
-        k, sums = min(k, n), self._sums_of_sums
-        return 1 + Fraction(k * self.law.total - sums[k] + sums[n] - sums[n - k], self.law.total)
+    def room(self) -> Room:
+        return Room(self.grid.n, None if self.law is None else self.law.weights)
 
     def met(self, m: Mechanism, k: int) -> bool:
         """Is Pr[|report - truth| <= k steps] at least the confidence? Decided exactly."""
-        a = _ratio(m)
-        if a is None:
-            return self._chance(m.finite(), k) >= self.confidence
-        sides, bound = self.sides(k), (1 - self.confidence) * (1 + a)
-        if sides == 0:
-            return True
-        # sides a^(k+1) <= (1 - confidence)(1 + a)
-        sign = certified_sign(lambda: ball(bound / sides).log() - (k + 1) * ball(a).log(), attempts=4)
-        return sign == 1 or (sign is None and sides * a ** (k + 1) <= bound)
+        return m.channel.keeps_within(k, self.confidence, self.room)
 
     def chance(self, m: Mechanism, k: int) -> float:
         """The same probability, as a float for people."""
-        a = _ratio(m)
-        if a is None:
-            return float(self._chance(m.finite(), k))
-        return 1 - float(self.sides(k)) * math.exp(log_of(a) * (k + 1)) / float(1 + a)
-
-    def _chance(self, channel: Finite, k: int) -> Fraction:
-        if isinstance(channel, Keep):
-            return channel.keep + (1 - channel.keep) / channel.size * self.within(k)
-        exact = channel.integers()
-        if exact is None:
-            raise DiscreetError(f"A channel of {channel.rows} values is too large to plan with; use a smaller grid.")
-        weights, total = exact
-        sums = np.concatenate([np.zeros_like(weights[:, :1]), np.cumsum(weights, axis=1)], axis=1)
-        place = np.arange(channel.rows)
-        hits = sums[place, np.minimum(place + k + 1, channel.rows)] - sums[place, np.maximum(place - k, 0)]
-        if self.law is None:
-            return Fraction(int(hits.min()), total)
-        return Fraction(sum(w * int(h) for w, h in zip(self.law.weights, hits, strict=True)), total * self.law.total)
+        return float(m.channel.chance_within(k, self.room))
 
     def moments(self, m: Mechanism) -> tuple[float, float]:
         """The root mean squared error and the mean error: at worst, or on average."""
-        a = _ratio(m)
-        if a is not None and (self.grid.size is None or self.grid.size > _LARGE):
-            noise, step = GeometricNoise(a), float(self.grid.step)
+        noise, step = m.channel.noise, float(self.grid.step)
+        if noise is not None and (self.grid.size is None or self.grid.size > _LARGE):
             return step * math.sqrt(noise.variance), step * float(noise.mean_absolute)
         if self.law is None:
             return math.sqrt(worst_loss(m, "l2")), worst_loss(m, "l1")
@@ -434,14 +381,6 @@ def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
-
-
-def _ratio(m: Mechanism) -> Fraction | None:
-    """The factor by which geometric noise gets rarer with each step; None for other mechanisms."""
-    if isinstance(m.channel, Geometric):
-        return m.channel.a
-    noise = m.channel.noise if isinstance(m.channel, Additive) else None
-    return noise.a if isinstance(noise, GeometricNoise) else None
 
 
 def _makers(grid: Grid, families: Sequence[str] | None, sensitivity: Any) -> dict[str, Make]:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .channels import Finite, Geometric
+from .channels import Finite
 from .errors import LossError, SizeError, TableError
 from .exact import log_of, parse_exact, show
 from .grid import Grid
@@ -143,7 +143,7 @@ def _read(m: Mechanism, prior: Any, loss: Any, grid: Grid, exact: bool = False) 
         raise SizeError(
             f"A channel of {channel.rows} x {channel.reports} is too large for an exact answer; use exact=False."
         )
-    if isinstance(channel, Geometric):
+    if channel.decay is not None:
         sums = _Recursions(channel, law)
         name = loss.strip() if isinstance(loss, str) else ""
         if grid == m.inputs and name in ("l0", "l1", "l2"):
@@ -174,12 +174,21 @@ class _Recursions:
     s_r = a (s_{r-1} + 2 d_{r-1} + u_{r-1}), and are found in the same way. No term is negative: nothing cancels.
     """
 
-    channel: Geometric
+    channel: Finite  # with a decay
     law: Prior
+
+    @property
+    def a(self) -> Fraction:
+        assert self.channel.decay is not None
+        return self.channel.decay
 
     @cached_property
     def log_a(self) -> float:
-        return log_of(self.channel.a)
+        return log_of(self.a)
+
+    @property
+    def last(self) -> int:
+        return self.channel.rows - 1
 
     @cached_property
     def log_prior(self) -> Floats:
@@ -192,7 +201,7 @@ class _Recursions:
     @cached_property
     def log_weights(self) -> Floats:
         """ln w_r of the channel w_r a^|i-r|."""
-        a = self.channel.a
+        a = self.a
         weights = np.full(self.channel.reports, math.log(float(1 - a)) - math.log1p(float(a)))
         weights[[0, -1]] = -math.log1p(float(a))
         return weights
@@ -253,17 +262,17 @@ class _Recursions:
         first = np.maximum.accumulate(np.where(rising > np.append(-np.inf, left[:-1]), place, 0))
         last = np.maximum.accumulate(np.where(falling >= np.append(-np.inf, right[:-1]), place, 0))
         lower, upper = left + slope, right[::-1] - slope
-        best = np.where(lower >= upper, first, (self.channel.n - last)[::-1])
+        best = np.where(lower >= upper, first, (self.last - last)[::-1])
         return _Reading(best, self._all_together(-np.expm1(np.maximum(lower, upper) - self.total)))
 
     def median(self) -> _Reading:
         """l1: the smallest i with at least half of the posterior at or below it; found in the running sums."""
         slope, half = self.place * self.log_a, self.total - math.log(2)
         below = self._running(self.log_prior)
-        above = self._running(self.log_prior[::-1])[::-1] + self.channel.n * self.log_a  # sums of p_i a^i, i >= m
+        above = self._running(self.log_prior[::-1])[::-1] + self.last * self.log_a  # sums of p_i a^i, i >= m
         low = np.searchsorted(below, half - slope)  # the first m with its sum at least half, right up to m = r
         high = np.searchsorted(-above, -(half + slope)) - 1  # beyond r: the first m after which at most half remains
-        best = np.clip(np.where(low <= self.place, low, high), 0, self.channel.n)
+        best = np.clip(np.where(low <= self.place, low, high), 0, self.last)
         # E|i-m| = (mean - m) + 2 E(m-i)+, where the part beyond m decays from m to the report
         left, right = self._sides
         away = best - self.place
@@ -275,7 +284,7 @@ class _Recursions:
     def mean(self) -> _Reading:
         """l2: the posterior mean, rounded, halves down."""
         left, right = self._sides
-        away = np.clip(np.ceil(self.shift - 0.5), -self.place, self.channel.n - self.place)
+        away = np.clip(np.ceil(self.shift - 0.5), -self.place, self.last - self.place)
         spread = self._given(np.logaddexp(left[1], right[1])) - self.shift**2  # of the posterior
         return _Reading(
             (self.place + away).astype(np.int64),
@@ -354,7 +363,7 @@ def _gains(gain: Any, answers: list[Fraction]) -> list[list[Fraction]]:
 def _stochastic(matrix: Any) -> list[list[Fraction]]:
     """Rows of probabilities, as exact rationals; those of floats are divided by their sum."""
     try:
-        rows = [[parse_exact(x) for x in row] for row in (matrix.matrix if isinstance(matrix, Finite) else matrix)]
+        rows = [[parse_exact(x) for x in row] for row in matrix]
     except TypeError:
         raise TableError(f"{show(matrix)} is no channel; give a mechanism or a matrix of probabilities.") from None
     if len(rows) < 2 or not rows[0] or any(len(row) != len(rows[0]) for row in rows):

@@ -17,7 +17,6 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from .channels import Additive, Finite
 from .errors import DiscreetError
 from .exact import show_above, show_rational
 from .grid import Grid
@@ -238,9 +237,9 @@ def patience() -> Iterator[Callable[[str], None]]:
 
 def _noise_words(m: Mechanism) -> str:
     """The size of unbounded noise, in the answer's units."""
-    if not isinstance(m.channel, Additive):
-        return ""
     noise, step = m.channel.noise, float(m.inputs.step)
+    if noise is None:
+        return ""
     mean, deviation = float(noise.mean_absolute) * step, math.sqrt(noise.variance) * step
     reach = float(noise.quantile(0.975)) * step
     return f"noise: mean distance {mean:.6g}, standard deviation {deviation:.6g}; 95 % of it within {reach:.6g} of the truth"
@@ -248,23 +247,24 @@ def _noise_words(m: Mechanism) -> str:
 
 def show_mechanism(console: Console, m: Mechanism) -> None:
     """Heat map, failing properties with their witnesses, and bias and loss per true value, as far as they fit."""
-    if not isinstance(m.channel, Finite):
+    channel = m.channel.finite()
+    if channel is None:
         console.print(_noise_words(m), markup=False)
         console.print("The reports are unbounded: no heat map. Truncate the mechanism to see one.", style="dim")
         return
-    if m.channel.rows <= _WIDEST and m.channel.reports <= _WIDEST and _map_width(m) <= console.width:
+    if channel.rows <= _WIDEST and channel.reports <= _WIDEST and _map_width(m) <= console.width:
         console.print("\nHow often each report (across) follows each truth (down); brighter is more often:")
         console.print(heat_map(m))
     else:
         console.print(
-            f"\n{m.channel.rows} x {m.channel.reports}: too wide for a heat map; --csv gives a row for each true value.",
+            f"\n{channel.rows} x {channel.reports}: too wide for a heat map; --csv gives a row for each true value.",
             style="dim",
         )
     if property_letters(m) is not None and (failing := explain(m)):
         console.print("\nProperties that fail, and where:")
         for letter, sentence in failing.items():
             console.print(f"  {letter:2}  {sentence}", markup=False)
-    if m.channel.rows * m.channel.reports > 2**22:
+    if channel.rows * channel.reports > 2**22:
         return
     rows = per_value_rows(m)
     console.print("\nFor each true value (l0: chance of a wrong report, l1: mean distance, l2: mean square):")

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .channels import Clamped, Finite, Geometric, Keep
 from .channels.contract import MATRIX_ENTRIES
 from .errors import OutOfRangeError
-from .exact import log_of, show
+from .exact import show
 from .grid import Grid
 from .loss import distance_loss, loss_of
 from .mechanism import Mechanism
@@ -41,7 +40,7 @@ def loss_per_value(m: Mechanism, loss: Any) -> Floats:
     channel = m.finite()
     sides = distance_loss(loss, m.inputs) if m.inputs == m.outputs else None
     if sides is not None:
-        known = _by_distance(channel, *sides)
+        known = channel.loss_by_distance(*sides)
         if known is not None:
             return known
     if channel.rows * channel.reports > MATRIX_ENTRIES and isinstance(loss, str) and loss.strip() == "l2":
@@ -86,7 +85,7 @@ def bias(m: Mechanism) -> Floats:
     channel = m.finite()
     if m.inputs == m.outputs:
         distance: Floats = float(m.inputs.step) * np.arange(channel.rows, dtype=np.float64)
-        known = _by_distance(channel, distance, -distance)
+        known = channel.loss_by_distance(distance, -distance)
         if known is not None:
             return known
     return channel.pull(m.outputs.floats(channel.reports)) - m.inputs.floats(channel.rows)
@@ -97,7 +96,7 @@ def variance(m: Mechanism) -> Floats:
     channel = m.finite()
     if m.inputs == m.outputs:
         square: Floats = (float(m.inputs.step) * np.arange(channel.rows, dtype=np.float64)) ** 2
-        known = _by_distance(channel, square, square)
+        known = channel.loss_by_distance(square, square)
         if known is not None:
             return np.asarray(np.maximum(known - bias(m) ** 2, 0.0))
     values = m.outputs.floats(channel.reports)
@@ -129,26 +128,3 @@ def place_of(grid: Grid, value: Any, what: str) -> int:
     if place is None:
         raise OutOfRangeError(f"The {what} {show(value)} is not on {grid}; give a value of the grid.", value=value)
     return place
-
-
-def _by_distance(channel: Finite, high: Floats, low: Floats) -> Floats | None:
-    """The expected loss for each true value when k steps too high cost high[k] and k too low cost low[k].
-
-    With symmetric noise that is clamped to 0..n, k steps too high or more have the chance t_k = Pr[noise >= k] wherever
-    there is room for them: the expected loss is the sum of (high[k] - high[k-1]) t_k up to n - i, and the same downwards
-    (for the geometric l1: a (2 - a^i - a^(n-i)) / (1 - a^2)). A guess from all values has the sum of high and low. No term
-    is negative for a monotone loss, so nothing cancels. None for other channels.
-    """
-    steps = np.arange(channel.rows)
-    match channel:
-        case Geometric():
-            tails = np.exp(log_of(channel.a) * steps) / float(1 + channel.a)
-        case Clamped():
-            tails = channel.noise.cdf(-steps)
-        case Keep():
-            guess = float((1 - channel.keep) / channel.size)
-            return np.asarray(guess * (np.cumsum(high)[::-1] + np.cumsum(low)))
-        case _:
-            return None
-    up, down = (np.cumsum(np.diff(side, prepend=0.0) * tails) for side in (high, low))
-    return np.asarray(up[::-1] + down)

@@ -1,22 +1,35 @@
 """Channels: the conditional law of reports given true values, one contract and seven final kinds.
 
-    Channel                 ratio, worst: every privacy verdict derives from these two
-    ├── Additive            noise added on an unbounded grid
+    Channel                 ratio, worst: every privacy verdict derives from these two; draw; how a report is read
+    ├── Noisy               noise added to the truth, clamped where the grid ends
+    │   ├── Additive        on an open grid
+    │   └── Closed          on 0..n, finite
+    │       ├── Geometric   the truncated geometric law on a grid of any size, no matrix
+    │       └── Clamped     other laws
     └── Finite              adds row, push, pull, solve, matrix, integers
         ├── Table           integer weights: the truth of every small mechanism
-        ├── Geometric       the truncated geometric law on a grid of any size, no matrix
-        ├── Clamped         other noise added and clamped to a finite grid
-        ├── Keep            the value is kept or drawn uniformly, on a grid of any size
+        ├── Keep            the value is kept, or drawn uniformly or by another channel
         ├── Map             a deterministic map: a remap, or suppression
         └── Then            two channels in sequence
 
-Rows are true values and columns reports, both as positions on their grids.
+Rows are true values and columns reports, both as positions on their grids. Whatever differs between kinds is a method.
 """
 
-from .additive import Additive, Clamped
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileError
+from ..noise import read_noise
 from .contract import Channel, Fault, Finite, Ratio
-from .geometric import Geometric
+from .geometric import Geometric, closed
 from .keep import Keep
+from .noisy import Additive, Clamped
+from .room import Room
 from .table import MAX_ENTRIES, Table
 from .then import Map, Then
 
@@ -31,6 +44,39 @@ __all__ = [
     "Keep",
     "Map",
     "Ratio",
+    "Room",
     "Table",
     "Then",
+    "closed",
+    "read_channel",
 ]
+
+
+def read_channel(part: Mapping[str, Any]) -> Channel:
+    """A channel as its method `written` has it; verify.py has checked every field before."""
+    match part["kind"]:
+        case "table":
+            return Table(np.array([[int(w) for w in row.split()] for row in part["rows"]], dtype=np.uint64))
+        case "geometric":
+            return Geometric(int(part["n"]), Fraction(part["a"]))
+        case "keep":
+            other, ends = part.get("other"), part.get("ends")
+            return Keep(
+                int(part["size"]), Fraction(part["keep"]), None if other is None else _read_finite(other),
+                None if ends is None else Fraction(ends),
+            )  # fmt: skip
+        case "additive":
+            return Additive(read_noise(part["noise"]), part["low"], part["high"])
+        case "clamped":
+            return Clamped(int(part["n"]), read_noise(part["noise"]))
+        case "map":
+            return Map(np.array([int(t) for t in part["targets"].split()], dtype=np.int64), int(part["size"]))
+        case _:
+            return Then(_read_finite(part["first"]), _read_finite(part["second"]))
+
+
+def _read_finite(part: Mapping[str, Any]) -> Finite:
+    channel = read_channel(part).finite()
+    if channel is None:
+        raise FileError("Only finite channels follow one another.", kind="shape")
+    return channel

@@ -1,18 +1,29 @@
-"""The contract of every channel."""
+"""The contract of every channel: what it promises, how it is drawn, how its reports are read, how it is written down.
+
+Whatever differs from kind to kind is a method here, with the general way inherited: nobody outside this room asks what
+kind a channel is. A new kind needs the abstract methods; it overrides others where it knows a faster way.
+"""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, SizeError, TableError
 from ..source import Stream
+from .room import Room
+
+if TYPE_CHECKING:
+    from ..noise import DiscreteNoise
+    from .fit import Fit
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -21,6 +32,8 @@ Integers = NDArray[Any]  # uint64, or Python integers in an object array
 WRITTEN_BITS = 2**13  # a ratio with a longer denominator is not written out; a bound takes its place
 MATRIX_ENTRIES = 2**24  # a float matrix beyond this (128 MB) is refused
 _SMALLEST = 1e-10  # singular values below this part of the largest are rounding noise
+_ACCEPTED = 2**20  # entries whose acceptance is decided in integers
+_DENSE = 2**12  # values up to which a dense system is solved
 _SOLVED = 1e-8  # an equation is solved when it is off by no more than this part of the range
 
 
@@ -43,6 +56,11 @@ class Ratio:
     def alpha(self) -> Fraction:
         """The level this ratio allows, per power: 1/bound, or 0 when the ratio is infinite."""
         return Fraction(0) if self.bound is None else 1 / self.bound
+
+    @property
+    def is_short(self) -> bool:
+        """Can it be written out in a reasonable number of digits?"""
+        return self.alpha.denominator.bit_length() <= WRITTEN_BITS
 
 
 @dataclass(frozen=True)
@@ -80,6 +98,17 @@ class Channel(ABC):
     def reports(self) -> int | None:
         """The number of reports; None when unbounded."""
 
+    @property
+    def ends(self) -> tuple[int | None, int | None]:
+        """The first and the last report, as positions; None where there is none."""
+        return 0, None if self.reports is None else self.reports - 1
+
+    def finite(self) -> Finite | None:
+        """The channel itself where it lies between two finite grids, else None."""
+        return None
+
+    # What it promises
+
     @abstractmethod
     def ratio(self, first: int, second: int) -> Ratio:
         """The supremum over reports y of C[first, y] / C[second, y], exact or a certified upper bound."""
@@ -88,6 +117,8 @@ class Channel(ABC):
     def worst(self, distance: int) -> Ratio:
         """The largest ratio over all pairs of true values at most `distance` steps apart."""
 
+    # Drawing
+
     @abstractmethod
     def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         """A report for each true value, both as positions, in `out` (apart from `places`), exactly by its row's law."""
@@ -95,6 +126,48 @@ class Channel(ABC):
     def draw_one(self, place: int, stream: Stream) -> int:
         """The same for a single value."""
         return int(self.draw(np.array([place]), stream, np.empty(1, dtype=np.int64))[0])
+
+    # Reading a report: positions in, positions out
+
+    @property
+    def noise(self) -> DiscreteNoise | None:
+        """The law of report - truth, where that is one law and only the grid's ends cut it off; else None."""
+        return None
+
+    @abstractmethod
+    def estimate(self, reports: Indices) -> Floats:
+        """Unbiased estimates: their mean is the truth, whatever it is. NaN where the channel has none."""
+
+    @property
+    @abstractmethod
+    def standard_error(self) -> float:
+        """A bound of the estimate's standard error that holds for every true value; NaN where there is no estimate."""
+
+    @abstractmethod
+    def log_moment(self, t: float) -> float:
+        """A bound, over all true values, of ln E exp(t (estimate - truth)); inf where there is none."""
+
+    @abstractmethod
+    def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
+        """Ends of an interval that misses the truth with probability at most `error`, for every true value."""
+
+    @abstractmethod
+    def chance_within(self, k: int, room: Room) -> Fraction | float:
+        """Pr[|report - truth| <= k steps], of the worst true value or on average (see Room)."""
+
+    def keeps_within(self, k: int, confidence: Fraction, room: Room) -> bool:
+        """Is that probability at least the confidence? Decided exactly."""
+        return self.chance_within(k, room) >= confidence
+
+    # Post-processing, and being written down
+
+    @abstractmethod
+    def truncated(self, start: int, size: int) -> Finite:
+        """Reports before `start`, or from start + size on, become the first or last that is left."""
+
+    @abstractmethod
+    def written(self) -> dict[str, Any]:
+        """The channel as it stands in a mechanism's file (see discreet.channels.read_channel)."""
 
 
 class Finite(Channel):
@@ -124,6 +197,20 @@ class Finite(Channel):
     def solve(self, q: ArrayLike) -> Floats:
         """q C^-1, where there is one."""
 
+    def _solved(self, q: Floats) -> Floats:
+        """q C^-1 by a dense matrix."""
+        if self.rows != self.reports:
+            raise SingularError(f"A channel of {self.rows} true values and {self.reports} reports has no inverse.")
+        if self.rows > _DENSE:
+            raise SizeError(f"Solving for {self.rows} values needs too much memory; use a coarser grid.")
+        try:
+            return np.asarray(np.linalg.solve(self.matrix.T, q))
+        except np.linalg.LinAlgError:
+            raise SingularError(
+                "The reports do not determine the law of the true value: the channel has no inverse; "
+                "use a maximum likelihood estimate."
+            ) from None
+
     @abstractmethod
     def integers(self) -> tuple[Integers, int] | None:
         """The exact law as integer weights over one common total; None when too large to write out."""
@@ -143,6 +230,9 @@ class Finite(Channel):
         matrix = self._matrix()
         matrix.flags.writeable = False
         return matrix
+
+    def finite(self) -> Finite:
+        return self
 
     def row(self, i: int) -> Floats:
         """The law of the reports when the true value is at position i."""
@@ -165,6 +255,91 @@ class Finite(Channel):
             )
         return np.asarray(found + centre)
 
+    @property
+    def decay(self) -> Fraction | None:
+        """The a with C[i, j] = w_j a^|i-j|, for which sums over the true values are recursions; None for other channels."""
+        return None
+
+    @property
+    def is_structured(self) -> bool:
+        """Are products O(n), and does the law of the reports determine that of the true values?"""
+        return False
+
+    def likeliest(self, q: Floats, gap: float, progress: Callable[[str], None] | None = None) -> Fit | None:
+        """The maximum likelihood estimate for frequencies q of reports, where the kind has a way of its own; else None."""
+        return None
+
+    def log_column(self, j: int) -> Floats:
+        """ln Pr[report j | truth] for each true value, up to a constant."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.pull(np.eye(1, self.reports, j)[0])))
+
+    def loss_by_distance(self, high: Floats, low: Floats) -> Floats | None:
+        """The expected loss for each true value when k steps too high cost high[k] and k too low low[k]; None: no short way."""
+        return None
+
+    def mapped(self, targets: Indices, size: int) -> Finite:
+        """The channel followed by a deterministic map of its reports."""
+        from .then import Map, Then  # they are channels themselves
+
+        return Then(self, Map(targets, size))
+
+    def truncated(self, start: int, size: int) -> Finite:
+        if self.reports > MATRIX_ENTRIES:
+            raise SizeError(
+                f"Truncating one by one {self.reports} reports needs too much memory; "
+                "make the mechanism on the smaller grid instead."
+            )
+        return self.mapped(np.clip(np.arange(self.reports) - start, 0, size - 1), size)
+
+    # Reading a report, from the matrix
+
+    @cached_property
+    def _estimates(self) -> Floats:
+        """h with Ch = truth; NaN where there is none."""
+        try:
+            return self.unpull(np.arange(self.rows, dtype=np.float64))
+        except SingularError:
+            return np.full(self.reports, math.nan)
+
+    def estimate(self, reports: Indices) -> Floats:
+        return np.asarray(self._estimates[reports])
+
+    @cached_property
+    def _standard_error(self) -> float:
+        if np.isnan(self._estimates).any():
+            return math.nan
+        centre = self.rows // 2  # squares of numbers around zero lose fewer digits
+        truth = np.arange(self.rows, dtype=np.float64) - centre
+        return math.sqrt(max(float((self.pull((self._estimates - centre) ** 2) - truth**2).max()), 0.0))
+
+    @property
+    def standard_error(self) -> float:
+        return self._standard_error
+
+    def log_moment(self, t: float) -> float:
+        if np.isnan(self._estimates).any() or self.rows * self.reports > MATRIX_ENTRIES:
+            return math.inf
+        shifted = t * (self._estimates[None, :] - np.arange(self.rows)[:, None])
+        top = shifted.max(axis=1)
+        return float((np.log((self.matrix * np.exp(shifted - top[:, None])).sum(axis=1)) + top).max())
+
+    def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
+        low, high = acceptance(self, error)
+        return low[reports], high[reports]
+
+    def chance_within(self, k: int, room: Room) -> Fraction | float:
+        exact = self.integers()
+        if exact is None:
+            raise SizeError(f"A channel of {self.rows} values is too large to plan with; use a smaller grid.")
+        weights, total = exact
+        sums = np.concatenate([np.zeros_like(weights[:, :1]), np.cumsum(weights, axis=1)], axis=1)
+        place = np.arange(self.rows)
+        hits = sums[place, np.minimum(place + k + 1, self.rows)] - sums[place, np.maximum(place - k, 0)]
+        if room.weights is None:
+            return Fraction(int(hits.min()), total)
+        return Fraction(sum(w * int(h) for w, h in zip(room.weights, hits, strict=True)), total * room.total)
+
     def faults(self) -> dict[str, Fault] | None:
         """What a theorem says about the seven properties (see discreet.structure); None: look at the entries."""
         return None
@@ -184,3 +359,34 @@ class Finite(Channel):
         if vector.shape != (length,):
             raise TableError(f"{what} must be a vector of length {length}, not of shape {vector.shape}.")
         return vector
+
+
+_ROUNDING = Fraction(1, 10**12)  # a tail of floats is off by less than this part of the whole: sums of rounded probabilities
+
+
+@lru_cache(maxsize=256)
+def acceptance(channel: Finite, error: Fraction) -> tuple[Indices, Indices]:
+    """For each report the first and last truth that accepts it (Neyman's construction).
+
+    A truth accepts the reports that are left when at most error/2 of its mass is cut off at either end. So a truth is
+    outside its report's interval with probability at most error. The ends are those of all truths that accept. Small
+    channels are decided in integers; in floats less is cut off, by more than their rounding.
+    """
+    exact = channel.integers() if channel.rows * channel.reports <= _ACCEPTED else None
+    low = np.full(channel.reports, channel.rows, dtype=np.int64)
+    high = np.full(channel.reports, -1, dtype=np.int64)
+    weights, budget = (channel.matrix, error / 2 - _ROUNDING) if exact is None else (exact[0], exact[1] * error / 2)
+    for x in range(channel.rows):
+        row = weights[x].tolist()
+        start, stop, below, above = 0, len(row) - 1, 0, 0
+        while start < len(row) and below + row[start] <= budget:
+            below += row[start]
+            start += 1
+        while stop >= start and above + row[stop] <= budget:
+            above += row[stop]
+            stop -= 1
+        low[start : stop + 1] = np.minimum(low[start : stop + 1], x)
+        high[start : stop + 1] = np.maximum(high[start : stop + 1], x)
+    nobody = high < 0  # a report that no truth accepts: all of them remain possible
+    low[nobody], high[nobody] = 0, channel.rows - 1
+    return low, high

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..digits import GeometricDraws
 from ..errors import TableError
 from ..exact import log_of
-from ..source import Stream
-from .contract import Fault, Finite, Floats, Indices, Integers, Ratio
+from ..noise import DiscreteNoise, GeometricNoise
+from .contract import Fault, Finite, Floats, Integers
+from .noisy import Clamped, Closed
+
+if TYPE_CHECKING:
+    from .fit import Fit
 
 _MAX_BITS = 2**28  # of all integer weights together, when the law is written out exactly
 
 
 @final
 @dataclass(frozen=True)
-class Geometric(Finite):
+class Geometric(Closed):
     """C[i, j] = w_j a^|i-j| on 0..n, with w = 1/(1+a) at the ends and (1-a)/(1+a) between (Ghosh et al. 2009).
 
     push and pull are two first-order recursions, solve is a tridiagonal product: O(n), no matrix.
@@ -34,36 +38,33 @@ class Geometric(Finite):
         if self.n < 1 or not 0 < self.a < 1:
             raise TableError(f"A truncated geometric law needs n >= 1 and 0 < a < 1, not n = {self.n}, a = {self.a}.")
 
-    @property
-    def rows(self) -> int:
-        return self.n + 1
-
-    @property
-    def reports(self) -> int:
-        return self.n + 1
-
-    def entry(self, i: int, j: int) -> Fraction:
-        end = j in (0, self.n)
-        return (1 if end else 1 - self.a) / (1 + self.a) * self.a ** abs(i - j)
-
-    def ratio(self, first: int, second: int) -> Ratio:
-        # report `first` is reached: C[i,i]/C[k,i] = a^-|i-k|, and no report does worse
-        return Ratio(1 / self.a, first, second, first, power=abs(first - second))
-
-    def worst(self, distance: int) -> Ratio:
-        return self.ratio(0, min(distance, self.n))
-
     @cached_property
-    def _noise(self) -> GeometricDraws:
-        return GeometricDraws.of(self.a, self.n)
+    def _law(self) -> GeometricNoise:
+        return GeometricNoise(self.a)
 
-    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
-        out = self._noise.draw(stream, out)
-        out += places
-        return np.clip(out, 0, self.n, out=out)
+    @property
+    def noise(self) -> GeometricNoise:
+        return self._law
 
-    def draw_one(self, place: int, stream: Stream) -> int:
-        return min(max(place + self._noise.one(stream), 0), self.n)
+    @property
+    def decay(self) -> Fraction:
+        return self.a
+
+    @property
+    def is_structured(self) -> bool:
+        return True
+
+    def likeliest(self, q: Floats, gap: float, progress: Callable[[str], None] | None = None) -> Fit:
+        from .knots import geometric_mle  # it loads SciPy
+
+        return geometric_mle(self, q, gap, progress)
+
+    def log_column(self, j: int) -> Floats:
+        """By the logarithm of a: far from the report it lies below the smallest float."""
+        return np.asarray(log_of(self.a) * np.abs(np.arange(self.rows) - j))
+
+    def written(self) -> dict[str, Any]:
+        return {"kind": "geometric", "n": self.n, "a": str(self.a)}
 
     def integers(self) -> tuple[Integers, int] | None:
         p, q = self.a.numerator, self.a.denominator
@@ -141,3 +142,8 @@ class Geometric(Finite):
         if self.a > Fraction(1, 2):
             faults["CM"] = faults["CH"] = Fault(low=(1, 1), high=(1, 0))
         return faults
+
+
+def closed(n: int, noise: DiscreteNoise) -> Finite:
+    """Noise on the grid 0..n, as the kind that knows most about it."""
+    return Clamped(n, noise) if noise.decay is None else Geometric(n, noise.decay)

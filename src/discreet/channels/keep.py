@@ -1,11 +1,16 @@
-"""Keep or guess: randomised response on a grid of any size."""
+"""Keep or draw: the value is kept with a probability, else another channel draws the report.
+
+With a uniform draw it is randomised response, on a grid of any size with everything in O(n). With another channel it is a
+step of a cascade: there the two ends of the grid are kept with a probability of their own.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,29 +19,41 @@ from ..draws import RealAlias, uniform_integer, uniform_integers
 from ..errors import SingularError, TableError
 from ..exact import ball
 from ..source import Stream
-from .contract import Fault, Finite, Floats, Indices, Integers, Ratio
+from .contract import MATRIX_ENTRIES, WRITTEN_BITS, Fault, Finite, Floats, Indices, Integers, Ratio
+from .fit import Fit, certificate, mean_log_likelihood
+from .ratios import pair_ratio, worst_ratio
+from .room import Room
 from .table import MAX_ENTRIES
 
 _CIRCLE = 2**14  # up to this many values one alias table serves all; beyond, keeping and guessing are two draws
+_MAX_BITS = 2**28  # of all integer weights together, when the law is written out exactly
 
 
 @final
 @dataclass(frozen=True)
 class Keep(Finite):
-    """The value is kept with probability `keep`, else the report is drawn uniformly from all `size` values.
+    """The value is kept with probability `keep`, else `other` draws: without another channel, uniformly from all values.
 
-    keep = 0 is the uniform mechanism. Everything is O(n), no matrix.
+    `ends_kept` is the probability with which the first and the last value are kept, where it is another one. keep = 0 is the
+    uniform mechanism.
     """
 
     size: int
     keep: Fraction
+    other: Finite | None = None
+    ends_kept: Fraction | None = None
 
     def __post_init__(self) -> None:
-        if self.size < 2 or not 0 <= self.keep < 1:
+        chances = (self.keep, self.keep if self.ends_kept is None else self.ends_kept)
+        if self.size < 2 or not all(0 <= chance < 1 for chance in chances):
             raise TableError(
                 f"Keeping needs at least two values and a probability in [0, 1), "
-                f"not {self.size} values and {self.keep}."
+                f"not {self.size} values and {chances[0]}, {chances[1]}."
             )
+        if self.other is not None and (self.other.rows, self.other.reports) != (self.size, self.size):
+            raise TableError(f"The channel that draws otherwise must have {self.size} true values and reports.")
+        if self.other is None and self.ends_kept is not None:
+            raise TableError("The ends are kept otherwise only beside another channel; leave that out.")
 
     @property
     def rows(self) -> int:
@@ -46,31 +63,81 @@ class Keep(Finite):
     def reports(self) -> int:
         return self.size
 
+    def _kept(self, i: int) -> Fraction:
+        return self.keep if self.ends_kept is None or 0 < i < self.size - 1 else self.ends_kept
+
+    @property
+    def _guess(self) -> Fraction:
+        """The chance of each report that is drawn uniformly."""
+        return (1 - self.keep) / self.size
+
     def entry(self, i: int, j: int) -> Fraction:
-        return (1 - self.keep) / self.size + (self.keep if i == j else 0)
+        if self.other is None:
+            return self._guess + (self.keep if i == j else 0)
+        kept = self._kept(i)
+        return (1 - kept) * self.other.entry(i, j) + (kept if i == j else 0)
 
     def ratio(self, first: int, second: int) -> Ratio:
-        guess = (1 - self.keep) / self.size
-        return Ratio((self.keep + guess) / guess if first != second else Fraction(1), first, second, first)
+        if first == second:
+            return Ratio(Fraction(1), first, second, first)
+        if self.other is None:
+            return Ratio((self.keep + self._guess) / self._guess, first, second, first)
+        exact = self.integers()
+        return _short(pair_ratio(exact[0], first, second)) if exact else self._bounded(first, second)
 
     def worst(self, distance: int) -> Ratio:
-        return self.ratio(0, 1)
+        if self.other is None:
+            return self.ratio(0, 1)
+        exact = self.integers()
+        if exact:
+            return _short(worst_ratio(exact[0], min(distance, self.size - 1)))
+        # rows are of two sorts, the ends and all others: of each sort the pairs that are farthest apart
+        apart, last = min(distance, self.size - 1), self.size - 1
+        pairs = {(i, min(i + apart, k)) for i in (0, 1) for k in (last - 1, last)}
+        return min((self._bounded(*pair) for i, k in pairs for pair in ((i, k), (k, i))), key=lambda r: r.alpha)
+
+    def _bounded(self, first: int, second: int) -> Ratio:
+        """By the entries w_y b^|x-y| of the other channel: the ratio is largest at the report that may be kept.
+
+        There it is (k + (1-k) w) / ((1-k') w b^d) with k and k' the chances that the two values are kept; at any other
+        report at most (1-k) / ((1-k') b^d). Nothing is claimed for other channels.
+        """
+        assert self.other is not None
+        b = self.other.decay
+        if b is None or abs(first - second) * b.denominator.bit_length() > WRITTEN_BITS:
+            return Ratio(None, first, second, None, exact=False)
+        return _short(Ratio(self.entry(first, first) / self.entry(second, first), first, second, first))
 
     def integers(self) -> tuple[Integers, int] | None:
+        return self._integers
+
+    @cached_property
+    def _integers(self) -> tuple[Integers, int] | None:
         if self.size**2 > MAX_ENTRIES:
             return None
-        p, q = self.keep.numerator, self.keep.denominator
-        weights = np.full((self.size, self.size), q - p, dtype=object)
-        np.fill_diagonal(weights, q - p + p * self.size)
-        return weights, q * self.size
+        if self.other is None:
+            p, q = self.keep.numerator, self.keep.denominator
+            weights = np.full((self.size, self.size), q - p, dtype=object)
+            np.fill_diagonal(weights, q - p + p * self.size)
+            return weights, q * self.size
+        drawn = self.other.integers()
+        kept = [self._kept(i) for i in range(self.size)]
+        common = self.keep.denominator * (1 if self.ends_kept is None else self.ends_kept.denominator)
+        if drawn is None or (drawn[1] * common).bit_length() * self.size**2 > _MAX_BITS:
+            return None
+        shares = np.array([int((1 - chance) * common) for chance in kept], dtype=object)
+        weights = drawn[0].astype(object) * shares[:, None]
+        weights[np.arange(self.size), np.arange(self.size)] += (common - shares) * drawn[1]
+        return weights, drawn[1] * common
+
+    # Drawing
 
     @cached_property
     def _turn(self) -> RealAlias:
         """How far to move around the circle of values: 0 with the chance of the truth, any other distance alike."""
-        guess = (1 - self.keep) / self.size
-        chances = [self.keep + guess, *([guess] * (self.size - 1))]
+        chances = [self.keep + self._guess, *([self._guess] * (self.size - 1))]
         floors = [x.numerator * 2**64 // x.denominator for x in chances]
-        return RealAlias.of(floors, lambda: [ball(chances[0]), *([ball(guess)] * (self.size - 1))])
+        return RealAlias.of(floors, lambda: [ball(chances[0]), *([ball(self._guess)] * (self.size - 1))])
 
     @cached_property
     def _circle(self) -> NDArray[np.int64]:
@@ -78,54 +145,80 @@ class Keep(Finite):
         return np.arange(2 * self.size) % self.size
 
     @cached_property
-    def _kept(self) -> RealAlias:
-        """1 with probability keep, else 0."""
-        chances = [1 - self.keep, self.keep]
-        return RealAlias.of([x.numerator * 2**64 // x.denominator for x in chances], lambda: [ball(x) for x in chances])
+    def _coins(self) -> list[RealAlias]:
+        """1 with the probability of being kept, else 0: a coin for all values, and one for the ends where they differ."""
+        return [_coin(chance) for chance in (self.keep, self.ends_kept) if chance is not None]
 
     def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
-        if self.size <= _CIRCLE:
+        if self.other is None and self.size <= _CIRCLE:
             moved = self._turn.draw(stream, np.empty_like(out))
             moved += places
             return self._circle.take(moved, out=out, mode="clip")
-        kept = self._kept.draw(stream, np.empty_like(out))
-        uniform_integers(self.size, stream, out)
-        np.copyto(out, places, where=kept.astype(np.bool_))
+        # every coin is thrown for every value: the number of words does not depend on the truth
+        kept, *at_ends = (coin.draw(stream, np.empty_like(out)).astype(np.bool_) for coin in self._coins)
+        if at_ends:
+            np.copyto(kept, at_ends[0], where=(places == 0) | (places == self.size - 1))
+        if self.other is None:
+            uniform_integers(self.size, stream, out)
+        else:
+            self.other.draw(places, stream, out)
+        np.copyto(out, places, where=kept)
         return out
 
     def draw_one(self, place: int, stream: Stream) -> int:
-        if self.size <= _CIRCLE:
+        if self.other is None and self.size <= _CIRCLE:
             return (place + self._turn.one(stream)) % self.size
-        kept, other = self._kept.one(stream), uniform_integer(self.size, stream)
-        return place if kept else other
+        kept, *at_ends = (coin.one(stream) for coin in self._coins)
+        drawn = uniform_integer(self.size, stream) if self.other is None else self.other.draw_one(place, stream)
+        return place if (at_ends[0] if at_ends and place in (0, self.size - 1) else kept) else drawn
 
-    def _guess(self) -> float:
-        return float((1 - self.keep) / self.size)
+    # As a linear operator
+
+    @cached_property
+    def _shares(self) -> Floats:
+        """How often each value is kept."""
+        shares = np.full(self.size, float(self.keep))
+        if self.ends_kept is not None:
+            shares[[0, -1]] = float(self.ends_kept)
+        return shares
 
     def _matrix(self) -> Floats:
-        matrix = np.full((self.size, self.size), self._guess())
-        np.fill_diagonal(matrix, float(self.keep + (1 - self.keep) / self.size))
+        matrix = (
+            np.full((self.size, self.size), float(self._guess))
+            if self.other is None
+            else (1 - self._shares)[:, None] * self.other.matrix
+        )
+        place = np.arange(self.size)
+        matrix[place, place] = (
+            float(self.keep + self._guess) if self.other is None else matrix[place, place] + self._shares
+        )
         return matrix
 
-    def _apply(self, vector: Floats) -> Floats:
-        """The channel is symmetric: push and pull are one."""
-        return np.asarray(float(self.keep) * vector + self._guess() * vector.sum())
-
     def push(self, p: ArrayLike) -> Floats:
-        return self._apply(self._vector(p, self.size, "The law of the true value"))
+        vector = self._vector(p, self.size, "The law of the true value")
+        if self.other is None:
+            return np.asarray(float(self.keep) * vector + float(self._guess) * vector.sum())
+        return self._shares * vector + self.other.push((1 - self._shares) * vector)
 
     def pull(self, v: ArrayLike) -> Floats:
-        return self._apply(self._vector(v, self.size, "The values of the reports"))
+        vector = self._vector(v, self.size, "The values of the reports")
+        if self.other is None:  # symmetric: push and pull are one
+            return np.asarray(float(self.keep) * vector + float(self._guess) * vector.sum())
+        return self._shares * vector + (1 - self._shares) * self.other.pull(vector)
 
     def solve(self, q: ArrayLike) -> Floats:
-        """Sherman-Morrison: (q - guess sum(q)) / keep."""
+        """With uniform draws by Sherman-Morrison: (q - guess sum(q)) / keep."""
         vector = self._vector(q, self.size, "The law of the reports")
+        if self.other is not None:
+            return self._solved(vector)
         if self.keep == 0:
             raise SingularError("A uniform report says nothing about the truth: the channel has no inverse.")
-        return np.asarray((vector - self._guess() * vector.sum()) / float(self.keep))
+        return np.asarray((vector - float(self._guess) * vector.sum()) / float(self.keep))
 
     def unpull(self, f: ArrayLike) -> Floats:
-        """The channel is symmetric, so this is solve: around the mean m of f, h = m + (f - m) / keep."""
+        """With uniform draws this is solve: around the mean m of f, h = m + (f - m) / keep."""
+        if self.other is not None:
+            return super().unpull(f)
         target = self._columns(f)
         mean = target.mean(axis=0)
         if self.keep == 0:
@@ -134,6 +227,65 @@ class Keep(Finite):
             return target.copy()
         return np.asarray(mean + (target - mean) / float(self.keep))
 
-    def faults(self) -> dict[str, Fault]:
-        """All seven properties hold."""
-        return {}
+    # Short ways
+
+    @property
+    def is_structured(self) -> bool:
+        return self.other is None and self.keep > 0
+
+    def faults(self) -> dict[str, Fault] | None:
+        """With uniform draws all seven properties hold."""
+        return {} if self.other is None else None
+
+    def loss_by_distance(self, high: Floats, low: Floats) -> Floats | None:
+        """What is kept costs nothing; a guess from all values costs the sum of all losses there is room for."""
+        if self.other is None:
+            return np.asarray(float(self._guess) * (np.cumsum(high)[::-1] + np.cumsum(low)))
+        drawn = self.other.loss_by_distance(high, low)
+        return None if drawn is None else (1 - self._shares) * drawn
+
+    def log_moment(self, t: float) -> float:
+        """With uniform draws without a matrix: the estimate is m + (report - m)/keep around the middle m."""
+        if not self.is_structured or self.size**2 <= MATRIX_ENTRIES:
+            return super().log_moment(t)
+        far = abs(t) / float(self.keep) * (self.size - 1)  # Hoeffding: the estimate lies in an interval of this width
+        return far**2 / 8
+
+    def chance_within(self, k: int, room: Room) -> Fraction | float:
+        return super().chance_within(k, room) if self.other is not None else self.keep + self._guess * room.near(k)
+
+    def likeliest(self, q: Floats, gap: float, progress: Callable[[str], None] | None = None) -> Fit | None:
+        """Randomised response: a threshold, in closed form.
+
+        With c = keep/guess the report y has the chance guess (1 + c p_y). For the m largest frequencies with sum Q the
+        optimality conditions give p_y = q_y/t - 1/c with t = Q/(1 + m/c); m is the largest for which all of them are
+        positive.
+        """
+        if not self.is_structured:
+            return None
+        c = float(self.keep / self._guess)
+        ordered = np.sort(q)[::-1]
+        m = np.arange(1, self.size + 1)
+        t = np.cumsum(ordered) / (1 + m / c)
+        last = int(np.flatnonzero(ordered > t / c)[-1])
+        law = np.maximum(q / t[last] - 1 / c, 0.0)
+        law /= law.sum()
+        found = certificate(self, q, law)
+        return Fit(law, found, 1, ((1, mean_log_likelihood(self, q, law), found),), unique=True)
+
+    def written(self) -> dict[str, Any]:
+        part: dict[str, Any] = {"kind": "keep", "size": self.size, "keep": str(self.keep)}
+        if self.other is not None:
+            part["other"] = self.other.written()
+            part["ends"] = None if self.ends_kept is None else str(self.ends_kept)
+        return part
+
+
+def _coin(chance: Fraction) -> RealAlias:
+    chances = [1 - chance, chance]
+    return RealAlias.of([x.numerator * 2**64 // x.denominator for x in chances], lambda: [ball(x) for x in chances])
+
+
+def _short(ratio: Ratio) -> Ratio:
+    """The ratio, if it can be written out; else no bound is known."""
+    return ratio if ratio.is_short else Ratio(None, ratio.first, ratio.second, None, exact=False)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..draws import Alias
-from ..errors import SingularError, TableError
+from ..errors import TableError
 from ..source import Stream
 from .contract import Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
@@ -120,15 +120,17 @@ class Table(Finite):
 
     def solve(self, q: ArrayLike) -> Floats:
         vector = self._vector(q, self.reports, "The law of the reports")
-        if self.rows != self.reports:
-            raise SingularError(f"A channel of {self.rows} true values and {self.reports} reports has no inverse.")
-        try:
-            return np.asarray(np.linalg.solve(self.matrix.T, vector))
-        except np.linalg.LinAlgError:
-            raise SingularError(
-                "The reports do not determine the law of the true value: the channel has no inverse; "
-                "use a maximum likelihood estimate."
-            ) from None
+        return self._solved(vector)
+
+    def mapped(self, targets: Indices, size: int) -> Finite:
+        """Columns add up, where the drawing structure allows it; else in sequence."""
+        if self.total % cells(size) == 0 and self.rows * size <= MAX_ENTRIES:
+            return Table(merge_columns(self.weights, targets, size))
+        return super().mapped(targets, size)
+
+    def written(self) -> dict[str, Any]:
+        rows = [" ".join(map(str, row)) for row in self.weights.tolist()]
+        return {"kind": "table", "total": str(self.total), "rows": rows}
 
 
 def _as_words(weights: Any) -> NDArray[np.uint64]:

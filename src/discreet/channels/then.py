@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, TableError
 from ..source import Stream
-from .contract import WRITTEN_BITS, Finite, Floats, Indices, Integers, Ratio
+from .contract import Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
 from .table import MAX_ENTRIES, merge_columns
 
@@ -80,6 +80,9 @@ class Map(Finite):
             raise SingularError("The map merges reports: it has no inverse.")
         return vector[self.targets]
 
+    def written(self) -> dict[str, Any]:
+        return {"kind": "map", "size": self.size, "targets": " ".join(map(str, self.targets.tolist()))}
+
     def unpull(self, f: ArrayLike) -> Floats:
         """h(targets[i]) = f(i), where that is no contradiction; the mean of f where no report leads."""
         target = self._columns(f)
@@ -145,16 +148,24 @@ class Then(Finite):
     def ratio(self, first: int, second: int) -> Ratio:
         """Exact where the product is small; else post-processing never makes a ratio larger (data processing)."""
         exact = None if self._product is None else pair_ratio(self._product[0], first, second)
-        return self._written(exact) or replace(self.first.ratio(first, second), report=None, exact=False)
+        if exact is not None and exact.is_short:
+            return exact
+        return replace(self.first.ratio(first, second), report=None, exact=False)
 
     def worst(self, distance: int) -> Ratio:
         exact = None if self._product is None else worst_ratio(self._product[0], distance)
-        return self._written(exact) or replace(self.first.worst(distance), report=None, exact=False)
+        if exact is not None and exact.is_short:
+            return exact
+        return replace(self.first.worst(distance), report=None, exact=False)
 
-    @staticmethod
-    def _written(ratio: Ratio | None) -> Ratio | None:
-        short = ratio is not None and ratio.alpha.denominator.bit_length() <= WRITTEN_BITS
-        return ratio if short else None
+    def mapped(self, targets: Indices, size: int) -> Finite:
+        """A map after a map is one map."""
+        if isinstance(self.second, Map):
+            return self.first.mapped(targets[self.second.targets], size)
+        return super().mapped(targets, size)
+
+    def written(self) -> dict[str, Any]:
+        return {"kind": "then", "first": self.first.written(), "second": self.second.written()}
 
     def _matrix(self) -> Floats:
         return np.asarray(self.first.matrix @ self.second.matrix)

@@ -370,7 +370,5 @@ def _headline(m: Mechanism) -> str:
 
 
 def _matrix_or_none(m: Mechanism) -> list[list[float]] | None:
-    from ..channels import Finite
-
-    small = isinstance(m.channel, Finite) and m.channel.rows * m.channel.reports <= 2**16
-    return m.matrix.tolist() if small else None
+    channel = m.channel.finite()
+    return m.matrix.tolist() if channel is not None and channel.rows * channel.reports <= 2**16 else None

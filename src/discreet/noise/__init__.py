@@ -14,7 +14,9 @@ NoiseLaw              cdf, sf, quantile, moments, expected_loss
 
 from __future__ import annotations
 
-from typing import TypeVar, overload
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, TypeVar, overload
 
 from ..errors import DiscreetError
 from ..exact import parse_exact, show
@@ -43,9 +45,17 @@ __all__ = [
     "discrete_staircase",
     "geometric",
     "laplace",
+    "read_noise",
     "staircase",
     "student",
 ]
+
+
+def read_noise(part: Mapping[str, Any]) -> DiscreteNoise:
+    """A discrete law as `written` has it."""
+    if part["family"] == "geometric":
+        return GeometricNoise(Fraction(part["a"]))
+    return StaircaseNoise(Fraction(part["b"]), int(part["D"]), int(part["r"]))
 
 
 def _epsilon(alpha: object, epsilon: object) -> float:

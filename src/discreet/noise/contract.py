@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DiscreetError
-from ..exact import minus_log_above, parse_exact, show
+from ..exact import ball, certified_sign, minus_log_above, parse_exact, show
 from ..source import Stream
 from .expectation import Floats, Loss, integrated, summed
 
@@ -200,8 +200,46 @@ class DiscreteNoise(NoiseLaw):
         """Pr[X >= k + stride] = Pr[X >= k] / r for every k >= 0, with the r of `shift(1)`."""
 
     @abstractmethod
-    def draws(self) -> NoiseDraws:
-        """How to draw it exactly."""
+    def draws(self, reach: int | None = None) -> NoiseDraws:
+        """How to draw it exactly; beyond `reach` steps it may saturate, where whoever adds it does."""
+
+    @abstractmethod
+    def written(self) -> dict[str, Any]:
+        """The law as it stands in a mechanism's file."""
+
+    @property
+    def decay(self) -> Fraction | None:
+        """The a with Pr[k] proportional to a^|k|; None for a law that is not geometric."""
+        return None
+
+    @property
+    def overshoot(self) -> Fraction | None:
+        """E[X - k | X >= k] where it is the same for every k > 0 (no memory); None elsewhere."""
+        return None
+
+    @abstractmethod
+    def log_moment(self, t: float) -> float:
+        """ln E exp(t X); infinite where there is none."""
+
+    def is_rare(self, k: int, tail: Fraction) -> bool:
+        """Is Pr[X >= k] <= tail, for k >= 0? Certified: Pr[X >= u + s stride] = Pr[X >= u] / r^s is never written out."""
+        if tail <= 0:
+            return False
+        stairs, rest = divmod(k, self.stride)
+        first, factor = self.upper(rest), self.shift(1)[0]
+        sign = certified_sign(lambda: (ball(tail) / ball(first)).log() + stairs * ball(factor).log(), attempts=4)
+        return sign == 1 or (sign is None and first <= tail * factor**stairs)
+
+    def reach(self, tail: Fraction) -> int:
+        """The smallest k >= 1 with Pr[X >= k] <= tail (0 < tail < 1), certified."""
+        high = 1
+        while not self.is_rare(high, tail):
+            high *= 2
+        low = high // 2  # not rare, or 0
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self.is_rare(middle, tail) else (middle, high)
+        return high
 
     @property
     @abstractmethod

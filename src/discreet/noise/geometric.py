@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,5 +68,23 @@ class GeometricNoise(DiscreteNoise):
     def stride(self) -> int:
         return 1
 
-    def draws(self) -> GeometricDraws:
-        return GeometricDraws.of(self.a, None)
+    def draws(self, reach: int | None = None) -> GeometricDraws:
+        return GeometricDraws.of(self.a, reach)
+
+    def written(self) -> dict[str, Any]:
+        return {"family": "geometric", "a": str(self.a)}
+
+    @property
+    def decay(self) -> Fraction:
+        return self.a
+
+    @property
+    def overshoot(self) -> Fraction:
+        return self.a / (1 - self.a)
+
+    def log_moment(self, t: float) -> float:
+        """(1-a)^2 / ((1 - a e^t)(1 - a e^-t)), for |t| < -ln a; with 1 - a e^t = -expm1(ln a + t)."""
+        if self._log + abs(t) >= -1e-12 * abs(self._log):
+            return math.inf
+        beyond = math.log(-math.expm1(self._log + t)) + math.log(-math.expm1(self._log - t))
+        return 2 * math.log(float(1 - self.a)) - beyond

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -141,8 +142,29 @@ class StaircaseNoise(DiscreteNoise):
     def stride(self) -> int:
         return self.D
 
-    def draws(self) -> StaircaseDraws:
+    def draws(self, reach: int | None = None) -> StaircaseDraws:
         return StaircaseDraws.of(self)
+
+    @property
+    def decay(self) -> Fraction | None:
+        return self.b if self.D == 1 else None
+
+    @property
+    def overshoot(self) -> Fraction | None:
+        return self.b / (1 - self.b) if self.D == 1 else None
+
+    def written(self) -> dict[str, Any]:
+        return {"family": "staircase", "b": str(self.b), "D": self.D, "r": self.r}
+
+    def log_moment(self, t: float) -> float:
+        """The places -D..D-1, each moved outwards by G stairs: E exp(t D G) = (1-b) / (1 - b e^(tD)) (see StaircaseDraws)."""
+        grown = [self._log + t * self.D, self._log - t * self.D]  # to the right, and to the left
+        if max(grown) >= -1e-12 * abs(self._log):
+            return math.inf
+        place = np.arange(-self.D, self.D)
+        sides = np.array([-math.expm1(x) for x in grown])[(place < 0).astype(np.int64)]
+        exponents = t * place + np.log(self.pmf(place)) - np.log(sides)
+        return float(np.logaddexp.reduce(exponents))
 
 
 def _power_sum(count: int, power: int) -> Fraction:

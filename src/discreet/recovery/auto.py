@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..blas import one_thread
-from ..channels import Finite, Geometric, Keep
+from ..channels import Finite
 from ..channels.contract import MATRIX_ENTRIES
 from .bumps import STEPS, STRATA, USUAL
 from .contract import Fit, Floats, Progress, certificate, check_possible, is_injective, mean_log_likelihood
@@ -134,7 +134,7 @@ def _stopped(cells: Cells) -> Floats:
 
 def _averaged(channel: Finite, counts: Counts, gap: float, progress: Progress | None) -> tuple[Floats, int, str]:
     """Stopped iterations and, where it is quick to find, the maximum likelihood estimate, at full resolution."""
-    structured = isinstance(channel, Geometric) or (isinstance(channel, Keep) and channel.keep > 0)
+    structured = channel.is_structured
     entries = channel.rows * channel.reports
     work = channel.rows if structured or entries > MATRIX_ENTRIES else entries / _PRODUCTS
     path = [steps for steps in _PATH if steps * work <= _WORK] or [_PATH[0]]

@@ -1,72 +1,23 @@
-"""What every method of recovery gives back, and the certificate that says how good it is.
-
-Notation of Fernandes, Lefki and Palamidessi: C is the channel, q the frequencies of the reports, p a law of the true
-values; pC is the law of the reports that p implies. The mean log-likelihood L(p) = sum_j q_j ln (pC)_j is concave in p,
-with the gradient g = C (q / pC). Since sum_i p_i g_i = 1, concavity gives for every law p'
-
-    L(p') - L(p) <= sum_i p'_i g_i - 1 <= max_i g_i - 1,
-
-so the last number certifies how far p can be from the maximum; it is zero exactly at a maximum likelihood estimate.
-"""
+"""What can be recovered at all: reports that the channel explains, and laws that they tell apart."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import Finite, Geometric, Keep
+from ..channels import Finite
+from ..channels.fit import Fit, Trace, certificate, mean_log_likelihood
 from ..errors import RecoveryError
+
+__all__ = ["Fit", "Floats", "Progress", "Trace", "certificate", "check_possible", "is_injective", "mean_log_likelihood"]
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str], None]  # told how far it is, in words
-Trace = tuple[tuple[int, float, float], ...]
 
 _RANKED = 2**18  # entries up to which the rank of a matrix is looked at
 _SMALLEST = 1e-10  # singular values below this part of the largest are rounding noise
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """A law of the true values fitted to frequencies of reports.
-
-    `gap` is the certificate: no law has a mean log-likelihood higher by more. It is infinite where the law calls a
-    report impossible that was seen. `trace` has (iteration, mean log-likelihood, gap), kept thinly. `unique` says
-    whether the maximum likelihood estimate is the only one, or None where that is not known.
-    """
-
-    law: Floats
-    gap: float
-    iterations: int = 0
-    trace: Trace = ()
-    notes: tuple[str, ...] = ()
-    unique: bool | None = None
-
-    def __post_init__(self) -> None:
-        law = np.array(self.law, dtype=np.float64)
-        law.flags.writeable = False
-        object.__setattr__(self, "law", law)
-
-
-def certificate(channel: Finite, q: Floats, p: Floats) -> float:
-    """max_i (C (q / pC))_i - 1: no law has a mean log-likelihood above L(p) by more (see above); 0 at a maximum.
-
-    One push and one pull. Reports that were not seen count for nothing: 0/0 is 0 here.
-    """
-    implied, seen = channel.push(p), q > 0
-    if (implied[seen] <= 0).any():
-        return float("inf")
-    return max(float(channel.pull(np.divide(q, implied, out=np.zeros_like(q), where=seen)).max()) - 1.0, 0.0)
-
-
-def mean_log_likelihood(channel: Finite, q: Floats, p: Floats) -> float:
-    """sum_j q_j ln (pC)_j, with 0 ln 0 = 0; minus infinity where a report was seen that p calls impossible."""
-    implied, seen = channel.push(p), q > 0
-    if (implied[seen] <= 0).any():
-        return float("-inf")
-    return float(q[seen] @ np.log(implied[seen]))
 
 
 def check_possible(channel: Finite, q: Floats) -> None:
@@ -87,8 +38,8 @@ def is_injective(channel: Finite, q: Floats) -> bool | None:
     seen does no harm. The condition is sufficient, not necessary. None where the channel is too large to look at.
     """
     seen = q > 0
-    if isinstance(channel, Geometric) or (isinstance(channel, Keep) and channel.keep > 0):
-        return bool(np.count_nonzero(~seen) <= 1)  # both have an inverse (Proposition 2)
+    if channel.is_structured:
+        return bool(np.count_nonzero(~seen) <= 1)  # there is an inverse (Proposition 2)
     if channel.rows > np.count_nonzero(seen) + 1:
         return False
     if channel.rows * channel.reports > _RANKED:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..channels import Finite, Geometric, Keep
+from ..channels import Finite
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import RecoveryError
 from ..exact import show
@@ -133,7 +133,7 @@ class _Run:
 def _operators(channel: Finite, seen: Any) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
     """pC on the reports seen, and C v for v on them: by a matrix where that is small or all there is."""
     entries = channel.rows * channel.reports
-    if entries <= _PRODUCTS or (not isinstance(channel, (Geometric, Keep)) and entries <= MATRIX_ENTRIES):
+    if entries <= _PRODUCTS or (not channel.is_structured and entries <= MATRIX_ENTRIES):
         across = np.ascontiguousarray(channel.matrix[:, seen])
         down = np.ascontiguousarray(across.T)
         return down.__matmul__, across.__matmul__

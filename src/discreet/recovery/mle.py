@@ -6,8 +6,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ..blas import one_thread
-from ..channels import Finite, Geometric, Keep
-from .contract import Fit, Floats, Progress, certificate, check_possible, mean_log_likelihood
+from ..channels import Finite
+from .contract import Fit, Floats, Progress, certificate, check_possible
 from .ibu import ibu
 
 _DENSE = 3000  # true values up to which Newton's method with a dense matrix is used
@@ -24,33 +24,13 @@ def mle(channel: Finite, q: Floats, *, gap: float = 1e-9, progress: Progress | N
         uniform = np.full(channel.rows, 1 / channel.rows)
         note = "These reports hardly depend on the truth, so no law is likelier than another; use a larger epsilon."
         return Fit(uniform, certificate(channel, q, uniform), 0, (), (note,), unique=None)
-    if isinstance(channel, Geometric):
-        from .knots import geometric_mle
-
-        return geometric_mle(channel, q, gap, progress)
-    if isinstance(channel, Keep) and channel.keep > 0:
-        return _response_mle(channel, q)
+    known = channel.likeliest(q, gap, progress)
+    if known is not None:
+        return known
     if channel.rows <= _DENSE and channel.rows * channel.reports <= 2**24:
         with one_thread():
             return _dense_mle(channel, q, gap, progress)
     return ibu(channel, q, gap=gap, accelerate=True, progress=progress)
-
-
-def _response_mle(channel: Keep, q: Floats) -> Fit:
-    """Randomised response: a threshold, in closed form.
-
-    With c = keep/guess the report y has the chance guess (1 + c p_y). For the m largest frequencies with sum Q the
-    optimality conditions give p_y = q_y/t - 1/c with t = Q/(1 + m/c); m is the largest for which all of them are positive.
-    """
-    c = float(channel.keep * channel.size / (1 - channel.keep))
-    ordered = np.sort(q)[::-1]
-    m = np.arange(1, channel.size + 1)
-    t = np.cumsum(ordered) / (1 + m / c)
-    last = int(np.flatnonzero(ordered > t / c)[-1])
-    law = np.maximum(q / t[last] - 1 / c, 0.0)
-    law /= law.sum()
-    found = certificate(channel, q, law)
-    return Fit(law, found, 1, ((1, mean_log_likelihood(channel, q, law), found),), unique=True)
 
 
 def _dense_mle(channel: Finite, q: Floats, gap: float, progress: Progress | None) -> Fit:

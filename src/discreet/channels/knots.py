@@ -11,6 +11,7 @@ square the condition of T. Knots start coarse where the kernel is wide, and gath
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +19,10 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.ndimage import maximum_filter1d
 
-from ..channels import Geometric
 from ..exact import log_of
-from .contract import Fit, Floats, Progress, certificate, mean_log_likelihood
+from .contract import Floats
+from .fit import Fit, certificate, mean_log_likelihood
+from .geometric import Geometric
 
 Indices = NDArray[np.int64]
 
@@ -31,7 +33,7 @@ _STEPS = 80  # of the interior point
 _LARGEST = 700.0  # exponents beyond which exp is no float
 
 
-def geometric_mle(channel: Geometric, q: Floats, gap: float, progress: Progress | None) -> Fit:
+def geometric_mle(channel: Geometric, q: Floats, gap: float, progress: Callable[[str], None] | None) -> Fit:
     """The estimate to a certified gap, or as near as rounding lets it come."""
     epsilon = -log_of(channel.a)
     seen = np.flatnonzero(q)
