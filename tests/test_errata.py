@@ -46,8 +46,8 @@ def test_alpha_one_has_no_inverse():
         dt.geometric(5, alpha=1)
 
 
-def test_the_response_of_the_older_text_is_no_law():
-    """Equation (3), in the older text with e^epsilon in both cases: rows sum to k e^epsilon/(k-1+e^epsilon)."""
+def test_a_response_with_one_numerator_is_no_law():
+    """Equation (3), in one text with e^epsilon in both cases: rows sum to k e^epsilon/(k-1+e^epsilon)."""
     k, e = 5, math.exp(0.7)
     printed = [e / (k - 1 + e)] * k
     assert sum(printed) == pytest.approx(k * e / (k - 1 + e))
@@ -58,7 +58,7 @@ def test_the_response_of_the_older_text_is_no_law():
 
 
 def test_a_frequency_counts_its_own_report():
-    """Section 3 of the older text: q_j counts the Y_h = j, not the Y_h = i, which would not depend on j."""
+    """Section 3 of one text: q_j counts the Y_h = j, not the Y_h = i, which would not depend on j."""
     reports = [0, 2, 2, 1]
     right = [sum(y == j for y in reports) / 4 for j in range(3)]
     printed = [[sum(y == i for y in reports) / 4 for _ in range(3)] for i in range(3)]
@@ -88,7 +88,7 @@ def test_the_bound_grows_with_the_distance():
 
 
 def test_kantorovich_is_over_lipschitz_g():
-    """Definition 2: g itself is bounded by the distance (it says f); unbounded, there is no maximum. The older text also
+    """Definition 2: g itself is bounded by the distance (it says f); unbounded, there is no maximum. One text also
     lacks the closing bar: without absolute values it is the same, since -g is Lipschitz where g is."""
     p, q = np.array([0.5, 0.2, 0.1, 0.2]), np.array([0.1, 0.4, 0.4, 0.1])
     steps = np.array(list(itertools.product((-1, 1), repeat=3)))  # the extreme Lipschitz functions on 0..3

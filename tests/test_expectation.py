@@ -69,7 +69,7 @@ def test_the_jump_that_was_missed():
 
 
 @pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("where", [1e-3, 0.1, 1.0, math.pi, 7.0])
+@pytest.mark.parametrize("where", [1e-3, 1.0, math.pi])
 def test_a_jump_anywhere(name, where):
     """Also one that stands just beside the places that are looked at, on both sides of them."""
     law = LAWS[name]
