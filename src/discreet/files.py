@@ -141,18 +141,19 @@ def write_whole(path: str | os.PathLike[str], content: str) -> None:
     write_together({Path(os.fspath(path)): content})
 
 
-def write_together(contents: Mapping[Path, str], before_last: Callable[[], None] = lambda: None) -> None:
+def write_together(contents: Mapping[Path, str], remove: Iterable[Path] = ()) -> None:
     """Write several files: all of them under temporary names first, so that a full disk leaves the old ones untouched.
 
-    Then they are renamed in their order; `before_last` runs before the last of them takes its place.
+    Then they are renamed in their order; what is to be removed goes before the last of them takes its place.
     """
     staged: dict[Path, tuple[Path, Path]] = {}
     try:
         for target, content in contents.items():
             staged[target] = _stage(target, content)
         for k, (target, (temporary, real)) in enumerate(staged.items(), 1):
-            if k == len(staged):
-                before_last()
+            for old in remove if k == len(staged) else ():
+                with _refusals(old):
+                    old.unlink(missing_ok=True)
             with _refusals(target):
                 os.replace(temporary, real)
     finally:  # an interrupt too leaves nothing behind
