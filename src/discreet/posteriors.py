@@ -80,9 +80,7 @@ def credible_interval(m: Mechanism, report: Any, prior: Any = None, confidence: 
     return m.inputs.value(low), m.inputs.value(high)
 
 
-def likelihood_interval(
-    m: Mechanism, report: Any, confidence: Any = "0.95", *, between: bool = False
-) -> Interval:
+def likelihood_interval(m: Mechanism, report: Any, confidence: Any = "0.95", *, between: bool = False) -> Interval:
     """An interval that covers the truth with probability at least `confidence`, whatever the truth is; its two ends.
 
     Neyman's construction: the values for which the report is in neither tail of half the rest (see discreet.readings).

@@ -18,7 +18,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from .channels import Additive, Channel, Clamped, Finite, Geometric
+from .channels import Additive, Channel, Clamped, Finite, Geometric, Map, Then
 from .errors import StructureError
 from .exact import ball, certified_sign, log_of
 from .noise import DiscreteNoise, GeometricNoise
@@ -27,7 +27,9 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 _WELL_POSED = 1e10  # beyond this condition number an estimate would be rounding noise
-_WIDEST = 2**62  # steps: no truth is farther from a report, as positions reach 2^61 both ways, and no sum of the two wraps
+_WIDEST = (
+    2**62
+)  # steps: no truth is farther from a report, as positions reach 2^61 both ways, and no sum of the two wraps
 _WRITTEN = 2**16  # steps up to which the exact tail of any noise is written out
 
 
@@ -243,6 +245,40 @@ def _acceptance(channel: Finite, error: Fraction) -> tuple[Indices, Indices]:
     return low, high
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class MappedReading(Reading):
+    """Reports that were mapped afterwards, where the law of both steps together is too large to write out.
+
+    A mapped report stands for all reports that lead to it: the hull of their intervals holds the truth whenever that of
+    the report itself does. No estimate: that would need the law.
+    """
+
+    first: Reading
+    targets: Indices
+    size: int
+    rows: int
+
+    def estimate(self, reports: Indices) -> Floats:
+        return np.full(len(reports), math.nan)
+
+    @property
+    def standard_error(self) -> float:
+        return math.nan
+
+    def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
+        low, high = self.first.interval(np.arange(len(self.targets)), error)
+        lowest, highest = np.full(self.size, self.rows - 1, dtype=np.int64), np.zeros(self.size, dtype=np.int64)
+        np.minimum.at(lowest, self.targets, low)
+        np.maximum.at(highest, self.targets, high)
+        never = ~np.isin(np.arange(self.size), self.targets)  # nothing leads there: everything remains possible
+        lowest[never], highest[never] = 0, self.rows - 1
+        return lowest[reports], highest[reports]
+
+    def log_moment(self, t: float) -> float:
+        return math.inf
+
+
 @lru_cache(maxsize=4096)
 def reading_of(channel: Channel) -> Reading:
     """How to read the reports of a channel."""
@@ -250,6 +286,8 @@ def reading_of(channel: Channel) -> Reading:
         return GeometricReading(channel.a, 0, channel.n)
     if isinstance(channel, Additive) and isinstance(channel.noise, GeometricNoise):
         return GeometricReading(channel.noise.a, channel.low, channel.high)
+    if isinstance(channel, Then) and isinstance(channel.second, Map) and channel.integers() is None:
+        return MappedReading(reading_of(channel.first), channel.second.targets, channel.reports, channel.rows)
     if isinstance(channel, Clamped) and channel.integers() is None:
         return NoiseReading(channel.noise, 0, channel.n)
     if isinstance(channel, Additive):

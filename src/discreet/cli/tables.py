@@ -118,7 +118,8 @@ def release(
                 write_release(made, Path(out), old)
             except FileError as error:
                 raise FileError(
-                    f"{error} The answer is in the ledger: ask the same question again, and it costs nothing.", kind=error.kind
+                    f"{error} The answer is in the ledger: ask the same question again, and it costs nothing.",
+                    kind=error.kind,
                 ) from None
         if strict:
             unit = book.terms(dataset).unit
@@ -230,7 +231,8 @@ def _old_totals(path: Path, outputs: Sequence[Path]) -> list[Path]:
         saved = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         names = list(record_of(saved["record"])["files"])
         if "files" not in saved["record"]:  # version 1 listed none: its names followed from the margins
-            names = [f"{path.stem}-by-{re.sub(r'[^\w-]+', '_', margin)}.csv" for margin in saved["margins"]]
+            plain = [re.sub(r"[^\w-]+", "_", margin) for margin in saved["margins"]]
+            names = [f"{path.stem}-by-{name}.csv" for name in plain]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return []  # no record of a release: nothing beside it is known to be ours
     beside = [path.with_name(name) for name in names if isinstance(name, str) and _is_total(path, name)]
@@ -238,7 +240,9 @@ def _old_totals(path: Path, outputs: Sequence[Path]) -> list[Path]:
 
 
 def _is_total(path: Path, name: str) -> bool:
-    return Path(name).name == name and name.startswith(f"{path.stem}-by-") and name.endswith(".csv") and "\0" not in name
+    return (
+        Path(name).name == name and name.startswith(f"{path.stem}-by-") and name.endswith(".csv") and "\0" not in name
+    )
 
 
 def write_release(made: Release, path: Path, old: Sequence[Path] = ()) -> None:

@@ -241,6 +241,7 @@ def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:
 def _told_apart(grid: Grid) -> bool:
     """Does every value of a grid, written as a number, lead back to its place? Whole numbers do; floats do that are the
     nearest to rationals with parts below 2^53."""
+    if grid.is_integer or grid.n is None:
+        return grid.is_integer
     unit = math.lcm(grid.anchor.denominator, grid.step.denominator)
-    longest = None if grid.n is None else max(unit, unit * (abs(grid.anchor) + grid.step * (grid.n + 1)))
-    return grid.is_integer or (longest is not None and longest < 2**53)
+    return unit < 2**53 and unit * (abs(grid.anchor) + grid.step * (grid.n + 1)) < 2**53

@@ -220,9 +220,7 @@ def _readable(m: Mechanism) -> Reading:
     return reading
 
 
-def _fixed_columns(
-    question: Question, terms: Terms, plan: Plan, sizes: Indices, label: str
-) -> dict[str, list[Any]]:
+def _fixed_columns(question: Question, terms: Terms, plan: Plan, sizes: Indices, label: str) -> dict[str, list[Any]]:
     """The columns in their order, those that do not hang on the reports already filled."""
     keys, times = question.cells, len(question.counts)
     columns: dict[str, list[Any]] = {
