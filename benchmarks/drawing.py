@@ -4,7 +4,7 @@ Usage: python benchmarks/drawing.py [--no-peers] [--rounds 5]
 
 Speed. Each case times ours and its floor alternately, after one untimed call of each, and compares the best times, so
 that other work on the machine disturbs both alike. Times are wall clock. The floors draw with `numpy.random`, which
-is fast but predictable: its output must not protect anyone. Ours draw from the secure source.
+is fast but predictable: its output must not protect anyone. Ours draw from the secure source, or from a keyed one.
 
 Memory. A fresh process per case reads its resident size when the input exists, builds the mechanism, draws, and reads
 its highest resident size ever. The difference, less the output, is the memory beyond input and output. It includes the
@@ -24,7 +24,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -214,8 +214,28 @@ def speed_rows(rounds: int) -> list[Row]:
     law = partial(geometric.sample, values)
     for case in (FAIR, SCRAMBLED):
         rows.append(compared(case, GEOMETRIC, partial(MAKE[case]().sample, values), law, 1, rounds, TABLE_NOISE))
+    rows.append(keyed_row(rounds))
     rows.append(thread_row(geometric, values, rounds))
     return rows
+
+
+def keyed_row(rounds: int) -> Row:
+    """Words that are a function of the record and its truth, against NumPy; and once more with shuffled records."""
+    mechanism, values, rng = MAKE[GEOMETRIC](), true_values(GEOMETRIC), np.random.default_rng()
+    numbers = np.arange(N, dtype=np.int64)
+    with dt.Job("benchmark") as job:
+        draw = partial(mechanism.sample, source=job.source("benchmark", "values", mechanism.digest))
+        row = compared(
+            f"{GEOMETRIC}, keyed",
+            "NumPy, insecure",
+            lambda: draw(values, records=numbers),
+            lambda: numpy_geometric(values, rng, 100),
+            1,
+            rounds,
+        )
+        shuffled = rng.permutation(numbers)
+        other = N / min(seconds(lambda: draw(values, records=shuffled)) for _ in range(2))
+    return replace(row, note=f"{row.note}; record numbers grow; shuffled, {other / 1e6:.0f} M/s")
 
 
 def many_calls(draw: Callable[[int], object]) -> None:

@@ -619,6 +619,126 @@ def test_no_output_overwrites_an_input_and_none_is_charged_in_vain(run, survey, 
     assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"
 
 
+def spent(run) -> str:
+    return json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"]
+
+
+def beside() -> dict[str, bytes]:
+    """Everything in the folder but the ledger, by name."""
+    return {p.name: p.read_bytes() for p in Path().iterdir() if not p.name.startswith("b.db")}
+
+
+@pytest.mark.parametrize("there", ["out.csv", "out.json", "out.html", "out-by-sex.csv"])
+def test_what_is_there_is_not_overwritten_without_force(run, survey, there):
+    Path(there).write_text("mine")
+    before = beside()
+    told = run("release", *survey, "--margins", "sex", "-o", "out.csv")
+    assert_one_good_error(told)
+    assert "--force" in told.err
+    assert beside() == before
+    assert spent(run) == "0"
+    assert run("release", *survey, "--margins", "sex", "-o", "out.csv", "--force").code == 0
+    assert Path(there).read_text() != "mine"
+
+
+def test_force_replaces_the_files_of_an_earlier_release_and_no_others(run, survey):
+    assert run("release", *survey, "--margins", "sex,education", "-o", "out.csv").code == 0
+    listed = json.loads(Path("out.json").read_text())["record"]["files"]
+    assert sorted(listed) == ["out-by-education.csv", "out-by-sex.csv", "out.csv", "out.html", "out.json"]
+    Path("out-by-age.csv").write_text("somebody's")
+    Path("outer-by-sex.csv").write_text("somebody's")
+    first = beside()
+    assert_one_good_error(run("release", *survey, "--margins", "sex", "-o", "out.csv"))
+    assert beside() == first
+    assert run("release", *survey, "--margins", "sex", "-o", "out.csv", "--force").code == 0
+    assert beside().keys() == first.keys() - {"out-by-education.csv"}
+    assert json.loads(Path("out.json").read_text())["record"]["files"] == [
+        "out.html", "out-by-sex.csv", "out.csv", "out.json",
+    ]  # fmt: skip
+
+
+def test_force_removes_the_totals_of_a_release_of_version_1(run, survey):
+    """Its record listed no files; their names followed from the margins."""
+    old = json.loads((Path(__file__).parent / "landed" / "release.record.json").read_text())
+    Path("out.json").write_text(json.dumps({"record": old, "margins": {"a b": [], "x": []}}))
+    for name in ("out-by-a_b.csv", "out-by-x.csv", "out-by-y.csv"):
+        Path(name).write_text("old")
+    assert run("release", *survey, "-o", "out.csv", "--force").code == 0
+    assert not Path("out-by-a_b.csv").exists()
+    assert not Path("out-by-x.csv").exists()
+    assert Path("out-by-y.csv").exists()
+
+
+@pytest.mark.parametrize("listed", [
+    ["../keep-by-x.csv", "people.csv", "domain.json", "b.db", "kept.txt", "out-by-/../people.csv", "", None, 3, "out-by-link.csv"],
+    "people.csv", None, 7, {"people.csv": 1},
+])  # fmt: skip
+def test_a_record_that_lists_what_is_not_its_own_deletes_nothing(run, survey, listed):
+    old = json.loads((Path(__file__).parent / "landed" / "release.record.json").read_text())
+    Path("out.json").write_text(json.dumps({"record": {**old, "format_version": 2, "files": listed}, "margins": {}}))
+    Path("kept.txt").write_text("kept")
+    Path("../keep-by-x.csv").write_text("kept")
+    Path("out-by-link.csv").symlink_to("kept.txt")
+    before = beside()
+    assert run("release", *survey, "-o", "out.csv", "--force").code == 0
+    assert before.keys() <= beside().keys()
+    assert Path("../keep-by-x.csv").read_text() == "kept"
+
+
+@pytest.mark.parametrize("written", ["no json", "[1]", "{}", '{"record": {"format": "other"}}', "[" * 100_000])
+def test_force_beside_a_json_that_is_no_record(run, survey, written):
+    Path("out.json").write_text(written)
+    assert run("release", *survey, "-o", "out.csv", "--force").code == 0
+
+
+def test_margins_have_files_of_their_own(run):
+    Path("people.csv").write_text("a b,a_b,a%20b,ä,ill\n" + "x,y,z,w,1\nx,y,z,w,0\n" * 20)
+    names = ["a b", "a_b", "a%20b", "ä"]
+    Path("domain.json").write_text(json.dumps(dict(zip(names, (["x"], ["y"], ["z"], ["w"]), strict=True))))
+    run("ledger", "create", "s", "--ledger", "b.db", "--budget", "1", "--relation", "presence")
+    told = run("release", "people.csv", "--dataset", "s", "--ledger", "b.db", "--domain", "domain.json", "--by", ",".join(names),
+               "--epsilon", "1/2", "--margins", ",".join(names), "-o", "out.csv")  # fmt: skip
+    assert (told.code, told.err) == (0, "")
+    written = sorted(Path().glob("out-by-*.csv"))
+    heads = {next(csv.reader(p.read_text().splitlines()))[0] for p in written}
+    assert heads == set(names)
+    assert Path("out-by-a_b.csv") in written  # plain names stay as they are
+
+
+def test_an_o_that_cannot_be_written_is_refused_before_the_charge(run, survey):
+    Path("out.html").mkdir()
+    assert_one_good_error(run("release", *survey, "-o", "out.csv", "--force"))
+    assert_one_good_error(run("release", *survey, "-o", "n" * 250 + ".csv"))
+    assert spent(run) == "0"
+    assert not list(Path().glob(".*"))
+
+
+def test_a_disk_that_fills_up_leaves_all_files_as_they_were_and_says_that_asking_again_is_free(
+    run, survey, monkeypatch
+):
+    assert run("release", *survey, "--margins", "sex,education", "-o", "out.csv").code == 0
+    before, real, staged = beside(), os.fsync, []
+
+    def full(number: int) -> None:
+        staged.append(number)
+        if len(staged) == 6:  # four files are tried out, then a second one is written
+            raise OSError(28, "No space left on device")
+        real(number)
+
+    words = ["release", *survey[:-1], "1/4", "--margins", "sex", "-o", "out.csv", "--force"]
+    with monkeypatch.context() as patch:
+        patch.setattr(files.os, "fsync", full)
+        told = run(*words)
+    assert_one_good_error(told)
+    assert "No space left" in told.err
+    assert "ask the same question again, and it costs nothing" in told.err
+    assert beside() == before
+    assert spent(run) == "3/4"
+    assert json.loads(run(*words, "--json").out)["record"]["repeated"]
+    assert spent(run) == "3/4"
+    assert not Path("out-by-education.csv").exists()
+
+
 def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey):
     told = run("release", *survey, "--dry-run")
     assert told.code == 0

@@ -62,6 +62,17 @@ def test_terminal_lines(path, tmp_path, monkeypatch, capsys):
         assert doctest.OutputChecker().check_output(output, shown, doctest.ELLIPSIS), f"$ {command}\n{shown}"
 
 
+@pytest.mark.parametrize("path", [*TEXTS, ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)
+def test_links_lead_somewhere_and_names_exist(path):
+    """Relative links point to files, and every dt.name or dt.noise.name of a text is one."""
+    text = path.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#]+)", text):
+        assert "://" in target or (path.parent / target).exists(), target
+    for name, inner in re.findall(r"\bdt\.(\w+)(?:\.(\w+))?", text):
+        assert hasattr(discreet, name), name
+        assert not inner or hasattr(getattr(discreet, name), inner), f"{name}.{inner}"
+
+
 def test_the_table_of_mechanisms_is_the_one_that_the_code_has():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert readme.count("<!-- mechanisms -->") == 1

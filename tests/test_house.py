@@ -65,6 +65,7 @@ FLOORS = [
     {"tables.chain", "tables.counting", "tables.postgres"},
     {"tables.ledger"},
     {"tables.question"},
+    {"tables.answers"},
     {"tables.results"},
     {"tables.release", "tables.pages"},
     {"terminal"},

@@ -716,7 +716,7 @@ def test_a_user_who_may_not_write(server):
 
 def test_without_pg8000_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pg8000.native", None)
-    with pytest.raises(ValueError, match=r"pip install \"discreet\[postgres\]\"") as caught:
+    with pytest.raises(ValueError, match=r"pip install \"\.\[postgres\]\"") as caught:
         Ledger("postgresql://user:hunter2@host/db")
     assert "hunter2" not in str(caught.value)
     assert postgres_store.Postgres  # the module itself loads without it

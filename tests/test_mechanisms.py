@@ -54,6 +54,14 @@ def test_the_geometric_is_exact_and_has_the_properties_of_the_theorem(made):
     assert exact_law(m) == reference.geometric(n, a)
 
 
+@pytest.mark.parametrize("alpha", ["1/100", "1/2", "3/5", "9/10", "999/1000"])
+def test_two_values_have_all_seven_properties_and_three_do_not(alpha):
+    """What the theorem says of CH, CM, F and WH is about inner values: it begins at n = 2."""
+    assert dt.properties(dt.geometric(1, alpha=alpha)) == {"RH", "RM", "CH", "CM", "F", "WH", "S"}
+    assert ("CH" in dt.properties(dt.geometric(2, alpha=alpha))) == (Fraction(alpha) <= Fraction(1, 2))
+    assert "F" not in dt.properties(dt.geometric(2, alpha=alpha))
+
+
 @pytest.mark.parametrize(("n", "alpha"), [(100, "1/2"), (18, "9/10"), (60, "1/2")])
 def test_equalities_on_the_edge_of_a_property_are_kept(n, alpha):
     """CM at a = 1/2 and WH at n = 2a/(1-a) are equalities that a rounded table would lose."""

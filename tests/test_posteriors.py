@@ -135,6 +135,21 @@ def test_an_unbounded_report_has_an_interval():
     assert dt.likelihood_interval(g, -7) == (-11, -3)  # a^k/(1+a) <= 1/40 from k = 5 on
 
 
+@pytest.mark.parametrize("step", ["1", "1/3"])
+def test_a_truth_between_two_values_is_covered_when_it_may_lie_there(step):
+    """The law of a truth off the grid is that of the value it is rounded to; without widening it is missed every time."""
+    g = dt.geometric(dt.Grid(0, 10 * Fraction(step), step), alpha="1/50", sensitivity=step)
+    width = Fraction(step)
+    for k in range(40):
+        truth = k * width / 4
+        law = [g.finite().entry(g.inputs.position(truth), j) for j in range(g.outputs.size)]
+        widened = [dt.likelihood_interval(g, g.outputs.value(j), between=True) for j in range(g.outputs.size)]
+        assert sum(p for p, (low, high) in zip(law, widened, strict=True) if low <= truth <= high) >= Fraction(19, 20)
+    assert dt.likelihood_interval(g, 5 * width) == (5 * width, 5 * width)  # the noise is 0 with probability 49/51
+    assert dt.likelihood_interval(g, 5 * width, between=True) == (Fraction(9, 2) * width, Fraction(11, 2) * width)
+    assert dt.likelihood_interval(g, 0, between=True)[0] == 0
+
+
 def test_intervals_may_end_off_the_grid():
     g = dt.geometric(2, alpha="1/2")
     assert dt.coverage(g, [("-1/2", "1/2"), (0.5, 1.5), (1.5, 9)]) == [

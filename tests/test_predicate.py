@@ -102,7 +102,7 @@ def test_a_missing_package_says_how_to_install_it(monkeypatch):
 
     predicate._parser.cache_clear()
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(MissingExtraError, match=r"pip install discreet\[tables\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install \"\.\[tables\]\""):
         parse("age = 1", COLUMNS)
 
 

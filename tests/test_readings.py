@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dt
-from discreet.channels import Finite
+from discreet.channels import Finite, Table
+from discreet.mechanism import Recipe
 from discreet.readings import GeometricReading, MatrixReading, SumBound, reading_of
 from discreet.tables.margins import fit_parts
 from tests import reference
@@ -45,6 +46,53 @@ def test_intervals_are_not_wider_than_they_must_be():
     for m in (dt.geometric(40, alpha="1/10"), dt.explicit_fair(7, epsilon=4)):
         low, high = reading_of(m.channel).interval(np.arange(m.outputs.size), ERROR)
         assert (high - low).max() < m.inputs.n / 2
+
+
+def accepted(m: dt.Mechanism, error: Fraction) -> list[tuple[int, int]]:
+    """From the definition: truth x accepts report y unless Pr[Y <= y] or Pr[Y >= y] is at most error/2."""
+    rows = [[m.finite().entry(x, y) for y in range(m.outputs.size)] for x in range(m.inputs.size)]
+    ends = []
+    for y in range(m.outputs.size):
+        truths = [x for x, row in enumerate(rows) if sum(row[: y + 1]) > error / 2 and sum(row[y:]) > error / 2]
+        ends.append((truths[0], truths[-1]) if truths else (0, m.inputs.size - 1))
+    return ends
+
+
+ON_THE_LINE = [  # with errors of 1/20 tails of exactly 1/40 are cut, and a hair more is not
+    dt.from_matrix([["1/40", "38/40", "1/40"], ["3/40", "36/40", "1/40"], ["1/40", "36/40", "3/40"]]),
+    dt.from_matrix([["38/40", "1/40", "1/40"], ["1/40", "1/40", "38/40"]], outputs=dt.Grid(0, 2)),
+    dt.from_matrix([["2/40", "37/40", "1/40"], ["1/40", "37/40", "2/40"], ["1/40", "2/40", "37/40"]]),
+    dt.from_matrix([["1/2", "1/2"], ["39/40", "1/40"], ["1/40", "39/40"]], outputs=dt.Grid(0, 1)),
+    # of 80 parts two may be cut at either end, and three may not
+    dt.Mechanism(
+        dt.Grid(0, 2),
+        dt.Grid(0, 2),
+        Table([[3, 74, 3], [2, 76, 2], [2, 76, 2]]),
+        dt.Level(Fraction(2, 3)),
+        1,
+        Recipe(""),
+    ),
+]
+
+
+@pytest.mark.parametrize("m", [*MECHANISMS[4:], *ON_THE_LINE], ids=repr)
+@pytest.mark.parametrize("error", [Fraction(1, 20), Fraction(1, 3), Fraction(1, 20) - Fraction(1, 2**50)])
+def test_intervals_are_the_truths_that_accept_the_report(m, error):
+    low, high = reading_of(m.channel).interval(np.arange(m.outputs.size), error)
+    assert list(zip(low.tolist(), high.tolist(), strict=True)) == accepted(m, error)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data(), st.integers(2, 6), st.integers(2, 6))
+def test_intervals_of_random_tables_are_the_truths_that_accept_the_report(data, rows, columns):
+    """Of forty equal parts, so that tails meet error/2 = 1/40 exactly all the time."""
+    cuts = [
+        sorted(data.draw(st.lists(st.integers(0, 40), min_size=columns - 1, max_size=columns - 1))) for _ in range(rows)
+    ]
+    matrix = [[Fraction(b - a, 40) for a, b in zip([0, *cut], [*cut, 40], strict=True)] for cut in cuts]
+    m = dt.from_matrix(matrix, outputs=dt.Grid(0, columns - 1))
+    low, high = reading_of(m.channel).interval(np.arange(m.outputs.size), ERROR)
+    assert list(zip(low.tolist(), high.tolist(), strict=True)) == accepted(m, ERROR)
 
 
 @settings(max_examples=80, deadline=None)

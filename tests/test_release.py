@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 import discreet as dt
 from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
 from discreet.tables import release as module
-from discreet.tables.pages import release_page
+from discreet.tables.pages import release_page, times_at_most
 from discreet.tables.question import charge_of
 from discreet.tables.release import expected_errors, release
 
@@ -277,6 +278,27 @@ def test_what_a_count_does_not_mean_is_said(people, ledger):
     assert "counted as 50" in release_page(capped)
     persons = release(people, dataset="persons", ledger=ledger, by=["age"], domain={"age": ["old"]}, epsilon="1/8")
     assert any("too low" in text for text in persons.record["beware"])
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "words"),
+    [("1", "2.72"), ("2", "7.39"), ("1/2", "1.65"), ("1/1000", "1.0011"), ("0", "1"), ("20", "486,000,000"),
+     ("100", "10<sup>44</sup>"), ("ln 3", "3.01")],
+)  # fmt: skip
+def test_the_page_says_how_many_times_in_plain_numbers_never_too_few(epsilon, words):
+    """e = 2.71828..., e^2 = 7.38905..., e^(1/2) = 1.64872..., e^20 = 485165195.4..., e^100 = 2.69e43; rounded up."""
+    exact = charge_of(dt.Level.of(epsilon=epsilon)) if "ln" in epsilon else Fraction(epsilon)
+    assert times_at_most(exact) == words
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(k, 97) for k in range(1, 3800, 37)])
+def test_the_number_of_times_is_above_and_close(epsilon):
+    told = float(times_at_most(epsilon).replace(",", ""))
+    assert math.exp(epsilon) * (1 - 1e-12) <= told <= math.exp(epsilon) * 1.01
+
+
+def test_the_page_has_the_number_of_times(people, ledger):
+    assert "at most 1.65 times as likely" in release_page(bits(people, ledger))
 
 
 def test_a_margin_of_the_only_column_is_refused(people, ledger):

@@ -357,6 +357,28 @@ def test_one_mechanism_serves_users_of_all_monotone_losses():
     assert regret(path(5), alpha="3/5", users=shuffled).is_positive
 
 
+def test_a_loss_that_is_not_monotone_is_not_served():
+    """Who only asks for the parity: 3/8 with the geometric mechanism and 1/3 with his own, which answers odd or even only.
+
+    By hand: no mechanism is better than a/(1+a) = 1/3, since the truths 0 and 1, and 2 and 3, are neighbours of unlike parity;
+    reporting the true parity (as 0 or 1) with the probability 1/(1+a) = 2/3 reaches it, and keeps the level.
+    """
+    parity = [[(truth + guess) % 2 for guess in range(4)] for truth in range(4)]
+    quarter, a = Fraction(1, 4), Fraction(1, 2)
+    ends = [Fraction(1) if r in (0, 3) else 1 - a for r in range(4)]
+    law = [[ends[r] / (1 + a) * a ** abs(i - r) for r in range(4)] for i in range(4)]
+    by_hand = sum(min(sum(quarter * law[i][r] for i in range(4) if i % 2 != odd) for odd in (0, 1)) for r in range(4))
+    assert by_hand == Fraction(3, 8)
+    assert dt.bayes_risk(dt.geometric(3, alpha="1/2"), None, parity, exact=True) == by_hand
+    own = dt.design(3, alpha="1/2", loss=parity)
+    assert float(own.objective) == pytest.approx(1 / 3, abs=1e-9)
+    assert best_of_all(path(3), 0.5, np.full(4, 0.25), parity) == pytest.approx(1 / 3, abs=1e-9)
+    # the other side: a monotone loss for the same user is served
+    for loss in ("l0", "l1", "tail(1)"):
+        served = dt.bayes_risk(dt.geometric(3, alpha="1/2"), None, loss)
+        assert served == pytest.approx(float(dt.design(3, alpha="1/2", loss=loss).objective), abs=1e-9)
+
+
 def test_other_mechanisms_do_not_serve_everyone():
     """Negative control: explicit fair has the level, and misses the optimum that the geometric mechanism reaches."""
     prior, l0 = np.array([0.6, 0.2, 0.1, 0.05, 0.05]), 1 - np.eye(5)

@@ -21,6 +21,7 @@
         ├── AuditError           an audit that cannot be made as asked
         ├── LedgerError          a ledger of budgets that cannot be read, written or believed
         │   └── BudgetError      a charge beyond what is left of the budget; `asked` and `left`
+        ├── ReleaseError         a release that its declarations, or the terms of its data set, do not allow
         ├── FileError            a mechanism file that was refused; `kind` says why
         ├── PredicateError       a predicate that is more than a condition on one row, or does not fit its table
         ├── TableInputError      a table, a file or declared groups that cannot be counted as asked
@@ -144,3 +145,8 @@ class TableInputError(DiscreetError):
 
 class MissingExtraError(DiscreetError):
     """An optional package that is not installed; the message says how to install it."""
+
+    @classmethod
+    def needing(cls, what: str, extra: str) -> MissingExtraError:
+        """`what` says in words what needs a package of the extra; until discreet is published, a checkout installs it."""
+        return cls(f'{what}; in a checkout of discreet, run pip install ".[{extra}]".')

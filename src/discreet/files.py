@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,11 @@ def document(m: Mechanism) -> dict[str, Any]:
     if m.certificate is not None:
         body["certificate"] = dict(m.certificate)
     return {**body, "digest": verify.digest(body)}
+
+
+def law(m: Mechanism) -> dict[str, Any]:
+    """What the reports follow, and nothing else: the grids and the channel."""
+    return {"inputs": _grid(m.inputs), "outputs": _grid(m.outputs), "channel": _channel(m.channel)}
 
 
 def _depth(channel: Channel) -> int:
@@ -132,8 +138,38 @@ def write_whole(path: str | os.PathLike[str], content: str) -> None:
 
     A link is followed; anything but a plain file in its place (a pipe, a device, a folder) is refused.
     """
-    target = Path(os.fspath(path))
+    write_together({Path(os.fspath(path)): content})
+
+
+def write_together(contents: Mapping[Path, str], remove: Iterable[Path] = ()) -> None:
+    """Write several files: all of them under temporary names first, so that a full disk leaves the old ones untouched.
+
+    Then they are renamed in their order; what is to be removed goes before the last of them takes its place.
+    """
+    staged: dict[Path, tuple[Path, Path]] = {}
     try:
+        for target, content in contents.items():
+            staged[target] = _stage(target, content)
+        for k, (target, (temporary, real)) in enumerate(staged.items(), 1):
+            for old in remove if k == len(staged) else ():
+                with _refusals(old):
+                    old.unlink(missing_ok=True)
+            with _refusals(target):
+                os.replace(temporary, real)
+    finally:  # an interrupt too leaves nothing behind
+        for temporary, _ in staged.values():
+            temporary.unlink(missing_ok=True)
+
+
+def check_writable(paths: Iterable[Path]) -> None:
+    """Refuse what `write_together` would refuse, by writing an empty file beside each target and removing it."""
+    for path in paths:
+        _stage(path, "")[0].unlink()
+
+
+def _stage(target: Path, content: str) -> tuple[Path, Path]:
+    """The content, synced, under a temporary name; and the place that it is meant for."""
+    with _refusals(target):
         real = target.resolve()
         known = real.stat() if real.exists() else None
         if not target.name or "\0" in str(target) or (known is not None and not stat.S_ISREG(known.st_mode)):
@@ -148,10 +184,17 @@ def write_whole(path: str | os.PathLike[str], content: str) -> None:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-                os.replace(temporary, real)
-            except BaseException:  # an interrupt too leaves nothing behind
+            except BaseException:
                 temporary.unlink(missing_ok=True)
                 raise
+        return temporary, real
+
+
+@contextmanager
+def _refusals(target: Path) -> Iterator[None]:
+    """What the system says against a file, as one sentence."""
+    try:
+        yield
     except OSError as error:
         raise FileError(f"{target} cannot be written ({error.strerror}). Check that its folder exists and has room.",
                         kind="missing") from None  # fmt: skip

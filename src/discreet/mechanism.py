@@ -125,9 +125,10 @@ class Mechanism:
 
         A value outside the inputs is refused and nothing is drawn, unless clamp=True moves it to the nearest end first.
         Values off the grid are rounded to it. `source` is the secure one unless you say otherwise; `records` are the
-        stable record numbers that a keyed source needs.
+        stable record numbers that a keyed source needs, which must have been made for this mechanism's digest.
         """
-        return sample(self.channel, self.inputs, self.outputs, values, clamp, source, records)
+        digest = "" if records is None else self.digest
+        return sample(self.channel, self.inputs, self.outputs, values, clamp, source, records, digest)
 
     def remap(self, targets: Any, *, outputs: Grid | int | None = None) -> Mechanism:
         """Post-process the reports: by a function or mapping of values, a list of one value for each report, or a

@@ -2,7 +2,7 @@
 
     posterior             Bayes' rule: the prior times the chance of the report
     credible_interval     the shortest run of values that holds so much of the posterior
-    likelihood_interval   covers the truth so often whatever it is: no prior (see discreet.readings)
+    likelihood_interval   covers the truth, as rounded to the grid, so often whatever it is: no prior
     coverage              how often any rule of intervals covers each true value, exactly
     unbiased              a number for each report whose mean is the truth, or its square
 
@@ -80,19 +80,30 @@ def credible_interval(m: Mechanism, report: Any, prior: Any = None, confidence: 
     return m.inputs.value(low), m.inputs.value(high)
 
 
-def likelihood_interval(m: Mechanism, report: Any, confidence: Any = "0.95") -> Interval:
+def likelihood_interval(m: Mechanism, report: Any, confidence: Any = "0.95", *, between: bool = False) -> Interval:
     """An interval that covers the truth with probability at least `confidence`, whatever the truth is; its two ends.
 
     Neyman's construction: the values for which the report is in neither tail of half the rest (see discreet.readings).
+    What is covered is the truth as the mechanism took it: rounded to the grid, and moved to its ends if it was clamped.
+    Counts lie on their grid. A truth that may lie between two of its values is covered with between=True, which widens
+    the interval by half a step on either side, within the grid's ends.
 
     >>> import discreet as dt
     >>> dt.likelihood_interval(dt.geometric(20, alpha="1/2"), 7)
     (3, 11)
+    >>> dt.likelihood_interval(dt.geometric(20, alpha="1/2"), 7, between=True)
+    (Fraction(5, 2), Fraction(23, 2))
     """
     error = 1 - _share(confidence, "confidence", "how often the interval covers the truth")
     place = place_of(m.outputs, report, "report")
     low, high = reading_of(m.channel).interval(np.array([place], dtype=np.int64), error)
-    return m.inputs.value(int(low[0])), m.inputs.value(int(high[0]))
+    ends = m.inputs.value(int(low[0])), m.inputs.value(int(high[0]))
+    if not between:
+        return ends
+    half = m.inputs.step / 2  # truths are rounded to the nearest value, so none is farther than this from its own
+    least, most = m.inputs.reach
+    low_end, high_end = max(ends[0] - half, least), min(ends[1] + half, most)
+    return low_end if low_end.denominator > 1 else int(low_end), high_end if high_end.denominator > 1 else int(high_end)
 
 
 def coverage(m: Mechanism, intervals: Sequence[Sequence[Any]] | Callable[[Value], Sequence[Any]]) -> list[Fraction]:

@@ -17,8 +17,13 @@ from .positions import position_of, positions, values_at
 from .source import KeyedSource, Source, fork_mark, secure_source
 
 
-def sample(channel: Channel, inputs: Grid, outputs: Grid, values: Any, clamp: bool, source: Any, records: Any) -> Any:
-    """A report for each true value. Everything is checked before the first word is drawn."""
+def sample(
+    channel: Channel, inputs: Grid, outputs: Grid, values: Any, clamp: bool, source: Any, records: Any, digest: str
+) -> Any:
+    """A report for each true value. Everything is checked before the first word is drawn.
+
+    `digest` is the mechanism's own, which a keyed source must have been made for; no other source asks for it.
+    """
     if source is None:
         source = secure_source()
     if not isinstance(source, (Source, KeyedSource)):
@@ -26,6 +31,8 @@ def sample(channel: Channel, inputs: Grid, outputs: Grid, values: Any, clamp: bo
                           "or use insecure_source(seed) in tests.")  # fmt: skip
     if (records is not None) != isinstance(source, KeyedSource):
         raise SourceError("Record numbers go with a keyed source, and only with one: give both or neither.")
+    if isinstance(source, KeyedSource):
+        source.bind(digest)
     if _is_scalar(values):
         return _one(channel, inputs, outputs, values, clamp, source, records)
     kind, array = as_array(values)
@@ -53,7 +60,7 @@ def _draw_all(
     for start in range(0, flat.size, CHUNK):
         stop = min(start + CHUNK, flat.size)
         places = positions(inputs, flat[start:stop], clamp=clamp, offset=start)
-        stream = source.at(numbers[start:stop]) if isinstance(source, KeyedSource) else source
+        stream = source.at(numbers[start:stop], places) if isinstance(source, KeyedSource) else source
         if outputs.is_counts:
             channel.draw(places, stream, drawn[start:stop])
         else:
@@ -75,7 +82,7 @@ def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool,
         if isinstance(value, (np.generic, np.ndarray)):
             _numbers_only(value.dtype)
         place = position_of(inputs, value.item() if isinstance(value, (np.generic, np.ndarray)) else value, clamp)
-    stream = source.at(_records([records], 1)) if isinstance(source, KeyedSource) else source
+    stream = source.at(_records([records], 1), [place]) if isinstance(source, KeyedSource) else source
     process = fork_mark()
     report = channel.draw_one(place, stream)
     while process != fork_mark() and not isinstance(source, KeyedSource):
@@ -101,16 +108,34 @@ def _check(inputs: Grid, flat: NDArray[Any], clamp: bool) -> None:
 def _records(records: Any, size: int) -> NDArray[np.int64]:
     if records is None:
         return np.zeros(0, dtype=np.int64)
-    numbers = np.asarray(records)
+    try:
+        numbers = np.asarray(records if len(records) else np.zeros(0, dtype=np.int64))
+    except (TypeError, ValueError):  # no sequence, or rows of different lengths
+        numbers = np.zeros(0)
     if (
         numbers.shape != (size,)
         or numbers.dtype.kind not in "iu"
         or (size and (numbers.min() < 0 or numbers.max() >= 2**63))
     ):
         raise SourceError(f"A keyed draw needs {size} record numbers, integers from 0 below 2^63, one for each value.")
-    if len(np.unique(numbers)) != size:
+    numbers = numbers.astype(np.int64, copy=False)
+    if _has_repeats(numbers):
         raise SourceError("Two values have the same record number and would share their noise; number them apart.")
-    return numbers.astype(np.int64)
+    return numbers
+
+
+def _has_repeats(numbers: NDArray[np.int64]) -> bool:
+    """Whether a number occurs twice: growing numbers have no repeats, near ones are ticked off, others sorted."""
+    if np.all(numbers[1:] > numbers[:-1]):
+        return False
+    low = int(numbers.min())
+    span = int(numbers.max()) - low + 1
+    if span <= 8 * numbers.size:  # as much memory as a sorted copy
+        ticks = np.zeros(span, dtype=np.bool_)
+        ticks[numbers - low] = True
+        return int(np.count_nonzero(ticks)) < numbers.size
+    ordered = np.sort(numbers)
+    return bool(np.any(ordered[1:] == ordered[:-1]))
 
 
 def as_array(values: Any) -> tuple[Any, NDArray[Any]]:

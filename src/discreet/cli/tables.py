@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -52,6 +54,9 @@ def release(
     out: Annotated[
         str | None, Parameter(name=["-o", "--out"], help="The CSV to write, with .json and .html beside it.")
     ] = None,
+    force: Annotated[
+        bool, Parameter(negative=(), help="Replace the files of an earlier release at -o, all of them.")
+    ] = False,
     json: Json = False,
     csv: Csv = False,
     debug: Debug = False,
@@ -67,6 +72,7 @@ def release(
     from rich.console import Console
 
     from .. import terminal
+    from ..errors import FileError
     from ..files import load
     from ..tables.counting import count_groups
     from ..tables.domain import Domain
@@ -91,8 +97,9 @@ def release(
     }
     console = make_console()
     totals = [c.strip() for c in margins.split(",") if c.strip()]
+    old: list[Path] = []
     if out is not None:
-        _check_outputs(Path(out), totals, [table, domain, ledger, mechanism])
+        old = _check_outputs(Path(out), totals, [table, domain, ledger, mechanism], force or dry_run)
     with Ledger.existing(ledger) as book:
         if dry_run:
             rows = expected_errors(table, ledger=book, margins=totals, **asked)
@@ -107,7 +114,13 @@ def release(
         with terminal.progress("counting") as advance:
             made = run(table, ledger=book, margins=totals, fresh=fresh, progress=advance, **asked)
         if out is not None:
-            write_release(made, Path(out))
+            try:
+                write_release(made, Path(out), old)
+            except FileError as error:
+                raise FileError(
+                    f"{error} The answer is in the ledger: ask the same question again, and it costs nothing.",
+                    kind=error.kind,
+                ) from None
         if strict:
             unit = book.terms(dataset).unit
             lost = count_groups(table, predicate=count, by=columns, domain=asked["domain"] or Domain.of({}, ()), unit=unit,
@@ -160,15 +173,22 @@ def _tell(made: Release, out: str | None) -> None:
 
 
 def _outputs(path: Path, margins: Sequence[str]) -> list[Path]:
-    """Everything a release writes: the rows, the totals, the record and the page."""
-    safe = [re.sub(r"[^\w-]+", "_", margin) for margin in margins]
-    totals = [path.with_name(f"{path.stem}-by-{name}.csv") for name in safe]
-    return [path, *totals, path.with_suffix(".json"), path.with_suffix(".html")]
+    """Everything a release writes, in that order: the page, the totals, the rows, and the record that lists them all.
+
+    A margin's name stands in its file's name with everything but letters, digits, _ and - as %XX, so that no two share one.
+    """
+    safe = [re.sub(r"[^\w-]", lambda c: "".join(f"%{b:02X}" for b in c[0].encode()), margin) for margin in margins]
+    totals = [path.with_name(f"{path.stem}-by-{name}.csv") for name in dict.fromkeys(safe)]
+    return [path.with_suffix(".html"), *totals, path, path.with_suffix(".json")]
 
 
-def _check_outputs(path: Path, margins: Sequence[str], inputs: Sequence[str | None]) -> None:
-    """Refuse, before anything is charged, to write where nothing can be written or over what is read."""
+def _check_outputs(path: Path, margins: Sequence[str], inputs: Sequence[str | None], replace: bool) -> list[Path]:
+    """Refuse, before anything is charged, to write where nothing can be written, over what is read or what is there.
+
+    Returns the totals that an earlier release wrote here and this one does not: they go when the others are replaced.
+    """
     from ..errors import FileError
+    from ..files import check_writable
 
     if path.suffix.lower() != ".csv":
         raise FileError(f"-o {path} must end in .csv; the record and the page are written beside it.", kind="missing")
@@ -176,26 +196,72 @@ def _check_outputs(path: Path, margins: Sequence[str], inputs: Sequence[str | No
         raise FileError(
             f"There is no folder {path.parent} to write to; make it first. Nothing was charged.", kind="missing"
         )
+    outputs = _outputs(path, margins)
+    if len({unicodedata.normalize("NFC", output.name.casefold()) for output in outputs}) < len(outputs):
+        raise FileError(
+            "Two of the margins have names that some systems take for one file's; ask for them one at a time. "
+            "Nothing was charged.", kind="missing",
+        )  # fmt: skip
+    old = _old_totals(path, outputs)
     taken = {Path(name).resolve() for name in inputs if name is not None and "://" not in name}
-    for output in _outputs(path, margins):
+    for output in [*outputs, *old]:
         if output.resolve() in taken:
             raise FileError(
                 f"{output} is read by this command and would be overwritten; choose another -o.", kind="missing"
             )
+        if not replace and os.path.lexists(output):
+            raise FileError(
+                f"{output} is there already; choose another -o, or say --force to replace it and the files that were written "
+                "with it. Nothing was charged.", kind="missing",
+            )  # fmt: skip
+    check_writable(outputs)
+    return old
 
 
-def write_release(made: Release, path: Path) -> None:
-    """The rows and totals as CSV, the record as JSON and a page for people, each whole or not at all."""
+def _old_totals(path: Path, outputs: Sequence[Path]) -> list[Path]:
+    """The totals that the record of an earlier release at this place lists and that will not be written again.
+
+    Whatever the record says, nothing but plain files beside it with the names of such totals is taken for one.
+    """
+    import json
+
+    from ..tables.results import record_of
+
+    try:
+        saved = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        names = list(record_of(saved["record"])["files"])
+        if "files" not in saved["record"]:  # version 1 listed none: its names followed from the margins
+            plain = [re.sub(r"[^\w-]+", "_", margin) for margin in saved["margins"]]
+            names = [f"{path.stem}-by-{name}.csv" for name in plain]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return []  # no record of a release: nothing beside it is known to be ours
+    beside = [path.with_name(name) for name in names if isinstance(name, str) and _is_total(path, name)]
+    return [old for old in beside if old not in outputs and old.is_file() and not old.is_symlink()]
+
+
+def _is_total(path: Path, name: str) -> bool:
+    return (
+        Path(name).name == name and name.startswith(f"{path.stem}-by-") and name.endswith(".csv") and "\0" not in name
+    )
+
+
+def write_release(made: Release, path: Path, old: Sequence[Path] = ()) -> None:
+    """The rows and totals as CSV, a page for people and the record as JSON: all of them, or none where there is no room.
+
+    The record goes last, when the totals of an earlier release are gone: until then it is the earlier one that lists them.
+    """
     from .. import terminal
-    from ..files import write_whole
+    from ..files import write_together
     from ..tables.pages import release_page
 
-    csv_path, *totals, record, page = _outputs(path, list(made.margins))
-    write_whole(record, dump({"record": dict(made.record), "margins": dict(made.margins)}) + "\n")
-    write_whole(page, release_page(made))
-    for target, rows in zip(totals, made.margins.values(), strict=True):
-        write_whole(target, terminal.csv_text(rows))
-    write_whole(csv_path, terminal.csv_text(made.rows))
+    outputs = _outputs(path, list(made.margins))
+    page, *totals, rows, record = outputs
+    listed = {**made.record, "files": [output.name for output in outputs]}
+    contents = {page: release_page(made)}
+    contents |= {f: terminal.csv_text(lines) for f, lines in zip(totals, made.margins.values(), strict=True)}
+    contents |= {rows: terminal.csv_text(made.rows)}
+    contents |= {record: dump({"record": listed, "margins": dict(made.margins)}) + "\n"}
+    write_together(contents, remove=old)
 
 
 def _names(book: Ledger, dataset: str | None) -> list[str]:

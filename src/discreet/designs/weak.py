@@ -20,8 +20,8 @@ def weakly_honest(
     """WM: every value is reported truthfully at least as often as by guessing, and as often as that allows.
 
     Symmetric and row monotone, which cost nothing; with require={"CM"} also column monotone, which costs a little. It is
-    the geometric mechanism where that is weakly honest itself, for n >= 2a/(1-a) (with CM: for a <= 1/2). Elsewhere it
-    is designed for the loss L0 and, among the best, for L2; its file has the certificate.
+    the geometric mechanism where that is weakly honest itself, for n = 1 or n >= 2a/(1-a) (with CM: for n = 1 or a <= 1/2).
+    Elsewhere it is designed for the loss L0 and, among the best, for L2; its file has the certificate.
 
     >>> import discreet as dt
     >>> sorted(dt.properties(dt.weakly_honest(4, alpha="9/10")))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import GridError
 from ..exact import parse_exact, show
-from .contract import DiscreteNoise, NoiseLaw
+from .contract import NOWHERE, DiscreteNoise, NoiseLaw
 from .expectation import Floats, Loss
 
 _SAME = 2.0**-50  # relative: 0.3 and 3 * 0.1 are both the third step of 1/10
@@ -76,6 +76,6 @@ class OnGrid(NoiseLaw):
     def variance(self) -> Fraction:
         return self.law.variance * self.step**2
 
-    def _numerical(self, loss: Loss) -> float:
+    def _numerical(self, loss: Loss, breaks: Floats = NOWHERE) -> float:
         step = float(self.step)
         return self.law._numerical(lambda steps: loss(steps * step))

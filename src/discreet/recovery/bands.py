@@ -1,11 +1,12 @@
 """Bands that hold a whole distribution function at once.
 
-Two ways. Over laws: the distribution function of the reports lies, with the stated probability, within some standard
-errors of the one that was seen, at all reports at once. Every law of the true values whose reports fit in there remains
-possible; at each value the band goes from the least to the most that any of them says: two linear programs. It uses that
-probabilities are not negative, needs no inverse of the channel, and covers at least as often as the region it comes from.
-Directly: the unbiased estimate at each value, plus and minus so many standard errors; for any number of values. With much
-noise between neighbours the first is several times narrower, with little the second.
+Two ways. Over laws: how many reports are at most y is a binomial number, so an interval for its probability covers exactly;
+all of them hold together with at least the stated probability. Every law of the true values whose reports fit in there
+remains possible; at each value the band goes from the least to the most that any of them says: two linear programs. It
+uses that probabilities are not negative, needs no inverse of the channel, and covers whenever the intervals do: at least as
+often as stated, for any law and any number of reports. Directly: the unbiased estimate at each value, plus and minus so many
+standard errors, for any number of values; calibrated by a bootstrap, and so right in the limit of many reports only.
+With much noise between neighbours the first is several times narrower, with little the second.
 """
 
 from __future__ import annotations
@@ -20,29 +21,35 @@ from .contract import Floats
 
 PROGRAMS = 250  # values up to which two linear programs for each are quick
 _OUTWARDS = 1e-6  # the solver's tolerance is a tenth of this: ends are moved outwards by it
+_INVERSE = 1e-6  # relative: SciPy's inverse of the incomplete beta function is good to about 1e-7
 
 
-def band_over_laws(
-    channel: Finite, q: Floats, number: int, confidence: float, draws: int, rng: np.random.Generator
-) -> tuple[Floats, Floats] | None:
-    """The least and the most that a law says whose reports fit; None if there is no such law."""
-    fits = _fitting(q, number, confidence, draws, rng)
-    ends = _extremes(np.cumsum(channel.matrix, axis=1)[:, :-1].T, *fits)
+def band_over_laws(channel: Finite, q: Floats, number: int, confidence: float) -> tuple[Floats, Floats] | None:
+    """The least and the most that a law says whose reports fit; None if there is no such law.
+
+    It covers the true distribution function with at least the probability `confidence`, whatever the law and the number of
+    reports: no approximation is made but the solver's, which is moved outwards.
+    """
+    ends = _extremes(np.cumsum(channel.matrix, axis=1)[:, :-1].T, *_fitting(q, number, confidence))
     if ends is None:
         return None
     return ends[0] - _OUTWARDS, ends[1] + _OUTWARDS
 
 
-def _fitting(q: Floats, number: int, confidence: float, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Bounds of the distribution function of the reports at all but the last report, by a bootstrap of the reports.
+def _fitting(q: Floats, number: int, confidence: float) -> tuple[Floats, Floats]:
+    """Bounds of the distribution function of the reports at all but the last report, all at once.
 
-    A standard error counts one report more than was seen, so that where none was seen it is not zero.
+    How many reports are at most y is a binomial number, so that Clopper and Pearson's interval (Biometrika 1934) covers its
+    probability exactly; each of the r cuts may fail with the r-th part of what is allowed, and by the union bound all hold
+    together.
     """
-    seen = np.cumsum(q)[:-1]
-    error = np.sqrt((seen * (1 - seen) + 1 / number) / number)
-    drawn = np.cumsum(rng.multinomial(number, q, size=draws) / number, axis=1)[:, :-1]
-    reach = float(np.quantile((np.abs(drawn - seen) / error).max(axis=1), confidence, method="higher"))
-    return seen - reach * error, seen + reach * error
+    from scipy.special import betaincinv
+
+    at_most = np.round(np.cumsum(q)[:-1] * number)
+    more, miss = number - at_most, (1 - confidence) / (2 * max(len(at_most), 1))
+    low = np.where(at_most > 0, betaincinv(np.maximum(at_most, 1), more + 1, miss), 0.0)
+    rest = np.where(more > 0, betaincinv(np.maximum(more, 1), at_most + 1, miss), 0.0)
+    return low * (1 - _INVERSE), 1 - rest * (1 - _INVERSE)
 
 
 def _extremes(rows: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats] | None:

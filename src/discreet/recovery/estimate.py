@@ -149,11 +149,11 @@ class Estimate:
     ) -> tuple[Floats, Floats]:
         """A band that holds the whole true distribution function: its lower and upper curve over the true values.
 
-        by="laws" goes from the least to the most that any law says whose reports fit those seen; by="direct" goes so many
-        standard errors from the direct estimate (see discreet.recovery.bands). "auto" takes what both leave, each with half
-        of the error; the direct one alone for more than 250 values or where no law fits, the other where there is no direct
-        estimate. Both are calibrated by `draws` bootstrap data sets, for which many reports are needed. Draws are for
-        analysis; `seed` repeats them.
+        by="laws" goes from the least to the most that any law says whose reports fit those seen, and covers at least as
+        often as stated, whatever the law and the number of reports; by="direct" goes so many standard errors from the direct
+        estimate, calibrated by `draws` bootstrap data sets, which needs many reports (see discreet.recovery.bands). "auto"
+        takes what both leave, each with half of the error; the direct one alone for more than 250 values or where no law
+        fits, the other where there is no direct estimate. Draws are for analysis; `seed` repeats them.
         """
         share = _between(confidence, "confidence", "how often the band covers")
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0):
@@ -173,7 +173,7 @@ class Estimate:
         part = (1 + share) / 2 if by == "auto" and small else share
         found = None
         if by == "laws" or (by == "auto" and small):
-            found = band_over_laws(channel, self._q, number, part, int(draws), rng)
+            found = band_over_laws(channel, self._q, number, part)
             if found is None and by == "laws":
                 raise RecoveryError(
                     "No law of the true values fits the reports at this confidence: ask for more, use "

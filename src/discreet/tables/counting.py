@@ -85,7 +85,7 @@ def count_groups(
         import duckdb
         import pyarrow  # noqa: F401  # what hands tables over
     except ImportError:
-        raise MissingExtraError("Counting tables needs DuckDB and PyArrow; run pip install discreet[tables].") from None
+        raise MissingExtraError.needing("Counting tables needs DuckDB and PyArrow", "tables") from None
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else _stamp(path)
     with tempfile.TemporaryDirectory() as scratch, duckdb.connect(":memory:") as connection:
@@ -255,7 +255,7 @@ def _recognised(table: Any) -> Any:
     try:
         import narwhals as nw
     except ImportError:
-        raise MissingExtraError("Data frames need Narwhals; run pip install discreet[tables].") from None
+        raise MissingExtraError.needing("Data frames need Narwhals", "tables") from None
     try:
         frame = nw.from_native(table)
         frame.collect_schema()

@@ -16,7 +16,7 @@ def table_maker(table: Any) -> Callable[[Mapping[str, list[Any]]], Any]:
         try:
             import narwhals as nw
         except ImportError:
-            raise MissingExtraError("Tables need the extra packages: pip install discreet[tables].") from None
+            raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
         implementation = str(nw.get_native_namespace(table).__name__) if _known(nw, table) else "pyarrow"
         backend = implementation if implementation in ("pandas", "polars", "pyarrow") else "pyarrow"
     return lambda columns: _build(columns, backend)
@@ -34,6 +34,6 @@ def _build(columns: Mapping[str, list[Any]], backend: str) -> Any:
     try:
         import narwhals as nw
     except ImportError:
-        raise MissingExtraError("Tables need the extra packages: pip install discreet[tables].") from None
+        raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
     kind: Any = backend
     return nw.to_native(nw.from_dict(dict(columns), backend=kind))

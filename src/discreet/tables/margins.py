@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+_MOST = 2.0**61  # no count is larger (see discreet.grid)
+_WHOLE = 2.0**53  # from here on floats skip whole numbers
+
 
 def fit_parts(estimates: Floats, errors: Floats, upper: Floats) -> Indices:
     """Whole numbers from 0 to `upper` that stay close to unbiased estimates and keep their sum.
@@ -15,15 +18,20 @@ def fit_parts(estimates: Floats, errors: Floats, upper: Floats) -> Indices:
     Clamping each part alone would push every small count up and so every total too high. Instead the total is fixed
     first, at the sum of the unbiased estimates (within what is possible), and the parts are the weighted least squares
     fit to their estimates under that total and their bounds: z = clip(estimate + lambda error^2, 0, upper) for one
-    lambda. Then they are rounded down, and the largest remainders take what is left.
+    lambda. Then they are rounded down, and the largest remainders take what is left. Beyond 2^53, where floats skip whole
+    numbers, the sum may be off by their rounding; the parts are whole all the same.
     """
+    upper = np.minimum(upper, _MOST)
     total = float(np.clip(np.rint(estimates.sum()), 0, np.floor(upper).sum()))
-    fitted = _on_the_total(estimates, errors**2, np.floor(upper), total)
+    # with the largest error as the unit, lambda is on the scale of the estimates: 200 halvings reach it, no square overflows
+    fitted = _on_the_total(estimates, (errors / errors.max()) ** 2, np.floor(upper), total)
     whole = np.floor(fitted + 1e-9)
     short = int(total - whole.sum())
     order = np.argsort(-(fitted - whole), kind="stable")
     while short > 0:
         room = order[whole[order] < np.floor(upper[order])][:short]
+        if len(room) == 0 or whole[room].max() >= _WHOLE:
+            break
         whole[room] += 1
         short -= len(room)
     if short < 0:  # rounding up within 1e-9 passed the total: take it back where there is something to take

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
 from typing import Any
 
+from ..exact import ball, float_above
 from .results import Release
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
@@ -34,16 +38,27 @@ def page(title: str, body: str) -> str:
 
 def statement(record: Mapping[str, Any]) -> str:
     """What the people in the data should know, in plain words."""
-    bound = record["epsilon_charged"]
+    bound = times_at_most(Fraction(record["epsilon_charged"]))
     otherwise = "with any other data of yours" if record["relation"] == "bit" else "if you were not in the data at all"
     return (
         "<div class='box'><p><b>For the people in these data.</b> These counts are not exact. Random noise was added to them "
         f"before anyone saw them. {html.escape(str(record['protects']))} Whatever somebody concludes about you from this table "
-        f"is at most e<sup>{html.escape(str(bound))}</sup> times as likely with your data as {otherwise}. "
+        f"is at most {bound} times as likely with your data as {otherwise}. "
         f"{html.escape(str(record['person']))}</p>"
         + "".join(f"<p class='small'>{html.escape(text)}</p>" for text in record["beware"])
         + "</div>"
     )
+
+
+def times_at_most(epsilon: Fraction) -> str:
+    """e^epsilon for a reader, never below it: three digits, or two of what is above 1 where that is little."""
+    if epsilon > 40:  # log10(e) = 0.43429448190325182..., rounded up
+        return f"10<sup>{math.ceil(epsilon * Fraction('0.43429448190325183'))}</sup>"
+    factor = Decimal(float_above(lambda: ball(epsilon).exp()))
+    little = factor < Decimal("1.1")
+    with localcontext(prec=2 if little else 3, rounding=ROUND_CEILING):
+        rounded = factor - 1 if little else +factor
+    return f"{(1 + rounded if little else rounded).normalize():,f}"
 
 
 def interval_bar(low: float, high: float, report: float, width: int = 260) -> str:
@@ -96,7 +111,7 @@ def rows_table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], value: st
 def _number(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.1f}" if isinstance(value, float) else html.escape(str(value))
+    return f"{value:.10g}" if isinstance(value, float) else html.escape(str(value))
 
 
 def release_page(release: Release) -> str:

@@ -25,9 +25,8 @@ class Postgres(Store):
         try:
             self._driver: Any = importlib.import_module("pg8000.native")
         except ImportError:
-            raise MissingExtraError(
-                'A ledger in PostgreSQL needs pg8000. Install it with: pip install "discreet[postgres]"; '
-                "or keep the ledger in a file."
+            raise MissingExtraError.needing(
+                "A ledger in PostgreSQL needs pg8000 (one in a file does not)", "postgres"
             ) from None
         self._login, place = _login(url)
         self._login["timeout"] = patience + 30  # of one answer of the server, whose own locks end after `patience`

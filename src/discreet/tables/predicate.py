@@ -200,7 +200,7 @@ def _parser(process: int) -> Any:
     try:
         import duckdb
     except ImportError:
-        raise MissingExtraError("Predicates need DuckDB; run pip install discreet[tables].") from None
+        raise MissingExtraError.needing("Predicates need DuckDB", "tables") from None
     return duckdb.connect(
         ":memory:", config={"enable_external_access": False, "lock_configuration": True, "threads": 1}
     )

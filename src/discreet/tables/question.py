@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -207,14 +208,15 @@ def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int
         if isinstance(question.mechanism, Mechanism):
             found[size] = _given(question.mechanism, top, level)
         elif question.mechanism == "auto":
-            found[size] = _made("explicit_fair" if top is not None and top <= SMALL_GROUP else "geometric", top, level)
+            found[size] = made("explicit_fair" if top is not None and top <= SMALL_GROUP else "geometric", top, level)
         else:
-            found[size] = _made(question.mechanism, top, level)
+            found[size] = made(question.mechanism, top, level)
     return found
 
 
 @lru_cache(maxsize=4096)
-def _made(family: str, top: int | None, level: Level) -> Mechanism:
+def made(family: str, top: int | None, level: Level) -> Mechanism:
+    """The mechanism of a family for counts from 0 to `top`, or without an upper end."""
     if top is None and family != "geometric":
         raise ReleaseError(f"{family} needs an upper end: declare bound, the largest count that can be.")
     return _FAMILIES[family](Grid(0, top), alpha=level.alpha)
@@ -230,4 +232,16 @@ def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:
         raise ReleaseError(
             f"The mechanism holds epsilon {m.epsilon:.6g} but each report must hold {level.epsilon:.6g}."
         )
+    if not _told_apart(m.outputs):
+        raise ReleaseError(f"The mechanism reports {m.outputs}, too fine for floats to tell apart; remap its reports to a "
+                           "coarser grid.")  # fmt: skip
     return m
+
+
+def _told_apart(grid: Grid) -> bool:
+    """Does every value of a grid, written as a number, lead back to its place? Whole numbers do; floats do that are the
+    nearest to rationals with parts below 2^53."""
+    if grid.is_integer or grid.n is None:
+        return grid.is_integer
+    unit = math.lcm(grid.anchor.denominator, grid.step.denominator)
+    return unit < 2**53 and unit * (abs(grid.anchor) + grid.step * (grid.n + 1)) < 2**53

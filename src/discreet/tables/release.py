@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..level import Level
 from ..mechanism import Mechanism
-from ..readings import reading_of
+from ..positions import positions
+from .answers import answer_text, mechanisms_text, read_answer
 from .counting import Counts, count_groups
-from .ledger import Answer, Balance, Ledger, Terms
+from .kinds import table_maker
+from .ledger import Answer, Ledger, Terms
 from .question import (
     Question,
     ask,
@@ -33,7 +34,7 @@ from .question import (
     margin_names,
     mechanisms_for,
 )
-from .results import COVERAGE, Release, assemble
+from .results import COVERAGE, Plan, Release, Sheet, members
 
 Indices = NDArray[np.int64]
 
@@ -67,44 +68,37 @@ def release(
     with _opened(ledger) as book:
         ready = _prepare(table, book.terms(dataset), margins, progress, ask(
             dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other))  # fmt: skip
-        if not any(ready.plan.values()):  # public zeros alone: nothing is drawn, nothing is spent
-            zeros = {name: np.zeros(len(ready.sizes), dtype=np.int64) for name in ready.counted}
-            return _published(ready, zeros, Fraction(0), book.balance(dataset), None, table)
-        charge = charge_of(ready.question.level)
-        predicates = {name: c.canonical for name, c in ready.counted.items()}
-        asked = book.begin(dataset, ready.question.canonical(predicates), epsilon=charge, data=_fingerprint(ready.counted),
+        sheet, question = ready.sheet, ready.sheet.question
+        if not sheet.readings:  # public zeros alone: nothing is drawn, nothing is spent
+            zeros = {name: np.zeros(len(sheet.sizes), dtype=np.int64) for name in ready.truths}
+            return sheet.filled(zeros, book.balance(dataset), None)
+        mechanisms = mechanisms_text(question, sheet.level, sheet.plan)
+        asked = book.begin(dataset, question.canonical(ready.predicates), epsilon=sheet.charge, data=ready.fingerprint,
                            fresh=fresh)  # fmt: skip
         if isinstance(asked, Answer):
-            answer = asked
-        else:
-            drawn = {
-                name: _draw(ready.plan, ready.sizes, _truth(c, other)).tolist() for name, c in ready.counted.items()
-            }
-            answer = book.finish(asked, json.dumps({"reports": drawn}, separators=(",", ":")))
+            # what was stored is read with the mechanisms that drew it, whatever would be chosen today
+            reports, plan = read_answer(asked.text, question, sheet.level, sheet.sizes)
+            return sheet.drawn_by(plan).filled(reports, book.balance(dataset), asked)
+        drawn = {name: _draw(sheet.plan, sheet.sizes, truth) for name, truth in ready.truths.items()}
+        answer = book.finish(asked, answer_text({name: r.tolist() for name, r in drawn.items()}, mechanisms))
         # the reports are stored: from here on everything is post-processing
-        reports = {
-            name: np.array(values, dtype=np.int64) for name, values in json.loads(answer.text)["reports"].items()
-        }
-        return _published(ready, reports, charge, book.balance(dataset), answer, table)
+        return sheet.filled(drawn, book.balance(dataset), answer)
 
 
 @dataclass(frozen=True)
 class _Ready:
-    """A question that may be asked, its true counts, and how they will be protected."""
+    """A question that may be asked, its true counts, and all that their release will need."""
 
-    question: Question
-    terms: Terms
-    margins: tuple[str, ...]
-    counted: Mapping[str, Counts]
-    level: Level
-    sizes: Indices
-    plan: Mapping[int, Mechanism | None]
+    sheet: Sheet
+    truths: Mapping[str, Indices]
+    predicates: Mapping[str, str]
+    fingerprint: str
 
 
 def _prepare(
     table: Any, terms: Terms, margins: Sequence[str], progress: Callable[[int], None] | None, question: Question
 ) -> _Ready:
-    """Check everything declared, count, and choose the mechanisms: all that can fail, before anything is charged."""
+    """Check everything declared, count, choose the mechanisms: all that can fail, before anything is charged."""
     check_relation(question, terms)
     names = margin_names(margins, question)
     if hasattr(table, "read_all"):  # a reader of record batches is used up by one pass
@@ -119,17 +113,13 @@ def _prepare(
     level = group_level(question, terms)
     sizes = _sizes(next(iter(counted.values())), question, terms)
     plan = mechanisms_for(question, level, sizes)
-    for m in plan.values():
-        if m is not None:
-            reading_of(m.channel).interval(np.array([0]), 1 - COVERAGE)
-    return _Ready(question, terms, names, counted, level, sizes, plan)
-
-
-def _published(
-    ready: _Ready, reports: Mapping[str, Indices], charge: Fraction, balance: Balance, answer: Answer | None, table: Any
-) -> Release:
-    return assemble(ready.question, ready.terms, ready.plan, ready.sizes, reports, ready.level, charge, balance, answer,
-                    ready.margins, table)  # fmt: skip
+    charge = charge_of(question.level) if any(plan.values()) else Fraction(0)
+    return _Ready(
+        Sheet.of(question, terms, level, charge, sizes, plan, names, table_maker(table)),
+        {name: _truth(c, question.other) for name, c in counted.items()},
+        {name: c.canonical for name, c in counted.items()},
+        _fingerprint(counted),
+    )
 
 
 @contextmanager
@@ -151,17 +141,18 @@ def expected_errors(
     with _opened(ledger) as book:
         ready = _prepare(table, book.terms(dataset), margins, None, ask(
             dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other))  # fmt: skip
-    question, sizes, plan = ready.question, ready.sizes, ready.plan
+    sheet = ready.sheet
+    question = sheet.question
     rows = []
-    for key, size in zip(question.cells, sizes.tolist(), strict=True):
-        m = plan[size]
+    for key, size in zip(question.cells, sheet.sizes.tolist(), strict=True):
+        m = sheet.plan[size]
         row: dict[str, Any] = dict(zip(question.by, key, strict=True))
         if m is None:
             rows.append({**row, "n": 0, "mechanism": "none", "standard error": 0.0, "half width": 0.0})
             continue
-        reading = reading_of(m.channel)
+        reading = sheet.readings[size]
         middle = np.array([10**9 if m.inputs.n is None else m.inputs.n // 2])  # far from the ends, where it is widest
-        low, high = reading.interval(middle, 1 - COVERAGE)
+        low, high = reading.interval(positions(m.outputs, middle, clamp=True), 1 - COVERAGE)
         rows.append({**row, "n": None if size < 0 else size, "mechanism": m.recipe.family,
                      "standard error": reading.standard_error, "half width": float(high[0] - low[0]) / 2})  # fmt: skip
     return rows
@@ -185,11 +176,12 @@ def _fingerprint(counted: Mapping[str, Counts]) -> str:
     ).hexdigest()
 
 
-def _draw(plan: Mapping[int, Mechanism | None], sizes: Indices, truth: Indices) -> Indices:
+def _draw(plan: Plan, sizes: Indices, truth: Indices) -> NDArray[Any]:
     """One report for each group, all groups of a size at once. Counts beyond a declared bound are clamped to it."""
-    reports = np.zeros(len(truth), dtype=np.int64)
-    for size, m in plan.items():
+    whole = all(m is None or m.outputs.is_integer for m in plan.values())
+    reports = np.zeros(len(truth), dtype=np.int64 if whole else np.float64)
+    for size, chosen in members(sizes).items():
+        m = plan[size]
         if m is not None:
-            chosen = np.flatnonzero(sizes == size)
             reports[chosen] = m.sample(truth[chosen], clamp=True)
     return reports

@@ -1,0 +1,285 @@
+"""Releases by a mechanism of one's own: whatever its reports look like, intervals cover, and nothing fails once it is paid."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pandas
+import pytest
+
+import discreet as dt
+from discreet.channels import Additive, Then
+from discreet.errors import ReleaseError, StructureError
+from discreet.readings import reading_of
+from discreet.tables.pages import release_page
+from discreet.tables.release import expected_errors, release
+
+GOAL = Fraction(19, 20)
+G60, G20 = dt.geometric(60, alpha="3/4"), dt.geometric(20, alpha="1/2")
+SCRAMBLED = np.random.default_rng(5).permutation(21).tolist()
+WIDE = [[6, 3, 1, 1, 1], [3, 6, 1, 1, 1], [1, 3, 6, 1, 1]]  # three truths, five reports
+TALL = [["5/6", "1/6"], ["1/2", "1/2"], ["1/3", "2/3"], ["1/6", "5/6"], ["1/6", "5/6"]]  # five truths, two reports
+
+OWN = {
+    "truncated": G60.truncate(10, 50),
+    "then suppression": G60.then(dt.suppression(60)),
+    "then rounding": G60.then(dt.random_rounding(60, base=3)),
+    "then rounding, twice": G20.then(dt.random_rounding(20, base=5)).remap(lambda v: -v, outputs=dt.Grid(-20, 0, 5)),
+    "coarse": G20.remap(lambda v: v // 4 * 4, outputs=dt.Grid(0, 20, 4)),
+    "far away": G20.remap(lambda v: v + 1000, outputs=dt.Grid(1000, 1020)),
+    "negative": G20.remap(lambda v: v - 30, outputs=dt.Grid(-30, -10)),
+    "halves": G20.remap(lambda v: Fraction(v, 2), outputs=dt.Grid(0, 10, "1/2")),
+    "thirds": G20.remap(lambda v: Fraction(v - 7, 3), outputs=dt.Grid("-7/3", "13/3", "1/3")),
+    "scrambled": G20.remap(SCRAMBLED),
+    "two reports": G20.remap(lambda v: int(v > 10), outputs=1),
+    "sparse": G20.remap(lambda v: 5 * v, outputs=100),  # most reports never come
+    "random remap": G20.remap([[Fraction(1 + (i == j), 22) for j in range(21)] for i in range(21)]),
+    "staircase": dt.staircase(20, epsilon=1, sensitivity=2, step=1),
+    "laplace": dt.laplace(dt.Grid(0, 20), epsilon="1/2"),
+    "fair": dt.explicit_fair(12, alpha="2/3"),
+    "response": dt.randomized_response(9, epsilon=3),
+    "uniform": dt.uniform(6),
+    "more reports": dt.from_matrix([[Fraction(w, 12) for w in row] for row in WIDE], outputs=dt.Grid(10, 50, 10)),
+    "fewer reports": dt.from_matrix(TALL, outputs=dt.Grid(-1, 3, 4)),
+}  # fmt: skip
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with dt.Ledger(tmp_path / "budget.db") as book:
+        book.create("people", "100", relation="presence")
+        book.create("bits", "100", relation="bit", public=["k"])
+        yield book
+
+
+@pytest.fixture
+def people() -> pandas.DataFrame:
+    return pandas.DataFrame({"k": [0, 1, 1], "bit": ["yes", "no", "yes"]})
+
+
+def every_report(m: dt.Mechanism) -> list[int | Fraction]:
+    return [m.outputs.value(j) for j in range(m.outputs.size)]
+
+
+def reporting(monkeypatch, reports: list[int | Fraction]) -> None:
+    """From now on a draw for so many groups gives these reports, in their order."""
+    real = dt.Mechanism.sample
+
+    def sample(self, values, clamp):
+        if len(values) != len(reports):
+            return real(self, values, clamp=clamp)
+        return np.array([int(r) if self.outputs.is_integer else float(r) for r in reports])
+
+    monkeypatch.setattr(dt.Mechanism, "sample", sample)
+
+
+def released(people, ledger, m: dt.Mechanism, groups: int, **other):
+    asked = {"dataset": "people", "by": ["k"], "domain": {"k": list(range(groups))}, "epsilon": "5"}
+    top = m.inputs.high
+    return release(people, ledger=ledger, mechanism=m, **{**asked, "bound": None if top is None else int(top), **other})
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_interval_of_every_report_covers_every_truth_often_enough(people, ledger, monkeypatch, name):
+    """Exactly: for each true count the chances of the reports whose interval holds it, added up, as fractions."""
+    m = OWN[name]
+    reports = every_report(m)
+    reporting(monkeypatch, reports)
+    made = released(people, ledger, m, len(reports))
+    assert [Fraction(r).limit_denominator(10) for r in made.columns["report"]] == reports
+    ends = list(zip(made.columns["low"], made.columns["high"], strict=True))
+    weights, total = m.finite().integers()
+    for x, row in enumerate(weights.tolist()):
+        assert Fraction(sum(w for w, (low, high) in zip(row, ends, strict=True) if low <= x <= high), total) >= GOAL
+    assert all(0 <= low <= high <= m.inputs.n for low, high in ends)
+    assert ends == [dt.likelihood_interval(m, report) for report in reports]
+    json.dumps([made.rows, made.record], allow_nan=False)
+    release_page(made)
+    assert len(made.table) == len(reports)
+
+
+def test_the_intervals_of_a_truncated_mechanism_are_where_its_reports_are():
+    """Negative control of the coverage: not everything, but 20 give or take the reach of the noise.
+
+    Pr[noise >= k] = a^k/(1+a) is at most 1/40 from k = 11 on for a = 3/4.
+    """
+    assert dt.likelihood_interval(OWN["truncated"], 20) == (10, 30)
+    assert dt.likelihood_interval(OWN["far away"], 1007) == dt.likelihood_interval(G20, 7)
+    assert dt.likelihood_interval(OWN["halves"], "7/2") == dt.likelihood_interval(G20, 7)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_estimates_of_one_s_own_mechanism_have_the_truth_as_their_mean(people, ledger, monkeypatch, name):
+    m = OWN[name]
+    reports = every_report(m)
+    reporting(monkeypatch, reports)
+    made = released(people, ledger, m, len(reports))
+    estimates = made.columns["estimate"]
+    if None in estimates:
+        assert estimates == [None] * len(reports)
+        assert made.record["no_estimate"]
+        return
+    np.testing.assert_allclose(m.finite().pull(estimates), np.arange(m.inputs.size), atol=1e-6)
+    spread = m.finite().pull(np.array(estimates) ** 2) - np.arange(m.inputs.size) ** 2
+    assert np.sqrt(np.maximum(spread, 0)).max() <= made.columns["standard_error"][0] * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_margins_of_one_s_own_mechanism_do_not_fail(people, ledger, monkeypatch, name):
+    """With all reports at once, and with each end alone."""
+    m = OWN[name]
+    reports = every_report(m)
+    for k, drawn in enumerate([reports, [reports[0]] * len(reports), [reports[-1]] * len(reports)]):
+        with monkeypatch.context() as patch:
+            reporting(patch, drawn)
+            made = released(people.assign(j=1), ledger, m, 0, by=["k", "j"], version=str(k), margins=["k", "j"],
+                            domain={"k": list(range(len(reports))), "j": [1]})  # fmt: skip
+        release_page(made)
+        json.dumps(dict(made.margins), allow_nan=False)
+        assert len(made.margins["j"]) == 1
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_dry_run_of_one_s_own_mechanism(people, ledger, name):
+    m = OWN[name]
+    rows = expected_errors(people, dataset="people", ledger=ledger, by=["k"], domain={"k": [0]}, epsilon=5, mechanism=m,
+                           bound=m.inputs.n)  # fmt: skip
+    assert 0 <= rows[0]["half width"] <= m.inputs.n / 2
+
+
+def test_one_s_own_mechanism_under_bit_privacy(people, ledger):
+    """Public zeros beside it, a pooled cell, halves as reports."""
+    made = released(people, ledger, OWN["halves"], 0, dataset="bits", count="bit = 'yes'", bound=None, other=True,
+                    domain={"k": [0, 7]})  # fmt: skip
+    assert made.columns["mechanism"] == ["remap", "public zero", "remap"]
+    assert made.columns["report"][1] == 0
+    assert all(2 * r == int(2 * r) for r in made.columns["report"])
+    again = released(people, ledger, OWN["halves"], 0, dataset="bits", count="bit = 'yes'", bound=None, other=True,
+                     domain={"k": [0, 7]})  # fmt: skip
+    assert again.record["repeated"]
+    assert dict(again.columns) == dict(made.columns)
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        dt.geometric(90, alpha="3/4").truncate(20, 70),
+        dt.geometric(90, alpha="3/4").truncate(20, 70).remap(lambda v: v // 10 * 10, outputs=dt.Grid(20, 90, 10)),
+        dt.staircase(60, epsilon=1, sensitivity=3, step=1).remap(lambda v: 60 - v),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_mapped_reports_whose_law_is_too_large_to_write_out_cover_all_the_same(m, monkeypatch):
+    weights, total = m.channel.integers()
+    monkeypatch.setattr(Then, "integers", lambda self: None)  # as if it were larger
+    low, high = reading_of.__wrapped__(m.channel).interval(np.arange(m.outputs.size), 1 - GOAL)
+    for x, row in enumerate(weights.tolist()):
+        assert Fraction(sum(w for w, a, b in zip(row, low, high, strict=True) if a <= x <= b), total) >= GOAL
+    assert np.median(high - low) < m.inputs.n / 2
+
+
+def test_a_large_truncated_mechanism_is_released(people, ledger):
+    made = released(people, ledger, dt.geometric(10**5, alpha="1/2").truncate(10, 10**4), 2, bound=10**5)
+    assert made.columns["report"][0] >= 10
+    assert made.columns["low"][0] == 0  # 10 stands for everything below
+    assert made.record["no_estimate"]
+
+
+# Open grids
+
+
+OPEN = [
+    dt.geometric(dt.Grid(0, None), alpha="3/4"), dt.laplace(dt.Grid(0, None), epsilon="1/3"),
+    dt.staircase(dt.Grid(0, None), epsilon=1, sensitivity=2), dt.staircase(dt.Grid(0, None), epsilon="1/2", sensitivity=5),
+    dt.staircase(dt.Grid(None, None), epsilon=1, sensitivity=3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("m", OPEN, ids=repr)
+def test_intervals_on_open_grids_cover(m):
+    """The misses of a truth are two tails of the noise: from the first report whose interval lies above it, or below it."""
+    assert isinstance(m.channel, Additive)
+    noise, low_end = m.channel.noise, m.channel.low
+    for x in range(0, 60, 7):
+        reports = np.arange(0 if low_end is not None else x - 400, x + 400)
+        low, high = reading_of(m.channel).interval(reports, 1 - GOAL)
+        missed = Fraction(0)
+        for y, a, b in zip(reports.tolist(), low.tolist(), high.tolist(), strict=True):
+            if not a <= x <= b:
+                missed += noise.upper(x - y) if y == low_end else noise.exact(y - x)
+        assert missed + 2 * noise.upper(400) <= 1 - GOAL
+        assert (high - low).max() < 200  # and no interval of everything
+
+
+@pytest.mark.parametrize("m", OPEN[:4], ids=repr)
+def test_open_mechanisms_of_one_s_own_are_released(people, ledger, monkeypatch, m):
+    far = 2**61 - 1  # where reports of an open grid saturate
+    reporting(monkeypatch, [0, 5, far])
+    made = released(people.assign(j=1), ledger, m, 0, by=["k", "j"], margins=["j"], domain={"k": [0, 1, 2], "j": [1]})
+    assert made.columns["low"][0] == 0
+    assert made.columns["low"][2] <= far <= made.columns["high"][2]
+    release_page(made)
+
+
+def test_noise_wider_than_the_numbers_there_are_does_not_wrap():
+    """At alpha so near to 1 the noise passes every position; an interval is then everything, on both sides of the report."""
+    m = dt.geometric(dt.Grid(0, None), alpha=1 - Fraction(1, 2**100))
+    low, high = reading_of(m.channel).interval(np.array([0, 2**61 - 1]), 1 - GOAL)
+    assert low.tolist() == [0, 0]
+    assert (high >= 2**61 - 1).all()
+
+
+def test_noise_too_wide_for_an_exact_interval_is_refused_before_the_charge(people, ledger):
+    m = dt.staircase(dt.Grid(0, None), epsilon="1e-5", sensitivity=2)
+    with pytest.raises(StructureError, match="use the geometric"):
+        released(people, ledger, m, 2)
+    assert ledger.balance("people").spent == 0
+
+
+# Nothing fails after the charge
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        dt.geometric(300, alpha="1/2").then(dt.random_rounding(300)),  # too large for its exact law
+        G20.remap(lambda v: Fraction(v, 3**40), outputs=dt.Grid(0, Fraction(20, 3**40), Fraction(1, 3**40))),
+        dt.geometric(dt.Grid(0, 20, "1/2"), alpha="1/2"),
+        dt.geometric(100, alpha=1 - Fraction(1, 2**1060)),
+    ],
+    ids=["large", "too fine", "halves in", "too noisy"],
+)
+def test_what_cannot_be_read_is_refused_and_free(people, ledger, m):
+    with pytest.raises((ReleaseError, StructureError)):
+        released(people, ledger, m, 2, bound=10)
+    assert ledger.balance("people").spent == 0
+
+
+@pytest.mark.parametrize("epsilon", ["1e-17", "1e-9", "1/10", "40"])
+@pytest.mark.parametrize("end", [0, 1])
+def test_totals_over_small_and_large_groups_do_not_fail(ledger, monkeypatch, epsilon, end):
+    """At a tiny epsilon small groups have no estimate and large ones do; both stand in one margin."""
+    table = pandas.DataFrame({"k": [0] * 10 + [1] * 200, "bit": ["yes", "no"] * 105})
+    ledger.create("both", "100", relation="bit", public=["k", "j"])
+    reporting(monkeypatch, [[0, 0, 0], [10, 200, 0]][end])
+    made = release(table.assign(j=1), dataset="both", ledger=ledger, count="bit = 'yes'", by=["k", "j"], epsilon=epsilon,
+                   domain={"k": [0, 1, 2], "j": [1]}, margins=["j", "k"])  # fmt: skip
+    assert made.record["epsilon_charged"] == str(Fraction(epsilon))
+    release_page(made)
+    json.dumps([made.rows, dict(made.margins)], allow_nan=False)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-17", "1e-6"])
+@pytest.mark.parametrize("bound", [None, 2**60])
+@pytest.mark.parametrize("report", [0, 3, 2**60])
+def test_totals_of_enormous_reports_end_and_do_not_wrap(ledger, monkeypatch, epsilon, bound, report):
+    table = pandas.DataFrame({"k": [0, 1], "j": [1, 1]})
+    keys = list(range(9))
+    reporting(monkeypatch, [report] * 9)
+    made = release(table, dataset="people", ledger=ledger, by=["k", "j"], domain={"k": keys, "j": [1]}, epsilon=epsilon,
+                   bound=bound, margins=["j"], mechanism="geometric")  # fmt: skip
+    total = made.margins["j"][0]
+    assert total["total"] == sum(made.columns["fitted"])
+    assert 0 <= total["low"] <= total["total"] <= total["high"]
