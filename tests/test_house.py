@@ -18,7 +18,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 FLOORS = [
     {"verify", "errors", "blas"},
     {"exact", "source", "formats"},
-    {"level", "grid", "draws"},
+    {"level", "grid", "draws", "intake"},
     {"positions", "digits", "loss", "prior"},
     {"noise.expectation"},
     {"noise.contract"},

@@ -20,18 +20,28 @@ _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
 _RATIONAL = re.compile(rf"\s*({_NUMBER})\s*(?:/\s*({_NUMBER})\s*)?", re.ASCII)
 _LONGEST_BITS = 2**13
 _LONGEST_TEXT = 400  # characters: enough for any rational in use, and no text can make parsing slow
+_FARTHEST_POWER = 6000  # decimal digits of a true value; the numbers of a grid have at most 4096 bits
+_FINEST = 2**20_000  # one over it is nearer to 0 than two different numbers of a grid are to each other
 
 
 def parse_exact(value: object) -> Fraction | None:
     """`value` as an exact rational, or None when it is not one: NaN, infinities, text that does not parse, bool, or a
     number of thousands of digits."""
-    number = _parse(value)
-    if number is None or max(number.numerator.bit_length(), number.denominator.bit_length()) > _LONGEST_BITS:
+    if isinstance(value, bool) or (isinstance(value, Decimal) and value and _beyond(value, _LONGEST_TEXT)):
         return None
-    return number
+    number = parse_value(value)
+    if not isinstance(number, Fraction):
+        return None
+    return number if max(number.numerator.bit_length(), number.denominator.bit_length()) <= _LONGEST_BITS else None
 
 
-def _parse(value: object) -> Fraction | None:
+def parse_value(value: object) -> Fraction | float | None:
+    """A true value as an exact rational of any size, an infinity as a float, or None when it is no number.
+
+    People write short numbers, but data hold what they hold: 10^5000 lies beyond every grid and can be moved to its
+    end. A Decimal may stand for a number that would fill the memory; one beyond 10^6000 is an infinity here, and one
+    below 10^-6000 a smaller number of its sign than any difference between two numbers of a grid.
+    """
     if isinstance(value, str):
         match = _RATIONAL.fullmatch(value) if len(value) <= _LONGEST_TEXT else None
         if match is None:
@@ -39,18 +49,28 @@ def _parse(value: object) -> Fraction | None:
         divisor = Fraction(match[2] or 1)
         return Fraction(match[1]) / divisor if divisor else None
     if isinstance(value, bool):
-        return None
+        return Fraction(int(value))
+    if getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):
+        return None  # NumPy counts durations among the integers
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > _LONGEST_TEXT:
-        return None  # written out, its zeros would fill the memory
+    if isinstance(value, Decimal) and value and _beyond(value, _FARTHEST_POWER):
+        sign = -1 if value.is_signed() else 1
+        return sign * math.inf if value.adjusted() > 0 else Fraction(sign, _FINEST)
     if isinstance(value, Decimal) or (isinstance(value, numbers.Real) and hasattr(value, "as_integer_ratio")):
         try:
             top, bottom = value.as_integer_ratio()
-        except (ValueError, OverflowError):  # NaN and the infinities
+        except ValueError:  # not a number
             return None
+        except OverflowError:
+            return math.copysign(math.inf, value)
         return Fraction(int(top), int(bottom))
     return None
+
+
+def _beyond(value: Decimal, power: int) -> bool:
+    """Is this number above 10^power or below 10^-power? Written out, its zeros could fill the memory."""
+    return value.is_finite() and abs(value.adjusted()) > power
 
 
 def ball(value: Fraction) -> flint.arb:
