@@ -110,6 +110,10 @@ def test_strange_things_are_refused(strange):
         G.sample(strange)
 
 
+def name_of(values: object) -> str:
+    return f"{type(values).__module__.split('.')[0]}-{getattr(values, 'dtype', getattr(values, 'type', ''))}"
+
+
 SECRET = 42  # also as a date, a time, a text: never to be read in a message
 FRAMES = [
     *(np.array([SECRET, 7]).astype(kind) for kind in ("datetime64[ns]", "datetime64[D]", "timedelta64[s]", "U3", "S3",
@@ -143,8 +147,7 @@ FRAMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("values", FRAMES, ids=lambda v: f"{type(v).__module__.split('.')[0]}-{getattr(v, 'dtype',
-    getattr(v, 'type', ''))}")
+@pytest.mark.parametrize("values", FRAMES, ids=lambda v: name_of(v))
 @pytest.mark.parametrize("clamp", [False, True])
 def test_dates_durations_and_texts_are_no_numbers(values, clamp):
     wide = dt.geometric(dt.Grid(-(10**18), 10**18), epsilon=1)  # on which their nanoseconds would fit
@@ -168,7 +171,7 @@ def test_dates_durations_and_texts_are_no_numbers(values, clamp):
         pyarrow.decimal128(30, 2))),
     pyarrow.array([5, 7]).dictionary_encode(), pyarrow.RunEndEncodedArray.from_arrays([1, 2], [5, 7]),
     pyarrow.chunked_array([pyarrow.array([5, 7]).dictionary_encode()]), np.array([5, 7], dtype=np.longdouble), ["5", "7.0"],
-], ids=lambda v: f"{type(v).__module__.split('.')[0]}-{getattr(v, 'dtype', getattr(v, 'type', ''))}")  # fmt: skip
+], ids=lambda v: name_of(v))  # fmt: skip
 def test_numbers_of_every_library_are_read(values):
     reports = EXACT.sample(values)
     assert type(reports) is type(values) or "pyarrow" in type(values).__module__

@@ -21,6 +21,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from .exact import precision
 from .source import SPARE, Stream
 
 Indices = NDArray[np.int64]
@@ -202,7 +203,7 @@ class RealAlias:
         uniform, bits = 0, 0
         while True:
             uniform, bits = (uniform << self.word_bits) | word(), bits + self.word_bits
-            with flint.ctx.workprec(2 * bits + 192):
+            with precision(2 * bits + 192):
                 low = flint.arb(uniform) * self.gap / flint.arb(2) ** bits
                 high = flint.arb(uniform + 1) * self.gap / flint.arb(2) ** bits
                 reached = flint.arb(0)
