@@ -90,7 +90,8 @@ def test_a_tight_level_that_is_a_power_of_two_is_found(bits, part):
 def test_levels_next_to_one_can_be_drawn_from(power):
     """alpha = 1 - 2^-power: noise so wide that it saturates; 65 over its epsilon is no float."""
     alpha = 1 - Fraction(1, 2**power)
-    for m in (dt.geometric(10, alpha=alpha), dt.geometric(dt.Grid(0, None), alpha=alpha), dt.geometric(dt.Grid(None, None), alpha=alpha)):
+    for grid in (10, dt.Grid(0, None), dt.Grid(None, None)):
+        m = dt.geometric(grid, alpha=alpha)
         reports = m.sample(np.full(64, 5), source=dt.insecure_source(1))
         assert len(set(reports.tolist())) <= (11 if power >= 500 else 64)
         assert isinstance(m.sample(5), int)
@@ -104,7 +105,8 @@ def _work(k: int) -> tuple[object, ...]:
     alpha = Level.of(epsilon=Fraction(k + 1, 7)).alpha
     root = Level(alpha).per_step(k % 5 + 2)
     m = dt.geometric(2**20, alpha=1 - Fraction(1, 10**4 + k))
-    return alpha, root, Epsilon(Fraction(k + 1, 7)).admits(alpha), m.sample(3, source=dt.insecure_source(k)), dt.explicit_fair(4, epsilon=k + 1).alpha
+    drawn = m.sample(3, source=dt.insecure_source(k))
+    return alpha, root, Epsilon(Fraction(k + 1, 7)).admits(alpha), drawn, dt.explicit_fair(4, epsilon=k + 1).recipe
 
 
 def test_threads_do_not_disturb_each_others_precision():
