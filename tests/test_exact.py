@@ -137,6 +137,31 @@ def test_threads_do_not_disturb_each_others_precision():
     assert flint.ctx.prec == before  # nobody's precision is left behind
 
 
+def test_another_threads_precision_is_never_seen():
+    """The stress test's accident, made certain: one thread in the middle of its balls while another begins its own."""
+    before, seen = flint.ctx.prec, []
+    begun, finish = threading.Event(), threading.Event()
+
+    def wait() -> flint.arb:
+        begun.set()
+        finish.wait(60)
+        return flint.arb(1)
+
+    other = threading.Thread(target=lambda: exact.certified_sign(wait))  # at 128 bits
+
+    def compute() -> flint.arb:
+        other.start()
+        begun.wait(0.3)  # long enough for one that does not wait for its turn
+        seen.append(flint.ctx.prec)
+        return flint.arb(1)
+
+    exact.float_above(compute)  # at 256 bits
+    finish.set()
+    other.join()
+    assert seen == [256]
+    assert flint.ctx.prec == before
+
+
 def test_one_thread_at_a_time_sets_the_precision():
     """The turn, without luck: while one thread computes, another waits; the same thread may nest."""
     seen: list[int] = []
