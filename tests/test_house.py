@@ -16,9 +16,9 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 # Each room may look into the rooms above it in this list, and into none below: arrows point one way.
 FLOORS = [
-    {"verify", "errors", "blas"},
+    {"verify", "errors", "blas", "frozen"},
     {"exact", "source", "formats"},
-    {"level", "grid", "draws"},
+    {"level", "grid", "draws", "intake"},
     {"positions", "digits", "loss", "prior"},
     {"noise.expectation"},
     {"noise.contract"},

@@ -16,8 +16,7 @@ from .channels.contract import WRITTEN_BITS
 from .errors import GridError, MetricError
 from .exact import (
     ball,
-    certified_ceil,
-    dyadic_root_above,
+    dyadic_power_above,
     float_above,
     minus_log_above,
     parse_exact,
@@ -236,19 +235,14 @@ def _tight(ratio: Ratio, distance: Fraction) -> tuple[Fraction | None, float, bo
         return Fraction(1), 0.0, True
     if ratio.alpha == 0 or distance == 0:
         return Fraction(0), math.inf, True
-    power = ratio.power / distance  # alpha_tight = ratio.alpha^power
+    power = Fraction(ratio.power) / distance  # alpha_tight = ratio.alpha^power
     epsilon = minus_log_above(ratio.alpha, power)
-    if power.numerator * ratio.alpha.denominator.bit_length() > WRITTEN_BITS:
-        if epsilon > BITS / 2:
-            return None, epsilon, False  # below 2^-62, or near it: epsilon says how much privacy there is
-        exponent = Fraction(power)
-        below = certified_ceil(lambda: (ball(ratio.alpha).log() * ball(exponent)).exp() * 2**BITS) - 1
-        return Fraction(below, 2**BITS), epsilon, False
-    raised = ratio.alpha**power.numerator
-    root = rational_root(raised, power.denominator)
-    if root is not None:
-        return root, epsilon, True
-    return dyadic_root_above(raised, power.denominator, BITS) - Fraction(1, 2**BITS), epsilon, False
+    root = rational_root(ratio.alpha, power.denominator)  # of a power in lowest terms: rational with it, or not at all
+    if root is not None and power.numerator * root.denominator.bit_length() <= WRITTEN_BITS:
+        return root**power.numerator, epsilon, True
+    if power.numerator * ratio.alpha.denominator.bit_length() > WRITTEN_BITS and epsilon > BITS / 2:
+        return None, epsilon, False  # below 2^-62, or near it: epsilon says how much privacy there is
+    return dyadic_power_above(ratio.alpha, power, BITS) - Fraction(1, 2**BITS), epsilon, False
 
 
 @dataclass(frozen=True)

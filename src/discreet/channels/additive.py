@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import final
@@ -122,8 +122,8 @@ class Clamped(Finite):
         report = witness(self.noise, first, second)
         if 0 < report < self.n or (first - second) % self.noise.stride == 0:
             return shifted(self.noise, first, second, min(max(report, 0), self.n))
-        small = self.integers()
-        found = pair_ratio(small[0], first, second) if small else None
+        pair = self._rows(np.array([first, second])) if self._law else None
+        found = None if pair is None else replace(pair_ratio(pair, 0, 1), first=first, second=second)
         return _written(found) or shifted(self.noise, first, second, None, exact=False)
 
     def worst(self, distance: int) -> Ratio:
@@ -152,21 +152,26 @@ class Clamped(Finite):
         return min(max(place + self._draws.one(stream), 0), self.n)
 
     def integers(self) -> tuple[Integers, int] | None:
-        return self._integers
+        return None if self._law is None else (self._rows(np.arange(self.rows)), self._law[2])
 
     @cached_property
-    def _integers(self) -> tuple[Integers, int] | None:
+    def _law(self) -> tuple[tuple[int, ...], tuple[int, ...], int] | None:
+        """Pr[X = k] and Pr[X >= k] for k = 0..n times a common total; None when too long to write out."""
         if self.rows * self.reports > MAX_ENTRIES:
             return None
         if self.noise.exact(self.n).denominator.bit_length() * self.rows * self.reports > _MAX_BITS:
             return None
         inner, ends = ([law(k) for k in range(self.rows)] for law in (self.noise.exact, self.noise.upper))
         total = math.lcm(*(x.denominator for x in [*inner, *ends]))
-        kernel, tails = (np.array([int(x * total) for x in part], dtype=object) for part in (inner, ends))
-        place = np.arange(self.rows)
-        weights = kernel[np.abs(place[:, None] - place[None, :])]
-        weights[:, 0], weights[:, -1] = tails, tails[::-1]
-        return weights, total
+        return tuple(int(x * total) for x in inner), tuple(int(x * total) for x in ends), total
+
+    def _rows(self, places: Indices) -> Integers:
+        """The weights of some true values, as Python's integers."""
+        assert self._law is not None
+        kernel, tails = (np.array(part, dtype=object) for part in self._law[:2])
+        weights = kernel[np.abs(places[:, None] - np.arange(self.reports)[None, :])]
+        weights[:, 0], weights[:, -1] = tails[places], tails[self.n - places]
+        return np.asarray(weights)
 
     def _tails(self) -> Floats:
         """Pr[X >= i] for i = 0..n."""

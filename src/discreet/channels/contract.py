@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, SizeError, TableError
+from ..frozen import Frozen, frozen
 from ..source import Stream
 
 Floats = NDArray[np.float64]
@@ -56,19 +57,12 @@ class Fault:
     high: tuple[int, int] | None
 
 
-class Channel(ABC):
+class Channel(Frozen, ABC):
     """The conditional law of reports given true values. Every privacy verdict derives from `ratio` and `worst`."""
 
     def __getstate__(self) -> dict[str, Any]:
         """What defines the channel, without what was built from it for drawing: that is built again where it is needed."""
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """The same parts, and as unchangeable as they were."""
-        for name, value in state.items():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-            object.__setattr__(self, name, value)
 
     @property
     @abstractmethod
@@ -140,9 +134,7 @@ class Finite(Channel):
                 f"A matrix of {self.rows} x {self.reports} is too large to write out (at most 2^24 entries); "
                 "push, pull and solve work without it."
             )
-        matrix = self._matrix()
-        matrix.flags.writeable = False
-        return matrix
+        return frozen(self._matrix())
 
     def row(self, i: int) -> Floats:
         """The law of the reports when the true value is at position i."""

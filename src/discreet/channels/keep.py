@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..draws import RealAlias, uniform_integer, uniform_integers
 from ..errors import SingularError, TableError
 from ..exact import ball
+from ..frozen import frozen
 from ..source import Stream
 from .contract import Fault, Finite, Floats, Indices, Integers, Ratio
 from .table import MAX_ENTRIES
@@ -75,7 +76,7 @@ class Keep(Finite):
     @cached_property
     def _circle(self) -> NDArray[np.int64]:
         """Positions modulo the size, as a look-up: faster than dividing."""
-        return np.arange(2 * self.size) % self.size
+        return frozen(np.arange(2 * self.size) % self.size)
 
     @cached_property
     def _kept(self) -> RealAlias:

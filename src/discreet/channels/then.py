@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, TableError
+from ..frozen import frozen
 from ..source import Stream
 from .contract import WRITTEN_BITS, Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
@@ -33,8 +34,7 @@ class Map(Finite):
         targets = np.array(self.targets, dtype=np.int64)
         if targets.ndim != 1 or len(targets) < 1 or targets.min() < 0 or targets.max() >= self.size:
             raise TableError("A map needs one target for each report, each within the new reports.")
-        targets.flags.writeable = False
-        object.__setattr__(self, "targets", targets)
+        object.__setattr__(self, "targets", frozen(targets))
 
     @property
     def rows(self) -> int:
@@ -114,7 +114,8 @@ class Then(Finite):
         return self.second.reports
 
     @cached_property
-    def _product(self) -> tuple[Integers, int] | None:
+    def _product(self) -> tuple[tuple[tuple[int, ...], ...], int] | None:
+        """The exact law, row by row, and its total. Tuples, since an array of Python's integers cannot be protected."""
         if self.rows * self.first.reports * self.reports > _MAX_PRODUCT:
             return None
         left, right = self.first.integers(), self.second.integers()
@@ -125,11 +126,13 @@ class Then(Finite):
         if total.bit_length() * self.rows * self.reports > _MAX_BITS or total.bit_length() * products > _MAX_WORK:
             return None
         if isinstance(self.second, Map):  # columns add up: no products needed
-            return merge_columns(left[0].astype(object), self.second.targets, self.reports), total
-        return left[0].astype(object) @ right[0].astype(object), total
+            weights = merge_columns(left[0].astype(object), self.second.targets, self.reports)
+        else:
+            weights = left[0].astype(object) @ right[0].astype(object)
+        return tuple(map(tuple, weights.tolist())), total
 
     def integers(self) -> tuple[Integers, int] | None:
-        return self._product
+        return None if self._product is None else (np.array(self._product[0], dtype=object), self._product[1])
 
     def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         return self.second.draw(self.first.draw(places, stream, np.empty_like(out)), stream, out)
@@ -139,16 +142,20 @@ class Then(Finite):
 
     def entry(self, i: int, j: int) -> Fraction:
         if self._product is not None:
-            return Fraction(int(self._product[0][i, j]), self._product[1])
+            return Fraction(self._product[0][i][j], self._product[1])
         return sum((self.first.entry(i, k) * self.second.entry(k, j) for k in range(self.first.reports)), Fraction(0))
 
     def ratio(self, first: int, second: int) -> Ratio:
         """Exact where the product is small; else post-processing never makes a ratio larger (data processing)."""
-        exact = None if self._product is None else pair_ratio(self._product[0], first, second)
+        exact = None
+        if self._product is not None:
+            pair = np.array([self._product[0][first], self._product[0][second]], dtype=object)
+            exact = replace(pair_ratio(pair, 0, 1), first=first, second=second)
         return self._written(exact) or replace(self.first.ratio(first, second), report=None, exact=False)
 
     def worst(self, distance: int) -> Ratio:
-        exact = None if self._product is None else worst_ratio(self._product[0], distance)
+        product = self.integers()
+        exact = None if product is None else worst_ratio(product[0], distance)
         return self._written(exact) or replace(self.first.worst(distance), report=None, exact=False)
 
     @staticmethod

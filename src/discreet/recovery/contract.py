@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..channels import Finite, Geometric, Keep
 from ..errors import RecoveryError
+from ..frozen import Frozen, frozen
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str], None]  # told how far it is, in words
@@ -29,7 +30,7 @@ _SMALLEST = 1e-10  # singular values below this part of the largest are rounding
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Frozen):
     """A law of the true values fitted to frequencies of reports.
 
     `gap` is the certificate: no law has a mean log-likelihood higher by more. It is infinite where the law calls a
@@ -45,9 +46,7 @@ class Fit:
     unique: bool | None = None
 
     def __post_init__(self) -> None:
-        law = np.array(self.law, dtype=np.float64)
-        law.flags.writeable = False
-        object.__setattr__(self, "law", law)
+        object.__setattr__(self, "law", frozen(np.asarray(self.law, dtype=np.float64)))
 
 
 def certificate(channel: Finite, q: Floats, p: Floats) -> float:
