@@ -77,7 +77,7 @@ def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool,
         place = value - inputs.anchor.numerator
     else:
         place = position_of(inputs, plain_scalar(value), clamp)
-    stream = source.at(_records([records], 1)) if isinstance(source, KeyedSource) else source
+    stream = source.at(_records([records], 1), [place]) if isinstance(source, KeyedSource) else source
     process = fork_mark()
     report = channel.draw_one(place, stream)
     while process != fork_mark() and not isinstance(source, KeyedSource):
@@ -116,4 +116,18 @@ def _records(records: Any, size: int) -> NDArray[np.int64]:
     numbers = numbers.astype(np.int64, copy=False)
     if _has_repeats(numbers):
         raise SourceError("Two values have the same record number and would share their noise; number them apart.")
-    return numbers.astype(np.int64)
+    return numbers
+
+
+def _has_repeats(numbers: NDArray[np.int64]) -> bool:
+    """Whether a number occurs twice: growing numbers have no repeats, near ones are ticked off, others sorted."""
+    if np.all(numbers[1:] > numbers[:-1]):
+        return False
+    low = int(numbers.min())
+    span = int(numbers.max()) - low + 1
+    if span <= 8 * numbers.size:  # as much memory as a sorted copy
+        ticks = np.zeros(span, dtype=np.bool_)
+        ticks[numbers - low] = True
+        return int(np.count_nonzero(ticks)) < numbers.size
+    ordered = np.sort(numbers)
+    return bool(np.any(ordered[1:] == ordered[:-1]))
