@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -26,3 +29,13 @@ def server() -> Iterator[postgres.Server]:
         pytest.skip(reason)
     with postgres.cluster() as running:
         yield running
+
+
+@pytest.fixture
+def in_memory(tmp_path) -> Iterator[Path]:
+    """A folder where syncing takes no time, if this machine has one: for tests of numbers, not of disks."""
+    if not os.access("/dev/shm", os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        yield Path(folder)
