@@ -471,3 +471,26 @@ def test_a_release_on_postgres(people, server):
         assert bits(people, book, dataset="town").columns["report"] == first.columns["report"]
         assert book.balance("town").spent == Fraction(1, 2)
         book.verify("town")
+
+
+@pytest.mark.parametrize("count", [5, 1.5, True, b"x = 1", [], {}, [3], [["x = 1"]], {"a": 5}, {1: "x = 1"}], ids=repr)
+def test_what_is_no_predicate_is_refused(ledger, count):
+    ledger.create("odd", "1", relation="presence")
+    with pytest.raises(ReleaseError, match="count is a predicate, a list of them"):
+        dt.release({"x": [1, 2]}, dataset="odd", ledger=ledger, count=count, epsilon=1)
+
+
+@pytest.mark.parametrize("bound", [None, 10, 100])
+@pytest.mark.parametrize(
+    "asked",
+    [{"epsilon": "1/576460752303423488", "count": ["x = 1", "x = 2", "x = 3", "x = 4"]},
+     {"alpha": Fraction(10**23 - 1, 10**23), "count": "x = 1"}],
+    ids=["2^-59 in four", "1e-23 in one"],
+)  # fmt: skip
+def test_reports_that_would_say_nothing_are_refused_before_the_charge(ledger, asked, bound):
+    """2^-59 over four counts is 2^-61 each: the reach of its noise, beyond ln(20) * 2^61, no longer fits 63 bits."""
+    ledger.create("odd", "1", relation="presence")
+    table = pyarrow.table({"x": [1, 2, 3, 4]})
+    with pytest.raises(ReleaseError, match=r"epsilon below 2\^-61"):
+        dt.release(table, dataset="odd", ledger=ledger, bound=bound, **asked)
+    assert ledger.balance("odd").spent == 0

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from ..tables.results import Release
 
 Dataset = Annotated[str, Parameter(help="The name of the data set in the ledger.")]
-LedgerPlace = Annotated[str, Parameter(name="--ledger", help="The ledger: a file, or a postgresql:// address.")]
+LedgerPlace = Annotated[
+    str,
+    Parameter(
+        name="--ledger", help="The ledger: a file, or a postgresql:// address. DISCREET_SECRET may name its secret's file."
+    ),
+]
 
 ledger_app = App(name="ledger", help="Budgets of data sets.\n\nExample: discreet ledger show --ledger budget.db")
 app.command(ledger_app)
