@@ -532,3 +532,14 @@ def test_named_losses_on_a_grid_of_other_units_are_recomputed(loss):
 def test_a_recipe_of_another_problem_is_refused(name, value):
     changed = resigned(original("average"), put("recipe", "parameters", name, value))
     assert kind_of_fault(changed) == "claim"
+
+
+def test_recomputing_a_name_is_paid_for_too():
+    """Distances of thousands of digits to the power of 64 are not worth a reader's minutes."""
+    d = json.loads(json.dumps(named(losing("lp(64)", lambda i, j: 0))))
+    wide = {"low": "0", "high": str(5 * 10**4000), "step": str(10**4000)}
+    effort = verify.Effort(2**20)
+    grids = {name: verify._grid(wide, name) for name in ("inputs", "outputs")}
+    losses = [[int(x) for x in row.split()] for row in d["certificate"]["loss"]["rows"]]
+    with pytest.raises(verify.Fault, match="too long"):
+        verify._loss_fits("lp(64)", losses, 1, grids, effort)

@@ -730,7 +730,7 @@ def _certificate(
     bound = _dual_bound(given, bits, own, edges, set(require), law, losses, per, channel.effort)
     _need(bound == _rational(claimed, "bound"), "claim",
           "The bound in the certificate is not the one that its multipliers prove.")  # fmt: skip
-    told = [_told("loss", loss_name, _loss_fits(loss_name, losses, per, grids["inputs"], grids["outputs"]))]
+    told = [_told("loss", loss_name, _loss_fits(loss_name, losses, per, grids, channel.effort))]
     if kind == "average":
         told.append(_told("prior", prior_name, _prior_fits(prior_name, law)))
     return (risk, bound), f"{kind} risk, " + ", ".join(told)
@@ -760,7 +760,7 @@ def _parsed(name: Any) -> tuple[str, list[Fraction]]:
     return (match[1], numbers) if canonical == name else ("", [])
 
 
-def _loss_fits(name: Any, losses: list[list[int]], per: int, inputs: _Grid, outputs: _Grid) -> str:
+def _loss_fits(name: Any, losses: list[list[int]], per: int, grids: dict[str, _Grid], effort: Effort) -> str:
     """Are these the numbers that the name stands for? "" for a name that stands for none; a Fault when it lies."""
     kind, numbers = _parsed(name)
     wanted = {"l0": 0, "l1": 0, "l2": 0, "lp": 1, "tail": 1, "threshold": 1, "asymmetric": 2}.get(kind)
@@ -768,21 +768,23 @@ def _loss_fits(name: Any, losses: list[list[int]], per: int, inputs: _Grid, outp
         return ""  # a fractional power is irrational: what stands in the file is a float near it
     if max((max(abs(x.numerator), x.denominator).bit_length() for x in numbers), default=0) > WRITTEN_BITS:
         return ""
-    unit = math.lcm(*(x.denominator for g in (inputs, outputs) for x in (g.anchor, g.step)))
+    unit = math.lcm(*(x.denominator for g in grids.values() for x in (g.anchor, g.step)))
     truths, reports = (
-        [int((g.anchor + i * g.step) * unit) for i in range(len(losses))] for g in (inputs, outputs)
+        [int((grids[name].anchor + i * grids[name].step) * unit) for i in range(len(losses))] for name in ("inputs", "outputs")
     )  # whole numbers of 1/unit
     power = {"l0": 0, "l1": 1, "l2": 2, "asymmetric": 1}.get(kind, int(numbers[0]) if kind == "lp" else 0)
     common = math.lcm(*(x.denominator for x in numbers)) if kind == "asymmetric" else 1
     over, under = (int(x * common) for x in numbers) if kind == "asymmetric" else (1, 1)
-    scale = unit**power * common
+    scale, cut = unit**power * common, numbers[0] * unit if numbers else Fraction(0)
+    bits = (power + 1) * max(abs(x) for x in (*truths, *reports, unit)).bit_length() + per.bit_length() + over.bit_length()
+    effort.spend(len(losses) ** 2 * 4 * _times(bits, bits))
 
     def expected(truth: int, report: int) -> int:
         match kind:
             case "tail":
-                return int(abs(report - truth) > numbers[0] * unit)
+                return int(abs(report - truth) > cut)
             case "threshold":
-                return int((truth >= numbers[0] * unit) != (report >= numbers[0] * unit))
+                return int((truth >= cut) != (report >= cut))
         return 0 if truth == report else (over if report > truth else under) * abs(report - truth) ** power
 
     fits = all(
