@@ -423,8 +423,13 @@ def named(change: Callable[[Document], Any], recipe: bool = True) -> Document:
     proof["multipliers"] = {kind: [" ".join("0" for _ in line.split()) for line in lines]
                             for kind, lines in proof["multipliers"].items()}  # fmt: skip
     change(proof)
-    losses = [[Fraction(int(x), int(proof["loss"]["denominator"])) for x in row.split()] for row in proof["loss"]["rows"]]
-    law, weights = [int(w) for w in proof["prior"]["weights"].split()], [list(map(int, r.split())) for r in d["channel"]["rows"]]
+    losses = [
+        [Fraction(int(x), int(proof["loss"]["denominator"])) for x in row.split()] for row in proof["loss"]["rows"]
+    ]
+    law, weights = (
+        [int(w) for w in proof["prior"]["weights"].split()],
+        [list(map(int, r.split())) for r in d["channel"]["rows"]],
+    )
     risk = sum(p * sum(a * b for a, b in zip(x, w, strict=True)) for p, x, w in zip(law, losses, weights, strict=True))
     proof.update(objective=str(risk / sum(law) / int(d["channel"]["total"])), bound="0")
     if recipe:
@@ -497,7 +502,9 @@ def test_the_name_of_a_prior_is_compared_with_its_numbers():
         )
 
     binomial = [32, 80, 80, 40, 10, 1]  # C(5, k) 2^(5-k), over 3^5
-    assert verify.verify(named(prior("binomial(1/3)", binomial))).asked.endswith("prior binomial(1/3) (recomputed, up to 1e-9)")
+    assert verify.verify(named(prior("binomial(1/3)", binomial))).asked.endswith(
+        "prior binomial(1/3) (recomputed, up to 1e-9)"
+    )
     assert verify.verify(named(prior("uniform", [7] * 6))).asked.endswith("prior uniform (recomputed)")
     assert verify.verify(named(prior("list", binomial))).asked.endswith("prior given by its numbers, and called 'list'")
     assert verify.verify(named(prior("normal(0, 1)", binomial))).asked.endswith("and called 'normal(0, 1)'")
@@ -520,7 +527,9 @@ def test_what_discreet_names_is_recomputed(name):
 
 @pytest.mark.parametrize("loss", ["tail(1/2)", "threshold(2)", "asymmetric(1/2, 3)", "lp(3)", "l0", "l2", "lp(3/2)"])
 def test_named_losses_on_a_grid_of_other_units_are_recomputed(loss):
-    m = dt.design(dt.Grid("1/3", "7/3", "2/3"), alpha="2/3", loss=loss, sensitivity="2/3", prior="binomial(1/3)").mechanism
+    m = dt.design(
+        dt.Grid("1/3", "7/3", "2/3"), alpha="2/3", loss=loss, sensitivity="2/3", prior="binomial(1/3)"
+    ).mechanism
     asked = verify.verify(document(m)).asked
     assert asked.endswith("prior binomial(1/3) (recomputed, up to 1e-9)")
     told = "loss given by its numbers, and called 'lp(3/2)'" if loss == "lp(3/2)" else f"loss {loss} (recomputed)"

@@ -224,7 +224,8 @@ def brute(m: dt.Mechanism, a: Fraction) -> tuple[Fraction, Fraction, Fraction]:
     ]  # fmt: skip
     cut = [[max(y, Fraction(0)) / sum(max(z, Fraction(0)) for z in row) for y in row] for row in t]
     apart = max(
-        sum(abs(x[i][j] - sum(g[i][r] * cut[r][j] for r in range(size))) for j in range(reports)) / 2 for i in range(size)
+        sum(abs(x[i][j] - sum(g[i][r] * cut[r][j] for r in range(size))) for j in range(reports)) / 2
+        for i in range(size)
     )
     surplus = [-sum((min(y, Fraction(0)) for y in row), Fraction(0)) for row in t]
     return max(lack), apart, max(sum(g[i][r] * surplus[r] for r in range(size)) for i in range(size))
@@ -252,7 +253,9 @@ def test_the_shortfall_and_the_distance_are_those_of_the_definitions(m):
     assert found.nearly == (shortfall <= Fraction(1, 10**15))
 
 
-@pytest.mark.parametrize(("n", "alpha", "loss"), [(4, "1/2", "l2"), (8, "1/2", "l1"), (8, "1/2", "l2"), (8, "9/10", "l1")])
+@pytest.mark.parametrize(
+    ("n", "alpha", "loss"), [(4, "1/2", "l2"), (8, "1/2", "l1"), (8, "1/2", "l2"), (8, "9/10", "l1")]
+)
 def test_a_sealed_minimax_design_is_a_remap_up_to_its_rounding(n, alpha, loss):
     """By the theorem the best one is a remap; its integers are one up to 1e-15 in each row, and the verdict says both."""
     found = dt.derivable(dt.design(n, alpha=alpha, loss=loss, risk="worst").mechanism)

@@ -41,7 +41,9 @@ def test_a_mapping_keeps_its_distances():
     assert not dt.check_privacy(m, alpha="4/5", metric={(0, 1): 3}).holds  # (4/5)^3 = 64/125 > 1/2
 
 
-@pytest.mark.parametrize("nested", [[[0, 5], [5, 0]], np.array([[0, 5], [5, 0]]), [[0, "5"], ["5", 0]], [(0, 5), [5, 0]]])
+@pytest.mark.parametrize(
+    "nested", [[[0, 5], [5, 0]], np.array([[0, 5], [5, 0]]), [[0, "5"], ["5", 0]], [(0, 5), [5, 0]]]
+)
 def test_two_lists_of_two_numbers_that_may_be_either_are_refused_with_both_spellings(nested):
     with pytest.raises(MetricError, match=r"Neighbours\.pairs.*Neighbours\.distances"):
         dt.check_privacy(HALF, alpha="19/20", metric=nested)
@@ -181,7 +183,9 @@ def test_a_value_is_frozen_and_compares_by_what_it_says():
 def test_a_design_reads_neighbours_as_check_privacy_does():
     by_pairs = dt.design(3, alpha="2/3", loss="l1", neighbours=[(0, 1), (1, 2), (2, 3)])
     for same in ({(0, 1): 1, (1, 2): 1, (2, 3): 1}, [[1, 0], [1, 2], [3, 2]], Neighbours.steps(1)):
-        assert dt.design(3, alpha="2/3", loss="l1", neighbours=same).objective == pytest.approx(by_pairs.objective, abs=1e-9)
+        assert dt.design(3, alpha="2/3", loss="l1", neighbours=same).objective == pytest.approx(
+            by_pairs.objective, abs=1e-9
+        )
     any_two = dt.design(3, alpha="2/3", loss="l1", neighbours="any")
     assert dt.check_privacy(any_two.mechanism, alpha="2/3", metric="discrete").holds
     assert any_two.objective == pytest.approx(dt.design(3, alpha="2/3", loss="l1", sensitivity=3).objective, abs=1e-9)

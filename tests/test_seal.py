@@ -892,7 +892,10 @@ def test_truths_between_two_reports_pass_from_one_to_the_other_in_proportion(use
     extra = int((1 - alpha) * sealing._ONE / (4 * (len(used) + 1)))
     plain = (sealing._ONE - extra) // len(used)
     for i in range(size):
-        low, high = max((u for u in used if u <= i), default=used[0]), min((u for u in used if u >= i), default=used[-1])
+        low, high = (
+            max((u for u in used if u <= i), default=used[0]),
+            min((u for u in used if u >= i), default=used[-1]),
+        )
         expected = dict.fromkeys(used, plain)
         if low == high or i < used[0] or i > used[-1]:
             expected[used[0] if i < used[0] else used[-1] if i > used[-1] else i] += extra

@@ -538,7 +538,9 @@ def holders(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The ways to every object of a document."""
     if isinstance(value, dict):
         return [way, *(found for key, part in value.items() for found in holders(part, (*way, key)))]
-    return [found for k, part in enumerate(value) for found in holders(part, (*way, k))] if isinstance(value, list) else []
+    return (
+        [found for k, part in enumerate(value) for found in holders(part, (*way, k))] if isinstance(value, list) else []
+    )
 
 
 WHOLE = {
@@ -550,7 +552,9 @@ WHOLE = {
 }
 
 
-@pytest.mark.parametrize("key", ["local_epsilon", "\u0430lpha", "alpha ", "Alpha", "", "\ud800", "certificate"], ids=ascii)
+@pytest.mark.parametrize(
+    "key", ["local_epsilon", "\u0430lpha", "alpha ", "Alpha", "", "\ud800", "certificate"], ids=ascii
+)
 @pytest.mark.parametrize("name", WHOLE)
 def test_an_unknown_key_anywhere_is_refused(name, key):
     """But for a recipe's parameters, which are words for people."""
@@ -664,7 +668,9 @@ def test_nothing_is_multiplied_beyond_the_effort_that_is_left(operations, monkey
     made = []
     product = int.__mul__
     channel = verify._channel(row_of(8, 63), verify.Effort(operations))
-    monkeypatch.setattr(verify, "map", lambda f, *lines: made.append(len(lines[0])) or map(product, *lines), raising=False)
+    monkeypatch.setattr(
+        verify, "map", lambda f, *lines: made.append(len(lines[0])) or map(product, *lines), raising=False
+    )
     with pytest.raises(verify.Fault, match="too long"):
         channel.tight(1)
     assert sum(made) * 50 <= operations
@@ -681,7 +687,11 @@ def test_what_people_chain_is_far_from_the_limit(monkeypatch):
     monkeypatch.setattr(verify, "MAX_EFFORT", verify.MAX_EFFORT // 4)
     monkeypatch.setattr(verify.Effort.__init__, "__defaults__", (verify.MAX_EFFORT,))
     m = dt.geometric(100, epsilon="0.1")
-    for part in (dt.randomized_response(100, epsilon=1), dt.geometric(100, epsilon="0.3"), dt.explicit_fair(100, alpha="1/2")):
+    for part in (
+        dt.randomized_response(100, epsilon=1),
+        dt.geometric(100, epsilon="0.3"),
+        dt.explicit_fair(100, alpha="1/2"),
+    ):
         m = m.then(part)
     assert verify.verify(document(m)).alpha == m.alpha
 
@@ -739,7 +749,11 @@ def test_an_odd_value_is_refused_or_means_what_it_says(way):
 
 @pytest.mark.parametrize("sensitivity", [0, -1, "0", "-3", "1.5", 1.5, True, None, "", [], "1/2"], ids=repr)
 def test_a_sensitivity_of_no_steps_is_refused(sensitivity):
-    for m in (dt.geometric(8, alpha="9/10"), dt.geometric(dt.Grid(None, None), alpha="1/2"), dt.explicit_fair(3, alpha="1/2")):
+    for m in (
+        dt.geometric(8, alpha="9/10"),
+        dt.geometric(dt.Grid(None, None), alpha="1/2"),
+        dt.explicit_fair(3, alpha="1/2"),
+    ):
         assert kind_of_fault(resigned(document(m), put("sensitivity", sensitivity))) == "shape"
 
 

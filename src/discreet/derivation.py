@@ -116,7 +116,9 @@ class Derivation:
         told = f"does not hold: no remap of the geometric mechanism at {self.level}{a}; {self.violation}"
         if not self.nearly:
             return told
-        return f"{told}; it holds up to {_short(self.within)} in each row, and a remap lies within {_short(self.distance)}"
+        return (
+            f"{told}; it holds up to {_short(self.within)} in each row, and a remap lies within {_short(self.distance)}"
+        )
 
 
 def derivable(

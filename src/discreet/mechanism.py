@@ -225,7 +225,9 @@ class Mechanism:
     def _before(self, family: str) -> tuple[Recipe, str]:
         """What a map of reports is made from: of two maps in a row, what the first was made from, and a name for both."""
         own = self.recipe
-        if own.of is None or not own.is_map or isinstance(self.channel, (Geometric, Clamped)):  # truncated noise is none
+        if (
+            own.of is None or not own.is_map or isinstance(self.channel, (Geometric, Clamped))
+        ):  # truncated noise is none
             return own, family
         return own.of, family if family == own.family else "remap"
 

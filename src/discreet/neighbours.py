@@ -80,7 +80,9 @@ class Neighbours:
                 "or {(0, 1): distance} for some pairs."
             )
         if len(rows) ** 2 > _MOST_PAIRS:
-            raise MetricError(f"A matrix of distances between {len(rows)} values has too many pairs to check one by one.")
+            raise MetricError(
+                f"A matrix of distances between {len(rows)} values has too many pairs to check one by one."
+            )
         table = tuple(tuple(_distance(x, i, k) for k, x in enumerate(row)) for i, row in enumerate(rows))
         for i, k in itertools.combinations_with_replacement(range(len(rows)), 2):
             if table[i][k] != table[k][i] or (i == k and table[i][i] != 0):
@@ -107,7 +109,9 @@ class Neighbours:
             return cls.steps(given)
         rows = _listed(_edges(given))
         of_two = all(isinstance(row, (tuple, set, frozenset)) and len(row) == 2 for row in rows)
-        square = len(rows) == grid.size and all(isinstance(row, (list, tuple)) and len(row) == len(rows) for row in rows)
+        square = len(rows) == grid.size and all(
+            isinstance(row, (list, tuple)) and len(row) == len(rows) for row in rows
+        )
         if of_two or not square:
             return cls.pairs(rows)
         return cls.distances(rows) if len(rows) > 2 else cls._either(rows, grid)

@@ -660,7 +660,8 @@ def verify(document: dict[str, Any]) -> Verified:
     tight, listed = _fields(claims, "claims", "tight", "properties")
     told, power, exact = _fields(tight, "tight level", "alpha", "power", "exact")
     _need(
-        (_rational(told, "tight level"), _integer(power, "power")) == (ratio.alpha, ratio.power) and exact is ratio.exact,
+        (_rational(told, "tight level"), _integer(power, "power")) == (ratio.alpha, ratio.power)
+        and exact is ratio.exact,
         "claim",
         "The tight level in the file is not the one that its weights have.",
     )
@@ -698,7 +699,11 @@ def _certificate(
     size = len(weights)
     loss_name, per, losses = _fields(loss, "loss", "name", "denominator", "rows")
     prior_name, law = _fields(prior, "prior", "name", "weights")
-    per, losses, law = _integer(per, "denominator"), _numbers(losses, size, size, "loss"), _numbers([law], 1, size, "prior")[0]
+    per, losses, law = (
+        _integer(per, "denominator"),
+        _numbers(losses, size, size, "loss"),
+        _numbers([law], 1, size, "prior")[0],
+    )
     _need(per > 0 and min(map(min, losses)) >= 0 and min(law) >= 0 and sum(law) > 0, "shape",
           "The certificate's loss or prior has negative numbers.")  # fmt: skip
     _need(isinstance(require, list) and set(map(str, require)) <= set(found.properties or ()), "claim",
@@ -770,13 +775,16 @@ def _loss_fits(name: Any, losses: list[list[int]], per: int, grids: dict[str, _G
         return ""
     unit = math.lcm(*(x.denominator for g in grids.values() for x in (g.anchor, g.step)))
     truths, reports = (
-        [int((grids[name].anchor + i * grids[name].step) * unit) for i in range(len(losses))] for name in ("inputs", "outputs")
+        [int((grids[name].anchor + i * grids[name].step) * unit) for i in range(len(losses))]
+        for name in ("inputs", "outputs")
     )  # whole numbers of 1/unit
     power = {"l0": 0, "l1": 1, "l2": 2, "asymmetric": 1}.get(kind, int(numbers[0]) if kind == "lp" else 0)
     common = math.lcm(*(x.denominator for x in numbers)) if kind == "asymmetric" else 1
     over, under = (int(x * common) for x in numbers) if kind == "asymmetric" else (1, 1)
     scale, cut = unit**power * common, numbers[0] * unit if numbers else Fraction(0)
-    bits = (power + 1) * max(abs(x) for x in (*truths, *reports, unit)).bit_length() + per.bit_length() + over.bit_length()
+    bits = (
+        (power + 1) * max(abs(x) for x in (*truths, *reports, unit)).bit_length() + per.bit_length() + over.bit_length()
+    )
     effort.spend(len(losses) ** 2 * 4 * _times(bits, bits))
 
     def expected(truth: int, report: int) -> int:
