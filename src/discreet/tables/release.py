@@ -111,8 +111,7 @@ def _prepare(
         table = table.read_all()
     counted = {
         name: count_groups(table, predicate=text, by=list(question.by), domain=question.domain, unit=terms.unit,
-                           max_groups=question.max_groups, other=question.other, progress=progress,
-                           whole=terms.relation == "bit")
+                           max_groups=question.max_groups, other=question.other, progress=progress)
         for name, text in question.counts.items()
     }  # fmt: skip
     check_columns(question, terms, counted)
