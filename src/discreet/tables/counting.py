@@ -260,7 +260,9 @@ class _Query:
         """
         kind = self.types[str(self.person)]
         text, id_ = _id_text(kind), _canonical("u", kind)
-        here = f"AND (md5_number({literal(key)} || {id_}) & {parts - 1}::UHUGEINT)::INTEGER = {part}" if parts > 1 else ""
+        here = (
+            f"AND (md5_number({literal(key)} || {id_}) & {parts - 1}::UHUGEINT)::INTEGER = {part}" if parts > 1 else ""
+        )
         there = "" if self.other else f"AND i < {self.size}"
         limited = self.max_groups < self.size + self.other
         place = f"row_number() OVER (PARTITION BY u ORDER BY md5({text} || ' ' || i), i)" if limited else "1"

@@ -141,7 +141,9 @@ class _Scan:
     def _outside_quotes(self, data: Bytes, places: Places, marks: Bytes) -> NDArray[np.bool_]:
         """Which marks are not in a quoted field, when every quote opens a field, closes one, or is doubled in one."""
         is_quote = marks == _QUOTE
-        inside = np.cumsum(is_quote, dtype=np.uint8) & 1 == 1  # after this mark; a carry beyond 8 bits keeps parity
+        inside: NDArray[np.bool_] = (
+            np.cumsum(is_quote, dtype=np.uint8) & 1 == 1
+        )  # after this mark; a carry beyond 8 bits keeps parity
         opening, closing = places[is_quote & inside], places[is_quote & ~inside]
         # a block ends with a line feed: that stands before its first byte too, and behind every other
         misplaced = [opening[~self.may_precede[data[opening - 1]]], closing[~self.may_follow[data[closing + 1]]]]

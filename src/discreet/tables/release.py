@@ -69,6 +69,7 @@ def release(
             dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other))  # fmt: skip
         if not any(ready.plan.values()):  # public zeros alone: nothing is drawn, nothing is spent
             zeros = {name: np.zeros(len(ready.sizes), dtype=np.int64) for name in ready.counted}
+            _tell(progress, 100)
             return _published(ready, zeros, Fraction(0), book.balance(dataset), None, table)
         charge = charge_of(ready.question.level)
         predicates = {name: c.canonical for name, c in ready.counted.items()}
@@ -82,10 +83,13 @@ def release(
             }
             answer = book.finish(asked, json.dumps({"reports": drawn}, separators=(",", ":")))
         # the reports are stored: from here on everything is post-processing
+        _tell(progress, _STORED)
         reports = {
             name: np.array(values, dtype=np.int64) for name, values in json.loads(answer.text)["reports"].items()
         }
-        return _published(ready, reports, charge, book.balance(dataset), answer, table)
+        made = _published(ready, reports, charge, book.balance(dataset), answer, table)
+        _tell(progress, 100)
+        return made
 
 
 @dataclass(frozen=True)
@@ -111,8 +115,9 @@ def _prepare(
         table = table.read_all()
     counted = {
         name: count_groups(table, predicate=text, by=list(question.by), domain=question.domain, unit=terms.unit,
-                           max_groups=question.max_groups, other=question.other, progress=progress)
-        for name, text in question.counts.items()
+                           max_groups=question.max_groups, other=question.other,
+                           progress=_stage(progress, _COUNTING * k // len(question.counts), _COUNTING // len(question.counts)))
+        for k, (name, text) in enumerate(question.counts.items())
     }  # fmt: skip
     check_columns(question, terms, counted)
     level = group_level(question, terms)
@@ -121,7 +126,21 @@ def _prepare(
     for m in plan.values():
         if m is not None:
             reading_of(m.channel).interval(np.array([0]), 1 - COVERAGE)
+    _tell(progress, _PLANNED)
     return _Ready(question, terms, names, counted, level, sizes, plan)
+
+
+_COUNTING, _PLANNED, _STORED = 60, 70, 85  # percent of a release that are done by then, about
+
+
+def _stage(progress: Callable[[int], None] | None, start: int, length: int) -> Callable[[int], None] | None:
+    """Progress of a part as progress of the whole, or nobody to tell."""
+    return None if progress is None else lambda percent: progress(start + percent * length // 100)
+
+
+def _tell(progress: Callable[[int], None] | None, percent: int) -> None:
+    if progress is not None:
+        progress(percent)
 
 
 def _published(
@@ -145,25 +164,30 @@ def expected_errors(
     table: Any, *, dataset: str, ledger: Ledger | str, count: Any = None, by: Sequence[str] = (), domain: Any = None,
     alpha: object = None, epsilon: object = None, mechanism: str | Mechanism = "auto", version: str = "1",
     bound: int | None = None, max_groups: int = 1, other: bool = False, margins: Sequence[str] = (),
+    progress: Callable[[int], None] | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The dry run: how far off each report must be expected to be, from declared and public sizes; nothing is charged."""
     with _opened(ledger) as book:
-        ready = _prepare(table, book.terms(dataset), margins, None, ask(
+        ready = _prepare(table, book.terms(dataset), margins, progress, ask(
             dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other))  # fmt: skip
-    question, sizes, plan = ready.question, ready.sizes, ready.plan
-    rows = []
-    for key, size in zip(question.cells, sizes.tolist(), strict=True):
-        m = plan[size]
-        row: dict[str, Any] = dict(zip(question.by, key, strict=True))
-        if m is None:
-            rows.append({**row, "n": 0, "mechanism": "none", "standard error": 0.0, "half width": 0.0})
-            continue
-        reading = reading_of(m.channel)
-        middle = np.array([10**9 if m.inputs.n is None else m.inputs.n // 2])  # far from the ends, where it is widest
-        low, high = reading.interval(middle, 1 - COVERAGE)
-        rows.append({**row, "n": None if size < 0 else size, "mechanism": m.recipe.family,
-                     "standard error": reading.standard_error, "half width": float(high[0] - low[0]) / 2})  # fmt: skip
+    question, sizes = ready.question, ready.sizes
+    expected = {size: _expected(m, size) for size, m in ready.plan.items()}  # groups of a size are alike
+    rows = [
+        dict(zip(question.by, key, strict=True)) | expected[size]
+        for key, size in zip(question.cells, sizes.tolist(), strict=True)
+    ]
+    _tell(progress, 100)
     return rows
+
+
+def _expected(m: Mechanism | None, size: int) -> dict[str, Any]:
+    if m is None:
+        return {"n": 0, "mechanism": "none", "standard error": 0.0, "half width": 0.0}
+    reading = reading_of(m.channel)
+    middle = np.array([10**9 if m.inputs.n is None else m.inputs.n // 2])  # far from the ends, where it is widest
+    low, high = reading.interval(middle, 1 - COVERAGE)
+    return {"n": None if size < 0 else size, "mechanism": m.recipe.family,
+            "standard error": reading.standard_error, "half width": float(high[0] - low[0]) / 2}  # fmt: skip
 
 
 def _sizes(counted: Counts, question: Question, terms: Terms) -> Indices:

@@ -52,7 +52,7 @@ class Source:
         self.used = list(used or self.names[:1])
         fields = self.fields()
         self.declared = pa.schema([(name, _told(kind)) for name, kind in fields])
-        self.schema = pa.schema([(name, settled(pa.array([], kind)).type) for name, kind in fields])
+        self.schema = pa.schema([(name, settled(pa.nulls(0, kind)).type) for name, kind in fields])
 
     def fields(self) -> list[tuple[str, Any]]:
         """The used columns with their Arrow types."""
@@ -95,7 +95,9 @@ def open_table(table: Any, again: bool) -> Source:
         try:
             table = table.read_all()
         except Exception as error:  # whatever another library says may quote a value
-            raise TableInputError("The reader of record batches broke off; hand over a whole table.", engine=error) from None
+            raise TableInputError(
+                "The reader of record batches broke off; hand over a whole table.", engine=error
+            ) from None
     if type(table).__name__ == "DuckDBPyRelation":
         return _Relation(table)
     return _Frame(_recognised(table))
