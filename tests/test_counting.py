@@ -351,6 +351,8 @@ def test_bad_questions_are_refused():
     refused("Cannot count a dict", {"g": ["a"]})
     refused("has type BLOB", pl.DataFrame({"g": ["a"], "x": [object()]}, schema_overrides={"x": pl.Object}))
     days = pa.table({"g": [datetime(2020, 1, 1)], "x": [1]})
+    for ids in (pa.array([1], pa.duration("s")), pa.array([{"a": 1}])):
+        refused("identifies nobody", table.append_column("id", ids), unit="id")
     refused("same day or time", days, domain=Domain.of({"g": ["2020-01-01", "2020-01-01 00:00"]}))
     refused("ISO", days, domain=Domain.of({"g": ["soon"]}))
 

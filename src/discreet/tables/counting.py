@@ -96,6 +96,10 @@ def count_groups(
         try:
             _lock_up(connection, memory_mb)
             types = _bind(connection, source, sorted({*names, *looked_at, *([person] if person else [])}))
+            if person is not None and family(types[person]) == "other" and types[person] != "BLOB":
+                raise TableInputError(
+                    f"Column {show(person)} has type {types[person]}, which identifies nobody; use numbers or texts."
+                )
             readings = _register(connection, domain, names, types)
             condition = "TRUE" if asked is None else typed_sql(asked, types)
             query = _Query(types, names, readings, condition, person, max_groups, other, len(domain))

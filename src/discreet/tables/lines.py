@@ -141,14 +141,13 @@ class _Scan:
     def _outside_quotes(self, data: Bytes, places: Places, marks: Bytes) -> NDArray[np.bool_]:
         """Which marks are not in a quoted field, when every quote opens a field, closes one, or is doubled in one."""
         is_quote = marks == _QUOTE
-        inside: NDArray[np.bool_] = (
-            np.cumsum(is_quote, dtype=np.uint8) & 1 == 1
-        )  # after this mark; a carry beyond 8 bits keeps parity
+        inside = np.cumsum(is_quote, dtype=np.uint8) & 1 == 1  # after this mark; a carry beyond 8 bits keeps parity
         opening, closing = places[is_quote & inside], places[is_quote & ~inside]
         # a block ends with a line feed: that stands before its first byte too, and behind every other
         misplaced = [opening[~self.may_precede[data[opening - 1]]], closing[~self.may_follow[data[closing + 1]]]]
         self._refuse_at(data, np.sort(np.concatenate(misplaced))[:1], "broken by a quotation mark", _QUOTING)
-        return ~inside & ~is_quote
+        plain: NDArray[np.bool_] = ~inside & ~is_quote
+        return plain
 
     def _fields(self, data: Bytes, places: Places, ends: Places) -> tuple[Places, Places]:
         """From the separators and record ends (`ends` numbers these among `places`) to the fields, a row a record."""
