@@ -494,3 +494,26 @@ def test_reports_that_would_say_nothing_are_refused_before_the_charge(ledger, as
     with pytest.raises(ReleaseError, match=r"epsilon below 2\^-61"):
         dt.release(table, dataset="odd", ledger=ledger, bound=bound, **asked)
     assert ledger.balance("odd").spent == 0
+
+
+@pytest.mark.parametrize("how", [release, expected_errors])
+def test_progress_covers_the_whole(people, ledger, how):
+    """From 0 to 100, told once the counting is done too, and 100 is told last: a dry run and several counts alike."""
+    seen = []
+    how(people, dataset="bits", ledger=ledger, count=["sick = 'yes'", "sick = 'no'"], by=["district", "age"], domain=DOMAIN,
+        epsilon="1/2", progress=seen.append)  # fmt: skip
+    assert (seen[0], seen[-1], seen) == (0, 100, sorted(seen))
+    assert any(60 < percent < 100 for percent in seen)
+
+
+def test_groups_of_a_size_are_reckoned_once(people, ledger, monkeypatch):
+    """A dry run of many groups read the same mechanism anew for each of them."""
+    from discreet.tables import release as module
+
+    read, times = module._expected, []
+    monkeypatch.setattr(module, "_expected", lambda sheet, size: times.append(size) or read(sheet, size))
+    domain = {"district": [f"nowhere {k}" for k in range(2000)]}
+    rows = expected_errors(people, dataset="people", ledger=ledger, count="sick = 'yes'", by=["district"], domain=domain,
+                           epsilon="1/2", bound=50)  # fmt: skip
+    assert len(rows) == 2000
+    assert len(times) < 10
