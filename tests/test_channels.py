@@ -350,7 +350,7 @@ def test_long_clamped_noise_convolves_to_the_same(monkeypatch):
 
 
 def test_dense_clamped_noise_multiplies_and_solves_up_to_its_limits(monkeypatch):
-    channel, law = KINDS["clamped"]
+    channel, _ = KINDS["clamped"]
     monkeypatch.setattr(additive, "_DENSE", 64)
     monkeypatch.setattr(additive, "_SOLVED", 8)
     monkeypatch.setattr(Clamped, "_smooth", lambda self, v: pytest.fail("no convolution is needed"))
@@ -428,7 +428,8 @@ def test_ratios_on_an_open_grid_are_bounded_by_what_reports_show(noise, ends):
         assert found.exact
         assert abs(found.first - found.second) == distance
         assert worth(found) == max(noise.exact(k) / noise.exact(k + distance) for k in range(-wide, wide))
-        assert (low is None or min(found.first, found.second) >= 0) and (high is None or max(found.first, found.second) <= 0)
+        assert low is None or min(found.first, found.second) >= 0
+        assert high is None or max(found.first, found.second) <= 0
         assert chance(found.first, found.report) == worth(found) * chance(found.second, found.report)
 
 
@@ -554,21 +555,22 @@ def test_properties_of_random_tables_are_those_of_the_definitions_and_faults_sho
 def _is_about(letter, fault, size):
     """A fault compares the two entries that its property compares."""
     (i, j), high = fault.low, fault.high
-    match letter:
-        case "RH":
-            assert (i == j == high[1]) and high[0] != i
-        case "CH":
-            assert (i == j == high[0]) and high[1] != j
-        case "RM":
-            assert j == high[1] and abs(i - j) < abs(high[0] - j) and (i - j) * (high[0] - j) >= 0
-        case "CM":
-            assert i == high[0] and abs(i - j) < abs(high[1] - i) and (j - i) * (high[1] - i) >= 0
-        case "F":
-            assert i == j and high[0] == high[1]
-        case "WH":
-            assert i == j and high is None
-        case "S":
-            assert high == (size - 1 - i, size - 1 - j)
+    if letter == "WH":
+        assert (i, high) == (j, None)
+        return
+
+    def farther(near: int, far: int, centre: int) -> bool:
+        return abs(near - centre) < abs(far - centre) and (near - centre) * (far - centre) >= 0
+
+    y, z = high
+    assert {
+        "RH": i == j == z != y,
+        "CH": i == j == y != z,
+        "RM": j == z and farther(i, y, j),
+        "CM": i == y and farther(j, z, i),
+        "F": i == j and y == z,
+        "S": (y, z) == (size - 1 - i, size - 1 - j),
+    }[letter]
 
 
 @every_kind
