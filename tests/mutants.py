@@ -211,7 +211,8 @@ def tests_of(tests: Path, room: str) -> list[str]:
 def known_changes(path: Path) -> dict[tuple[str, str, str], str]:
     """What is listed as meaning nothing: (room, line before, line after), and the reason.
 
-    Each entry is four lines: the room, `- ` the line, `+ ` the changed line, and why nobody can tell.
+    Each entry is four lines: the room, `- ` the line, `+ ` the changed line (`+ *` for every change of that line), and
+    why nobody can tell.
     """
     if not path.is_file():
         return {}
@@ -315,7 +316,8 @@ def survivors(
     say(f"{room}: {len(chosen)} of {len(found)} changes, seed {seed}")
     for number, mutant in enumerate(chosen, 1):
         name, text = checkout.room(checkout.root / mutant.path), (checkout.root / mutant.path).read_text(encoding="utf-8")
-        why = known.get((name, *mutant.lines(text)))
+        before, after = mutant.lines(text)
+        why = known.get((name, before, after)) or known.get((name, before, "*"))
         fate = f"no change ({why})" if why else "killed"
         if why is None:
             meant += 1

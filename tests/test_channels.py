@@ -214,6 +214,14 @@ def test_draws_follow_the_law_one_by_one_and_together(kind):
 
 
 @every_kind
+def test_one_draw_is_the_first_of_many(kind):
+    channel, law = KINDS[kind]
+    for i, seed in product(range(len(law)), range(8)):
+        many = channel.draw(np.array([i]), insecure_source(seed), np.empty(1, dtype=np.int64))
+        assert channel.draw_one(i, insecure_source(seed)) == many[0]
+
+
+@every_kind
 def test_a_channel_comes_back_from_a_pickle_as_unchangeable_as_it_was(kind):
     channel, _ = KINDS[kind]
     channel.draw_one(0, insecure_source(5))  # what was built for drawing is left out
@@ -255,7 +263,7 @@ def test_what_is_no_channel_is_refused(make):
 
 
 def test_the_smallest_and_largest_that_are_channels_are_not_refused():
-    assert Map(np.array([0]), 1).rows == 1
+    assert Map(np.array([0]), 1).rows == Map(np.array([0]), 1).worst(1).bound == 1
     assert Table([[2**63], [2**63]]).total == 2**63
     assert Table([[1], [1]]).total == 1
     assert Keep(2, Fraction(0)).rows == Clamped(1, GeometricNoise(HALF)).rows == Geometric(1, HALF).rows == 2
@@ -396,7 +404,9 @@ def _ball(x: Fraction):
 # Noise on open grids
 
 
-@pytest.mark.parametrize("noise", [GeometricNoise(HALF), StaircaseNoise(THIRD, 3, 2), StaircaseNoise(HALF, 4, 4)])
+@pytest.mark.parametrize(
+    "noise", [GeometricNoise(HALF), *(StaircaseNoise(b, size, r) for b, size, r in ((HALF, 2, 1), (THIRD, 3, 2), (HALF, 4, 4)))]
+)
 @pytest.mark.parametrize("ends", [(None, None), (0, None), (None, 0)])
 def test_ratios_on_an_open_grid_are_bounded_by_what_reports_show(noise, ends):
     """The law on a window wide enough: beyond a closed end all is merged into it."""

@@ -192,17 +192,18 @@ def answered(draws, answers: list[int], monkeypatch) -> set[int]:
 @pytest.mark.parametrize(
     ("shift", "reach"), [*((0, reach) for reach in (41, 42, 45, 100)), *((3, reach) for reach in (34, 40, 41, 42, 45, 100))]
 )
-def test_beyond_the_table_the_law_begins_anew_and_saturates(shift, reach, monkeypatch):
-    monkeypatch.setattr(digits, "slow_geometric", lambda a, word, bits: 4)
+@pytest.mark.parametrize("more", [0, 4])
+def test_beyond_the_table_the_law_begins_anew_and_saturates(shift, reach, more, monkeypatch):
+    monkeypatch.setattr(digits, "slow_geometric", lambda a, word, bits: more)
     half, count = Fraction(1, 2), 40 >> shift  # the table ends at 40
     empty = low_digit(half, 0, 1)
     low = (empty,) if shift else ()
     rest = [0] * len(low)
     two = GeometricDraws(half, reach, shift, count, empty, low)
-    assert answered(two, [count + 1, *rest], monkeypatch) == {min(45, reach)}
-    assert answered(two, [-count - 1, *rest], monkeypatch) == {-min(45, reach)}
+    assert answered(two, [count + 1, *rest], monkeypatch) == {min(41 + more, reach)}
+    assert answered(two, [-count - 1, *rest], monkeypatch) == {-min(41 + more, reach)}
     one = OneSidedDraws(half, reach, shift, count, empty, low)
-    assert answered(one, [count, *rest], monkeypatch) == {min(44, reach)}
+    assert answered(one, [count, *rest], monkeypatch) == {min(40 + more, reach)}
     if shift:  # within the table too, a reach cuts
         assert answered(two, [count, 7], monkeypatch) == {min(((count - 1) << shift) + 8, reach)}
         assert answered(one, [count - 1, 7], monkeypatch) == {min(((count - 1) << shift) + 7, reach)}

@@ -110,6 +110,8 @@ def test_pairs_may_name_databases_that_were_not_listed():
 
 
 def test_databases_are_counted_up_to_the_limit(monkeypatch):
+    with pytest.raises(SizeError, match="more than 65536 databases"):
+        dt.query_graph(itertools.repeat((0,), 2**16 + 1), sum)
     monkeypatch.setattr(graphs, "_MOST_DATABASES", 8)
     assert dt.query_graph(itertools.product((0, 1), repeat=3), sum).is_path
     with pytest.raises(SizeError, match="more than 8 databases"):
