@@ -321,6 +321,13 @@ def test_a_sensitivity_between_steps_is_rounded_up():
     assert dt.noise.discrete_staircase(alpha="1/4", sensitivity="5/2").D == 3
 
 
+def test_quantiles_on_a_grid_are_steps_of_it():
+    for step in ("3/2", "1/10", "7"):
+        law, p = dt.noise.geometric(alpha="1/2", sensitivity=7, step=step), np.array([0.01, 0.3, 0.5, 0.8, 0.999])
+        assert law.quantile(p).tolist() == [float(Fraction(step) * int(k)) for k in law.law.quantile(p)]
+        assert np.ptp(law.law.quantile(p)) > 3
+
+
 def test_a_grid_of_tenths():
     law = dt.noise.geometric(alpha="1/2", sensitivity=1, step="1/10")
     third = law.law.pmf(3)
