@@ -10,6 +10,10 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
 REQ  := requirements
 OUT  := demo-out
+ROOM ?= level
+COUNT ?= 20
+SEED ?= 1
+WHOLE ?=
 RESULTS := benchmarks/results
 BENCHES = $(sort $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)))
 
@@ -18,7 +22,7 @@ LOCK := pip compile --universal --fork-strategy fewest --python-version 3.11 --g
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench campaign lock readme clean
+.PHONY: help demo test check bench campaign mutants lock readme clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -40,6 +44,9 @@ bench: $(VENV)/.dev-stamp  ## run every benchmarks/*.py whose name does not star
 campaign: $(VENV)/.dev-stamp  ## run the long tests; they write to benchmarks/results/
 	mkdir -p $(RESULTS)
 	DISCREET_CAMPAIGN=full DISCREET_RESULTS=$(RESULTS) $(BIN)/python -m pytest -m campaign
+
+mutants: $(VENV)/.dev-stamp  ## change single tokens of ROOM=level (COUNT=20 SEED=1 WHOLE=) and list what no test notices
+	$(BIN)/python tests/mutants.py $(ROOM) --count $(COUNT) --seed $(SEED) $(if $(WHOLE),--whole)
 
 # dev.txt comes first, and the others are held to its versions.
 lock:  ## recompile requirements/*.txt (needs uv; UPGRADE=--upgrade moves the pins)

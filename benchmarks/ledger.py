@@ -185,6 +185,7 @@ def main() -> None:
     about = conditions()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
+        os.environ["XDG_CONFIG_HOME"] = temporary  # where the secret of a ledger in PostgreSQL lies
         rows = [sync_row(folder, turns)]
         with places(folder) as found:
             for kind, address in found:

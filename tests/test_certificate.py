@@ -410,3 +410,145 @@ def test_the_unit_of_the_loss_does_not_matter(step):
     other = dt.design(dt.Grid(0, 20 * step, step), sensitivity=step, alpha="9/10", loss="l2", require="WH")
     assert other.certificate.gap < 1e-8
     assert float(other.certificate.objective / step**2) == pytest.approx(plain.objective, rel=1e-8)
+
+
+# A certificate of another problem
+
+
+def named(change: Callable[[Document], Any], recipe: bool = True) -> Document:
+    """A design for nothing at all, with a true bound of 0: loss, prior and their names may be chosen freely."""
+    d = json.loads(json.dumps(original("average")))
+    proof = d["certificate"]
+    proof["loss"] = {"name": "l1", "denominator": "1", "rows": ["0 0 0 0 0 0"] * 6}
+    proof["multipliers"] = {kind: [" ".join("0" for _ in line.split()) for line in lines]
+                            for kind, lines in proof["multipliers"].items()}  # fmt: skip
+    change(proof)
+    losses = [
+        [Fraction(int(x), int(proof["loss"]["denominator"])) for x in row.split()] for row in proof["loss"]["rows"]
+    ]
+    law, weights = (
+        [int(w) for w in proof["prior"]["weights"].split()],
+        [list(map(int, r.split())) for r in d["channel"]["rows"]],
+    )
+    risk = sum(p * sum(a * b for a, b in zip(x, w, strict=True)) for p, x, w in zip(law, losses, weights, strict=True))
+    proof.update(objective=str(risk / sum(law) / int(d["channel"]["total"])), bound="0")
+    if recipe:
+        d["recipe"]["parameters"].update(loss=proof["loss"]["name"], prior=proof["prior"]["name"])
+    d["digest"] = verify.digest(d)
+    return d
+
+
+def losing(name: str, entry: Callable[[int, int], Any], unit: int = 1) -> Callable[[Document], None]:
+    rows = [" ".join(str(int(Fraction(entry(i, j)) * unit)) for j in range(6)) for i in range(6)]
+    return lambda proof: proof.update(loss={"name": name, "denominator": str(unit), "rows": rows})
+
+
+LOSSES: dict[str, tuple[Callable[[int, int], Any], int]] = {
+    "l0": (lambda i, j: i != j, 1),
+    "l1": (lambda i, j: abs(i - j), 3),
+    "l2": (lambda i, j: (i - j) ** 2, 1),
+    "lp(3)": (lambda i, j: abs(i - j) ** 3, 1),
+    "lp(64)": (lambda i, j: abs(i - j) ** 64, 1),
+    "tail(2)": (lambda i, j: abs(i - j) > 2, 1),
+    "tail(3/2)": (lambda i, j: abs(i - j) >= 2, 5),
+    "threshold(5/2)": (lambda i, j: (i >= 3) != (j >= 3), 1),
+    "threshold(-1)": (lambda i, j: 0, 1),
+    "asymmetric(1, 3)": (lambda i, j: j - i if j > i else 3 * (i - j), 1),
+    "asymmetric(1/2, 1/3)": (lambda i, j: Fraction(j - i, 2) if j > i else Fraction(i - j, 3), 6),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_name_of_a_loss_is_compared_with_its_numbers(name):
+    entry, unit = LOSSES[name]
+    found = verify.verify(named(losing(name, entry, unit)))
+    assert found.asked == f"average risk, loss {name} (recomputed), prior uniform (recomputed)"
+    for i, j in ((0, 1), (3, 3), (5, 0)):
+        other = losing(name, lambda x, y, i=i, j=j: entry(x, y) + (1 if (x, y) == (i, j) else 0), unit)
+        assert kind_of_fault(named(other)) == "claim"
+
+
+def test_a_loss_of_nothing_called_l1_is_refused():
+    """Its risk is 0 and so is its bound: all true, and about another problem than the name says."""
+    with pytest.raises(verify.Fault, match="not the l1") as caught:
+        verify.verify(named(lambda proof: None))
+    assert caught.value.kind == "claim"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["matrix", "function f", "gain", "L1", "l1 ", "l1 (recomputed)", "\u04c01", "l\u0661", "lp(3/2)", "lp(2/1)", "lp(65)", "lp(0)",
+     "lp(06)", "tail()", "asymmetric(1)", "l1(1)", "l3", "", "uniform", "tail(1/2, 1/3)"],
+    ids=ascii,
+)  # fmt: skip
+def test_a_name_that_says_nothing_about_numbers_is_told_as_such(name, capsys, tmp_path):
+    d = named(lambda proof: proof["loss"].update(name=name))
+    assert verify.verify(d).asked.startswith(f"average risk, loss given by its numbers, and called {name!a}")
+    (tmp_path / "m.json").write_bytes(bytes_of(d))
+    assert verify.main([str(tmp_path / "m.json")]) == 0
+    assert "designed for: average risk, loss given by its numbers" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["lp(1/0)", "tail(/)", "tail(1//2)", "a\nb", "\ud800", 7, None, True], ids=ascii)
+def test_a_name_that_is_none_is_refused(name):
+    assert kind_of_fault(named(lambda proof: proof["loss"].update(name=name), recipe=False)) == "shape"
+
+
+def test_the_name_of_a_prior_is_compared_with_its_numbers():
+    def prior(name: str, weights: list[int]) -> Callable[[Document], None]:
+        return lambda proof: proof.update(
+            loss={"name": "matrix", "denominator": "1", "rows": ["0 0 0 0 0 0"] * 6},
+            prior={"name": name, "weights": " ".join(map(str, weights))},
+        )
+
+    binomial = [32, 80, 80, 40, 10, 1]  # C(5, k) 2^(5-k), over 3^5
+    assert verify.verify(named(prior("binomial(1/3)", binomial))).asked.endswith(
+        "prior binomial(1/3) (recomputed, up to 1e-9)"
+    )
+    assert verify.verify(named(prior("uniform", [7] * 6))).asked.endswith("prior uniform (recomputed)")
+    assert verify.verify(named(prior("list", binomial))).asked.endswith("prior given by its numbers, and called 'list'")
+    assert verify.verify(named(prior("normal(0, 1)", binomial))).asked.endswith("and called 'normal(0, 1)'")
+    near = [w * 10**12 + (k == 2) for k, w in enumerate(binomial)]
+    verify.verify(named(prior("binomial(1/3)", near)))
+    far = [w * 10**7 + (k == 2) for k, w in enumerate(binomial)]  # 1/(243e7) > 1e-10 of total variation: allowed
+    verify.verify(named(prior("binomial(1/3)", far)))
+    wrong = [w * 10**5 + (k == 2) for k, w in enumerate(binomial)]
+    for name, law in (("binomial(1/3)", wrong), ("binomial(1/3)", binomial[::-1]), ("uniform", [1, 1, 1, 1, 1, 2]),
+                      ("binomial(0)", [1, 0, 0, 0, 0, 0]), ("binomial(4/3)", binomial)):  # fmt: skip
+        assert kind_of_fault(named(prior(name, law))) == "claim", name
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_discreet_names_is_recomputed(name):
+    """The negative control: every design in this file, on every grid, is told with a loss that was recomputed."""
+    assert "loss l" in (asked := verify.verify(original(name)).asked) or "loss asymmetric" in asked
+    assert asked.split(", prior")[0].endswith("(recomputed)")
+
+
+@pytest.mark.parametrize("loss", ["tail(1/2)", "threshold(2)", "asymmetric(1/2, 3)", "lp(3)", "l0", "l2", "lp(3/2)"])
+def test_named_losses_on_a_grid_of_other_units_are_recomputed(loss):
+    m = dt.design(
+        dt.Grid("1/3", "7/3", "2/3"), alpha="2/3", loss=loss, sensitivity="2/3", prior="binomial(1/3)"
+    ).mechanism
+    asked = verify.verify(document(m)).asked
+    assert asked.endswith("prior binomial(1/3) (recomputed, up to 1e-9)")
+    told = "loss given by its numbers, and called 'lp(3/2)'" if loss == "lp(3/2)" else f"loss {loss} (recomputed)"
+    assert told in asked
+
+
+@pytest.mark.parametrize(("name", "value"), [("loss", "l2"), ("prior", "beta(2, 5)"), ("risk", "worst"), ("require", "none"),
+                                             ("alpha", "1/2")])  # fmt: skip
+def test_a_recipe_of_another_problem_is_refused(name, value):
+    changed = resigned(original("average"), put("recipe", "parameters", name, value))
+    assert kind_of_fault(changed) == "claim"
+
+
+def test_recomputing_a_name_is_paid_for_too():
+    """Distances of thousands of digits to the power of 64 are not worth a reader's minutes."""
+    d = json.loads(json.dumps(named(losing("lp(64)", lambda i, j: 0))))
+    wide = {"low": "0", "high": str(5 * 10**4000), "step": str(10**4000)}
+    effort = verify.Effort(2**20)
+    grids = {name: verify._grid(wide, name) for name in ("inputs", "outputs")}
+    losses = [[int(x) for x in row.split()] for row in d["certificate"]["loss"]["rows"]]
+    with pytest.raises(verify.Fault, match="too long"):
+        verify._loss_fits("lp(64)", losses, 1, grids, effort)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import discreet as dt
+from discreet import distances
 from discreet.errors import DiscreetError, MetricError, SizeError
 
 
@@ -110,3 +111,20 @@ def test_transport_is_for_small_problems_and_zeros_are_free():
     apart = np.abs(np.arange(300)[:, None] - np.arange(300)[None, :])
     assert dt.kantorovich(sparse, np.roll(sparse, 2), cost=apart) == pytest.approx(2)
     assert issubclass(MetricError, DiscreetError)
+
+
+def test_transport_is_refused_from_one_value_too_many_on(monkeypatch):
+    monkeypatch.setattr(distances, "_MOST", 2)
+    p, q, cost = [0.5, 0.5, 0.0], [0.0, 0.0, 1.0], np.abs(np.subtract.outer(np.arange(3), np.arange(3)))
+    assert dt.kantorovich(p, q, cost=cost) == pytest.approx(1.5)
+    with pytest.raises(SizeError, match="at most 2 values"):
+        dt.kantorovich([0.5, 0.25, 0.25], q, cost=cost)
+    with pytest.raises(SizeError, match="at most 2 values"):
+        dt.kantorovich(q, [0.5, 0.25, 0.25], cost=cost)
+
+
+def test_a_wrong_shape_is_told_from_a_right_one():
+    with pytest.raises(MetricError, match="a list of numbers"):
+        dt.kantorovich([[0.5, 0.5]], [0.5, 0.5])
+    with pytest.raises(MetricError, match="a matrix of numbers"):
+        dt.kantorovich([0.5, 0.5], [0.5, 0.5], cost=[0, 1])

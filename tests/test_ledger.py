@@ -13,18 +13,17 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BudgetError, LedgerError
+from discreet.tables import chain
 from discreet.tables import postgres as postgres_store
 from discreet.tables.ledger import Answer, Head, Ledger, Pending
 from tests import crashes, postgres
@@ -53,16 +52,6 @@ def place(request, tmp_path) -> Place:
         return Place(str(tmp_path / "budget.db"))
     running = request.getfixturevalue("server")
     return Place(running.database(), running)
-
-
-@pytest.fixture
-def in_memory(tmp_path) -> Iterator[Path]:
-    """A folder where syncing takes no time, if this machine has one: for tests of numbers, not of disks."""
-    if not os.access("/dev/shm", os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        yield Path(folder)
 
 
 @pytest.fixture
@@ -422,6 +411,23 @@ def test_damage_is_found_at_its_line(place, survey, damage):
         assert survey.verify("other").count == 1
 
 
+@pytest.mark.parametrize(
+    ("budget", "line"), [("1/1", None), ("0/1", 1), ("0/5", 1), ("-1/1", 1), ("1", 1), (1, 1), (None, 1)], ids=str
+)
+def test_a_chain_needs_a_budget_above_nothing(budget, line):
+    """Even where every hash and total agrees with it, a budget of 0 is none that was ever agreed."""
+    facts = {"kind": "create", "number": 1, "name": "survey", "budget": budget, "salt": hashlib.sha256(b"").hexdigest()}
+    body = json.dumps(facts, sort_keys=True, separators=(",", ":"))
+    link = hashlib.sha256(bytes(32) + body.encode()).hexdigest()
+    account = chain.Account("survey", str(budget), "0/1", "", 1, link)
+    if line is None:
+        assert chain.audit(account, [(1, body, link)], [], None) == Head(1, link)
+        return
+    with pytest.raises(LedgerError, match="has no terms of this data set") as caught:
+        chain.audit(account, [(1, body, link)], [], None)
+    assert caught.value.line == line
+
+
 def test_a_dropped_line_is_found(place, survey):
     filled(survey)
     place.execute("DELETE FROM discreet_entry WHERE number = 4")  # the charge without an answer
@@ -487,8 +493,8 @@ def test_damaged_totals_are_not_charged(place, survey):
 
 def test_a_ledger_of_another_version_is_refused(place):
     Ledger(place.address).close()
-    place.execute("UPDATE discreet_ledger SET version = 2")
-    with pytest.raises(LedgerError, match="version 2, but this discreet reads version 1"):
+    place.execute("UPDATE discreet_ledger SET version = 3")
+    with pytest.raises(LedgerError, match="version 3; this discreet reads versions 1 to 2"):
         Ledger(place.address)
     place.execute("DELETE FROM discreet_ledger")
     with pytest.raises(LedgerError, match="version"):
@@ -530,7 +536,7 @@ def test_durable_settings(tmp_path):
             name: run(f"PRAGMA {name}")[0][0]
             for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
         }
-        assert found == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}
+        assert found == {"journal_mode": "delete", "synchronous": 3, "foreign_keys": 1, "busy_timeout": 30_000}
 
 
 @pytest.mark.needs_postgres
@@ -546,25 +552,88 @@ def test_a_locked_database_is_one_clear_error(place):
         ledger.create("survey", 1)
         with other._store().transaction(write=True) as run:
             run("UPDATE discreet_data_set SET count = count WHERE name = :name", name="survey")
-            with pytest.raises(LedgerError, match=r"locked by others for 0\.2 seconds. Nothing was written"):
+            with pytest.raises(LedgerError, match=r"locked by others for 0\.2 seconds.*Nothing was charged: ask"):
                 charge(ledger)
             assert ledger.balance("survey").spent == 0  # reading does not wait
         charge(ledger)
         assert ledger.verify("survey").count == 2
 
 
-def test_a_full_disk_is_one_clear_error(tmp_path):
+STANDS = r"Charge 2 of 'survey' stands, but its answer was not stored.*pay again"
+
+
+def test_a_full_disk_says_what_stands(tmp_path):
+    """Before the charge nothing was charged; after it the charge stands, and asking again pays again."""
     with Ledger(tmp_path / "l.db") as ledger:
         ledger.create("survey", 1)
         pending = charge(ledger)
         run = ledger._store().run
-        (pages,) = run("PRAGMA page_count")[0]
-        run(f"PRAGMA max_page_count = {pages}")
-        with pytest.raises(LedgerError, match=r"disk is full\. Nothing was written"):
+
+        def fill() -> None:
+            ledger.balance("survey")  # opens a connection
+            (pages,) = run("PRAGMA page_count")[0]
+            run(f"PRAGMA max_page_count = {pages}")
+
+        fill()
+        with pytest.raises(LedgerError, match=r"disk is full\. Make room\. " + STANDS):
             ledger.finish(pending, "x" * 10**6)
-        assert ledger.verify("survey").count == 2
-        ledger.finish(pending, "x")  # on a new connection, with room
-        assert ledger.verify("survey").count == 3
+        assert ledger.balance("survey").spent == TENTH
+        fill()
+        told, granted = None, 0
+        while told is None:
+            try:
+                charge(ledger, granted, Fraction(1, 1000))
+                granted += 1
+            except LedgerError as error:
+                told = str(error)
+        assert "disk is full. Make room. Nothing was charged" in told
+        assert ledger.balance("survey").spent == TENTH + granted * Fraction(1, 1000)
+        ledger.finish(pending, "x")  # on a new connection, with room: the same charge, not a second one
+        assert ledger.verify("survey").count == 3 + granted
+        assert charge(ledger).text == "x"
+
+
+def test_an_error_after_the_charge_never_says_that_nothing_was_charged(place, monkeypatch):
+    """Locked, and lost at any statement, COMMIT included: the sentence fits what the ledger then holds."""
+    with Ledger(place.address, patience=0.1) as ledger, Ledger(place.address) as other:
+        ledger.create("survey", 1)
+        pending = charge(ledger)
+        with other._store().transaction(write=True) as run:
+            run("UPDATE discreet_data_set SET count = count WHERE name = :name", name="survey")
+            with pytest.raises(LedgerError, match="locked by others.*" + STANDS):
+                ledger.finish(pending, "x")
+        store = ledger._store()
+        real = store.run
+
+        def fail_at(statement: str, after: bool) -> None:
+            def run(sql: str, **values: str | int) -> list[tuple[object, ...]]:
+                found = real(sql, **values) if after or not sql.startswith(statement) else []
+                if sql.startswith(statement):
+                    raise OSError(5, "the line is dead")
+                return found
+
+            monkeypatch.setattr(store, "run", run)
+
+        fail_at("INSERT INTO discreet_answer", after=True)
+        with pytest.raises(LedgerError, match=STANDS):
+            ledger.finish(pending, "x")
+        fail_at("INSERT INTO discreet_entry", after=True)
+        with pytest.raises(LedgerError, match="Nothing was charged"):
+            charge(ledger, "another")
+        for after in (False, True):
+            fail_at("COMMIT", after)
+            with pytest.raises(LedgerError, match="whether it was charged is not known"):
+                charge(ledger, f"another {after}")
+        fail_at("COMMIT", after=True)
+        with pytest.raises(LedgerError, match=r"whether its answer was stored is not known.*pay again"):
+            ledger.finish(pending, "x")
+        fail_at("COMMIT", after=True)
+        with pytest.raises(LedgerError, match="Whether the data set was made is not known"):
+            ledger.create("more", 1)
+        monkeypatch.setattr(store, "run", real)
+        assert charge(ledger).text == "x"  # it was
+        assert ledger.balance("survey").spent == 2 * TENTH
+        assert ledger.datasets() == ["more", "survey"]
 
 
 def test_a_failing_disk_is_one_clear_error(tmp_path):
@@ -595,14 +664,19 @@ def test_a_read_only_file_is_one_clear_error(tmp_path):
         folder.chmod(folder.stat().st_mode | 0o555)
     root = os.geteuid() == 0
     if root:  # root may write anything: be nobody for a while
+        os.chown(f"{path}.secret", 65534, -1)
         os.seteuid(65534)
     try:
-        with pytest.raises(LedgerError, match=r"read-only|cannot be opened"), Ledger(path) as ledger:
-            charge(ledger)
+        with Ledger(path) as ledger:
+            assert ledger.verify("survey").count == 1  # reading needs no right to write
+            with pytest.raises(LedgerError, match=r"read-only.*Nothing was charged"):
+                charge(ledger)
     finally:
         if root:
             os.seteuid(0)
     path.chmod(0o644)
+    if root:
+        os.chown(f"{path}.secret", 0, -1)
     with Ledger(path) as ledger:
         assert ledger.verify("survey").count == 1
 
@@ -696,7 +770,7 @@ def test_a_connection_that_died_idle_is_opened_again(server):
         ledger.create("survey", 1)
         server.run("postgres", end)
         charge(ledger)
-        with pytest.raises(LedgerError, match="Nothing was half-written"):
+        with pytest.raises(LedgerError, match="does not answer"):
             cut_off(ledger)
         assert ledger.balance("survey").spent == TENTH
 
@@ -808,7 +882,7 @@ def test_a_copy_of_the_file_is_a_ledger(tmp_path):
         filled(ledger)
         head = ledger.head("survey")
     shutil.copy(tmp_path / "l.db", tmp_path / "copy.db")  # a closed ledger is one file
-    assert not Path(f"{tmp_path / 'l.db'}-wal").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", "l.db", "l.db.secret"]
     code = "import sys; from discreet.tables.ledger import Ledger; print(Ledger(sys.argv[1]).verify('survey').hash)"
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "copy.db")], capture_output=True, text=True, check=True

@@ -56,7 +56,7 @@ def test_logarithms_are_read_symbolically(text, factor, base):
     assert Level.of(epsilon=text).asked == Epsilon(Fraction(factor), Fraction(base))
 
 
-@given(st.fractions(Fraction(1, 10**9), 60, max_denominator=10**9))
+@given(st.fractions(Fraction(1, 10**9), 42, max_denominator=10**9))
 def test_from_epsilon_alpha_is_the_smallest_dyadic_that_grants_it(epsilon):
     """k/2^62 >= e^-epsilon > (k-1)/2^62, against an independent exponential."""
     alpha = Level.of(epsilon=epsilon).alpha
@@ -79,10 +79,36 @@ def test_logarithms_of_powers_of_two_are_exact():
     assert Level.of(epsilon="3 ln 2").alpha == Fraction(1, 8)
 
 
-def test_an_epsilon_beyond_62_bits_grants_the_smallest_level():
-    assert Level.of(epsilon=62).alpha == Fraction(1, SCALE)
-    assert Level.of(epsilon="1e300").alpha == Fraction(1, SCALE)
-    assert Level.of(epsilon="1e99 ln 2").alpha == Fraction(1, SCALE)
+@pytest.mark.parametrize("epsilon", [43, 44, "50", Fraction(621, 10), 100, 400, 1000, 2700])
+def test_an_epsilon_beyond_62_bits_is_granted_as_closely(epsilon):
+    """e^-epsilon <= alpha <= e^-epsilon (1 + 2^-61), against an independent exponential: no more noise than was asked."""
+    alpha = Level.of(epsilon=epsilon).alpha
+    truth = exp_minus(Fraction(epsilon), 2000)
+    with localcontext() as context:
+        context.prec = 2000
+        granted = Decimal(alpha.numerator) / Decimal(alpha.denominator)
+        assert truth <= granted <= truth * (1 + Decimal(2) ** -61)
+
+
+def test_logarithms_beyond_62_bits_are_exact():
+    assert Level.of(epsilon="62 ln 2").alpha == Fraction(1, SCALE)
+    assert Level.of(epsilon="63 ln 2").alpha == Fraction(1, 2**63)
+    assert Level.of(epsilon="1000 ln 2").alpha == Fraction(1, 2**1000)
+    assert Level.of(epsilon="191/2 ln(4)").alpha == Fraction(1, 2**191)
+    k = Level.of(epsilon="100 ln 3").alpha
+    assert k >= Fraction(1, 3**100) > k * (1 - Fraction(1, 2**60))
+
+
+@pytest.mark.parametrize("epsilon", [2701, "1e300", "1e99 ln 2", "1e999", 1e300])
+def test_an_epsilon_that_hides_nothing_is_refused(epsilon):
+    with pytest.raises(LevelError, match="above 2700"):
+        Level.of(epsilon=epsilon)
+
+
+@pytest.mark.parametrize(("alpha", "steps"), [(Fraction(1, 2**200), 2), (Fraction(1, 3**150), 2), (Fraction(1, 10**300), 7)])
+def test_a_step_below_62_bits_is_granted_as_closely(alpha, steps):
+    beta = Level.of(alpha=alpha).per_step(steps)
+    assert beta**steps >= alpha > (beta * (1 - Fraction(1, 2**60))) ** steps
 
 
 @given(st.fractions(Fraction(1, 10**12), 1 - Fraction(1, 10**12)))
@@ -152,6 +178,32 @@ def test_admits_decides_on_the_exact_side(epsilon, offset):
     """Alphas one dyadic step around e^-epsilon: admitted exactly when at or above it."""
     k = Level.of(epsilon=epsilon).alpha * SCALE + offset
     assert Epsilon(epsilon).admits(k / SCALE) == (Decimal(k.numerator) >= exp_minus(epsilon) * SCALE)
+
+
+@pytest.mark.parametrize("digits", [100, 330, 700, 1200])
+@pytest.mark.parametrize("epsilon", ["1", "1/3", "7/2"])
+def test_admits_decides_however_near_it_is(epsilon, digits):
+    """Alphas as near to e^-epsilon as `digits` digits: 300 and more lie beyond the first four precisions (1024 bits)."""
+    truth = exp_minus(Fraction(epsilon), digits + 50)
+    with localcontext() as context:
+        context.prec = digits + 60
+        below = Fraction(int(truth * Decimal(10) ** digits), 10**digits)
+    above = below + Fraction(1, 10**digits)
+    asked = Epsilon(Fraction(epsilon))
+    assert asked.admits(above)
+    assert not asked.admits(below)
+    halved = Epsilon(Fraction(epsilon) * 2)
+    assert halved.admits(above, power=2)
+    assert not halved.admits(below, power=2)
+
+
+@pytest.mark.parametrize("digits", [20, 200, 400, 900])
+def test_admits_decides_next_to_a_logarithm(digits):
+    """epsilon = ln(base) and alpha nearly 1/base: equal, a little above, a little below."""
+    asked, apart = Epsilon(Fraction(1), Fraction(10, 9)), Fraction(1, 10**digits)
+    assert asked.admits(Fraction(9, 10))
+    assert asked.admits(Fraction(9, 10) + apart)
+    assert not asked.admits(Fraction(9, 10) - apart)
 
 
 def test_admits_knows_equality():

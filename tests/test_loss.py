@@ -170,3 +170,11 @@ def test_open_and_large_grids_are_not_written_out():
         gain_as_loss("identical", GRID, GRID)
     with pytest.raises(LossError, match="a gain is a number: give one"):
         gain_as_loss(lambda t, w: None, GRID, GRID)
+
+
+def test_zero_one_is_recognised_on_one_grid_and_nowhere_else():
+    assert loss_of("l0", dt.Grid(0, 3), dt.Grid(0, 3)).is_zero_one
+    assert loss_of("l1", dt.Grid(0, 1), dt.Grid(0, 1)).is_zero_one  # two values are at most 1 apart
+    assert not loss_of("l1", dt.Grid(0, 3), dt.Grid(0, 3)).is_zero_one
+    assert not loss_of("l0", dt.Grid(0, 3), dt.Grid(0, 4)).is_zero_one
+    assert not loss_of([[0, 2], [2, 0]], dt.Grid(0, 1), dt.Grid(0, 1)).is_zero_one

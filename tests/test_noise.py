@@ -321,6 +321,13 @@ def test_a_sensitivity_between_steps_is_rounded_up():
     assert dt.noise.discrete_staircase(alpha="1/4", sensitivity="5/2").D == 3
 
 
+def test_quantiles_on_a_grid_are_steps_of_it():
+    for step in ("3/2", "1/10", "7"):
+        law, p = dt.noise.geometric(alpha="1/2", sensitivity=7, step=step), np.array([0.01, 0.3, 0.5, 0.8, 0.999])
+        assert law.quantile(p).tolist() == [float(Fraction(step) * int(k)) for k in law.law.quantile(p)]
+        assert np.ptp(law.law.quantile(p)) > 3
+
+
 def test_a_grid_of_tenths():
     law = dt.noise.geometric(alpha="1/2", sensitivity=1, step="1/10")
     third = law.law.pmf(3)
@@ -730,6 +737,32 @@ def test_one_and_many_draw_the_same():
 
 
 # Asking for laws
+
+
+@pytest.mark.parametrize(
+    ("make", "good", "bad"),
+    [
+        (GeometricNoise, [Fraction(1, 10**9), 1 - Fraction(1, 10**9)], [Fraction(-1, 2), Fraction(0), Fraction(1), Fraction(3, 2)]),
+        (
+            lambda b: StaircaseNoise(b, 3, 2),
+            [Fraction(1, 10**9), 1 - Fraction(1, 10**9)],
+            [Fraction(-1, 2), Fraction(0), Fraction(1), Fraction(3, 2)],
+        ),
+        (lambda size: StaircaseNoise(Fraction(1, 2), size, 1), [1, LONGEST_STAIR], [-1, 0, LONGEST_STAIR + 1]),
+        (lambda r: StaircaseNoise(Fraction(1, 2), 3, r), [1, 2, 3], [-1, 0, 4]),
+        (lambda step: OnGrid(GeometricNoise(Fraction(1, 2)), Fraction(step)), ["1/9", 1, 7], [0, -1]),
+        (lambda gamma: Staircase(1.0, 1.0, gamma), [1e-9, 1.0], [-0.5, 0.0, 1.0 + 1e-15, 1.5]),
+        (Laplace, [1e-300, 1e300], [0.0, -1.0, math.inf]),
+        (dt.noise.cauchy, ["1e-300", 2**1022], [0, -1, 2**1023]),
+        (dt.noise.student, [1e-3, 1e3], [0, -1, math.nan]),
+    ],
+)
+def test_parameters_are_refused_exactly_outside_their_range(make, good, bad):
+    for value in good:
+        make(value)
+    for value in bad:
+        with pytest.raises(DiscreetError):
+            make(value)
 
 
 def test_defaults_are_plain_laws():

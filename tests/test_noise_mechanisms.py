@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -642,3 +643,22 @@ def test_the_secure_source_draws_them_too():
         reports = m.sample([0, 0.5, 3, 4])
         assert len(reports) == 4
         assert all(m.outputs.value(m.outputs.position(x)) == Fraction(x) for x in reports)
+
+
+@pytest.mark.parametrize("epsilon", [43, 44, 100, 1000])
+@pytest.mark.parametrize(
+    "make", [dt.laplace, lambda **k: dt.laplace(10, **k), lambda **k: dt.laplace(dt.Grid(0, 1, "1/1000"), **k)]
+)
+def test_laplace_noise_gets_no_wider_than_its_epsilon_asks_however_large_that_is(make, epsilon):
+    """The level of a step is e^-(epsilon/k) to 2^-61, and so is the scale; above 43 it stayed at what 43 asks for."""
+    m = make(epsilon=epsilon)
+    a = m.channel.noise.a if m.inputs.n is None else m.channel.a
+    k = m.sensitivity
+    assert float(epsilon) <= m.epsilon <= epsilon * (1 + 1e-15)
+    with localcontext() as context:
+        context.prec = 60
+        truth = (-Decimal(epsilon) / k).exp()
+        granted = Decimal(a.numerator) / Decimal(a.denominator)
+        assert truth <= granted <= truth + Decimal(2) ** -61
+    assert dt.check_privacy(m, epsilon=epsilon).holds
+    assert not dt.check_privacy(m, epsilon=epsilon * 0.999).holds

@@ -12,7 +12,6 @@ import pytest
 import discreet as dt
 from discreet.channels import Additive, Then
 from discreet.errors import ReleaseError, StructureError
-from discreet.readings import reading_of
 from discreet.tables.pages import release_page
 from discreet.tables.release import expected_errors, release
 
@@ -174,7 +173,7 @@ def test_one_s_own_mechanism_under_bit_privacy(people, ledger):
 def test_mapped_reports_whose_law_is_too_large_to_write_out_cover_all_the_same(m, monkeypatch):
     weights, total = m.channel.integers()
     monkeypatch.setattr(Then, "integers", lambda self: None)  # as if it were larger
-    low, high = reading_of.__wrapped__(m.channel).interval(np.arange(m.outputs.size), 1 - GOAL)
+    low, high = m.channel.interval(np.arange(m.outputs.size), 1 - GOAL)
     for x, row in enumerate(weights.tolist()):
         assert Fraction(sum(w for w, a, b in zip(row, low, high, strict=True) if a <= x <= b), total) >= GOAL
     assert np.median(high - low) < m.inputs.n / 2
@@ -204,7 +203,7 @@ def test_intervals_on_open_grids_cover(m):
     noise, low_end = m.channel.noise, m.channel.low
     for x in range(0, 60, 7):
         reports = np.arange(0 if low_end is not None else x - 400, x + 400)
-        low, high = reading_of(m.channel).interval(reports, 1 - GOAL)
+        low, high = m.channel.interval(reports, 1 - GOAL)
         missed = Fraction(0)
         for y, a, b in zip(reports.tolist(), low.tolist(), high.tolist(), strict=True):
             if not a <= x <= b:
@@ -226,7 +225,7 @@ def test_open_mechanisms_of_one_s_own_are_released(people, ledger, monkeypatch, 
 def test_noise_wider_than_the_numbers_there_are_does_not_wrap():
     """At alpha so near to 1 the noise passes every position; an interval is then everything, on both sides of the report."""
     m = dt.geometric(dt.Grid(0, None), alpha=1 - Fraction(1, 2**100))
-    low, high = reading_of(m.channel).interval(np.array([0, 2**61 - 1]), 1 - GOAL)
+    low, high = m.channel.interval(np.array([0, 2**61 - 1]), 1 - GOAL)
     assert low.tolist() == [0, 0]
     assert (high >= 2**61 - 1).all()
 

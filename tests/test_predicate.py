@@ -98,9 +98,6 @@ def test_an_unknown_column_is_named_with_a_guess():
 
 
 def test_a_missing_package_says_how_to_install_it(monkeypatch):
-    from discreet.tables import predicate
-
-    predicate._parser.cache_clear()
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(MissingExtraError, match=r"pip install \"\.\[tables\]\""):
         parse("age = 1", COLUMNS)

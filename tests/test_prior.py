@@ -127,3 +127,25 @@ def test_other_refusals():
         from_counts([0, -3], source="released")
     with pytest.raises(PriorError, match="one for each true value"):
         Prior("empty", ())
+
+
+def test_weights_have_no_common_divisor():
+    assert from_counts([2, 4, 6], source="public").weights == (1, 2, 3)
+    assert from_counts([0, 10, 5], source="public").weights == (0, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [
+        ("binomial(0)", "between 0 and 1"),
+        ("binomial(1)", "between 0 and 1"),
+        (f"normal({2**62 + 1}, 1)", "beyond any grid"),
+        (f"normal(0, {2**62 + 1})", "beyond any grid"),
+        (f"normal({2**62}, 1)", "no probability"),  # not beyond a grid, but beyond this one
+        ("normal(1, 0)", "must be positive"),
+        ("beta(0, 1)", "must be positive"),
+    ],
+)
+def test_numbers_of_named_laws_are_refused_exactly_outside_their_range(prior, words):
+    with pytest.raises(PriorError, match=words):
+        prior_of(prior, dt.Grid(0, 3))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.channels import Finite, Table
 from discreet.mechanism import Recipe
-from discreet.readings import GeometricReading, MatrixReading, SumBound, reading_of
+from discreet.readings import SumBound
 from discreet.tables.margins import fit_parts
 from tests import reference
 
@@ -27,7 +27,7 @@ MECHANISMS = [
 
 def coverage(m: dt.Mechanism, error: Fraction) -> list[Fraction]:
     """The exact probability, for each true value, that its report's interval holds it."""
-    low, high = reading_of(m.channel).interval(np.arange(m.outputs.size), error)
+    low, high = m.channel.interval(np.arange(m.outputs.size), error)
     weights, total = m.channel.integers()
     return [
         Fraction(sum(int(w) for y, w in enumerate(row) if low[y] <= x <= high[y]), total)
@@ -44,7 +44,7 @@ def test_intervals_cover_every_truth_exactly_as_often_as_they_say(m, error):
 def test_intervals_are_not_wider_than_they_must_be():
     """Negative control: an interval of everything would pass the test above."""
     for m in (dt.geometric(40, alpha="1/10"), dt.explicit_fair(7, epsilon=4)):
-        low, high = reading_of(m.channel).interval(np.arange(m.outputs.size), ERROR)
+        low, high = m.channel.interval(np.arange(m.outputs.size), ERROR)
         assert (high - low).max() < m.inputs.n / 2
 
 
@@ -78,7 +78,7 @@ ON_THE_LINE = [  # with errors of 1/20 tails of exactly 1/40 are cut, and a hair
 @pytest.mark.parametrize("m", [*MECHANISMS[4:], *ON_THE_LINE], ids=repr)
 @pytest.mark.parametrize("error", [Fraction(1, 20), Fraction(1, 3), Fraction(1, 20) - Fraction(1, 2**50)])
 def test_intervals_are_the_truths_that_accept_the_report(m, error):
-    low, high = reading_of(m.channel).interval(np.arange(m.outputs.size), error)
+    low, high = m.channel.interval(np.arange(m.outputs.size), error)
     assert list(zip(low.tolist(), high.tolist(), strict=True)) == accepted(m, error)
 
 
@@ -91,7 +91,7 @@ def test_intervals_of_random_tables_are_the_truths_that_accept_the_report(data, 
     ]
     matrix = [[Fraction(b - a, 40) for a, b in zip([0, *cut], [*cut, 40], strict=True)] for cut in cuts]
     m = dt.from_matrix(matrix, outputs=dt.Grid(0, columns - 1))
-    low, high = reading_of(m.channel).interval(np.arange(m.outputs.size), ERROR)
+    low, high = m.channel.interval(np.arange(m.outputs.size), ERROR)
     assert list(zip(low.tolist(), high.tolist(), strict=True)) == accepted(m, ERROR)
 
 
@@ -100,13 +100,13 @@ def test_intervals_of_random_tables_are_the_truths_that_accept_the_report(data, 
 def test_geometric_intervals_agree_with_the_general_construction_in_coverage(n, a):
     m = dt.geometric(n, alpha=a)
     assert min(coverage(m, ERROR)) >= 1 - ERROR
-    k = GeometricReading(a, 0, n).reach(ERROR / 2)
+    k = dt.geometric(n, alpha=a).channel.noise.reach(ERROR / 2)
     assert a**k / (1 + a) <= ERROR / 2 < a ** (k - 1) / (1 + a) or k == 1
 
 
 @pytest.mark.parametrize("m", [m for m in MECHANISMS if m.recipe.family != "uniform"], ids=repr)
 def test_estimates_are_unbiased_and_their_error_is_bounded(m):
-    reading, channel = reading_of(m.channel), m.channel
+    reading, channel = m.channel, m.channel
     h = reading.estimate(np.arange(m.outputs.size))
     truth = np.arange(m.inputs.size)
     np.testing.assert_allclose(channel.pull(h), truth, atol=1e-9 * max(1, np.abs(h).max()))
@@ -118,13 +118,13 @@ def test_estimates_are_unbiased_and_their_error_is_bounded(m):
 @pytest.mark.parametrize("a", [Fraction(3, 10), Fraction(9, 10)])
 def test_the_geometric_estimate_is_the_published_one(a):
     """h(0) = -a/(1-a), h(n) = n + a/(1-a), h(j) = j."""
-    h = GeometricReading(a, 0, 8).estimate(np.arange(9))
+    h = dt.geometric(8, alpha=a).channel.estimate(np.arange(9))
     assert h.tolist() == pytest.approx([float(reference.unbiased_count(j, 8, a)) for j in range(9)])
 
 
 def test_a_uniform_report_has_no_estimate():
-    reading = reading_of(dt.uniform(6).channel)
-    assert np.isnan(MatrixReading(dt.uniform(6).channel).estimate(np.arange(7))).all()
+    reading = dt.uniform(6).channel
+    assert np.isnan(dt.uniform(6).channel.estimate(np.arange(7))).all()
     assert math.isnan(reading.standard_error)
     assert reading.log_moment(0.1) == math.inf
 
@@ -132,7 +132,7 @@ def test_a_uniform_report_has_no_estimate():
 @pytest.mark.parametrize("m", [dt.geometric(30, alpha="3/4"), dt.explicit_fair(10, alpha="1/2")], ids=repr)
 def test_exponential_moments_are_bounded(m):
     """The bound against the channel itself, at every true value."""
-    reading, channel = reading_of(m.channel), m.channel
+    reading, channel = m.channel, m.channel
     assert isinstance(channel, Finite)
     h = reading.estimate(np.arange(m.outputs.size))
     for t in (-0.2, -0.05, 0.05, 0.2):
@@ -142,7 +142,7 @@ def test_exponential_moments_are_bounded(m):
 
 @pytest.mark.parametrize("epsilon", ["1e-9", "1e-3", "1", "20"])
 def test_sums_have_a_bound_at_every_scale(epsilon):
-    reading = reading_of(dt.geometric(10**6, epsilon=epsilon).channel)
+    reading = dt.geometric(10**6, epsilon=epsilon).channel
     width = SumBound([reading], ERROR).half_width(np.array([40]))
     assert 0 < width < 20 * math.sqrt(40) * (reading.standard_error + 1)
 
@@ -150,9 +150,9 @@ def test_sums_have_a_bound_at_every_scale(epsilon):
 def test_sums_stay_within_their_bound():
     """2,000 seeded sums of 50 reports: misses of the 95 % bound are rare, and a tenth of it misses often."""
     m = dt.geometric(200, alpha="3/4")
-    width = SumBound([reading_of(m.channel)], ERROR).half_width(np.array([50]))
+    width = SumBound([m.channel], ERROR).half_width(np.array([50]))
     reports = m.sample(np.full((2000, 50), 100), source=dt.insecure_source(1))
-    off = np.abs(reading_of(m.channel).estimate(reports.ravel()).reshape(2000, 50).sum(axis=1) - 5000)
+    off = np.abs(m.channel.estimate(reports.ravel()).reshape(2000, 50).sum(axis=1) - 5000)
     assert (off > width).mean() < 0.05
     assert (off > width / 10).mean() > 0.5
 

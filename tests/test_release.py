@@ -471,3 +471,49 @@ def test_a_release_on_postgres(people, server):
         assert bits(people, book, dataset="town").columns["report"] == first.columns["report"]
         assert book.balance("town").spent == Fraction(1, 2)
         book.verify("town")
+
+
+@pytest.mark.parametrize("count", [5, 1.5, True, b"x = 1", [], {}, [3], [["x = 1"]], {"a": 5}, {1: "x = 1"}], ids=repr)
+def test_what_is_no_predicate_is_refused(ledger, count):
+    ledger.create("odd", "1", relation="presence")
+    with pytest.raises(ReleaseError, match="count is a predicate, a list of them"):
+        dt.release({"x": [1, 2]}, dataset="odd", ledger=ledger, count=count, epsilon=1)
+
+
+@pytest.mark.parametrize("bound", [None, 10, 100])
+@pytest.mark.parametrize(
+    "asked",
+    [{"epsilon": "1/576460752303423488", "count": ["x = 1", "x = 2", "x = 3", "x = 4"]},
+     {"alpha": Fraction(10**23 - 1, 10**23), "count": "x = 1"}],
+    ids=["2^-59 in four", "1e-23 in one"],
+)  # fmt: skip
+def test_reports_that_would_say_nothing_are_refused_before_the_charge(ledger, asked, bound):
+    """2^-59 over four counts is 2^-61 each: the reach of its noise, beyond ln(20) * 2^61, no longer fits 63 bits."""
+    ledger.create("odd", "1", relation="presence")
+    table = pyarrow.table({"x": [1, 2, 3, 4]})
+    with pytest.raises(ReleaseError, match=r"epsilon below 2\^-61"):
+        dt.release(table, dataset="odd", ledger=ledger, bound=bound, **asked)
+    assert ledger.balance("odd").spent == 0
+
+
+@pytest.mark.parametrize("how", [release, expected_errors])
+def test_progress_covers_the_whole(people, ledger, how):
+    """From 0 to 100, told once the counting is done too, and 100 is told last: a dry run and several counts alike."""
+    seen = []
+    how(people, dataset="bits", ledger=ledger, count=["sick = 'yes'", "sick = 'no'"], by=["district", "age"], domain=DOMAIN,
+        epsilon="1/2", progress=seen.append)  # fmt: skip
+    assert (seen[0], seen[-1], seen) == (0, 100, sorted(seen))
+    assert any(60 < percent < 100 for percent in seen)
+
+
+def test_groups_of_a_size_are_reckoned_once(people, ledger, monkeypatch):
+    """A dry run of many groups read the same mechanism anew for each of them."""
+    from discreet.tables import release as module
+
+    read, times = module._expected, []
+    monkeypatch.setattr(module, "_expected", lambda sheet, size: times.append(size) or read(sheet, size))
+    domain = {"district": [f"nowhere {k}" for k in range(2000)]}
+    rows = expected_errors(people, dataset="people", ledger=ledger, count="sick = 'yes'", by=["district"], domain=domain,
+                           epsilon="1/2", bound=50)  # fmt: skip
+    assert len(rows) == 2000
+    assert len(times) < 10

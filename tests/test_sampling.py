@@ -65,15 +65,124 @@ def test_series_and_arrow_come_back_as_they_were():
     assert EXACT.sample(c).equals(pyarrow.chunked_array([[5, 6, 7]]))
 
 
-@pytest.mark.parametrize("missing", [
-    pandas.Series([1, None]), pandas.Series([1, None], dtype="Int64"), polars.Series([1, None]),
-    pyarrow.array([1, None]),
-    np.array([1, math.nan]), [1, None], np.array([1, 2], dtype="datetime64[ns]"), np.datetime64(5, "ns"), [[1, 2], [3]],
-    np.array([1 + 0j]), 1j, np.ma.masked_array([1, 2], [0, 1]), [1, "x"], None, {"a": 1}, object(),
+def masked(*values: int, mask: list[int]) -> np.ma.MaskedArray:
+    return np.ma.masked_array(values, mask)
+
+
+@pytest.mark.parametrize(("missing", "position"), [
+    (pandas.Series([1, None]), 1), (pandas.Series([1, None], dtype="Int64"), 1), (pandas.Series([None, 1], dtype=object), 0),
+    (pandas.Series([1, None], dtype="int64[pyarrow]"), 1), (pandas.Series([True, None], dtype="boolean"), 1),
+    (pandas.Series([1, None], dtype="category"), 1), (pandas.Series([1, 2, math.nan], dtype="Float32"), 2),
+    (polars.Series([1, None]), 1), (polars.Series([1.0, 2.5, None]), 2), (polars.Series([True, None]), 1),
+    (polars.Series([None, None]), 0), (polars.Series([1.0, math.nan]), 1),
+    (pyarrow.array([1, None]), 1), (pyarrow.chunked_array([[1, 2], [None]]), 2), (pyarrow.array([1,
+    None]).dictionary_encode(), 1),
+    (pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1]), pyarrow.array([5, None])), 1), (pyarrow.nulls(2), 0),
+    (pyarrow.array([Decimal(1), None]), 1), (pyarrow.array([1.0, math.nan]), 1),
+    (np.array([1, math.nan]), 1), ([1, None], 1), ([1, pandas.NA], 1), ([1, pandas.NaT], 1), (np.array([1, None],
+    dtype=object), 1),
+    (masked(1, 2, mask=[0, 1]), 1), (masked(1, 2, 3, mask=[0, 0, 1]).reshape(3, 1), 2), (np.ma.masked, 0), (np.ma.array(5,
+    mask=True), 0),
+    ([1, np.ma.masked], 1), ([1, np.ma.array(5, mask=True)], 1), ([[1, 2], [3, np.ma.array(4, mask=True)]], 3),
+    ([masked(1, 2, mask=[0, 0]), masked(3, 4, mask=[0, 1])], 3), (np.array([1, np.ma.masked], dtype=object), 1),
+    (np.ma.masked_array([1.0, 2.0], [1, 0]), 0),
+], ids=lambda x: type(x).__name__)  # fmt: skip
+@pytest.mark.parametrize("clamp", [False, True])
+def test_a_missing_or_masked_value_is_refused_by_its_position(missing, position, clamp):
+    source = insecure_source(1)
+    with pytest.raises(OutOfRangeError, match=rf"position {position} is missing") as caught:
+        G.sample(missing, clamp=clamp, source=source)
+    assert caught.value.position == position
+    assert source.word() == insecure_source(1).word()
+
+
+def test_a_mask_that_hides_nothing_is_no_refusal():
+    assert EXACT.sample(masked(1, 2, mask=[0, 0])).tolist() == [1, 2]
+    assert EXACT.sample(np.ma.array(5)) == 5
+
+
+@pytest.mark.parametrize("strange", [
+    np.array([1, 2], dtype="datetime64[ns]"), np.datetime64(5, "ns"), [[1, 2], [3]],
+    np.array([1 + 0j]), 1j, [1, "x"], None, {"a": 1}, object(),
 ])  # fmt: skip
-def test_missing_values_and_strange_things_are_refused(missing):
+def test_strange_things_are_refused(strange):
     with pytest.raises(OutOfRangeError, match=r"missing|not a number|Cannot read|Nested"):
-        G.sample(missing)
+        G.sample(strange)
+
+
+def name_of(values: object) -> str:
+    return f"{type(values).__module__.split('.')[0]}-{getattr(values, 'dtype', getattr(values, 'type', ''))}"
+
+
+SECRET = 42  # also as a date, a time, a text: never to be read in a message
+FRAMES = [
+    *(np.array([SECRET, 7]).astype(kind) for kind in ("datetime64[ns]", "datetime64[D]", "timedelta64[s]", "U3", "S3",
+        "complex128")),
+    np.array(["42"], dtype=np.dtypes.StringDType()), np.array([(SECRET,)], dtype=[("a", int)]),
+    np.array([np.timedelta64(SECRET, "ns"), 7], dtype=object), np.array([np.datetime64(SECRET, "ns"), 7], dtype=object),
+    *(pandas.Series([SECRET, 7]).astype(kind) for kind in (
+        "datetime64[ns]", "datetime64[ns, UTC]", "timedelta64[ns]", "str", "string", "complex128", "timestamp[ns][pyarrow]",
+        "duration[ns][pyarrow]", "time64[ns][pyarrow]", "string[pyarrow]")),
+    pandas.Series(["42", "7"], dtype=object), pandas.Series(["42", "7"], dtype="category"),
+    pandas.Series(pandas.interval_range(41, 43)),
+    pandas.Series([SECRET, 7]).astype("datetime64[ns]").astype("category"), pandas.Series(pandas.period_range("2042",
+    periods=2)),
+    *(polars.Series([SECRET, 7]).cast(kind) for kind in (polars.Date, polars.Datetime, polars.Duration, polars.Time,
+        polars.String)),
+    polars.Series(["42"], dtype=polars.Categorical), polars.Series(["42"], dtype=polars.Enum(["42"])), polars.Series([b"42"]),
+    polars.Series([[SECRET]]), polars.Series([{"a": SECRET}]), polars.Series([[SECRET, 7]],
+    dtype=polars.Array(polars.Int64, 2)),
+    *(pyarrow.array([SECRET * scale + 42, 7], kind) for scale in (1, 10**3) for kind in (
+        pyarrow.date32(), pyarrow.time32("s"), pyarrow.time32("ms"), pyarrow.time64("us"), pyarrow.time64("ns"),
+        pyarrow.timestamp("s"), pyarrow.timestamp("ns"), pyarrow.timestamp("s", "UTC"), pyarrow.duration("ns"),
+        pyarrow.duration("s"))),
+    pyarrow.array([42 * 86_400_000], pyarrow.date64()), pyarrow.chunked_array([pyarrow.array([SECRET],
+    pyarrow.time64("ns"))]),
+    *(pyarrow.array(["42"], kind) for kind in (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(),
+        pyarrow.string_view())),
+    pyarrow.array(["42"]).dictionary_encode(), pyarrow.array([[SECRET]]), pyarrow.array([{"a": SECRET}]),
+    pyarrow.array([(1, 42, 3)], pyarrow.month_day_nano_interval()), [b"42"], [1, np.datetime64(SECRET, "ns")],
+    np.timedelta64(SECRET, "ns"), b"42", pandas.Timestamp(SECRET), pandas.Timedelta(SECRET), pyarrow.scalar(SECRET,
+    pyarrow.time64("ns")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", FRAMES, ids=lambda v: name_of(v))
+@pytest.mark.parametrize("clamp", [False, True])
+def test_dates_durations_and_texts_are_no_numbers(values, clamp):
+    wide = dt.geometric(dt.Grid(-(10**18), 10**18), epsilon=1)  # on which their nanoseconds would fit
+    with pytest.raises(OutOfRangeError, match=r"Cannot read true values from|not a number") as caught:
+        wide.sample(values, clamp=clamp)
+    assert "42" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("values", [
+    pandas.Series([5, 7], dtype="Int64"), pandas.Series([5, 7], dtype="int64[pyarrow]"), pandas.Series([5, 7],
+    dtype="category"),
+    pandas.Series([5, 7], dtype="Sparse[int]"), pandas.Series([Decimal(5), Fraction(7)]), pandas.Series([5.0, 7.0],
+    dtype="Float32"),
+    pandas.Series([5, 7], dtype=pandas.ArrowDtype(pyarrow.decimal128(5, 1))),
+    polars.Series([5, 7], dtype=polars.Int128), polars.Series([5, 7], dtype=polars.UInt8), polars.Series([5, 7],
+    dtype=polars.Float32),
+    polars.Series([5, 7], dtype=polars.Decimal(9, 1)), polars.Series([Fraction(5), 7], dtype=polars.Object),
+    *(pyarrow.array([5, 7]).cast(kind) for kind in (pyarrow.uint8(), pyarrow.float16(), pyarrow.float64(),
+        pyarrow.decimal128(30, 2))),
+    pyarrow.array([5, 7]).dictionary_encode(), pyarrow.RunEndEncodedArray.from_arrays([1, 2], [5, 7]),
+    pyarrow.chunked_array([pyarrow.array([5, 7]).dictionary_encode()]), np.array([5, 7], dtype=np.longdouble), ["5", "7.0"],
+], ids=lambda v: name_of(v))  # fmt: skip
+def test_numbers_of_every_library_are_read(values):
+    reports = EXACT.sample(values)
+    assert type(reports) is type(values) or "pyarrow" in type(values).__module__
+    assert (reports.to_pylist() if hasattr(reports, "to_pylist") else list(reports)) == [5, 7]
+
+
+def test_whole_numbers_of_128_bits_are_not_rounded():
+    m = dt.geometric(dt.Grid(None, None), epsilon=50)
+    for values in (polars.Series([2**53 + 1], dtype=polars.Int128), polars.Series([Decimal(2**53 + 1)]),
+                   pyarrow.array([Decimal(2**53 + 1)]), pandas.Series([2**53 + 1], dtype="int64[pyarrow]")):  # fmt: skip
+        assert list(m.sample(values).to_numpy()) == [2**53 + 1]
 
 
 @pytest.mark.parametrize("bad", [
@@ -171,6 +280,47 @@ def test_grids_as_long_as_64_bits_allow_do_not_wrap():
     assert abs(half.sample(np.array([2**59]))[0] - 2**59) < 100
     with pytest.raises(OutOfRangeError):
         half.sample(np.array([2**61]))
+
+
+@pytest.mark.parametrize(("grid", "truth"), [
+    (dt.Grid(None, None, 2**50), 2**80), (dt.Grid(None, None, 2**50), -(2**110)), (dt.Grid(0, None, 2**61 - 1),
+    (2**61 - 1) * 2**60),
+    (dt.Grid(None, 5, 7), 5 - 7 * 2**60), (dt.Grid(None, None, 5), 5 * (2**61 - 1)), (dt.Grid(None, None, 2**50), 3 * 2**50),
+])  # fmt: skip
+def test_a_report_is_the_same_in_every_container(grid, truth):
+    """Beyond 64 bits too: Python's integers, exactly, whatever the values came in."""
+    m = dt.geometric(grid, epsilon=50, sensitivity=grid.step)
+    small = grid.value(-1 if grid.low is None else 1)
+    assert m.sample(truth) == truth
+    for values in ([truth, small], (truth, small), np.array([truth, small], dtype=object), np.array([[truth], [small]],
+        dtype=object)):
+        reports = m.sample(values)
+        assert np.array(reports, dtype=object).reshape(-1).tolist() == [truth, small]
+        assert type(reports) is type(values)
+    assert all(type(x) is int for x in m.sample([truth, small]))
+    series = m.sample(pandas.Series([truth, small], index=["a", "b"], name="c", dtype=object))
+    assert series.tolist() == [truth, small]
+    assert (list(series.index), series.name) == (["a", "b"], "c")
+    assert m.sample(polars.Series("c", [truth, small], dtype=polars.Int128)).to_list() == [truth, small]
+    decimals = pyarrow.array([Decimal(truth), Decimal(small)], pyarrow.decimal128(38, 0))
+    assert m.sample(decimals).to_pylist() == [truth, small]
+    assert m.sample(pyarrow.chunked_array([decimals])).to_pylist() == [truth, small]
+
+
+def test_reports_that_fit_into_64_bits_come_in_64_bits():
+    m = dt.geometric(dt.Grid(None, None, 2**50), epsilon=50, sensitivity=2**50)
+    assert m.sample(np.array([2**60, 0])).dtype == np.int64
+    assert m.sample(pandas.Series([2**60, 0])).dtype == np.int64
+    assert m.sample(polars.Series([2**60, 0])).dtype == polars.Int64
+    assert m.sample(pyarrow.array([2**60, 0])).type == pyarrow.int64()
+
+
+def test_reports_between_whole_numbers_are_the_nearest_floats_to_the_scalars():
+    m = dt.geometric(dt.Grid(None, None, "1/3"), epsilon=50, sensitivity="1/3")
+    for k in (1, 10**17 + 1, 2**60 + 1):
+        truth = Fraction(k, 3)
+        assert m.sample(truth) == truth
+        assert m.sample([truth, 0]) == [k / 3, 0]
 
 
 def test_unsigned_numbers_beyond_63_bits_do_not_wrap():

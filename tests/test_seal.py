@@ -7,7 +7,9 @@ fractions with ties, and matrices that leave reports unused.
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
@@ -854,3 +856,50 @@ def test_random_matrices_are_sealed_only_when_what_they_break_is_tiny():
     assert outcomes["sealed"] > 20
     assert outcomes["PrivacyError"] > 20
     assert outcomes["StructureError"] > 100
+
+
+# The two helpers whose every entry matters
+
+
+@pytest.mark.parametrize(("by_truth", "by_report"), [(True, False), (False, True), (True, True), (False, False)])
+@pytest.mark.parametrize("size", range(1, 8))
+def test_entries_are_raised_to_all_that_lie_farther_from_the_diagonal(size, by_truth, by_report):
+    """Each becomes the largest of the corner beyond it, by definition; the last row and column too.
+
+    A longer range of places changes nothing, since what lies beyond the matrix is left out; a shorter one is seen here.
+    """
+    r = random.Random(size)
+    for _ in range(20):
+        given = np.array([[r.randrange(100) for _ in range(size)] for _ in range(size)], dtype=object)
+        raised = given.copy()
+        sealing._raise_nearer(raised, by_truth, by_report)
+        for i, j in itertools.product(range(size), repeat=2):
+            truths = range(i + 1) if i < j else range(i, size)
+            reports = range(j, size) if i < j else range(j + 1)
+            beyond = [given[k, x] for k in (truths if by_truth else [i]) for x in (reports if by_report else [j])]
+            assert raised[i, j] == (given[i, j] if i == j else max(beyond)), (i, j)
+
+
+@pytest.mark.parametrize("used", [[1, 4], [2, 3, 7], [0, 5], [3], [0, 8], [4, 8], [0, 1, 2, 3, 4, 5, 6, 7, 8]], ids=str)
+def test_truths_between_two_reports_pass_from_one_to_the_other_in_proportion(used):
+    """The extra weight of truth i, between the reports l < i < r: (i - l)/(r - l) of it at r, the rest at l.
+
+    Where there is no such pair it all stands at the one report; the clamps of `passed` are for that case alone, where
+    what they give is overwritten.
+    """
+    alpha, size = Fraction(1, 3), 9
+    found = sealing._inner((size, size), np.array(used), frozenset({"RM"}), alpha)
+    extra = int((1 - alpha) * sealing._ONE / (4 * (len(used) + 1)))
+    plain = (sealing._ONE - extra) // len(used)
+    for i in range(size):
+        low, high = (
+            max((u for u in used if u <= i), default=used[0]),
+            min((u for u in used if u >= i), default=used[-1]),
+        )
+        expected = dict.fromkeys(used, plain)
+        if low == high or i < used[0] or i > used[-1]:
+            expected[used[0] if i < used[0] else used[-1] if i > used[-1] else i] += extra
+        else:
+            expected[high] += extra * (i - low) // (high - low)
+            expected[low] += extra * (high - i) // (high - low)
+        assert {j: int(w) for j, w in enumerate(found[i]) if w} == expected

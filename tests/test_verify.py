@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -526,3 +529,245 @@ def test_the_limits_are_those_of_the_package():
     assert additive.MAX_ENTRIES == verify.MAX_ENTRIES
     assert stairs.LONGEST_STAIR == verify.MAX_STAIR
     assert contract.WRITTEN_BITS == verify.WRITTEN_BITS
+
+
+# Nothing goes unread
+
+
+def holders(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The ways to every object of a document."""
+    if isinstance(value, dict):
+        return [way, *(found for key, part in value.items() for found in holders(part, (*way, key)))]
+    return (
+        [found for k, part in enumerate(value) for found in holders(part, (*way, k))] if isinstance(value, list) else []
+    )
+
+
+WHOLE = {
+    "design": dt.design(3, alpha="9/10", loss="l1", require="WH").mechanism,
+    "then": dt.geometric(4, epsilon="ln(2)/3").remap([0, 0, 2, 4, 4]).then(dt.randomized_response(4, alpha="1/2")),
+    "additive": dt.staircase(dt.Grid(0, None), alpha="1/3", sensitivity=3),
+    "clamped": dt.staircase(9, step=1, alpha="1/3", sensitivity=3),
+    "table": dt.explicit_fair(3, alpha="1/2"),
+}
+
+
+@pytest.mark.parametrize(
+    "key", ["local_epsilon", "\u0430lpha", "alpha ", "Alpha", "", "\ud800", "certificate"], ids=ascii
+)
+@pytest.mark.parametrize("name", WHOLE)
+def test_an_unknown_key_anywhere_is_refused(name, key):
+    """But for a recipe's parameters, which are words for people."""
+    d = document(WHOLE[name])
+    assert verify.verify(d)
+    for way in holders(d):
+        if way[-1:] == ("parameters",) or (way, key) == ((), "certificate"):
+            continue
+        assert kind_of_fault(resigned(d, put(*way, key, "1/2"))) == "shape", way
+
+
+def test_the_claims_of_another_kind_of_privacy_are_refused():
+    for claims in ({"local_epsilon": "1/10"}, {"\u0430lpha": "1"}, {"tight_local": {"alpha": "1"}}):
+        d = resigned(document(dt.geometric(8, alpha="1/2")), lambda d, claims=claims: d["claims"].update(claims))
+        assert kind_of_fault(d) == "shape"
+        d = resigned(document(dt.geometric(8, alpha="1/2")), lambda d, claims=claims: d["level"].update(claims))
+        assert kind_of_fault(d) == "shape"
+
+
+def test_a_key_that_stands_twice_is_refused_at_every_level():
+    text = files.text(WHOLE["then"])
+    for key in ("alpha", "format", "power", "kind", "low", "family", "second", "digest"):
+        doubled = re.sub(rf'"{key}": ', f'"{key}": null, "{key}": ', text, count=1)
+        assert doubled != text
+        with pytest.raises(verify.Fault, match="twice"):
+            verify.parse(doubled.encode())
+
+
+# Work is counted before it is done
+
+LONG = 10**150 + 267  # of the rationals below
+
+
+def link(n: int, seed: int, digits: int = 0) -> Document:
+    long = 10**digits if digits else LONG
+    return {"kind": "geometric", "n": n, "a": f"{long // 2 + seed}/{long + 2 * seed + 1}"}
+
+
+def row_of(n: int, count: int, digits: int = 0, *, right: bool = False) -> Document:
+    part = link(n, 1, digits)
+    for k in range(count):
+        pair = [link(n, k + 2, digits), part] if right else [part, link(n, k + 2, digits)]
+        part = {"kind": "then", "first": pair[0], "second": pair[1]}
+    return part
+
+
+def tree_of(n: int, height: int, digits: int = 0) -> Document:
+    if not height:
+        return link(n, 1, digits)
+    return {"kind": "then", "first": tree_of(n, height - 1, digits), "second": tree_of(n, height - 1, digits)}
+
+
+def kept(size: int, count: int, digits: int) -> Document:
+    keep = {"kind": "keep", "size": size, "keep": f"{10**digits // 2}/{10**digits + 1}"}
+    part = keep
+    for _ in range(count):
+        part = {"kind": "then", "first": part, "second": keep}
+    return part
+
+
+def holding(part: Document, rows: int, **other: Any) -> Document:
+    d = document(dt.geometric(rows - 1, alpha="1/2"))
+    return resigned(d, lambda d: d.update(channel=part, level={"alpha": "0", "epsilon": None}, **other))
+
+
+NEAR_ONE = f"{10**4100 - 1}/{10**4100}"
+OPEN = {"low": None, "high": None, "step": "1"}
+BUSY: dict[str, Callable[[], Document]] = {
+    "a row of long numbers": lambda: holding(row_of(8, 63), 9),
+    "a row from the right": lambda: holding(row_of(8, 63, right=True), 9),
+    "a tree": lambda: holding(tree_of(4, 9), 5),
+    "a row of the longest numbers": lambda: holding(row_of(1, 64, 4100), 2),
+    "large steps": lambda: holding(kept(128, 64, 20), 128),
+    "long large steps": lambda: holding(kept(60, 64, 100), 60),
+    "the longest stairs": lambda: holding(
+        {"kind": "clamped", "n": 12, "noise": {"family": "staircase", "b": NEAR_ONE, "D": 8, "r": 7}}, 13, sensitivity=12),
+    "a long epsilon": lambda: resigned(document(dt.uniform(2)), put("level", {
+        "alpha": NEAR_ONE, "epsilon": {"factor": f"1/{10**4100}", "base": None}})),
+    "a long logarithm": lambda: resigned(document(dt.uniform(2)), put("level", {
+        "alpha": NEAR_ONE, "epsilon": {"factor": f"1/{10**4100}", "base": f"{10**4100 + 7}/{10**4099}"}})),
+    "a huge sensitivity": lambda: holding(
+        {"kind": "additive", "noise": {"family": "geometric", "a": NEAR_ONE}, "low": None, "high": None}, 2,
+        inputs=OPEN, outputs=OPEN, sensitivity=str(10**4100)),
+    "pairs without end": lambda: resigned(
+        document(WHOLE["design"]), put("certificate", "neighbours", "0 1 " * 10**6)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BUSY)
+def test_no_small_file_keeps_its_reader_busy(name, monkeypatch):
+    """Refused or read: a sixteenth of the effort takes a sixteenth of the time, which is far below a second or so."""
+    monkeypatch.setattr(verify.Effort.__init__, "__defaults__", (verify.MAX_EFFORT // 16,))
+    d = BUSY[name]()
+    started = time.process_time()
+    with contextlib.suppress(verify.Fault):
+        verify.verify(d)
+    assert time.process_time() - started < 10, "room for a slow machine"
+
+
+def test_a_row_of_long_numbers_is_refused_by_count_and_not_by_patience():
+    d = BUSY["a row of long numbers"]()
+    assert len(bytes_of(d)) < 30_000
+    with pytest.raises(verify.Fault, match="too long") as caught:
+        verify.verify(d)
+    assert caught.value.kind == "too large"
+
+
+@pytest.mark.parametrize("operations", [2**12, 2**16, 2**20])
+def test_nothing_is_multiplied_beyond_the_effort_that_is_left(operations, monkeypatch):
+    """Every product of whole matrices is paid for first: with less effort fewer of them are made."""
+    made = []
+    product = int.__mul__
+    channel = verify._channel(row_of(8, 63), verify.Effort(operations))
+    monkeypatch.setattr(
+        verify, "map", lambda f, *lines: made.append(len(lines[0])) or map(product, *lines), raising=False
+    )
+    with pytest.raises(verify.Fault, match="too long"):
+        channel.tight(1)
+    assert sum(made) * 50 <= operations
+
+
+@pytest.mark.parametrize("bits", [20, 100, 1000, 10_000, 100_000])
+def test_the_count_of_a_product_grows_like_its_time(bits):
+    assert verify._times(bits, bits) >= (bits // 30) ** 1.5
+    assert verify._times(bits, 30) >= bits / 30
+    assert verify._times(30, bits) == verify._times(bits, 30)
+
+
+def test_what_people_chain_is_far_from_the_limit(monkeypatch):
+    monkeypatch.setattr(verify, "MAX_EFFORT", verify.MAX_EFFORT // 4)
+    monkeypatch.setattr(verify.Effort.__init__, "__defaults__", (verify.MAX_EFFORT,))
+    m = dt.geometric(100, epsilon="0.1")
+    for part in (
+        dt.randomized_response(100, epsilon=1),
+        dt.geometric(100, epsilon="0.3"),
+        dt.explicit_fair(100, alpha="1/2"),
+    ):
+        m = m.then(part)
+    assert verify.verify(document(m)).alpha == m.alpha
+
+
+# What no file should hold
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["NaN", "Infinity", "-Infinity", "1e400", "1" + "0" * 100_000, "-" + "9" * 4300, "[" * 100_000, '{"a":' * 100_000,
+     "\ud800", '"\\ud800', "0x10", "01", "+1", "--1", "1_000"],
+    ids=lambda x: ascii(x)[:12],
+)  # fmt: skip
+def test_what_is_no_number_of_a_file_is_refused_before_it_is_read(text):
+    whole = files.text(dt.geometric(8, alpha="9/10"))
+    data = whole.replace('"sensitivity": 1', f'"sensitivity": {text}').encode("utf-8", "surrogatepass")
+    with pytest.raises(verify.Fault) as caught:
+        verify.parse(data)
+    assert caught.value.kind == "unreadable"
+
+
+def test_a_number_of_many_digits_is_refused_whatever_the_interpreter_allows():
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        with pytest.raises(verify.Fault, match="too many digits"):
+            verify.parse(b'{"format": "discreet-mechanism", "version": 1' + b"0" * 5000 + b"}")
+    finally:
+        sys.set_int_max_str_digits(before)
+
+
+PLACES = [("sensitivity",), ("channel", "n"), ("channel", "a"), ("level", "alpha"), ("inputs", "low"), ("inputs", "step"),
+          ("claims", "tight", "power"), ("claims", "tight", "alpha"), ("claims", "tight", "exact"), ("recipe", "distance"),
+          ("version",), ("recipe", "family"), ("claims", "properties"), ("level", "epsilon"), ("recipe", "of")]  # fmt: skip
+ODD = [True, False, 1.0, -0.0, 0.5, -1, 0, "-1", "1.0", "1e3", "0x1", " 1", "1 ", "+1", "\u0661", "1/-2", "1/0", "/", "1/2/3",
+       "9" * 4201, "\ud800", "a\x00b", [], {}, [1], {"a": 1}, "1" * 10**6, 10**4000, -(10**4000)]  # fmt: skip
+
+
+@pytest.mark.parametrize("way", PLACES, ids=".".join)
+def test_an_odd_value_is_refused_or_means_what_it_says(way):
+    """Whatever stands in one place behind a valid digest: a Fault with a sentence, or a file whose claims are true."""
+    d = document(dt.geometric(8, alpha="9/10"))
+    for value in ODD:
+        changed = resigned(d, put(*way, value))
+        if way[-1] == "exact" and value is True:
+            continue  # what stands there
+        try:
+            found = verify.verify(changed)
+        except verify.Fault:
+            assert kind_of_fault(changed) in verify.KINDS
+            continue
+        assert found.alpha <= found.tight**found.power
+        assert way[0] in ("recipe", "inputs") or value in (0, "-0"), (way, value)
+
+
+@pytest.mark.parametrize("sensitivity", [0, -1, "0", "-3", "1.5", 1.5, True, None, "", [], "1/2"], ids=repr)
+def test_a_sensitivity_of_no_steps_is_refused(sensitivity):
+    for m in (
+        dt.geometric(8, alpha="9/10"),
+        dt.geometric(dt.Grid(None, None), alpha="1/2"),
+        dt.explicit_fair(3, alpha="1/2"),
+    ):
+        assert kind_of_fault(resigned(document(m), put("sensitivity", sensitivity))) == "shape"
+
+
+def test_a_huge_sensitivity_is_the_whole_grid_or_breaks_the_claim():
+    whole = resigned(document(dt.uniform(4)), put("sensitivity", 10**4000))
+    assert verify.verify(whole).tight == 1
+    for m in (dt.geometric(8, alpha="9/10"), dt.geometric(dt.Grid(None, None), alpha="1/2")):
+        assert kind_of_fault(resigned(document(m), put("sensitivity", 10**4000))) == "claim"
+
+
+def test_every_version_up_to_todays_is_verified(monkeypatch):
+    d = document(dt.uniform(3))
+    monkeypatch.setattr(verify, "VERSION", 3)
+    for version in (1, 2, 3):
+        verify.verify(resigned(d, put("version", version)))
+    for version in (0, 4, True, "1", 1.0, None, [1]):
+        assert kind_of_fault(resigned(d, put("version", version))) == "version"

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .mechanisms.rounding import suppression as suppression
     from .mechanisms.staircase import staircase as staircase
     from .mechanisms.uniform import uniform as uniform
+    from .neighbours import Neighbours as Neighbours
     from .planning import plan as plan
     from .posteriors import coverage as coverage
     from .posteriors import credible_interval as credible_interval
@@ -86,6 +87,7 @@ _HOME = {
     "suppression": "mechanisms.rounding",
     "staircase": "mechanisms.staircase",
     "uniform": "mechanisms.uniform",
+    "Neighbours": "neighbours",
     "plan": "planning",
     "coverage": "posteriors",
     "credible_interval": "posteriors",

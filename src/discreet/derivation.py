@@ -9,6 +9,12 @@ report's probabilities over the true values) has
 These are, up to positive factors, the entries of T = G^-1 M, since G^-1 is tridiagonal with the rows [1, -a]/(1-a),
 [-a, 1+a^2, -a]/(1-a)^2 and [-a, 1]/(1-a). Rows of T sum to 1 because those of G and M do. The conditions at the ends are
 part of privacy; those between are more than privacy asks, so there are private mechanisms that are no remap of G.
+
+A remap that was rounded to integers on its own, as every sealed design is, breaks some of these by its rounding. So beside
+the literal verdict stand two exact numbers: by how much the conditions of a row (a true value) fall short, all reports
+together; and a distance within which a remap lies. The latter: with T's negative entries set to 0, and the surplus N_r of
+row r taken from its other entries, T' is a remap, and row i of M - G T' = G (T - T') has a total variation of at most
+sum_r G[i, r] N_r.
 """
 
 from __future__ import annotations
@@ -23,10 +29,12 @@ from numpy.typing import NDArray
 
 from .channels.contract import Integers
 from .errors import LevelError, SizeError
-from .exact import show
+from .exact import parse_exact, show
 from .level import Level
 from .mechanism import Mechanism
 
+WITHIN = Fraction(1, 10**15)  # a shortfall that rounding to 63 bits may leave
+_LONG = 64  # steps beyond which the distance is bounded more coarsely: its exact value has too many digits
 _WRITTEN = 2**16  # entries of a remap that is written out in Fractions
 
 
@@ -58,17 +66,29 @@ class Derivation:
     """Is the mechanism a remap of the geometric one at `level`? The remap where it is, the violation where it is not.
 
     `alpha` is the geometric mechanism's own parameter, per step: the level itself for a sensitivity of one step.
+
+    `holds` is the literal verdict. `shortfall` is what the conditions of the worst row lack, all its reports together (0
+    where it holds), and `nearly` says that this is at most `within`, the tolerance asked for. `distance` is a bound: some
+    remap lies within that total variation of every row.
     """
 
     holds: bool
     level: Level
     alpha: Fraction
     violation: Violation | None
+    within: Fraction
+    shortfall: Fraction
+    distance: Fraction
     _numerators: Integers
     _denominator: int
 
     def __bool__(self) -> bool:
         return self.holds
+
+    @property
+    def nearly(self) -> bool:
+        """Does it hold up to `within` in each row? Exactly decided, and no proof of `holds`."""
+        return self.shortfall <= self.within
 
     @cached_property
     def remap(self) -> tuple[tuple[Fraction, ...], ...]:
@@ -93,14 +113,22 @@ class Derivation:
         if self.holds:
             return f"holds: a remap of the geometric mechanism at {self.level}"
         a = "" if self.alpha == self.level.alpha else f" with a = {_short(self.alpha)} a step"
-        return f"does not hold: no remap of the geometric mechanism at {self.level}{a}; {self.violation}"
+        told = f"does not hold: no remap of the geometric mechanism at {self.level}{a}; {self.violation}"
+        if not self.nearly:
+            return told
+        return (
+            f"{told}; it holds up to {_short(self.within)} in each row, and a remap lies within {_short(self.distance)}"
+        )
 
 
-def derivable(m: Mechanism, level: Level | None = None, *, alpha: object = None, epsilon: object = None) -> Derivation:
+def derivable(
+    m: Mechanism, level: Level | None = None, *, alpha: object = None, epsilon: object = None, within: object = WITHIN
+) -> Derivation:
     """Is the mechanism a remap of the geometric mechanism at this level (by default its own)? Decided in integers.
 
     The geometric mechanism is the one on the same true values, of the same sensitivity. What is a remap of it at one
-    level is also one at every smaller alpha (Gupte and Sundararajan 2010, Theorem 2 and Lemma 3).
+    level is also one at every smaller alpha (Gupte and Sundararajan 2010, Theorem 2 and Lemma 3). A design is rounded to
+    integers and so, literally, hardly ever one: `nearly` is the verdict up to `within` in each row, beside the literal one.
 
     >>> import discreet as dt
     >>> print(dt.derivable(dt.geometric(4, alpha="2/3"), alpha="1/2"))
@@ -118,6 +146,9 @@ than a (Pr[2 | 0] + Pr[2 | 2]), by 0.05
             f"At alpha = {level.alpha} there is no geometric mechanism; give a level between, such as alpha='9/10'.",
             value=level.alpha,
         )
+    tolerance = parse_exact(within)
+    if tolerance is None or tolerance < 0:
+        raise LevelError(f'within = {show(within)} must be a number of 0 or more, for example "1e-15".', value=within)
     exact = m.finite().integers()
     if exact is None:
         raise SizeError(
@@ -133,7 +164,35 @@ than a (Pr[2 | 0] + Pr[2 | 2]), by 0.05
     j, report = divmod(int(numerators.argmin()), weights.shape[1])
     holds = bool(numerators[j, report] >= 0)
     violation = None if holds else _violation(m, a, j, report)
-    return Derivation(holds, level, a, violation, numerators, (q - p) ** 2 * exact[1])
+    lacking = [-int(x) for x in np.minimum(numerators, 0).sum(axis=1)]
+    shortfall, distance = _shortfall(lacking, a, exact[1]), _distance(lacking, a, (q - p) ** 2 * exact[1])
+    return Derivation(holds, level, a, violation, tolerance, shortfall, distance, numerators, (q - p) ** 2 * exact[1])
+
+
+def _shortfall(lacking: list[int], a: Fraction, total: int) -> Fraction:
+    """The largest sum over a row's reports of what the theorem's conditions lack, in probabilities.
+
+    Numerators of T at the ends carry a factor q - p more than the condition x_0 >= a x_1, and q as it does; those between
+    carry q^2, as (1 + a^2) x_j does.
+    """
+    p, q = a.numerator, a.denominator
+    last = len(lacking) - 1
+    return max(Fraction(x, (q * (q - p) if k in (0, last) else q * q) * total) for k, x in enumerate(lacking))
+
+
+def _distance(lacking: list[int], a: Fraction, denominator: int) -> Fraction:
+    """max_i sum_r G[i, r] N_r, by the two recursions of the geometric law; see the head of this module."""
+    if not any(lacking):
+        return Fraction(0)
+    last = len(lacking) - 1
+    share = [Fraction(x, denominator) / (1 + a) * (1 if k in (0, last) else 1 - a) for k, x in enumerate(lacking)]
+    if last > _LONG:  # no row of G gives more than all of it to the worst
+        return max(Fraction(x, denominator) for x in lacking)
+    left, right = [share[0]], [share[-1]]
+    for k in range(1, last + 1):
+        left.append(a * left[-1] + share[k])
+        right.append(a * right[-1] + share[last - k])
+    return max(x + y - z for x, y, z in zip(left, reversed(right), share, strict=True))
 
 
 def _violation(m: Mechanism, a: Fraction, j: int, report: int) -> Violation:

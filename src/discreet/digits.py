@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .draws import RealAlias
-from .exact import ball, minus_log_above
+from .exact import ball, minus_log_above, precision
 from .grid import FARTHEST
 from .source import Stream
 
@@ -35,8 +35,9 @@ Indices = NDArray[np.int64]
 
 
 def _floor(x: flint.arb) -> int:
-    """An integer certainly not above x and hardly below it."""
-    return int(str(x.lower().floor().unique_fmpz()))
+    """An integer certainly not above x and hardly below it; in whole numbers, whatever the precision is."""
+    mantissa, exponent = (int(part) for part in x.lower().man_exp())
+    return mantissa << exponent if exponent >= 0 else mantissa >> -exponent
 
 
 def _powers_below(first: flint.arb, ratio: flint.arb, count: int, bits: int) -> list[int]:
@@ -58,6 +59,11 @@ def _powers(first: flint.arb, ratio: flint.arb, count: int) -> list[flint.arb]:
     return terms
 
 
+def _needed(a: Fraction, word_bits: int) -> int:
+    """Beyond this magnitude less than one word in 2^word_bits falls; at most REACH, however near to 1 a lies."""
+    return int(min((word_bits + 1) / minus_log_above(a), REACH)) + 1
+
+
 def low_digit(a: Fraction, position: int, width: int, word_bits: int = 64) -> RealAlias:
     """The digit of `width` bits at bit `position` of X: probabilities proportional to (a^(2^position))^x."""
 
@@ -65,7 +71,7 @@ def low_digit(a: Fraction, position: int, width: int, word_bits: int = 64) -> Re
         ratio = ball(a) ** (2**position)
         return (1 - ratio) / (1 - ratio ** (2**width)), ratio
 
-    with flint.ctx.workprec(_PRECISION + a.denominator.bit_length()):
+    with precision(_PRECISION + a.denominator.bit_length()):
         floors = _powers_below(*law(), 2**width, word_bits)
     return RealAlias.of(floors, lambda: _powers(*law(), 2**width), word_bits=word_bits)
 
@@ -87,7 +93,7 @@ def high_part(a: Fraction, shift: int, count: int, word_bits: int = 64, *, signe
         side = [*_powers(first, ratio, count), tail]
         return [*side[::-1], zero, *side] if signed else side
 
-    with flint.ctx.workprec(_PRECISION + a.denominator.bit_length()):
+    with precision(_PRECISION + a.denominator.bit_length()):
         zero, first, ratio, tail = law()
         scale = flint.arb(2) ** word_bits
         side = [*_powers_below(first, ratio, count, word_bits), _floor(tail * scale)]
@@ -100,7 +106,7 @@ def exact_bernoulli(p: Callable[[], flint.arb], word: Callable[[], int], word_bi
     uniform, bits = 0, 0
     while True:
         uniform, bits = (uniform << word_bits) | word(), bits + word_bits
-        with flint.ctx.workprec(2 * bits + 192):
+        with precision(2 * bits + 192):
             threshold = p() * flint.arb(2) ** bits
             if threshold >= uniform + 1:
                 return True
@@ -145,9 +151,7 @@ class GeometricDraws:
     ) -> GeometricDraws:
         """`largest` and `word_bits` are smaller only in tests that enumerate every word."""
         limit = REACH if reach is None else min(reach, REACH)
-        # beyond this magnitude less than one word in 2^64 falls
-        needed = int((word_bits + 1) / minus_log_above(a)) + 1
-        span = min(limit - signed, needed)
+        span = min(limit - signed, _needed(a, word_bits))
         shift = max(0, span.bit_length() - largest.bit_length() + 1)
         count = -(-span >> shift)  # rounded up: with a reach, whatever lies beyond the table saturates
         low = tuple(low_digit(a, q, min(_DIGIT, shift - q), word_bits) for q in range(0, shift, _DIGIT))

@@ -21,6 +21,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from .exact import precision
+from .frozen import Frozen, frozen
 from .source import SPARE, Stream
 
 Indices = NDArray[np.int64]
@@ -81,7 +83,7 @@ def _thresholds(own: list[int], other: list[int], scale: int) -> list[int]:
 
 @final
 @dataclass(frozen=True)
-class Alias:
+class Alias(Frozen):
     """Rows of integer weights over one total, drawn with one word each.
 
     A word w in cell w mod `cells` takes the cell's own outcome if w < threshold, else the other one. With weights times
@@ -94,6 +96,10 @@ class Alias:
     outcomes: Indices
     cells: int
     limit: int | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "thresholds", frozen(self.thresholds))
+        object.__setattr__(self, "outcomes", frozen(self.outcomes))
 
     @classmethod
     def of(cls, weights: NDArray[np.uint64], total: int, cells: int, word_bits: int = 64) -> Alias:
@@ -202,7 +208,7 @@ class RealAlias:
         uniform, bits = 0, 0
         while True:
             uniform, bits = (uniform << self.word_bits) | word(), bits + self.word_bits
-            with flint.ctx.workprec(2 * bits + 192):
+            with precision(2 * bits + 192):
                 low = flint.arb(uniform) * self.gap / flint.arb(2) ** bits
                 high = flint.arb(uniform + 1) * self.gap / flint.arb(2) ** bits
                 reached = flint.arb(0)

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 import re
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -20,18 +23,29 @@ _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?"
 _RATIONAL = re.compile(rf"\s*({_NUMBER})\s*(?:/\s*({_NUMBER})\s*)?", re.ASCII)
 _LONGEST_BITS = 2**13
 _LONGEST_TEXT = 400  # characters: enough for any rational in use, and no text can make parsing slow
+_MOST_PRECISION = 2**20  # bits
+_FARTHEST_POWER = 6000  # decimal digits of a true value; the numbers of a grid have at most 4096 bits
+_FINEST = 2**20_000  # one over it is nearer to 0 than two different numbers of a grid are to each other
 
 
 def parse_exact(value: object) -> Fraction | None:
     """`value` as an exact rational, or None when it is not one: NaN, infinities, text that does not parse, bool, or a
     number of thousands of digits."""
-    number = _parse(value)
-    if number is None or max(number.numerator.bit_length(), number.denominator.bit_length()) > _LONGEST_BITS:
+    if isinstance(value, bool) or (isinstance(value, Decimal) and value and _beyond(value, _LONGEST_TEXT)):
         return None
-    return number
+    number = parse_value(value)
+    if not isinstance(number, Fraction):
+        return None
+    return number if max(number.numerator.bit_length(), number.denominator.bit_length()) <= _LONGEST_BITS else None
 
 
-def _parse(value: object) -> Fraction | None:
+def parse_value(value: object) -> Fraction | float | None:
+    """A true value as an exact rational of any size, an infinity as a float, or None when it is no number.
+
+    People write short numbers, but data hold what they hold: 10^5000 lies beyond every grid and can be moved to its
+    end. A Decimal may stand for a number that would fill the memory; one beyond 10^6000 is an infinity here, and one
+    below 10^-6000 a smaller number of its sign than any difference between two numbers of a grid.
+    """
     if isinstance(value, str):
         match = _RATIONAL.fullmatch(value) if len(value) <= _LONGEST_TEXT else None
         if match is None:
@@ -39,18 +53,28 @@ def _parse(value: object) -> Fraction | None:
         divisor = Fraction(match[2] or 1)
         return Fraction(match[1]) / divisor if divisor else None
     if isinstance(value, bool):
-        return None
+        return Fraction(int(value))
+    if getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):
+        return None  # NumPy counts durations among the integers
     if isinstance(value, numbers.Rational):
         return Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > _LONGEST_TEXT:
-        return None  # written out, its zeros would fill the memory
+    if isinstance(value, Decimal) and value and _beyond(value, _FARTHEST_POWER):
+        sign = -1 if value.is_signed() else 1
+        return sign * math.inf if value.adjusted() > 0 else Fraction(sign, _FINEST)
     if isinstance(value, Decimal) or (isinstance(value, numbers.Real) and hasattr(value, "as_integer_ratio")):
         try:
             top, bottom = value.as_integer_ratio()
-        except (ValueError, OverflowError):  # NaN and the infinities
+        except ValueError:  # not a number
             return None
+        except OverflowError:
+            return math.copysign(math.inf, value)
         return Fraction(int(top), int(bottom))
     return None
+
+
+def _beyond(value: Decimal, power: int) -> bool:
+    """Is this number above 10^power or below 10^-power? Written out, its zeros could fill the memory."""
+    return value.is_finite() and abs(value.adjusted()) > power
 
 
 def ball(value: Fraction) -> flint.arb:
@@ -58,37 +82,56 @@ def ball(value: Fraction) -> flint.arb:
     return flint.arb(flint.fmpq(value.numerator, value.denominator))
 
 
+_turn = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    # a thread that held the turn is not in the child: give the child a fresh one
+    os.register_at_fork(after_in_child=lambda: globals().update(_turn=threading.RLock()))
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """The working precision of balls, for one thread at a time.
+
+    flint keeps one precision for the whole process: what another thread sets would make this one's balls too wide, or
+    leave its precision behind. So every computation with balls takes its turn here.
+    """
+    with _turn, flint.ctx.workprec(bits):
+        yield
+
+
 def certified_ceil(value: Callable[[], flint.arb]) -> int:
     """The smallest integer at or above an irrational number; `value` computes its ball at the working precision.
 
-    The precision doubles until the ball lies between two integers, so the caller must know that the number is none.
+    The precision doubles until the ball lies between two integers. Of an integer it never would: the caller must know
+    that the number is none (see dyadic_power_above), and is told here rather than kept waiting.
     """
-    precision = 128
-    while True:
-        with flint.ctx.workprec(precision):
+    bits = 128
+    while bits <= _MOST_PRECISION:
+        with precision(bits):
             integer = value().ceil().unique_fmpz()
         if integer is not None:
             return int(integer)
-        precision *= 2
+        bits *= 2
+    raise ArithmeticError("The number cannot be told from an integer; decide exactly whether it is one.")
 
 
 def certified_sign(value: Callable[[], flint.arb], *, attempts: int = 64) -> int | None:
     """The sign of a real number, or None when `attempts` doublings of the precision leave it undecided."""
-    precision = 128
+    bits = 128
     for _ in range(attempts):
-        with flint.ctx.workprec(precision):
+        with precision(bits):
             x = value()
             if x > 0:
                 return 1
             if x < 0:
                 return -1
-        precision *= 2
+        bits *= 2
     return None
 
 
-def float_above(value: Callable[[], flint.arb], precision: int = 256) -> float:
+def float_above(value: Callable[[], flint.arb], bits: int = 256) -> float:
     """A float certainly not below the number, and hardly above the ball that contains it."""
-    with flint.ctx.workprec(precision):
+    with precision(bits):
         x = value()
         guess = float(x.upper())
         while not flint.arb(guess) >= x:
@@ -104,7 +147,7 @@ def minus_log_above(alpha: Fraction, power: int | Fraction = 1) -> float:
         return 0.0
     # the logarithm of a number next to 1 cancels as many bits as the denominator has
     return float_above(
-        lambda: -ball(alpha).log() * ball(Fraction(power)), precision=128 + alpha.denominator.bit_length()
+        lambda: -ball(alpha).log() * ball(Fraction(power)), bits=128 + alpha.denominator.bit_length()
     )
 
 
@@ -122,12 +165,25 @@ def log_of(a: Fraction) -> float:
     return math.log1p(-float(1 - a)) if a > Fraction(1, 2) else -minus_log_above(a)
 
 
+def dyadic_power_above(alpha: Fraction, exponent: Fraction, bits: int) -> Fraction:
+    """The smallest multiple of 2^-bits that is at least alpha^exponent (0 < alpha < 1, exponent > 0), exactly.
+
+    With exponent = p/q in lowest terms, alpha^(p/q) is rational only if alpha is the q-th power of a rational c/d, and
+    (c/d)^p is a multiple of 2^-bits only if d is 2^j with j p <= bits. Then it is the answer; else balls decide.
+    """
+    p, q = exponent.numerator, exponent.denominator
+    root = rational_root(alpha, q)
+    if root is not None:
+        power_of_two = root.denominator.bit_count() == 1
+        if power_of_two and (root.denominator.bit_length() - 1) * p <= bits:
+            return root**p
+    scaled = certified_ceil(lambda: (ball(alpha).log() * ball(exponent)).exp() * (flint.arb(2) ** bits))
+    return Fraction(scaled, 1 << bits)
+
+
 def dyadic_root_above(alpha: Fraction, degree: int, bits: int) -> Fraction:
     """The smallest multiple of 2^-bits whose `degree`-th power is at least alpha (0 < alpha < 1), exactly."""
-    root = rational_root(alpha, degree)
-    if root is not None:
-        return Fraction(-((-root.numerator << bits) // root.denominator), 1 << bits)
-    return Fraction(certified_ceil(lambda: (ball(alpha).log() / degree).exp() * (1 << bits)), 1 << bits)
+    return dyadic_power_above(alpha, Fraction(1, degree), bits)
 
 
 def _integer_root(value: int, degree: int) -> tuple[int, bool]:
@@ -161,8 +217,11 @@ def show_above(x: float, digits: int = 6) -> str:
 
 def show_rational(value: Fraction) -> str:
     """A rational for people: in full where it is short, else its float, marked as such."""
-    short = value.denominator.bit_length() <= 40
-    return str(value) if short else f"~{float(value):.9g}"
+    if value.denominator.bit_length() <= 40:
+        return str(value)
+    if value and not float(value):  # too small for a float, but not nothing
+        return f"~2^-{value.denominator.bit_length() - value.numerator.bit_length()}"
+    return f"~{float(value):.9g}"
 
 
 def show(value: Any) -> str:

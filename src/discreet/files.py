@@ -11,31 +11,29 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from . import verify
-from .channels import Additive, Channel, Clamped, Finite, Geometric, Keep, Map, Table, Then
+from .channels import read_channel
 from .errors import FileError
+from .formats import Format
 from .grid import Grid
 from .level import Epsilon, Level
 from .mechanism import Mechanism, Recipe
-from .noise import DiscreteNoise, GeometricNoise, StaircaseNoise
 from .structure import LETTERS, faults
+
+FORMAT: Format[dict[str, Any]] = Format("mechanism file")  # a new version is a step here, and one in verify.py
+
 
 # To a document
 
 
 def document(m: Mechanism) -> dict[str, Any]:
     """Everything that makes a mechanism what it is, with its claims and a digest over all of it."""
-    if _depth(m.channel) > verify.MAX_DEPTH:
-        raise FileError(
-            f"More than {verify.MAX_DEPTH} mechanisms in sequence cannot be saved; merge some first.", kind="shape"
-        )
+    _check_depth(m)
     worst = m.channel.worst(m.sensitivity)
     asked = m.level.asked
     body: dict[str, Any] = {
         "format": verify.FORMAT,
-        "version": verify.VERSION,
+        "version": FORMAT.version,
         "inputs": _grid(m.inputs),
         "outputs": _grid(m.outputs),
         "sensitivity": m.sensitivity,
@@ -46,7 +44,7 @@ def document(m: Mechanism) -> dict[str, Any]:
             else {"factor": str(asked.factor), "base": None if asked.base is None else str(asked.base)},
         },
         "recipe": _recipe(m.recipe),
-        "channel": _channel(m.channel),
+        "channel": m.channel.written(),
         "claims": {
             "tight": {"alpha": str(worst.alpha), "power": worst.power, "exact": worst.exact},
             "properties": _properties(m),
@@ -59,11 +57,25 @@ def document(m: Mechanism) -> dict[str, Any]:
 
 def law(m: Mechanism) -> dict[str, Any]:
     """What the reports follow, and nothing else: the grids and the channel."""
-    return {"inputs": _grid(m.inputs), "outputs": _grid(m.outputs), "channel": _channel(m.channel)}
+    return {"inputs": _grid(m.inputs), "outputs": _grid(m.outputs), "channel": m.channel.written()}
 
 
-def _depth(channel: Channel) -> int:
-    return 1 + max(_depth(channel.first), _depth(channel.second)) if isinstance(channel, Then) else 0
+def _check_depth(m: Mechanism) -> None:
+    """Refuse what could not be read again; without recursion, which the deepest chains would not survive."""
+    parts, recipes = [(m.channel, 0)], [m.recipe]
+    count = deepest = 0
+    while parts:
+        channel, depth = parts.pop()
+        count, deepest = count + 1, max(deepest, depth)
+        parts += [(part, depth + 1) for part in channel.parts]
+    while recipes[-1].of is not None:
+        recipes.append(recipes[-1].of)
+    if deepest > verify.MAX_DEPTH or len(recipes) > verify.MAX_DEPTH + 1 or count > verify.MAX_PARTS:
+        raise FileError(
+            f"More than {verify.MAX_DEPTH} mechanisms in sequence, or {verify.MAX_PARTS} parts, cannot be saved; "
+            "merge some first, for example with from_matrix.",
+            kind="shape",
+        )
 
 
 def _grid(grid: Grid) -> dict[str, str | None]:
@@ -85,42 +97,13 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
 
 
 def _properties(m: Mechanism) -> list[str] | None:
-    channel = m.channel
-    if m.inputs != m.outputs or not isinstance(channel, Finite):
+    channel = m.channel.finite()
+    if m.inputs != m.outputs or channel is None:
         return None
     if channel.faults() is None and channel.integers() is None:
         return None
     broken = faults(m)
     return [letter for letter in LETTERS if letter not in broken]
-
-
-def _channel(channel: Channel) -> dict[str, Any]:
-    match channel:
-        case Table():
-            rows = [" ".join(map(str, row)) for row in channel.weights.tolist()]
-            return {"kind": "table", "total": str(channel.total), "rows": rows}
-        case Geometric():
-            return {"kind": "geometric", "n": channel.n, "a": str(channel.a)}
-        case Keep():
-            return {"kind": "keep", "size": channel.size, "keep": str(channel.keep)}
-        case Additive():
-            return {"kind": "additive", "noise": _noise(channel.noise), "low": channel.low, "high": channel.high}
-        case Clamped():
-            return {"kind": "clamped", "n": channel.n, "noise": _noise(channel.noise)}
-        case Map():
-            return {"kind": "map", "size": channel.size, "targets": " ".join(map(str, channel.targets.tolist()))}
-        case Then():
-            return {"kind": "then", "first": _channel(channel.first), "second": _channel(channel.second)}
-    raise FileError(f"A channel of the kind {type(channel).__name__} cannot be saved.", kind="shape")
-
-
-def _noise(noise: DiscreteNoise) -> dict[str, Any]:
-    match noise:
-        case GeometricNoise():
-            return {"family": "geometric", "a": str(noise.a)}
-        case StaircaseNoise():
-            return {"family": "staircase", "b": str(noise.b), "D": noise.D, "r": noise.r}
-    raise FileError(f"Noise of the kind {type(noise).__name__} cannot be saved.", kind="shape")
 
 
 def save(m: Mechanism, path: str | os.PathLike[str]) -> None:
@@ -129,8 +112,14 @@ def save(m: Mechanism, path: str | os.PathLike[str]) -> None:
 
 
 def text(m: Mechanism) -> str:
-    """A mechanism as the text of its file."""
-    return json.dumps(document(m), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    """A mechanism as the text of its file, after verify.py has read it: what could not be loaded is not written."""
+    content = json.dumps(document(m), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
+    try:
+        verify.verify(verify.parse(content.encode("ascii")))
+    except verify.Fault as fault:
+        raise FileError(f"The mechanism cannot be saved so that it could be loaded again: {fault}",
+                        kind=fault.kind) from None  # fmt: skip
+    return content
 
 
 def write_whole(path: str | os.PathLike[str], content: str) -> None:
@@ -220,7 +209,8 @@ def loads(data: bytes, name: str = "the text") -> Mechanism:
 def _checked(read: Callable[[], dict[str, Any]], name: str) -> Mechanism:
     try:
         content = read()
-        verify.verify(content)
+        verify.verify(content)  # as it was written, before any upgrade
+        content = FORMAT.upgrade(content, content["version"])
     except verify.Fault as fault:
         raise FileError(str(fault), kind=fault.kind) from None
     try:
@@ -248,7 +238,7 @@ def _mechanism(content: dict[str, Any]) -> Mechanism:
     return Mechanism(
         inputs,
         outputs,
-        _read_channel(content["channel"]),
+        read_channel(content["channel"]),
         Level(Fraction(content["level"]["alpha"]), asked),
         int(content["sensitivity"]),
         _read_recipe(content["recipe"]),
@@ -260,35 +250,3 @@ def _read_recipe(part: dict[str, Any]) -> Recipe:
     parameters = tuple((str(key), str(value)) for key, value in part["parameters"].items())
     of = None if part["of"] is None else _read_recipe(part["of"])
     return Recipe(str(part["family"]), parameters, str(part["citation"]), float(part["distance"]), of)
-
-
-def _read_channel(part: dict[str, Any]) -> Channel:
-    match part["kind"]:
-        case "table":
-            weights = np.array([[int(w) for w in row.split()] for row in part["rows"]], dtype=np.uint64)
-            return Table(weights)
-        case "geometric":
-            return Geometric(int(part["n"]), Fraction(part["a"]))
-        case "keep":
-            return Keep(int(part["size"]), Fraction(part["keep"]))
-        case "additive":
-            return Additive(_read_noise(part["noise"]), part["low"], part["high"])
-        case "clamped":
-            return Clamped(int(part["n"]), _read_noise(part["noise"]))
-        case "map":
-            return Map(np.array([int(t) for t in part["targets"].split()], dtype=np.int64), int(part["size"]))
-        case _:
-            return Then(_read_finite(part["first"]), _read_finite(part["second"]))
-
-
-def _read_noise(part: dict[str, Any]) -> DiscreteNoise:
-    if part["family"] == "geometric":
-        return GeometricNoise(Fraction(part["a"]))
-    return StaircaseNoise(Fraction(part["b"]), int(part["D"]), int(part["r"]))
-
-
-def _read_finite(part: dict[str, Any]) -> Finite:
-    channel = _read_channel(part)
-    if not isinstance(channel, Finite):
-        raise FileError("Only finite channels follow one another.", kind="shape")
-    return channel

@@ -7,7 +7,7 @@ It says what one mechanism can do for many users. For a path, as of a count, the
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -145,6 +145,8 @@ def _one_record_apart(known: list[Any], answers: list[Hashable]) -> list[tuple[H
 
 
 def _pairs(given: Any, message: str) -> list[tuple[Any, Any]]:
+    if isinstance(given, Mapping):  # its values would be lost without a word
+        raise MetricError(f"{message}; a mapping says more than pairs: give list(...) of it if its keys are meant.")
     try:
         pairs = [tuple(pair) for pair in given]
     except TypeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -161,8 +162,20 @@ class Grid:
                 low=self.low,
                 high=self.high,
             )
-        shifted = (number - self.anchor) / self.step + Fraction(1, 2)
-        return shifted.numerator // shifted.denominator
+        return self.nearest(number)
+
+    @cached_property
+    def terms(self) -> tuple[int, int, int]:
+        """Whole numbers d, b, t without a common factor, t > 0, such that (x - anchor) / step = (d x - b) / 2t."""
+        common = math.lcm(self.anchor.denominator, self.step.denominator)
+        d, b, t = 2 * common, int(2 * common * self.anchor), int(common * self.step)
+        factor = math.gcd(d, b, t)
+        return d // factor, b // factor, t // factor
+
+    def nearest(self, number: Fraction) -> int:
+        """floor((x - anchor) / step + 1/2), in whole numbers; the ends are not looked at."""
+        d, b, t = self.terms
+        return (d * number.numerator + (t - b) * number.denominator) // (2 * t * number.denominator)
 
     def place(self, value: object) -> int | None:
         """The position of a value that lies on the grid; None for any other: nothing is rounded."""

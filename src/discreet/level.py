@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,8 +13,9 @@ import flint
 from . import exact
 from .errors import LevelError
 
-BITS = 62  # levels made from an epsilon are multiples of 2^-62
+BITS = 62  # levels made from an epsilon are multiples of 2^-62; finer ones where they are smaller than that
 _SMALLEST_EPSILON = Fraction(1, 2**60)
+_LARGEST_EPSILON = Fraction(2700)  # so that alpha stays below 4096 bits
 _LONGEST = 4096  # bits of a denominator that people may write
 _GOOD = 'for example alpha="9/10", epsilon=0.5 or epsilon="ln(2)/10"'
 
@@ -94,14 +96,17 @@ class Epsilon:
         return alpha**q * self.base**p == 1
 
     def granted(self) -> Fraction:
-        """The smallest multiple of 2^-62 that is at least e^-epsilon: never weaker than what was asked."""
-        if exact.certified_sign(lambda: self._ball() - BITS, attempts=2) == 1:
-            return Fraction(1, 2**BITS)  # beyond 62 nats, e^-epsilon < 2^-62
-        p, q = self.factor.numerator, self.factor.denominator
-        if self.base is not None and p <= BITS and q <= self.base.numerator.bit_length():
-            # only then can base^(-p/q) itself be a multiple of 2^-62: take the root exactly
-            return exact.dyadic_root_above((1 / self.base) ** p, q, BITS)
-        return Fraction(exact.certified_ceil(lambda: (-self._ball()).exp() * 2**BITS), 2**BITS)
+        """The smallest multiple of 2^-62 that is at least e^-epsilon: never weaker than what was asked.
+
+        Where e^-epsilon is itself below 2^-62, the multiples are finer: 62 bits are kept beyond its leading zeros.
+        """
+        bits = BITS
+        if exact.certified_sign(lambda: self._ball() - BITS * flint.arb(2).log(), attempts=4) == 1:
+            bits += math.ceil(float(self) / math.log(2))
+        if self.base is not None:
+            return exact.dyadic_power_above(1 / self.base, self.factor, bits)
+        # no multiple itself: e^-epsilon is transcendental (Lindemann)
+        return Fraction(exact.certified_ceil(lambda: (-self._ball()).exp() * flint.arb(2) ** bits), 2**bits)
 
 
 @dataclass(frozen=True)
@@ -186,6 +191,12 @@ class Level:
                 "use discreet.uniform for a report that ignores the truth, or a larger epsilon such as 1e-6.",
                 value=value,
             )
+        if exact.certified_sign(lambda: epsilon._ball() - exact.ball(_LARGEST_EPSILON), attempts=4) == 1:
+            raise LevelError(
+                f"epsilon = {exact.show(value)} is above {_LARGEST_EPSILON}: e^-epsilon would have more than a thousand "
+                "digits, and such a report hides nothing; use a smaller epsilon such as 40.",
+                value=value,
+            )
         return cls(epsilon.granted(), epsilon)
 
     @cached_property
@@ -206,11 +217,13 @@ class Level:
     def per_step(self, steps: int) -> Fraction:
         """The level each of `steps` steps must have so that all together keep this one.
 
-        The smallest multiple of 2^-62 whose power `steps` is at least alpha; alpha itself for one step.
+        The smallest multiple of 2^-62 whose power `steps` is at least alpha, a finer one where it is below that; alpha
+        itself for one step.
         """
         if steps == 1:
             return self.alpha
-        root = exact.dyadic_root_above(self.alpha, steps, BITS)
+        zeros = (self.alpha.denominator.bit_length() - self.alpha.numerator.bit_length()) // steps
+        root = exact.dyadic_root_above(self.alpha, steps, BITS if zeros < BITS else BITS + zeros)
         if root >= 1:
             raise LevelError(
                 f"alpha = {self.alpha} shared over a sensitivity of {steps} steps leaves each step less than "

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from .errors import LossError
 from .exact import parse_exact, show
+from .frozen import Frozen, frozen
 from .grid import Grid
 
 Floats = NDArray[np.float64]
@@ -38,16 +39,19 @@ _MOST = 2**24  # entries of a loss that is written out
 
 
 @dataclass(frozen=True, eq=False)
-class Loss:
+class Loss(Frozen):
     """loss[i, j] = numerators[i, j] / denominator, for true value i and report j, both as positions."""
 
     name: str
     numerators: Numerators
     denominator: int
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "numerators", frozen(self.numerators))
+
     @cached_property
     def floats(self) -> Floats:
-        return np.asarray(self.numerators.astype(np.float64) / float(self.denominator))
+        return frozen(np.asarray(self.numerators.astype(np.float64) / float(self.denominator)))
 
     @cached_property
     def is_monotone(self) -> bool:

@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .channels import MAX_ENTRIES, Additive, Channel, Clamped, Finite, Geometric, Map, Table, Then
+from .channels import Channel, Finite, Map, Then
 from .channels.contract import MATRIX_ENTRIES
-from .channels.table import cells, merge_columns
 from .errors import GridError, PrivacyError, RemapError, SizeError
 from .exact import show, show_above, show_rational
 from .grid import Grid
 from .level import Level
-from .noise import GeometricNoise
 from .sampling import sample
 from .seal import stochastic_table
 
@@ -37,6 +35,20 @@ class Recipe:
     citation: str = ""
     distance: float = 0.0
     of: Recipe | None = None
+
+    def __post_init__(self) -> None:
+        """Plain texts, each name once: a recipe stands in files and on screens as it is."""
+        parameters = tuple((plain(name), plain(text)) for name, text in self.parameters)
+        if len({name for name, _ in parameters}) != len(parameters):
+            raise GridError("A recipe names each of its parameters once; rename the second.")
+        for name, value in (("family", plain(self.family)), ("parameters", parameters),
+                            ("citation", plain(self.citation)), ("distance", float(self.distance))):  # fmt: skip
+            object.__setattr__(self, name, value)
+
+    @property
+    def is_map(self) -> bool:
+        """Does it describe a map of reports, each to one other?"""
+        return self.family in ("remap", "truncate") and dict(self.parameters).get("kind") == "deterministic"
 
     @classmethod
     def made(
@@ -69,9 +81,7 @@ class Mechanism:
                 f"The channel has {self.channel.rows} true values and {self.channel.reports} reports, "
                 f"its grids {self.inputs.size} and {self.outputs.size}."
             )
-        if isinstance(self.channel, Additive) and (
-            self.inputs != self.outputs or (self.channel.low, self.channel.high) != open_ends(self.inputs)
-        ):
+        if self.inputs.size is None and (self.inputs != self.outputs or self.channel.ends != open_ends(self.inputs)):
             raise GridError("Noise is added on one grid, and saturates where that grid ends.")
         if isinstance(self.sensitivity, bool) or not isinstance(self.sensitivity, int) or self.sensitivity < 1:
             raise GridError(f"The sensitivity is {self.sensitivity} steps; it must be a whole number of at least 1.")
@@ -107,12 +117,13 @@ class Mechanism:
 
     def finite(self) -> Finite:
         """The channel, when it lies between two finite grids; an error that says what to do when it does not."""
-        if not isinstance(self.channel, Finite):
+        channel = self.channel.finite()
+        if channel is None:
             raise SizeError(
                 f"The reports of this mechanism are unbounded ({self.outputs}), so there is no matrix; "
                 "truncate it first, for example m.truncate(0, 100)."
             )
-        return self.channel
+        return channel
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the mechanism to one JSON file that verify.py can check with the standard library alone."""
@@ -149,7 +160,9 @@ class Mechanism:
             raise RemapError(f"A remap needs one entry for each of the {channel.reports} reports, not {len(targets)}.")
         if np.ndim(targets[0]) == 0:
             grid = self.outputs if outputs is None else Grid.of(outputs)
-            return self._mapped(np.array([_position(grid, t) for t in targets], dtype=np.int64), grid)
+            places = np.array([_position(grid, t) for t in targets], dtype=np.int64)
+            mapped = channel.mapped(places, _size(grid))
+            return self._mapped(self._kept_level(mapped, Then(channel, Map(places, _size(grid)))), grid)
         table, distance = stochastic_table(targets)
         same = table.reports == channel.reports
         grid = Grid.of(outputs) if outputs is not None else self.outputs if same else Grid(0, table.reports - 1)
@@ -161,7 +174,12 @@ class Mechanism:
         """Post-process the reports by another mechanism whose true values are these reports."""
         if other.inputs != self.outputs:
             raise RemapError(f"The second mechanism takes {other.inputs} but the reports live on {self.outputs}.")
-        recipe = Recipe("then", (("second", other.recipe.family), *other.recipe.parameters), of=self.recipe)
+        given = {"second": other.recipe.family}
+        for name, value in other.recipe.parameters:
+            while name in given:  # a parameter of a parameter: then(a.then(b))
+                name = f"second {name}"
+            given[name] = value
+        recipe = Recipe("then", tuple(given.items()), of=self.recipe)
         return self._post(Then(self.finite(), other.finite()), other.outputs, recipe)
 
     def truncate(self, low: object, high: object) -> Mechanism:
@@ -169,34 +187,31 @@ class Mechanism:
         grid = Grid(low, high, self.outputs.step)
         if ((grid.anchor - self.outputs.anchor) / grid.step).denominator != 1:
             raise RemapError(f"{low} is not on the reports' grid {self.outputs}; choose an end that is.")
-        shift = int((grid.anchor - self.outputs.anchor) / grid.step)
-        if isinstance(self.channel, Additive):
-            return self._truncate_additive(self.channel, grid)
-        channel = self.finite()
-        if shift < 0 or shift + _size(grid) > channel.reports:
-            raise RemapError(f"{grid} is not inside the reports' grid {self.outputs}; truncation only narrows.")
-        if channel.reports > MATRIX_ENTRIES:
-            raise SizeError(
-                f"Truncating one by one {channel.reports} reports needs too much memory; "
-                f"make the mechanism on {grid} instead."
-            )
-        return self._mapped(np.clip(np.arange(channel.reports) - shift, 0, _size(grid) - 1), grid, "truncate")
-
-    def _truncate_additive(self, channel: Additive, grid: Grid) -> Mechanism:
-        n = _size(grid) - 1
         if not self.outputs.contains(grid):
             raise RemapError(f"{grid} is not inside the reports' grid {self.outputs}; truncation only narrows.")
-        recipe = Recipe("truncate", (("kind", "deterministic"), ("outputs", str(grid))), of=self.recipe)
-        noise = channel.noise
-        clamped = Geometric(n, noise.a) if isinstance(noise, GeometricNoise) else Clamped(n, noise)
-        return Mechanism(grid, grid, clamped, self.level, min(self.sensitivity, n), recipe)
+        start, size = int((grid.anchor - self.outputs.anchor) / grid.step), _size(grid)
+        if self.inputs.size is None:  # the truth keeps to the new grid as well
+            recipe = Recipe("truncate", (("kind", "deterministic"), ("outputs", str(grid))), of=self.recipe)
+            channel = self.channel.truncated(start, size)
+            return Mechanism(grid, grid, channel, self.level, min(self.sensitivity, size - 1), recipe)
+        return self._mapped(self.channel.truncated(start, size), grid, "truncate")
 
-    def _mapped(self, positions: NDArray[np.int64], grid: Grid, family: str = "remap") -> Mechanism:
-        channel, size = self.finite(), _size(grid)
-        recipe = Recipe(family, (("kind", "deterministic"), ("outputs", str(grid))), of=self.recipe)
-        if isinstance(channel, Table) and channel.total % cells(size) == 0 and channel.rows * size <= MAX_ENTRIES:
-            return self._post(Table(merge_columns(channel.weights, positions, size)), grid, recipe)
-        return self._post(Then(channel, Map(positions, size)), grid, recipe)
+    def _mapped(self, channel: Finite, grid: Grid, family: str = "remap") -> Mechanism:
+        """The reports mapped, each to one other; two maps in a row are one."""
+        before, family = self._before(family)
+        return self._post(channel, grid, Recipe(family, (("kind", "deterministic"), ("outputs", str(grid))), of=before))
+
+    def _before(self, family: str) -> tuple[Recipe, str]:
+        """What a map of reports is made from: of two maps in a row, what the first was made from, and a name for both."""
+        own = self.recipe
+        if own.of is None or not own.is_map or self.channel.noise is not None:  # truncated noise is no map of reports
+            return own, family
+        return own.of, family if family == own.family else "remap"
+
+    def _kept_level(self, merged: Finite, in_sequence: Finite) -> Finite:
+        """Two maps merged into one, unless what was proved of the first is lost in a product too large to look at."""
+        worst = merged.worst(self.sensitivity)
+        return merged if Level(self.alpha).admits(worst.alpha, worst.power) else in_sequence
 
     def _post(self, channel: Finite, outputs: Grid, recipe: Recipe) -> Mechanism:
         """The post-processed mechanism: the level is inherited, or the tight one where it is known exactly."""
@@ -210,6 +225,11 @@ class Mechanism:
             + (f" -> {self.outputs}" if self.outputs != self.inputs else "")
             + f", alpha {show_rational(self.alpha)}, epsilon <= {show_above(self.epsilon)}>"
         )
+
+
+def plain(text: object) -> str:
+    """One line of printable text."""
+    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
 
 
 def open_ends(grid: Grid) -> tuple[int | None, int | None]:

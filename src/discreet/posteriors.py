@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .channels import Finite, Geometric
+from .channels import Finite
 from .errors import DiscreetError, PriorError, SizeError
-from .exact import log_of, parse_exact, show
+from .exact import parse_exact, show
 from .grid import Grid
 from .mechanism import Mechanism
 from .prior import Prior, prior_of
-from .readings import reading_of
 from .utility import place_of
 
 Floats = NDArray[np.float64]
@@ -50,7 +49,7 @@ def posterior(m: Mechanism, report: Any, prior: Any = None) -> Floats:
             raise _impossible(m, column, law)
         return np.array([w / total for w in exact])
     with np.errstate(divide="ignore"):
-        logs = np.log(law.floats) + _log_column(m.finite(), column)
+        logs = np.log(law.floats) + m.finite().log_column(column)
     top = logs.max()
     if top == -np.inf:
         raise _impossible(m, column, law)
@@ -83,7 +82,7 @@ def credible_interval(m: Mechanism, report: Any, prior: Any = None, confidence: 
 def likelihood_interval(m: Mechanism, report: Any, confidence: Any = "0.95", *, between: bool = False) -> Interval:
     """An interval that covers the truth with probability at least `confidence`, whatever the truth is; its two ends.
 
-    Neyman's construction: the values for which the report is in neither tail of half the rest (see discreet.readings).
+    Neyman's construction: the values for which the report is in neither tail of half the rest (see discreet.channels.contract).
     What is covered is the truth as the mechanism took it: rounded to the grid, and moved to its ends if it was clamped.
     Counts lie on their grid. A truth that may lie between two of its values is covered with between=True, which widens
     the interval by half a step on either side, within the grid's ends.
@@ -96,7 +95,7 @@ def likelihood_interval(m: Mechanism, report: Any, confidence: Any = "0.95", *, 
     """
     error = 1 - _share(confidence, "confidence", "how often the interval covers the truth")
     place = place_of(m.outputs, report, "report")
-    low, high = reading_of(m.channel).interval(np.array([place], dtype=np.int64), error)
+    low, high = m.channel.interval(np.array([place], dtype=np.int64), error)
     ends = m.inputs.value(int(low[0])), m.inputs.value(int(high[0]))
     if not between:
         return ends
@@ -161,14 +160,6 @@ def _exact_weights(channel: Finite, column: int, law: Prior) -> list[int] | None
     """The posterior as integers in the right proportions, where the channel is small."""
     exact = channel.integers() if channel.rows * channel.reports <= _EXACT else None
     return None if exact is None else [w * int(c) for w, c in zip(law.weights, exact[0][:, column], strict=True)]
-
-
-def _log_column(channel: Finite, column: int) -> Floats:
-    """ln Pr[report | truth] for each truth, up to a constant; a geometric one may lie far below the smallest float."""
-    if isinstance(channel, Geometric):
-        return np.asarray(log_of(channel.a) * np.abs(np.arange(channel.rows) - column))
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(channel.pull(np.eye(1, channel.reports, column)[0])))
 
 
 def _shortest(weights: NDArray[Any], goal: Any) -> tuple[int, int]:

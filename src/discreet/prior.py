@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from .errors import PriorError
 from .exact import parse_exact, show
+from .frozen import Frozen, frozen
 from .grid import Grid
 
 Floats = NDArray[np.float64]
@@ -37,7 +38,7 @@ _WITHIN = Fraction(1, 10**9)  # probabilities of floats sum to 1 up to this
 
 
 @dataclass(frozen=True, eq=False)
-class Prior:
+class Prior(Frozen):
     """Pr[value i] = weights[i] / sum(weights): integers, so that nothing is rounded from here on."""
 
     name: str
@@ -54,7 +55,7 @@ class Prior:
 
     @cached_property
     def floats(self) -> Floats:
-        return np.array([w / self.total for w in self.weights])
+        return frozen(np.array([w / self.total for w in self.weights]))
 
     @cached_property
     def is_symmetric(self) -> bool:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Iterator
+import numbers
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
-
-import numpy as np
 
 from .channels import Ratio
 from .channels.contract import WRITTEN_BITS
 from .errors import GridError, MetricError
 from .exact import (
     ball,
-    certified_ceil,
-    dyadic_root_above,
+    dyadic_power_above,
     float_above,
     minus_log_above,
     parse_exact,
@@ -30,8 +27,7 @@ from .grid import Grid
 from .level import BITS, Epsilon, Level
 from .mechanism import Mechanism
 from .mechanisms.geometric import geometric
-
-_MAX_PAIRS = 2**21
+from .neighbours import Neighbours
 
 
 @dataclass(frozen=True)
@@ -100,8 +96,9 @@ def check_privacy(
 
     metric "adjacent": all true values at most one sensitivity apart (differential privacy of a count); with group=h,
     at most h sensitivities (h people together). "discrete": any two values (local privacy). "line": values at distance
-    d may differ by alpha^-d (d-privacy). A square matrix of distances (inf: no demand), or an iterable of pairs of
-    true values (the edges of a graph of neighbours).
+    d may differ by alpha^-d (d-privacy). Or say yourself how far apart true values are: pairs of neighbours such as
+    [(0, 1), (1, 2)] (the edges of a graph), {(0, 1): distance} for some pairs, or a square matrix of distances
+    (inf: no demand). `Neighbours.pairs` and `Neighbours.distances` say which is meant where both are possible.
 
     >>> import discreet as dt
     >>> bool(dt.check_privacy(dt.geometric(8, alpha="9/10"), alpha="9/10"))
@@ -124,7 +121,7 @@ def _demands(m: Mechanism, metric: Any, group: int) -> tuple[str, Iterator[tuple
             reach = group * m.sensitivity
             words = "neighbours" if group == 1 else f"groups of {group}"
             return f"{words} at most {reach * m.inputs.step} apart", iter([(m.channel.worst(_reach(m, reach)), one)])
-        if metric == "discrete":
+        if metric in ("discrete", "any"):
             if m.inputs.n is None:
                 raise MetricError(
                     "On an open grid two values may be any distance apart, and no noise law hides that; "
@@ -137,58 +134,18 @@ def _demands(m: Mechanism, metric: Any, group: int) -> tuple[str, Iterator[tuple
             f'metric = {show(metric)} is not known; use "adjacent", "discrete", "line", '
             "a matrix of distances or a list of pairs."
         )
+    if isinstance(metric, (numbers.Number, bytes)):
+        raise MetricError(f"metric = {show(metric)} is no metric; for so many steps use Neighbours.steps(...).")
     channel = m.finite()
-    square = _shape(metric) == (channel.rows, channel.rows)
-    # on two values a list of two pairs is square too; with zeros on its diagonal it means the same either way
-    if square and all(metric[i][i] == 0 for i in range(channel.rows)):
-        return "a matrix of distances", _matrix_demands(m, metric)
-    return "a graph of neighbours", _graph_demands(m, metric)
-
-
-def _shape(metric: Any) -> tuple[int, ...]:
-    try:
-        return np.shape(metric)
-    except ValueError:  # rows of different lengths
-        return ()
+    told = Neighbours.of(metric, m.inputs)
+    if told.kind in ("steps", "any"):
+        reach = channel.rows - 1 if told.reach is None else _reach(m, told.reach)
+        return str(told), iter([(channel.worst(reach), one)])
+    return str(told), ((channel.ratio(i, k), distance) for i, k, distance in told.demands(m.inputs))
 
 
 def _reach(m: Mechanism, steps: int) -> int:
     return steps if m.inputs.n is None else min(steps, m.inputs.n)
-
-
-def _matrix_demands(m: Mechanism, distances: Any) -> Iterator[tuple[Ratio, Fraction]]:
-    rows = m.finite().rows
-    if rows * rows > _MAX_PAIRS:
-        raise MetricError(f"A matrix of distances between {rows} values has too many pairs to check one by one.")
-    for i, k in itertools.permutations(range(rows), 2):
-        value = distances[i][k]
-        if isinstance(value, float) and math.isinf(value) and value > 0:
-            continue
-        distance = parse_exact(value)
-        if distance is None or distance < 0 or distance != parse_exact(distances[k][i]):
-            raise MetricError(
-                f"The distance between the values {m.inputs.value(i)} and {m.inputs.value(k)} must be a "
-                f"number >= 0, the same both ways, not {show(value)} and {show(distances[k][i])}."
-            )
-        yield m.channel.ratio(i, k), distance
-
-
-def _graph_demands(m: Mechanism, edges: Iterable[Any]) -> Iterator[tuple[Ratio, Fraction]]:
-    message = "A graph of neighbours is a list of pairs of true values, for example [(0, 1), (1, 2)]"
-    try:
-        pairs = [tuple(edge) for edge in edges]
-    except TypeError:
-        raise MetricError(f"{message}, not {show(edges)}.") from None
-    if not pairs or any(len(pair) != 2 for pair in pairs):
-        raise MetricError(f"{message}; got {show(pairs)}.")
-    for pair in pairs:
-        u, v = (m.inputs.position(x) for x in pair)
-        if u == v or any(m.inputs.value(k) != parse_exact(x) for k, x in zip((u, v), pair, strict=True)):
-            raise MetricError(
-                f"{show(pair)} is no pair of two different values of {m.inputs}; {message[0].lower()}{message[1:]}."
-            )
-        yield m.channel.ratio(u, v), Fraction(1)
-        yield m.channel.ratio(v, u), Fraction(1)
 
 
 def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio, Fraction]]) -> Verdict:
@@ -236,19 +193,14 @@ def _tight(ratio: Ratio, distance: Fraction) -> tuple[Fraction | None, float, bo
         return Fraction(1), 0.0, True
     if ratio.alpha == 0 or distance == 0:
         return Fraction(0), math.inf, True
-    power = ratio.power / distance  # alpha_tight = ratio.alpha^power
+    power = Fraction(ratio.power) / distance  # alpha_tight = ratio.alpha^power
     epsilon = minus_log_above(ratio.alpha, power)
-    if power.numerator * ratio.alpha.denominator.bit_length() > WRITTEN_BITS:
-        if epsilon > BITS / 2:
-            return None, epsilon, False  # below 2^-62, or near it: epsilon says how much privacy there is
-        exponent = Fraction(power)
-        below = certified_ceil(lambda: (ball(ratio.alpha).log() * ball(exponent)).exp() * 2**BITS) - 1
-        return Fraction(below, 2**BITS), epsilon, False
-    raised = ratio.alpha**power.numerator
-    root = rational_root(raised, power.denominator)
-    if root is not None:
-        return root, epsilon, True
-    return dyadic_root_above(raised, power.denominator, BITS) - Fraction(1, 2**BITS), epsilon, False
+    root = rational_root(ratio.alpha, power.denominator)  # of a power in lowest terms: rational with it, or not at all
+    if root is not None and power.numerator * root.denominator.bit_length() <= WRITTEN_BITS:
+        return root**power.numerator, epsilon, True
+    if power.numerator * ratio.alpha.denominator.bit_length() > WRITTEN_BITS and epsilon > BITS / 2:
+        return None, epsilon, False  # below 2^-62, or near it: epsilon says how much privacy there is
+    return dyadic_power_above(ratio.alpha, power, BITS) - Fraction(1, 2**BITS), epsilon, False
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from .draws import CHUNK
 from .errors import OutOfRangeError, SourceError
 from .exact import show
 from .grid import Grid
+from .intake import as_array, plain_scalar
 from .positions import position_of, positions, values_at
 from .source import KeyedSource, Source, fork_mark, secure_source
 
@@ -56,16 +56,13 @@ def _draw_all(
     source: Any,
     numbers: NDArray[np.int64],
 ) -> NDArray[Any]:
-    drawn: NDArray[Any] = np.empty(flat.size, dtype=np.int64 if outputs.is_integer else np.float64)
+    drawn = np.empty(flat.size, dtype=np.int64)
     for start in range(0, flat.size, CHUNK):
         stop = min(start + CHUNK, flat.size)
         places = positions(inputs, flat[start:stop], clamp=clamp, offset=start)
         stream = source.at(numbers[start:stop], places) if isinstance(source, KeyedSource) else source
-        if outputs.is_counts:
-            channel.draw(places, stream, drawn[start:stop])
-        else:
-            drawn[start:stop] = values_at(outputs, channel.draw(places, stream, np.empty(stop - start, dtype=np.int64)))
-    return drawn
+        channel.draw(places, stream, drawn[start:stop])
+    return drawn if outputs.is_counts else values_at(outputs, drawn)
 
 
 def _is_scalar(values: Any) -> bool:
@@ -79,9 +76,7 @@ def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool,
     if type(value) is int and low <= value <= high:  # the plain case, without arrays: whole numbers in whole steps
         place = value - inputs.anchor.numerator
     else:
-        if isinstance(value, (np.generic, np.ndarray)):
-            _numbers_only(value.dtype)
-        place = position_of(inputs, value.item() if isinstance(value, (np.generic, np.ndarray)) else value, clamp)
+        place = position_of(inputs, plain_scalar(value), clamp)
     stream = source.at(_records([records], 1), [place]) if isinstance(source, KeyedSource) else source
     process = fork_mark()
     report = channel.draw_one(place, stream)
@@ -136,65 +131,3 @@ def _has_repeats(numbers: NDArray[np.int64]) -> bool:
         return int(np.count_nonzero(ticks)) < numbers.size
     ordered = np.sort(numbers)
     return bool(np.any(ordered[1:] == ordered[:-1]))
-
-
-def as_array(values: Any) -> tuple[Any, NDArray[Any]]:
-    """The values as an array, and how to give the reports the same kind back."""
-    library = type(values).__module__.split(".")[0]
-    if isinstance(values, np.ma.MaskedArray):
-        raise OutOfRangeError(
-            "Masked arrays have missing values; fill or drop them before sampling. Nothing was drawn."
-        )
-    if isinstance(values, np.ndarray):
-        _numbers_only(values.dtype)
-        return np.asarray, np.asarray(values)
-    if library == "pyarrow" and hasattr(values, "null_count"):
-        _no_nulls(values.null_count)
-        array = np.asarray(values.to_numpy(zero_copy_only=False) if hasattr(values, "buffers") else values.to_numpy())
-        arrow = sys.modules["pyarrow"]
-        if hasattr(values, "num_chunks"):
-            return (lambda drawn: arrow.chunked_array([drawn])), array
-        return arrow.array, array
-    if library == "pandas" and hasattr(values, "iloc") and hasattr(values, "name"):
-        _no_nulls(int(values.isna().sum()))
-        return (lambda drawn: type(values)(drawn, index=values.index, name=values.name)), np.asarray(values.to_numpy())
-    if (
-        library == "polars"
-        and hasattr(values, "to_numpy")
-        and hasattr(values, "null_count")
-        and hasattr(values, "name")
-    ):
-        _no_nulls(int(values.null_count()))
-        return (lambda drawn: type(values)(values.name, drawn)), np.asarray(values.to_numpy())
-    if isinstance(values, (list, tuple, range)):
-        try:
-            array = np.asarray(values) if len(values) else np.zeros(0, dtype=np.int64)
-        except ValueError:
-            raise OutOfRangeError(
-                "Nested lists of true values must have rows of one length. Nothing was drawn."
-            ) from None
-        _numbers_only(array.dtype)
-        if array.dtype.kind not in "iub" and not all(isinstance(v, float) for v in values):
-            # mixed numbers: an array of floats would round the large whole ones
-            if array.ndim != 1:
-                raise OutOfRangeError("Nested lists of true values must be of whole numbers alone. Nothing was drawn.")
-            array = np.empty(len(values), dtype=object)
-            array[:] = list(values)
-        make = tuple if isinstance(values, tuple) else list
-        return (lambda drawn: drawn.tolist() if make is list or drawn.ndim > 1 else tuple(drawn.tolist())), array
-    raise OutOfRangeError(
-        f"Cannot read true values from {type(values).__name__}; give a number, a list, a NumPy or Arrow array, "
-        "or a Series. Nothing was drawn."
-    )
-
-
-def _numbers_only(dtype: np.dtype[Any]) -> None:
-    if dtype.kind in "mMcSV":
-        raise OutOfRangeError(f"Cannot read true values from an array of {dtype}; give numbers. Nothing was drawn.")
-
-
-def _no_nulls(count: int) -> None:
-    if count:
-        raise OutOfRangeError(
-            "A true value is missing; fill or drop missing values before sampling. Nothing was drawn."
-        )

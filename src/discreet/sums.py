@@ -16,8 +16,8 @@ from .draws import CHUNK
 from .errors import GridError
 from .exact import parse_exact, show
 from .grid import Grid
+from .intake import as_array
 from .positions import positions
-from .sampling import as_array
 
 _HALF = 32
 

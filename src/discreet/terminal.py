@@ -8,6 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer
 from time import monotonic
 from typing import Any
 
@@ -166,9 +167,10 @@ def _cell(value: Any, above: bool) -> str:
 def csv_text(rows: list[dict[str, Any]]) -> str:
     """Rows as CSV, numbers in full."""
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    names = list(rows[0])
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([row[name] for name in names] for row in rows)
     return buffer.getvalue()
 
 
@@ -184,16 +186,16 @@ def progress(what: str) -> Iterator[Callable[[int], None]]:
     console = Console(stderr=True)
     bar = Progress(TextColumn(what), BarColumn(), TimeElapsedColumn(), console=console, transient=True,
                    disable=not console.is_terminal)  # fmt: skip
-    start, task = monotonic(), bar.add_task(what, total=100)
-
-    def advance(percent: int) -> None:
-        if monotonic() - start > 2 and not bar.live.is_started:
-            bar.start()
-        bar.update(task, completed=percent)
-
+    task = bar.add_task(what, total=100)
+    shown = Timer(2, bar.start)  # also while nobody tells anything
+    if console.is_terminal:
+        shown.start()
     try:
-        yield advance
+        yield lambda percent: bar.update(task, completed=percent)
     finally:
+        shown.cancel()
+        if console.is_terminal:
+            shown.join()
         bar.stop()
 
 

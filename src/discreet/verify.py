@@ -3,7 +3,9 @@
 This file imports nothing from discreet and nothing outside the standard library, so that anyone can read it and run it
 elsewhere. It re-derives every claim of the file from its integers: that rows sum to the total, that the level holds for
 all neighbours, that the properties are those claimed, and that alpha is at least e^-epsilon, by bounds that are
-rational numbers rounded in a known direction. It deliberately shares no code with what made the file.
+rational numbers rounded in a known direction. What it does not know it refuses: no key of the file goes unread, so that
+nothing stands in a verified file that was not verified (but for the recipe, which is words for people). It counts its
+work before it does it. It deliberately shares no code with what made the file.
 
 Exit codes: 0 everything claimed holds, 1 something does not, 2 the file cannot be read.
 """
@@ -17,7 +19,8 @@ import os
 import re
 import sys
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -27,11 +30,14 @@ MAX_BYTES = 256 * 2**20
 MAX_TOTAL = 2**63
 MAX_PRODUCT, MAX_WORK, MAX_WEIGHT_BITS, WRITTEN_BITS = 2**21, 2**32, 2**28, 2**13
 MAX_ENTRIES, MAX_STAIR = 2**20, 2**13
-MAX_DEPTH, MAX_PARTS = 64, 256  # of channels in sequence
+MAX_DEPTH, MAX_PARTS = 64, 2**10  # of channels in sequence
+MAX_EFFORT = 2**32  # operations on machine words: some seconds
+MAX_DIGITS = 4200  # of an integer in the file
 KINDS = ("missing", "too large", "unreadable", "format", "version", "digest", "shape", "sum", "claim")
 LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")
 
-_INTEGER = re.compile(r"-?[0-9]{1,4200}")
+_INTEGER = re.compile(rf"-?[0-9]{{1,{MAX_DIGITS}}}")
+_NAMED = re.compile(r"([a-z]+[0-9]?)(?:\((-?[0-9/]+(?:, -?[0-9/]+)*)\))?")  # a loss or a prior as discreet names it
 
 
 class Fault(ValueError):
@@ -53,6 +59,30 @@ class Verified:
     properties: tuple[str, ...] | None
     sensitivity: int = 1
     risk_and_bound: tuple[Fraction, Fraction] | None = None  # of a design: no mechanism goes below the bound
+    asked: str = ""  # of a design: the problem it is best for, and what of its names was checked
+
+
+class Effort:
+    """Operations, counted before they are done: no small file keeps its reader busy."""
+
+    def __init__(self, most: int = MAX_EFFORT) -> None:
+        self.left, self.parts = most, 0
+
+    def spend(self, operations: float) -> None:
+        self.left -= int(operations)
+        _need(self.left >= 0, "too large",
+              "Checking the file would take too long. Use smaller grids, shorter numbers or fewer steps.")  # fmt: skip
+
+
+def _times(bits: int, others: int) -> float:
+    """What one product of two integers costs: schoolbook or Karatsuba, and a little for the interpreter."""
+    short, long = sorted((bits // 30 + 1, others // 30 + 1))
+    return 50 + min(float(short * long), 6 * long * math.pow(short, 0.585))
+
+
+def _reducing(bits: int) -> float:
+    """What the greatest common divisor of two integers costs."""
+    return 50 + float(bits // 30 + 1) ** 2
 
 
 # Reading
@@ -84,7 +114,7 @@ def parse(data: bytes, name: str = "the file") -> dict[str, Any]:
         raise Fault("too large", f"{name} is larger than {MAX_BYTES} bytes, which no mechanism file is.")
     try:
         document = json.loads(data.decode("utf-8"), object_pairs_hook=_no_doubles, parse_constant=_no_constant,
-                              parse_float=_finite)  # fmt: skip
+                              parse_float=_finite, parse_int=_short)  # fmt: skip
     except RecursionError:
         raise Fault("unreadable", f"{name} nests too deeply for a mechanism file. Save the mechanism again.") from None
     except Fault:
@@ -111,6 +141,11 @@ def _finite(text: str) -> float:
     return number if abs(number) < float("inf") else _no_constant("A number beyond all floats")
 
 
+def _short(text: str) -> int:
+    _need(len(text) <= MAX_DIGITS, "unreadable", "A number in the file has too many digits. Save the mechanism again.")
+    return int(text)
+
+
 def digest(document: dict[str, Any]) -> str:
     """SHA-256 over the canonical form of everything but the digest itself."""
     body = {key: value for key, value in document.items() if key != "digest"}
@@ -126,6 +161,14 @@ def _need(condition: bool, kind: str, message: str) -> None:
 def _field(holder: Any, name: str, where: str) -> Any:
     _need(isinstance(holder, dict) and name in holder, "shape", f"The {where} has no {name!r}.")
     return holder[name]
+
+
+def _fields(holder: Any, where: str, *names: str, maybe: tuple[str, ...] = ()) -> list[Any]:
+    """The parts with these names; there is no other, since it would be believed without having been checked."""
+    found = [_field(holder, name, where) for name in names]
+    unknown = next((key for key in holder if key not in names and key not in maybe), None)
+    _need(unknown is None, "shape", f"The {where} has {ascii(unknown)[:40]}, which this program does not know.")
+    return found
 
 
 def _integer(value: Any, where: str) -> int:
@@ -161,6 +204,8 @@ Weights = tuple[list[list[int]], int]  # exact integer weights, and the total of
 class _Channel:
     """A channel between `rows` true values and `reports` reports; None: unbounded."""
 
+    effort: Effort
+
     def __init__(self, rows: int | None, reports: int | None) -> None:
         self.rows, self.reports = rows, reports
 
@@ -172,6 +217,11 @@ class _Channel:
         exact = self.weights()
         if exact is None:
             raise Fault("shape", "The channel is too large to be checked entry by entry.")
+        return self._ratio(exact, distance)
+
+    def _ratio(self, exact: Weights, distance: int) -> _Ratio:
+        bits = exact[1].bit_length()
+        self.effort.spend(4 * len(exact[0]) * len(exact[0][0]) * _times(bits, bits) + _reducing(bits))
         return _table_ratio(exact[0], distance)
 
     def properties(self) -> tuple[str, ...] | None:
@@ -210,9 +260,10 @@ class _Geometric(_Channel):
         n, p, q = self.n, self.a.numerator, self.a.denominator
         if q.bit_length() * n * (n + 1) ** 2 > MAX_WEIGHT_BITS:
             return None
+        self.effort.spend((n + 1) ** 2 * 50 + 8 * (n + 1) * _times(n * q.bit_length(), n * q.bit_length()))
         power = [p**d * q ** (n - d) for d in range(n + 1)]
-        rows = [[(q if j in (0, n) else q - p) * power[abs(i - j)] for j in range(n + 1)] for i in range(n + 1)]
-        return rows, (q + p) * q**n
+        inner, ends = [(q - p) * x for x in power], [q * x for x in power]
+        return [[ends[i], *(inner[abs(i - j)] for j in range(1, n)), ends[n - i]] for i in range(n + 1)], (q + p) * q**n
 
     def tight(self, distance: int) -> _Ratio:
         return _Ratio(self.a, min(distance, self.n))
@@ -235,7 +286,8 @@ class _Keep(_Channel):
         size, p, q = self.size, self.keep.numerator, self.keep.denominator
         if size * size > 2**20:
             return None
-        return [[q - p + (p * size if i == j else 0) for j in range(size)] for i in range(size)], q * size
+        other, own = q - p, q - p + p * size
+        return [[own if i == j else other for j in range(size)] for i in range(size)], q * size
 
     def tight(self, distance: int) -> _Ratio:
         guess = (1 - self.keep) / self.size
@@ -260,11 +312,24 @@ class _Noise:
     def at(self, i: int) -> Fraction:
         return self.top * self.b ** ((abs(i) + self.D - self.r) // self.D)
 
-    def from_on(self, k: int) -> Fraction:
-        """Pr[noise >= k] for k >= 0: the rest of the stair of k, and all stairs beyond."""
-        stair, u = divmod(k, self.D)
-        rest = max(self.r - u, 0) + self.b * (self.D - max(u, self.r))
-        return self.top * self.b**stair * (rest + self.b * (self.r + self.b * (self.D - self.r)) / (1 - self.b))
+    def written(self, n: int) -> tuple[list[int], list[int], int]:
+        """Pr[noise = k] and Pr[noise >= k] for k = 0..n, as integers over their least common denominator.
+
+        The latter is the rest of the stair of k, and all stairs beyond: with |k| = sD + u and b = p/q it has the
+        numerator p^s ((q - p)(A q + B p) + p (r q + (D - r) p)), A and B being the upper and lower steps left of the stair.
+        """
+        p, q, D, r = self.b.numerator, self.b.denominator, self.D, self.r
+        most = n // D + 1
+        power = [p**j * q ** (most - j) for j in range(most + 1)]
+        beyond = p * (r * q + (D - r) * p)
+        inner, tails = [], []
+        for k in range(n + 1):
+            stair, u = divmod(k, D)
+            inner.append((q - p) * power[(k + D - r) // D])
+            tails.append(power[stair] // q * ((q - p) * (max(r - u, 0) * q + (D - max(u, r)) * p) + beyond))
+        total = (q * (2 * r - 1) + p * (2 * (D - r) + 1)) * q**most
+        common = math.gcd(total, *inner, *tails)
+        return [x // common for x in inner], [x // common for x in tails], total // common
 
     def edges(self, distance: int) -> int:
         """The most edges of stairs that lie within a distance."""
@@ -287,11 +352,14 @@ class _Clamped(_Channel):
 
     def weights(self) -> Weights | None:
         n, noise = self.n, self.noise
-        if (n + 1) ** 2 > MAX_ENTRIES or noise.at(n).denominator.bit_length() * (n + 1) ** 2 > MAX_WEIGHT_BITS:
+        if (n + 1) ** 2 > MAX_ENTRIES:
             return None
-        inner, tails = [noise.at(k) for k in range(n + 1)], [noise.from_on(k) for k in range(n + 1)]
-        total = math.lcm(*(x.denominator for x in inner + tails))
-        a, t = [int(x * total) for x in inner], [int(x * total) for x in tails]
+        self.effort.spend(4 * _reducing(noise.b.denominator.bit_length() * (n // noise.D + 2)))
+        if noise.at(n).denominator.bit_length() * (n + 1) ** 2 > MAX_WEIGHT_BITS:
+            return None
+        bits = noise.at(n).denominator.bit_length() + 2 * noise.b.denominator.bit_length()
+        self.effort.spend((n + 1) ** 2 * 50 + 8 * (n + 1) * _times(bits, bits) + 4 * _reducing(bits))
+        a, t, total = noise.written(n)
         return [[t[i], *(a[abs(i - j)] for j in range(1, n)), t[n - i]] for i in range(n + 1)], total
 
     def tight(self, distance: int) -> _Ratio:
@@ -300,7 +368,7 @@ class _Clamped(_Channel):
         if noise.r + (power - 1) * noise.D + 1 <= self.n or power * noise.D <= distance:
             return _Ratio(noise.b, power)
         exact = self.weights()
-        ratio = None if exact is None else _table_ratio(exact[0], distance)
+        ratio = None if exact is None else self._ratio(exact, distance)
         written = ratio is not None and ratio.alpha.denominator.bit_length() <= WRITTEN_BITS
         return ratio if ratio is not None and written else _Ratio(noise.b, power, exact=False)
 
@@ -329,83 +397,80 @@ class _Then(_Channel):
             or total.bit_length() * rows * middle * reports > MAX_WORK
         ):
             return None
+        products = rows * middle * reports * _times(left[1].bit_length(), right[1].bit_length())
+        self.effort.spend(products + total.bit_length() * rows * reports)
         columns = list(zip(*right[0], strict=True))
         return [[sum(map(int.__mul__, row, column)) for column in columns] for row in left[0]], total
 
     def tight(self, distance: int) -> _Ratio:
         exact = self.weights()
         if exact is not None:
-            ratio = _table_ratio(exact[0], distance)
+            ratio = self._ratio(exact, distance)
             if ratio.alpha.denominator.bit_length() <= WRITTEN_BITS:
                 return ratio
         inner = self.first.tight(distance)  # post-processing never makes a ratio larger
         return _Ratio(inner.alpha, inner.power, exact=False)
 
 
-def _channel(part: Any, depth: int = 0, parts: list[int] | None = None) -> _Channel:
-    parts = [0] if parts is None else parts
-    parts[0] += 1
-    _need(depth <= MAX_DEPTH and parts[0] <= MAX_PARTS, "shape", "The file has too many channels in sequence.")
+def _channel(part: Any, effort: Effort | None = None, depth: int = 0) -> _Channel:
+    effort = Effort() if effort is None else effort
+    effort.parts += 1
+    _need(depth <= MAX_DEPTH and effort.parts <= MAX_PARTS, "shape", "The file has too many channels in sequence.")
     kind = _field(part, "kind", "channel")
-    if kind == "table":
-        return _table(part)
-    if kind == "geometric":
-        n, a = _integer(_field(part, "n", "channel"), "n"), _rational(_field(part, "a", "channel"), "a")
-        _need(n >= 1 and 0 < a < 1, "shape", "A geometric law needs n >= 1 and 0 < a < 1.")
-        return _Geometric(n, a)
-    if kind == "keep":
-        size = _integer(_field(part, "size", "channel"), "size")
-        keep = _rational(_field(part, "keep", "channel"), "keep")
-        _need(size >= 2 and 0 <= keep < 1, "shape", "Keeping needs two values and a probability in [0, 1).")
-        return _Keep(size, keep)
-    if kind == "additive":
-        ends = [_field(part, end, "channel") for end in ("low", "high")]
-        _need(all(end is None or (type(end) is int and end == 0) for end in ends), "shape",
-              "The ends of unbounded noise are 0 or open.")  # fmt: skip
-        return _Additive(_noise(_field(part, "noise", "channel")), *ends)
-    if kind == "clamped":
-        n = _integer(_field(part, "n", "channel"), "n")
-        _need(n >= 1, "shape", "Clamped noise needs n >= 1.")
-        return _Clamped(n, _noise(_field(part, "noise", "channel")))
-    if kind == "map":
-        size = _integer(_field(part, "size", "channel"), "size")
-        targets = [_integer(t, "map") for t in _words(part, "targets")]
-        _need(len(targets) > 0 and all(0 <= t < size for t in targets), "shape", "A map points outside its reports.")
-        return _Map(targets, size)
     if kind == "then":
-        return _Then(*(_channel(_field(part, name, "channel"), depth + 1, parts) for name in ("first", "second")))
-    raise Fault("shape", "The channel is of an unknown kind.")
+        _, first, second = _fields(part, "channel", "kind", "first", "second")
+        channel: _Channel = _Then(*(_channel(other, effort, depth + 1) for other in (first, second)))
+    else:
+        _need(isinstance(kind, str) and kind in _READERS, "shape", "The channel is of an unknown kind.")
+        channel = _READERS[kind](part)
+    channel.effort = effort
+    return channel
 
 
-def _noise(part: Any) -> _Noise:
-    family = _field(part, "family", "noise")
-    _need(family in ("geometric", "staircase"), "shape", "The noise is of an unknown family.")
-    if family == "geometric":
-        a = _rational(_field(part, "a", "noise"), "a")
-        _need(0 < a < 1, "shape", "Geometric noise needs 0 < a < 1.")
-        return _Noise(a, 1, 1)
-    b, D, r = _rational(_field(part, "b", "noise"), "b"), *(_integer(_field(part, x, "noise"), x) for x in ("D", "r"))
-    _need(0 < b < 1 and 1 <= r <= D <= MAX_STAIR, "shape", "Staircase noise needs 0 < b < 1 and 1 <= r <= D <= 2^13.")
-    return _Noise(b, D, r)
+def _read_geometric(part: Any) -> _Channel:
+    _, n, a = _fields(part, "channel", "kind", "n", "a")
+    n, a = _integer(n, "n"), _rational(a, "a")
+    _need(n >= 1 and 0 < a < 1, "shape", "A geometric law needs n >= 1 and 0 < a < 1.")
+    return _Geometric(n, a)
 
 
-def _words(part: Any, name: str) -> list[str]:
-    text = _field(part, name, "channel")
-    _need(isinstance(text, str), "shape", f"The {name} are not a text of integers.")
-    return list(text.split())
+def _read_keep(part: Any) -> _Channel:
+    _, size, keep = _fields(part, "channel", "kind", "size", "keep")
+    size, keep = _integer(size, "size"), _rational(keep, "keep")
+    _need(size >= 2 and 0 <= keep < 1, "shape", "Keeping needs two values and a probability in [0, 1).")
+    return _Keep(size, keep)
 
 
-def _table(part: Any) -> _Channel:
-    total = _integer(_field(part, "total", "channel"), "total")
-    rows = _field(part, "rows", "channel")
-    _need(
-        isinstance(rows, list) and len(rows) >= 2 and all(isinstance(row, str) for row in rows),
-        "shape",
-        "A table is a list of at least two rows, each a text of integers.",
-    )
+def _read_additive(part: Any) -> _Channel:
+    _, noise, *ends = _fields(part, "channel", "kind", "noise", "low", "high")
+    _need(all(end is None or (type(end) is int and end == 0) for end in ends), "shape",
+          "The ends of unbounded noise are 0 or open.")  # fmt: skip
+    return _Additive(_noise(noise), *ends)
+
+
+def _read_clamped(part: Any) -> _Channel:
+    _, n, noise = _fields(part, "channel", "kind", "n", "noise")
+    n = _integer(n, "n")
+    _need(n >= 1, "shape", "Clamped noise needs n >= 1.")
+    return _Clamped(n, _noise(noise))
+
+
+def _read_map(part: Any) -> _Channel:
+    _, size, targets = _fields(part, "channel", "kind", "size", "targets")
+    size, targets = _integer(size, "size"), [_integer(t, "map") for t in _words(targets, "targets")]
+    _need(len(targets) > 0 and all(0 <= t < size for t in targets), "shape", "A map points outside its reports.")
+    return _Map(targets, size)
+
+
+def _read_table(part: Any) -> _Channel:
+    _, total, rows = _fields(part, "channel", "kind", "total", "rows")
+    total = _integer(total, "total")
+    _need(isinstance(rows, list) and len(rows) >= 2 and all(isinstance(row, str) for row in rows), "shape",
+          "A table is a list of at least two rows, each a text of integers.")  # fmt: skip
+    width = len(rows[0].split())
+    _need(width >= 1 and len(rows) * width <= MAX_ENTRIES, "shape", "A table has from 1 to 2^20 weights.")
     weights = [[_integer(w, f"row {i}") for w in row.split()] for i, row in enumerate(rows)]
-    width = len(weights[0])
-    _need(width >= 1 and all(len(row) == width for row in weights), "shape", "The rows of the table differ in length.")
+    _need(all(len(row) == width for row in weights), "shape", "The rows of the table differ in length.")
     _need(0 < total <= MAX_TOTAL, "sum", f"The total {total} is not between 1 and 2^63.")
     for i, row in enumerate(weights):
         _need(min(row) >= 0, "shape", f"Row {i} has a negative weight.")
@@ -413,6 +478,31 @@ def _table(part: Any) -> _Channel:
     cells = 1 << (width - 1).bit_length()
     _need(total % cells == 0, "sum", f"The total {total} is not a multiple of {cells}, the cells that drawing needs.")
     return _Table(weights, total)
+
+
+_READERS: dict[str, Callable[[Any], _Channel]] = {
+    "table": _read_table, "geometric": _read_geometric, "keep": _read_keep, "additive": _read_additive,
+    "clamped": _read_clamped, "map": _read_map,
+}  # fmt: skip
+
+
+def _noise(part: Any) -> _Noise:
+    family = _field(part, "family", "noise")
+    _need(family in ("geometric", "staircase"), "shape", "The noise is of an unknown family.")
+    if family == "geometric":
+        _, a = _fields(part, "noise", "family", "a")
+        a = _rational(a, "a")
+        _need(0 < a < 1, "shape", "Geometric noise needs 0 < a < 1.")
+        return _Noise(a, 1, 1)
+    _, b, D, r = _fields(part, "noise", "family", "b", "D", "r")
+    b, D, r = _rational(b, "b"), _integer(D, "D"), _integer(r, "r")
+    _need(0 < b < 1 and 1 <= r <= D <= MAX_STAIR, "shape", "Staircase noise needs 0 < b < 1 and 1 <= r <= D <= 2^13.")
+    return _Noise(b, D, r)
+
+
+def _words(text: Any, name: str) -> list[str]:
+    _need(isinstance(text, str), "shape", f"The {name} are not a text of integers.")
+    return list(text.split())
 
 
 def _table_ratio(weights: list[list[int]], distance: int) -> _Ratio:
@@ -475,11 +565,11 @@ def _exp_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     k = 0
     while term_high > 1:
         k += 1
-        term_low, term_high = term_low * y_low // (k * one), -(-term_high * y_high // (k * one))
+        term_low, term_high = (term_low * y_low >> bits) // k, -((-term_high * y_high >> bits) // k)
         low, high = low + term_low, high + term_high
     high += 2  # the rest of the series is below the last term, since y < 1/2
     for _ in range(halvings):
-        low, high = low * low // one, -(-high * high // one)
+        low, high = low * low >> bits, -(-high * high >> bits)
     return Fraction(low, one), Fraction(high, one)
 
 
@@ -497,9 +587,9 @@ def _log_bounds(r: Fraction, bits: int) -> tuple[Fraction, Fraction]:
         power_low, power_high, odd = z_low, z_high, 1
         while power_high > 1:
             low, high = low + power_low // odd, high - (-power_high // odd)
-            power_low = power_low * z_low // one * z_low // one
-            power_high = -(-power_high * z_high // one)
-            power_high = -(-power_high * z_high // one)
+            power_low = (power_low * z_low >> bits) * z_low >> bits
+            power_high = -(-power_high * z_high >> bits)
+            power_high = -(-power_high * z_high >> bits)
             odd += 2
         return 2 * low, 2 * (high + 2)  # what is left out is below 1.2 times the last power, which is at most 1
 
@@ -507,8 +597,9 @@ def _log_bounds(r: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     return Fraction(k * two[0] + rest[0], one), Fraction(k * two[1] + rest[1], one)
 
 
-def grants(alpha: Fraction, factor: Fraction, base: Fraction | None) -> bool:
+def grants(alpha: Fraction, factor: Fraction, base: Fraction | None, effort: Effort | None = None) -> bool:
     """Is alpha >= e^-epsilon, for epsilon = factor or factor * ln(base)? Proved either way."""
+    effort = Effort() if effort is None else effort
     p, q = factor.numerator, factor.denominator
     size = alpha.denominator.bit_length()
     if alpha == 0:
@@ -517,6 +608,7 @@ def grants(alpha: Fraction, factor: Fraction, base: Fraction | None) -> bool:
         return alpha**q * base**p >= 1
     bits = 192 + size
     while bits <= 2**14 + 2 * size:
+        effort.spend((0.5 if base is None else 3.0) * bits * _times(bits, bits))  # the terms of the series
         logs = (Fraction(1), Fraction(1)) if base is None else _log_bounds(base, bits)
         least, most = factor * logs[0], factor * logs[1]
         if least >= size:
@@ -536,9 +628,9 @@ def verify(document: dict[str, Any]) -> Verified:
     """Re-derive every claim of a document; a Fault says which one fails."""
     version = _field(document, "version", "file")
     _need(
-        type(version) is int and version == VERSION,
+        type(version) is int and 1 <= version <= VERSION,
         "version",
-        f"The file has version {str(version)[:20]}; this program reads version {VERSION}. "
+        f"The file has version {ascii(version)[:20]}; this program reads versions 1 to {VERSION}. "
         "Use the version of discreet that wrote it.",
     )
     _need(
@@ -546,110 +638,203 @@ def verify(document: dict[str, Any]) -> Verified:
         "digest",
         "The file was changed after it was saved: its digest does not fit its content. Save the mechanism again.",
     )
-    _recipe(_field(document, "recipe", "file"))
-    channel = _channel(_field(document, "channel", "file"))
+    effort = Effort()
+    inputs, outputs, sensitivity, level, recipe, part, claims, *_ = _fields(
+        document, "file", "inputs", "outputs", "sensitivity", "level", "recipe", "channel", "claims", "format", "version",
+        "digest", maybe=("certificate",),
+    )  # fmt: skip
+    _recipe(recipe)
+    channel = _channel(part, effort)
+    grids = {name: _grid(grid, name) for name, grid in (("inputs", inputs), ("outputs", outputs))}
     for name, size in (("inputs", channel.rows), ("outputs", channel.reports)):
-        _need(_grid_size(_field(document, name, "file"), name) == size, "shape", f"The {name} do not fit the channel.")
+        _need(grids[name].size == size, "shape", f"The {name} do not fit the channel.")
     if isinstance(channel, _Additive):
-        grid = document["inputs"]
-        ends = tuple(None if grid[end] is None else 0 for end in ("low", "high"))
-        _need(grid == document["outputs"] and channel.ends == ends, "shape",
+        ends = tuple(None if inputs[end] is None else 0 for end in ("low", "high"))
+        _need(inputs == outputs and channel.ends == ends, "shape",
               "Noise must be added on one grid and saturate where that grid ends.")  # fmt: skip
-    sensitivity = _integer(_field(document, "sensitivity", "file"), "sensitivity")
+    sensitivity = _integer(sensitivity, "sensitivity")
     _need(sensitivity >= 1, "shape", "The sensitivity is below one step.")
-    alpha = _level(_field(document, "level", "file"))
+    alpha = _level(level, effort)
     ratio = channel.tight(sensitivity if channel.rows is None else min(sensitivity, channel.rows - 1))
-    _need(_at_least(ratio, alpha), "claim", f"The level alpha = {alpha} does not hold for all neighbours.")
-    claims = _field(document, "claims", "file")
-    tight = _field(claims, "tight", "claims")
-    told = (
-        _rational(_field(tight, "alpha", "tight level"), "tight level"),
-        _integer(_field(tight, "power", "tight level"), "power"),
-    )
+    _need(_at_least(ratio, alpha, effort), "claim", f"The level alpha = {alpha} does not hold for all neighbours.")
+    tight, listed = _fields(claims, "claims", "tight", "properties")
+    told, power, exact = _fields(tight, "tight level", "alpha", "power", "exact")
     _need(
-        told == (ratio.alpha, ratio.power) and _field(tight, "exact", "tight level") is ratio.exact,
+        (_rational(told, "tight level"), _integer(power, "power")) == (ratio.alpha, ratio.power)
+        and exact is ratio.exact,
         "claim",
         "The tight level in the file is not the one that its weights have.",
     )
-    same_grid = document["inputs"] == document["outputs"]
-    properties = channel.properties() if same_grid else None
-    listed = _field(claims, "properties", "claims")
+    properties = channel.properties() if inputs == outputs else None
     _need(
         listed is None
         or (isinstance(listed, list) and properties is not None and sorted(map(str, listed)) == sorted(properties)),
         "claim",
         "The properties in the file are not those that its weights have.",
     )
-    proof = document.get("certificate")
-    proved = None if proof is None else _certificate(proof, channel, alpha, sensitivity, properties or ())
-    return Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, sensitivity, proved)
+    found = Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, sensitivity)
+    if document.get("certificate") is None:
+        return found
+    proved, asked = _certificate(document["certificate"], channel, grids, found)
+    _agrees(recipe["parameters"], document["certificate"])
+    return replace(found, risk_and_bound=proved, asked=asked)
 
 
 # The certificate of a design: its risk, and a bound by weak duality (discreet/designs/certificate.py says how)
 
 
 def _certificate(
-    proof: Any, channel: _Channel, alpha: Fraction, sensitivity: int, properties: tuple[str, ...]
-) -> tuple[Fraction, Fraction]:
+    proof: Any, channel: _Channel, grids: dict[str, _Grid], found: Verified
+) -> tuple[tuple[Fraction, Fraction], str]:
+    """The risk of the mechanism and the bound, both re-derived, and in words what they are the risk and the bound of."""
+    loss, prior, kind, among, require, own, bits, neighbours, objective, claimed, given = _fields(
+        proof, "certificate", "loss", "prior", "risk", "among", "require", "alpha", "bits", "neighbours", "objective",
+        "bound", "multipliers",
+    )  # fmt: skip
     exact = channel.weights()
     _need(
         exact is not None and channel.rows == channel.reports, "shape", "The mechanism is too large for a certificate."
     )
     weights, total = exact or ([], 1)
     size = len(weights)
-    loss = _field(proof, "loss", "certificate")
-    per = _integer(_field(loss, "denominator", "loss"), "denominator")
-    losses = _numbers(_field(loss, "rows", "loss"), size, size, "loss")
-    law = _numbers([_field(_field(proof, "prior", "certificate"), "weights", "prior")], 1, size, "prior")[0]
+    loss_name, per, losses = _fields(loss, "loss", "name", "denominator", "rows")
+    prior_name, law = _fields(prior, "prior", "name", "weights")
+    per, losses, law = (
+        _integer(per, "denominator"),
+        _numbers(losses, size, size, "loss"),
+        _numbers([law], 1, size, "prior")[0],
+    )
     _need(per > 0 and min(map(min, losses)) >= 0 and min(law) >= 0 and sum(law) > 0, "shape",
           "The certificate's loss or prior has negative numbers.")  # fmt: skip
-    require = _field(proof, "require", "certificate")
-    _need(isinstance(require, list) and set(map(str, require)) <= set(properties), "claim",
+    _need(isinstance(require, list) and set(map(str, require)) <= set(found.properties or ()), "claim",
           "The mechanism does not have the properties that its certificate requires.")  # fmt: skip
+    longest = max(map(max, losses)).bit_length()
+    channel.effort.spend(size * size * _times(longest, total.bit_length()))
     risks = [sum(map(int.__mul__, a, b)) for a, b in zip(losses, weights, strict=True)]
-    kind = _field(proof, "risk", "certificate")
     _need(kind in ("average", "worst"), "shape", "The risk of the certificate is of an unknown kind.")
     if kind == "worst":
-        among = [_integer(j, "among") for j in _words(proof, "among")]
-        possible = set(among)
-        _need(
-            len(among) > 0 and all(0 <= j < size for j in among), "shape", "The values of the worst case are no values."
-        )
-        _need(
-            all(w == 0 or j in possible for j, w in enumerate(law)),
-            "claim",
-            "The prior leaves the worst case's values.",
-        )
-        risk = Fraction(max(risks[j] for j in among), per * total)
+        places = [_integer(j, "among") for j in _words(among, "among")]
+        _need(len(places) > 0 and all(0 <= j < size for j in places), "shape",
+              "The values of the worst case are no values.")  # fmt: skip
+        possible = set(places)
+        _need(all(w == 0 or j in possible for j, w in enumerate(law)), "claim",
+              "The prior leaves the worst case's values.")  # fmt: skip
+        top, bottom = max(risks[j] for j in places), per * total
     else:
-        risk = Fraction(sum(map(int.__mul__, law, risks)), sum(law) * per * total)
-    _need(risk == _rational(_field(proof, "objective", "certificate"), "objective"), "claim",
+        _need(among is None, "claim", "An average risk has no values that it is the worst case among.")
+        top, bottom = sum(map(int.__mul__, law, risks)), sum(law) * per * total
+    channel.effort.spend(2 * _reducing(max(top, bottom).bit_length()))
+    risk = Fraction(top, bottom)
+    _need(risk == _rational(objective, "objective"), "claim",
           "The risk in the certificate is not the one that the weights have.")  # fmt: skip
-    own = _rational(_field(proof, "alpha", "certificate"), "alpha")
+    own = _rational(own, "alpha")
     _need(0 < own < 1, "shape", "The level of the certificate is not between 0 and 1.")
-    alpha, edges = own, _edges(proof, own, alpha, sensitivity, weights)
-    bits = _integer(_field(proof, "bits", "certificate"), "bits")
+    edges = _edges(neighbours, own, found, weights, channel.effort)
+    bits = _integer(bits, "bits")
     _need(0 <= bits <= WRITTEN_BITS, "shape", "The multipliers of the certificate have too many bits.")
-    given = _field(proof, "multipliers", "certificate")
-    bound = _dual_bound(given, bits, alpha, edges, set(require), law, losses, per)
-    _need(bound == _rational(_field(proof, "bound", "certificate"), "bound"), "claim",
+    bound = _dual_bound(given, bits, own, edges, set(require), law, losses, per, channel.effort)
+    _need(bound == _rational(claimed, "bound"), "claim",
           "The bound in the certificate is not the one that its multipliers prove.")  # fmt: skip
-    return risk, bound
+    told = [_told("loss", loss_name, _loss_fits(loss_name, losses, per, grids, channel.effort))]
+    if kind == "average":
+        told.append(_told("prior", prior_name, _prior_fits(prior_name, law)))
+    return (risk, bound), f"{kind} risk, " + ", ".join(told)
+
+
+def _agrees(parameters: dict[str, str], proof: dict[str, Any]) -> None:
+    """The recipe names the problem for people: it must not name another one than the certificate."""
+    told = {name: proof[name]["name"] for name in ("loss", "prior")} | {name: proof[name] for name in ("risk", "alpha")}
+    told["require"] = " ".join(sorted(proof["require"])) or "none"
+    for name, value in told.items():
+        _need(parameters.get(name, value) == value, "claim", f"The recipe and the certificate differ in the {name}.")
+
+
+def _told(what: str, name: Any, fits: str) -> str:
+    """A loss or a prior in words; a name that proves nothing is quoted, and told apart."""
+    return f"{what} {name} {fits}" if fits else f"{what} given by its numbers, and called {ascii(name)[:60]}"
+
+
+def _parsed(name: Any) -> tuple[str, list[Fraction]]:
+    """The kind of a name such as "lp(3)" and its numbers; "" for a name that says nothing about numbers."""
+    _need(isinstance(name, str) and name.isprintable(), "shape", "A name in the certificate is not plain text.")
+    match = _NAMED.fullmatch(name) if len(name) <= 2 * MAX_DIGITS else None
+    if match is None:
+        return "", []
+    numbers = [_rational(x, "name") for x in match[2].split(", ")] if match[2] else []
+    canonical = match[1] + (f"({', '.join(map(str, numbers))})" if numbers else "")
+    return (match[1], numbers) if canonical == name else ("", [])
+
+
+def _loss_fits(name: Any, losses: list[list[int]], per: int, grids: dict[str, _Grid], effort: Effort) -> str:
+    """Are these the numbers that the name stands for? "" for a name that stands for none; a Fault when it lies."""
+    kind, numbers = _parsed(name)
+    wanted = {"l0": 0, "l1": 0, "l2": 0, "lp": 1, "tail": 1, "threshold": 1, "asymmetric": 2}.get(kind)
+    if wanted != len(numbers) or (kind == "lp" and not (numbers[0].denominator == 1 and 1 <= numbers[0] <= 64)):
+        return ""  # a fractional power is irrational: what stands in the file is a float near it
+    if max((max(abs(x.numerator), x.denominator).bit_length() for x in numbers), default=0) > WRITTEN_BITS:
+        return ""
+    unit = math.lcm(*(x.denominator for g in grids.values() for x in (g.anchor, g.step)))
+    truths, reports = (
+        [int((grids[name].anchor + i * grids[name].step) * unit) for i in range(len(losses))]
+        for name in ("inputs", "outputs")
+    )  # whole numbers of 1/unit
+    power = {"l0": 0, "l1": 1, "l2": 2, "asymmetric": 1}.get(kind, int(numbers[0]) if kind == "lp" else 0)
+    common = math.lcm(*(x.denominator for x in numbers)) if kind == "asymmetric" else 1
+    over, under = (int(x * common) for x in numbers) if kind == "asymmetric" else (1, 1)
+    scale, cut = unit**power * common, numbers[0] * unit if numbers else Fraction(0)
+    bits = (
+        (power + 1) * max(abs(x) for x in (*truths, *reports, unit)).bit_length() + per.bit_length() + over.bit_length()
+    )
+    effort.spend(len(losses) ** 2 * 4 * _times(bits, bits))
+
+    def expected(truth: int, report: int) -> int:
+        match kind:
+            case "tail":
+                return int(abs(report - truth) > cut)
+            case "threshold":
+                return int((truth >= cut) != (report >= cut))
+        return 0 if truth == report else (over if report > truth else under) * abs(report - truth) ** power
+
+    fits = all(
+        x * scale == expected(truth, report) * per
+        for truth, line in zip(truths, losses, strict=True)
+        for report, x in zip(reports, line, strict=True)
+    )
+    _need(fits, "claim", f"The loss in the certificate is not the {kind} that it is called.")
+    return "(recomputed)"
+
+
+def _prior_fits(name: Any, law: list[int]) -> str:
+    """The same for a prior; a binomial law stands in floats, which must be near the exact one."""
+    kind, numbers = _parsed(name)
+    n, total = len(law) - 1, sum(law)
+    if kind == "uniform" and not numbers:
+        _need(min(law) == max(law), "claim", "The prior in the certificate is not the uniform one that it is called.")
+        return "(recomputed)"
+    if kind != "binomial" or len(numbers) != 1 or n * numbers[0].denominator.bit_length() > WRITTEN_BITS:
+        return ""
+    p, q = numbers[0].numerator, numbers[0].denominator
+    exact = [math.comb(n, k) * p**k * (q - p) ** (n - k) for k in range(n + 1)]
+    apart = sum(abs(w * q**n - total * x) for w, x in zip(law, exact, strict=True))
+    _need(0 < p < q and apart * 10**9 <= 2 * total * q**n, "claim",
+          "The prior in the certificate is not the binomial one that it is called.")  # fmt: skip
+    return "(recomputed, up to 1e-9)"
 
 
 def _edges(
-    proof: Any, own: Fraction, alpha: Fraction, sensitivity: int, weights: list[list[int]]
+    neighbours: Any, own: Fraction, found: Verified, weights: list[list[int]], effort: Effort
 ) -> list[tuple[int, int]]:
     """The neighbours that the bound is about: those that the level was proved for, or a graph, proved here."""
     size = len(weights)
-    if _field(proof, "neighbours", "certificate") is None:
-        _need(own == alpha, "claim", "The certificate is about another level than the mechanism's.")
-        return [(j, k) for j in range(size) for k in range(j + 1, min(j + sensitivity, size - 1) + 1)]
-    ends = [_integer(j, "neighbours") for j in _words(proof, "neighbours")]
+    if neighbours is None:
+        _need(own == found.alpha, "claim", "The certificate is about another level than the mechanism's.")
+        return [(j, k) for j in range(size) for k in range(j + 1, min(j + found.sensitivity, size - 1) + 1)]
+    ends = [_integer(j, "neighbours") for j in _words(neighbours, "neighbours")]
     pairs = list(zip(ends[::2], ends[1::2], strict=False))
     _need(len(ends) % 2 == 0 and all(0 <= j < size and 0 <= k < size and j != k for j, k in pairs), "shape",
           "The neighbours in the certificate are no pairs of values.")  # fmt: skip
     p, q = own.numerator, own.denominator
+    effort.spend(len(pairs) * size * 4 * _times(q.bit_length(), sum(weights[0]).bit_length()))
     for j, k in pairs:
         _need(all(q * x >= p * y and q * y >= p * x for x, y in zip(weights[j], weights[k], strict=True)), "claim",
               f"The level alpha = {own} does not hold between the values {j} and {k}.")  # fmt: skip
@@ -658,7 +843,7 @@ def _edges(
 
 def _dual_bound(
     given: Any, bits: int, alpha: Fraction, edges: list[tuple[int, int]], require: set[str],
-    law: list[int], losses: list[list[int]], per: int,
+    law: list[int], losses: list[list[int]], per: int, effort: Effort,
 ) -> Fraction:  # fmt: skip
     size, span = len(law), range(len(law))
     shapes = {"rows": (1, size), "level": (2 * len(edges), size), "RM": (size - 1, size), "CM": (size, size - 1),
@@ -674,6 +859,11 @@ def _dual_bound(
     )
     _need(signed, "claim", "A multiplier of an inequality is negative.")
     p, q, scale = alpha.numerator, alpha.denominator, 1 << bits
+    longest = max(abs(u) for lines in told.values() for line in lines for u in line).bit_length()
+    count = sum(len(lines) * size for lines in told.values())
+    costly = (max(law) * max(map(max, losses)) * per * sum(law) * q).bit_length() + longest + bits
+    effort.spend(4 * count * _times(q.bit_length(), longest) + 4 * size * size * _times(costly, costly))
+    effort.spend(4 * _reducing(2 * costly))
     paid = [[q * told["rows"][0][j]] * size for j in span]  # by the constraints to each entry, in units of 1/(q scale)
 
     def pay(j: int, i: int, amount: int) -> None:
@@ -731,32 +921,31 @@ def _numbers(lines: Any, rows: int, columns: int, where: str) -> list[list[int]]
 def _recipe(recipe: Any, depth: int = 0) -> None:
     """How it was made: plain texts for people, a distance between 0 and 1, and what it was made from."""
     _need(depth <= MAX_DEPTH, "shape", "The recipe nests too deeply.")
-    parameters = _field(recipe, "parameters", "recipe")
-    texts = [_field(recipe, "family", "recipe"), _field(recipe, "citation", "recipe")]
+    family, parameters, citation, distance, of = _fields(
+        recipe, "recipe", "family", "parameters", "citation", "distance", "of"
+    )
     _need(isinstance(parameters, dict), "shape", "The recipe's parameters are not named texts.")
-    texts += [*parameters.keys(), *parameters.values()]
+    texts = [family, citation, *parameters.keys(), *parameters.values()]
     _need(all(isinstance(text, str) and text.isprintable() for text in texts), "shape",
           "The recipe holds something other than plain text.")  # fmt: skip
-    distance = _field(recipe, "distance", "recipe")
     _need(isinstance(distance, float) and 0 <= distance <= 1, "shape", "The recipe's distance is not between 0 and 1.")
-    of = _field(recipe, "of", "recipe")
     if of is not None:
         _recipe(of, depth + 1)
 
 
-def _level(level: Any) -> Fraction:
-    alpha = _rational(_field(level, "alpha", "level"), "alpha")
+def _level(level: Any, effort: Effort) -> Fraction:
+    alpha, epsilon = _fields(level, "level", "alpha", "epsilon")
+    alpha = _rational(alpha, "alpha")
     _need(0 <= alpha <= 1, "claim", f"alpha = {alpha} is not between 0 and 1.")
-    epsilon = _field(level, "epsilon", "level")
     if epsilon is not None:
-        factor, base = _rational(_field(epsilon, "factor", "epsilon"), "epsilon"), _field(epsilon, "base", "epsilon")
-        base = None if base is None else _rational(base, "epsilon")
+        factor, base = _fields(epsilon, "epsilon", "factor", "base")
+        factor, base = _rational(factor, "epsilon"), None if base is None else _rational(base, "epsilon")
         _need(factor > 0 and (base is None or base > 1), "shape", "The epsilon in the file is not positive.")
-        _need(grants(alpha, factor, base), "claim", f"alpha = {alpha} is weaker than the epsilon in the file.")
-    return alpha
+        _need(grants(alpha, factor, base, effort), "claim", f"alpha = {alpha} is weaker than the epsilon in the file.")
+    return Fraction(alpha)
 
 
-def _at_least(ratio: _Ratio, alpha: Fraction) -> bool:
+def _at_least(ratio: _Ratio, alpha: Fraction, effort: Effort | None = None) -> bool:
     """ratio.alpha ** ratio.power >= alpha, by squaring with lower bounds where the power is too large to write out."""
     if ratio.power * ratio.alpha.denominator.bit_length() <= 2**20:
         return bool(ratio.alpha**ratio.power >= alpha)
@@ -764,15 +953,16 @@ def _at_least(ratio: _Ratio, alpha: Fraction) -> bool:
         return True
     if ratio.alpha == 0:
         return False
-    bits = 192
+    effort, bits = Effort() if effort is None else effort, 192
     while bits <= 2**14:
+        effort.spend(4 * ratio.power.bit_length() * _times(bits, bits))
         one, low, high, power = 1 << bits, 1 << bits, 1 << bits, ratio.power
         base_low = ratio.alpha.numerator * one // ratio.alpha.denominator
         base_high = -(-ratio.alpha.numerator * one // ratio.alpha.denominator)
         while power:
             if power & 1:
-                low, high = low * base_low // one, -(-high * base_high // one)
-            base_low, base_high, power = base_low * base_low // one, -(-base_high * base_high // one), power >> 1
+                low, high = low * base_low >> bits, -(-high * base_high >> bits)
+            base_low, base_high, power = base_low * base_low >> bits, -(-base_high * base_high >> bits), power >> 1
         if Fraction(low, one) >= alpha:
             return True
         if Fraction(high, one) < alpha:
@@ -781,16 +971,25 @@ def _at_least(ratio: _Ratio, alpha: Fraction) -> bool:
     raise Fault("claim", "The level in the file is too close to its limit to be decided. Save the mechanism again.")
 
 
-def _grid_size(grid: Any, name: str) -> int | None:
-    low, high, step = (_field(grid, key, name) for key in ("low", "high", "step"))
+@dataclass(frozen=True)
+class _Grid:
+    """The value at position 0, the step, and how many values there are; None: no end."""
+
+    anchor: Fraction
+    step: Fraction
+    size: int | None
+
+
+def _grid(grid: Any, name: str) -> _Grid:
+    low, high, step = _fields(grid, name, "low", "high", "step")
     width = _rational(step, f"step of the {name}")
     _need(width > 0, "shape", f"The step of the {name} is not positive.")
     ends = [None if end is None else _rational(end, f"end of the {name}") for end in (low, high)]
     if ends[0] is None or ends[1] is None:
-        return None
+        return _Grid(ends[0] or ends[1] or Fraction(0), width, None)
     steps = (ends[1] - ends[0]) / width
     _need(steps.denominator == 1 and steps >= 1, "shape", f"The {name} are not a grid.")
-    return int(steps) + 1
+    return _Grid(ends[0], width, int(steps) + 1)
 
 
 def _shown(x: Fraction) -> str:
@@ -821,6 +1020,7 @@ def main(arguments: list[str]) -> int:
     if found.risk_and_bound is not None:
         risk, bound = (_shown(x) for x in found.risk_and_bound)
         print(f"design: risk {risk}; no mechanism of this kind goes below {bound}")
+        print(f"designed for: {found.asked}")
     if found.properties is not None:
         print("properties: " + (", ".join(found.properties) or "none"))
     return 0

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, SizeError, TableError
+from ..frozen import Frozen, frozen
 from ..source import Stream
 from .room import Room
 
@@ -74,19 +75,12 @@ class Fault:
     high: tuple[int, int] | None
 
 
-class Channel(ABC):
+class Channel(Frozen, ABC):
     """The conditional law of reports given true values. Every privacy verdict derives from `ratio` and `worst`."""
 
     def __getstate__(self) -> dict[str, Any]:
         """What defines the channel, without what was built from it for drawing: that is built again where it is needed."""
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """The same parts, and as unchangeable as they were."""
-        for name, value in state.items():
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
-            object.__setattr__(self, name, value)
 
     @property
     @abstractmethod
@@ -102,6 +96,11 @@ class Channel(ABC):
     def ends(self) -> tuple[int | None, int | None]:
         """The first and the last report, as positions; None where there is none."""
         return 0, None if self.reports is None else self.reports - 1
+
+    @property
+    def parts(self) -> tuple[Channel, ...]:
+        """The channels that it is made of."""
+        return ()
 
     def finite(self) -> Finite | None:
         """The channel itself where it lies between two finite grids, else None."""
@@ -227,9 +226,7 @@ class Finite(Channel):
                 f"A matrix of {self.rows} x {self.reports} is too large to write out (at most 2^24 entries); "
                 "push, pull and solve work without it."
             )
-        matrix = self._matrix()
-        matrix.flags.writeable = False
-        return matrix
+        return frozen(self._matrix())
 
     def finite(self) -> Finite:
         return self

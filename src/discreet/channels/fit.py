@@ -16,6 +16,7 @@ from typing import final
 
 import numpy as np
 
+from ..frozen import Frozen, frozen
 from .contract import Finite, Floats
 
 Trace = tuple[tuple[int, float, float], ...]
@@ -23,7 +24,7 @@ Trace = tuple[tuple[int, float, float], ...]
 
 @final
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Frozen):
     """A law of the true values fitted to frequencies of reports.
 
     `gap` is the certificate: no law has a mean log-likelihood higher by more. It is infinite where the law calls a
@@ -39,9 +40,7 @@ class Fit:
     unique: bool | None = None
 
     def __post_init__(self) -> None:
-        law = np.array(self.law, dtype=np.float64)
-        law.flags.writeable = False
-        object.__setattr__(self, "law", law)
+        object.__setattr__(self, "law", frozen(np.asarray(self.law, dtype=np.float64)))
 
 
 def certificate(channel: Finite, q: Floats, p: Floats) -> float:

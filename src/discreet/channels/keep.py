@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..draws import RealAlias, uniform_integer, uniform_integers
 from ..errors import SingularError, TableError
 from ..exact import ball
+from ..frozen import frozen
 from ..source import Stream
-from .contract import MATRIX_ENTRIES, WRITTEN_BITS, Fault, Finite, Floats, Indices, Integers, Ratio
+from .contract import MATRIX_ENTRIES, WRITTEN_BITS, Channel, Fault, Finite, Floats, Indices, Integers, Ratio
 from .fit import Fit, certificate, mean_log_likelihood
 from .ratios import pair_ratio, worst_ratio
 from .room import Room
@@ -54,6 +55,10 @@ class Keep(Finite):
             raise TableError(f"The channel that draws otherwise must have {self.size} true values and reports.")
         if self.other is None and self.ends_kept is not None:
             raise TableError("The ends are kept otherwise only beside another channel; leave that out.")
+
+    @property
+    def parts(self) -> tuple[Channel, ...]:
+        return () if self.other is None else (self.other,)
 
     @property
     def rows(self) -> int:
@@ -109,10 +114,6 @@ class Keep(Finite):
         return _short(Ratio(self.entry(first, first) / self.entry(second, first), first, second, first))
 
     def integers(self) -> tuple[Integers, int] | None:
-        return self._integers
-
-    @cached_property
-    def _integers(self) -> tuple[Integers, int] | None:
         if self.size**2 > MAX_ENTRIES:
             return None
         if self.other is None:
@@ -142,7 +143,7 @@ class Keep(Finite):
     @cached_property
     def _circle(self) -> NDArray[np.int64]:
         """Positions modulo the size, as a look-up: faster than dividing."""
-        return np.arange(2 * self.size) % self.size
+        return frozen(np.arange(2 * self.size) % self.size)
 
     @cached_property
     def _coins(self) -> list[RealAlias]:
@@ -180,7 +181,7 @@ class Keep(Finite):
         shares = np.full(self.size, float(self.keep))
         if self.ends_kept is not None:
             shares[[0, -1]] = float(self.ends_kept)
-        return shares
+        return frozen(shares)
 
     def _matrix(self) -> Floats:
         matrix = (

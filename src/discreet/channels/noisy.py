@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, final
@@ -209,10 +209,6 @@ class Closed(Noisy, Finite):
         found = worst_ratio(small[0], distance) if small else None
         return found if found is not None and found.is_short else self._shifted(0, nearest, None, exact=False)
 
-    def _looked_up(self, first: int, second: int) -> Ratio | None:
-        small = self.integers()
-        return pair_ratio(small[0], first, second) if small else None
-
     def entry(self, i: int, j: int) -> Fraction:
         if j == 0:
             return self.noise.upper(i)  # symmetric: Pr[X <= -i]
@@ -262,21 +258,31 @@ class Clamped(Closed):
         return {"kind": "clamped", "n": self.n, "noise": self.noise.written()}
 
     def integers(self) -> tuple[Integers, int] | None:
-        return self._integers
+        return None if self._exact is None else (self._rows(np.arange(self.rows)), self._exact[2])
 
     @cached_property
-    def _integers(self) -> tuple[Integers, int] | None:
+    def _exact(self) -> tuple[tuple[int, ...], tuple[int, ...], int] | None:
+        """Pr[X = k] and Pr[X >= k] for k = 0..n times a common total; None when too long to write out."""
         if self.rows * self.reports > MAX_ENTRIES:
             return None
         if self.noise.exact(self.n).denominator.bit_length() * self.rows * self.reports > _MAX_BITS:
             return None
         inner, ends = ([law(k) for k in range(self.rows)] for law in (self.noise.exact, self.noise.upper))
         total = math.lcm(*(x.denominator for x in [*inner, *ends]))
-        kernel, tails = (np.array([int(x * total) for x in part], dtype=object) for part in (inner, ends))
-        place = np.arange(self.rows)
-        weights = kernel[np.abs(place[:, None] - place[None, :])]
-        weights[:, 0], weights[:, -1] = tails, tails[::-1]
-        return weights, total
+        return tuple(int(x * total) for x in inner), tuple(int(x * total) for x in ends), total
+
+    def _rows(self, places: Indices) -> Integers:
+        """The weights of some true values, as Python's integers."""
+        assert self._exact is not None
+        kernel, tails = (np.array(part, dtype=object) for part in self._exact[:2])
+        weights = kernel[np.abs(places[:, None] - np.arange(self.reports)[None, :])]
+        weights[:, 0], weights[:, -1] = tails[places], tails[self.n - places]
+        return np.asarray(weights)
+
+    def _looked_up(self, first: int, second: int) -> Ratio | None:
+        if self._exact is None:
+            return None
+        return replace(pair_ratio(self._rows(np.array([first, second])), 0, 1), first=first, second=second)
 
     def _matrix(self) -> Floats:
         place = np.arange(self.rows)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..draws import Alias
 from ..errors import TableError
+from ..frozen import frozen
 from ..source import Stream
 from .contract import Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
@@ -72,8 +73,7 @@ class Table(Finite):
                 f"The total {sums[0]} must be a multiple of {cells(weights.shape[1])}, the number of cells "
                 f"that {weights.shape[1]} reports need; scale the weights by a power of two."
             )
-        weights.flags.writeable = False
-        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "weights", frozen(weights))
         object.__setattr__(self, "total", sums[0])
 
     @property

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, TableError
+from ..frozen import frozen
 from ..source import Stream
-from .contract import Finite, Floats, Indices, Integers, Ratio
+from .contract import Channel, Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
 from .table import MAX_ENTRIES, merge_columns
 
@@ -33,8 +34,7 @@ class Map(Finite):
         targets = np.array(self.targets, dtype=np.int64)
         if targets.ndim != 1 or len(targets) < 1 or targets.min() < 0 or targets.max() >= self.size:
             raise TableError("A map needs one target for each report, each within the new reports.")
-        targets.flags.writeable = False
-        object.__setattr__(self, "targets", targets)
+        object.__setattr__(self, "targets", frozen(targets))
 
     @property
     def rows(self) -> int:
@@ -109,6 +109,10 @@ class Then(Finite):
             )
 
     @property
+    def parts(self) -> tuple[Channel, ...]:
+        return self.first, self.second
+
+    @property
     def rows(self) -> int:
         return self.first.rows
 
@@ -117,7 +121,8 @@ class Then(Finite):
         return self.second.reports
 
     @cached_property
-    def _product(self) -> tuple[Integers, int] | None:
+    def _product(self) -> tuple[tuple[tuple[int, ...], ...], int] | None:
+        """The exact law, row by row, and its total. Tuples, since an array of Python's integers cannot be protected."""
         if self.rows * self.first.reports * self.reports > _MAX_PRODUCT:
             return None
         left, right = self.first.integers(), self.second.integers()
@@ -128,11 +133,13 @@ class Then(Finite):
         if total.bit_length() * self.rows * self.reports > _MAX_BITS or total.bit_length() * products > _MAX_WORK:
             return None
         if isinstance(self.second, Map):  # columns add up: no products needed
-            return merge_columns(left[0].astype(object), self.second.targets, self.reports), total
-        return left[0].astype(object) @ right[0].astype(object), total
+            weights = merge_columns(left[0].astype(object), self.second.targets, self.reports)
+        else:
+            weights = left[0].astype(object) @ right[0].astype(object)
+        return tuple(map(tuple, weights.tolist())), total
 
     def integers(self) -> tuple[Integers, int] | None:
-        return self._product
+        return None if self._product is None else (np.array(self._product[0], dtype=object), self._product[1])
 
     def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         return self.second.draw(self.first.draw(places, stream, np.empty_like(out)), stream, out)
@@ -142,18 +149,21 @@ class Then(Finite):
 
     def entry(self, i: int, j: int) -> Fraction:
         if self._product is not None:
-            return Fraction(int(self._product[0][i, j]), self._product[1])
+            return Fraction(self._product[0][i][j], self._product[1])
         return sum((self.first.entry(i, k) * self.second.entry(k, j) for k in range(self.first.reports)), Fraction(0))
 
     def ratio(self, first: int, second: int) -> Ratio:
         """Exact where the product is small; else post-processing never makes a ratio larger (data processing)."""
-        exact = None if self._product is None else pair_ratio(self._product[0], first, second)
-        if exact is not None and exact.is_short:
-            return exact
+        if self._product is not None:
+            pair = np.array([self._product[0][first], self._product[0][second]], dtype=object)
+            exact = replace(pair_ratio(pair, 0, 1), first=first, second=second)
+            if exact.is_short:
+                return exact
         return replace(self.first.ratio(first, second), report=None, exact=False)
 
     def worst(self, distance: int) -> Ratio:
-        exact = None if self._product is None else worst_ratio(self._product[0], distance)
+        product = self.integers()
+        exact = None if product is None else worst_ratio(product[0], distance)
         if exact is not None and exact.is_short:
             return exact
         return replace(self.first.worst(distance), report=None, exact=False)
@@ -163,6 +173,19 @@ class Then(Finite):
         if isinstance(self.second, Map):
             return self.first.mapped(targets[self.second.targets], size)
         return super().mapped(targets, size)
+
+    def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
+        """Where the law of both steps is too large to write out, a mapped report stands for all that lead to it: the hull
+        of their intervals holds the truth whenever that of the report itself does."""
+        if not isinstance(self.second, Map) or self._product is not None:
+            return super().interval(reports, error)
+        low, high = self.first.interval(np.arange(self.first.reports), error)
+        lowest, highest = np.full(self.reports, self.rows - 1), np.zeros(self.reports, dtype=np.int64)
+        np.minimum.at(lowest, self.second.targets, low)
+        np.maximum.at(highest, self.second.targets, high)
+        never = ~np.isin(np.arange(self.reports), self.second.targets)  # nothing leads there: everything remains possible
+        lowest[never], highest[never] = 0, self.rows - 1
+        return lowest[reports], highest[reports]
 
     def written(self) -> dict[str, Any]:
         return {"kind": "then", "first": self.first.written(), "second": self.second.written()}

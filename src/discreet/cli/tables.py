@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from ..tables.results import Release
 
 Dataset = Annotated[str, Parameter(help="The name of the data set in the ledger.")]
-LedgerPlace = Annotated[str, Parameter(name="--ledger", help="The ledger: a file, or a postgresql:// address.")]
+LedgerPlace = Annotated[
+    str,
+    Parameter(
+        name="--ledger", help="The ledger: a file, or a postgresql:// address. DISCREET_SECRET may name its secret's file."
+    ),
+]
 
 ledger_app = App(name="ledger", help="Budgets of data sets.\n\nExample: discreet ledger show --ledger budget.db")
 app.command(ledger_app)
@@ -102,7 +107,8 @@ def release(
         old = _check_outputs(Path(out), totals, [table, domain, ledger, mechanism], force or dry_run)
     with Ledger.existing(ledger) as book:
         if dry_run:
-            rows = expected_errors(table, ledger=book, margins=totals, **asked)
+            with terminal.progress("counting") as advance:
+                rows = expected_errors(table, ledger=book, margins=totals, progress=advance, **asked)
             if json:
                 print(dump(rows))
             elif csv:
@@ -111,23 +117,27 @@ def release(
                 console.print(terminal.table(rows[:40]))
                 console.print(f"{len(rows)} groups; nothing was drawn, nothing charged", style="dim")
             return 0
-        with terminal.progress("counting") as advance:
-            made = run(table, ledger=book, margins=totals, fresh=fresh, progress=advance, **asked)
-        if out is not None:
-            try:
-                write_release(made, Path(out), old)
-            except FileError as error:
-                raise FileError(
-                    f"{error} The answer is in the ledger: ask the same question again, and it costs nothing.",
-                    kind=error.kind,
-                ) from None
+        with terminal.progress("releasing") as advance:
+            most = 100 if out is None else 70  # writing takes about as long as drawing and reading
+            made = run(
+                table, ledger=book, margins=totals, fresh=fresh, progress=lambda p: advance(p * most // 100), **asked
+            )
+            if out is not None:
+                try:
+                    write_release(made, Path(out), old)
+                except FileError as error:
+                    raise FileError(
+                        f"{error} The answer is in the ledger: ask the same question again, and it costs nothing.",
+                        kind=error.kind,
+                    ) from None
         if strict:
             unit = book.terms(dataset).unit
-            lost = count_groups(table, predicate=count, by=columns, domain=asked["domain"] or Domain.of({}, ()), unit=unit,
-                                max_groups=max_groups, other=other).dropped  # fmt: skip
+            with terminal.progress("counting again") as advance:
+                lost = count_groups(table, predicate=count, by=columns, domain=asked["domain"] or Domain.of({}, ()), unit=unit,
+                                    max_groups=max_groups, other=other, progress=advance).dropped  # fmt: skip
             Console(stderr=True, soft_wrap=True).print(
                 f"operator only, not for publication: {lost} rows were not counted (undeclared or missing keys, missing ids, or "
-                "beyond max_groups; damaged lines of a CSV are not among them)",
+                "beyond max_groups)",
                 style="yellow",
             )
     if json:
@@ -144,10 +154,11 @@ def _tell(made: Release, out: str | None) -> None:
 
     console, record = make_console(), made.record
     hidden = ("digest", "estimate", "standard_error", "epsilon")
-    shown = [{k: v for k, v in row.items() if k not in hidden} for row in made.rows[:20]]
+    rows = made.rows
+    shown = [{k: v for k, v in row.items() if k not in hidden} for row in rows[:20]]
     console.print(terminal.table(shown))
-    if len(made.rows) > 20:
-        console.print(f"... and {len(made.rows) - 20} more rows", style="dim")
+    if len(rows) > 20:
+        console.print(f"... and {len(rows) - 20} more rows", style="dim")
     for margin, rows in made.margins.items():
         console.print(f"\nTotals by {margin}, matching the fitted parts:", markup=False)
         console.print(terminal.table(rows[:40]))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ..channels.contract import Integers
 from ..errors import DesignError
+from ..mechanism import plain
 from ..prior import Prior
 from .problem import Floats, Problem
 
@@ -80,11 +81,11 @@ class Certificate:
         pairs = None if problem.pairs is None else " ".join(f"{j} {k}" for j, k in problem.pairs)
         return {
             "loss": {
-                "name": problem.loss.name,
+                "name": plain(problem.loss.name),
                 "denominator": str(problem.loss.denominator),
                 "rows": _lines(problem.loss.numerators),
             },
-            "prior": {"name": str(self.prior), "weights": _line(self.prior.weights)},
+            "prior": {"name": plain(self.prior), "weights": _line(self.prior.weights)},
             "risk": problem.risk,
             "among": _line(problem.among) if problem.risk == "worst" else None,
             "require": sorted(problem.require),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,13 +13,14 @@ import numpy as np
 
 from ..channels import MAX_ENTRIES, Finite, Geometric, Map, Then
 from ..channels.shape import LETTERS, letters_of, shape_faults
-from ..errors import DesignError, DiscreetError, GridError, SizeError
+from ..errors import DesignError, DiscreetError, GridError, MetricError, SizeError
 from ..exact import ball, float_above, show, show_above
 from ..grid import Grid
 from ..level import Level
 from ..loss import Loss, loss_of
 from ..mechanism import Mechanism, Recipe
 from ..mechanisms.geometric import geometric
+from ..neighbours import Neighbours
 from ..prior import prior_of
 from ..remaps import bayes_risk, best_remap
 from ..seal import seal
@@ -92,7 +94,7 @@ def design(
     risk: Risk = "average",
     require: Iterable[str] | str = (),
     sensitivity: object = 1,
-    neighbours: Iterable[Any] | None = None,
+    neighbours: Any = None,
     among: Iterable[Any] | None = None,
     then: Any = None,
     progress: Progress | None = None,
@@ -101,8 +103,8 @@ def design(
 
     risk "average" is the mean loss under the prior; "worst" the largest mean loss of a true value, or of those in
     `among`. `require` names properties that must hold (see `properties`). Neighbours are all values at most the
-    sensitivity apart, or the pairs of a graph. Where there are several best mechanisms, `then` names a second loss to
-    choose by. The result is sealed: level and properties hold on its integers, its risk is theirs.
+    sensitivity apart, or those that discreet.neighbours reads. Where there are several best mechanisms, `then` names a
+    second loss to choose by. The result is sealed: level and properties hold on its integers, its risk is theirs.
 
     >>> import discreet as dt
     >>> d = dt.design(4, alpha="9/10", loss="l0", require={"F"})
@@ -160,7 +162,7 @@ def _problem(
             f"Designs for a sensitivity of several steps or a graph go up to {_GRAPH} values, not {grid.size}; "
             "use a coarser grid."
         )
-    pairs = None if neighbours is None else _pairs(grid, neighbours)
+    steps, pairs = (steps, None) if neighbours is None else _told(grid, neighbours)
     values = tuple(range(grid.size)) if among is None else _values(grid, among)
     asked = Problem(grid, level, loss_of(loss, grid, grid), prior_of(prior, grid), risk, values, letters, steps, pairs)
     if not 1e-15 < float(level.alpha) < 1 - 1e-12:
@@ -191,18 +193,17 @@ def _place(grid: Grid, value: Any) -> int:
     return place
 
 
-def _pairs(grid: Grid, neighbours: Iterable[Any]) -> tuple[tuple[int, int], ...]:
+def _told(grid: Grid, neighbours: Any) -> tuple[int, tuple[tuple[int, int], ...] | None]:
+    """The neighbours that were given: a number of steps, or pairs of positions."""
+    if isinstance(neighbours, numbers.Number):
+        raise DesignError("neighbours is a list of pairs of values; for so many steps give the sensitivity.")
     try:
-        listed = [tuple(pair) for pair in neighbours]
-    except TypeError:
-        listed = [()]
-    if not listed or any(len(pair) != 2 for pair in listed):
-        raise DesignError("neighbours is a list of pairs of values, for example [(0, 1), (1, 2)].")
-    found = [(_place(grid, u), _place(grid, v)) for u, v in listed]
-    places = {(min(pair), max(pair)) for pair in found}
-    if any(j == k for j, k in places):
-        raise DesignError("A value is no neighbour of itself; give pairs of two different values.")
-    return tuple(sorted(places))
+        told = Neighbours.of(neighbours, grid)
+        if told.kind in ("steps", "any"):
+            return min(told.reach or grid.n or 1, grid.n or 1), None
+        return 1, told.places(grid)
+    except MetricError as error:
+        raise DesignError(f"neighbours: {error}") from None
 
 
 def _sealed(problem: Problem, solution: Solution) -> Design:

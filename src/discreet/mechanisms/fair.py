@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..channels import MAX_ENTRIES, Table
 from ..channels.table import MAX_TOTAL
 from ..errors import GridError, SizeError
-from ..exact import ball
+from ..exact import ball, precision
 from ..grid import Grid
 from ..level import Level
 from ..mechanism import Mechanism, Recipe
@@ -75,7 +75,7 @@ def _class_weights(n: int, a: Fraction) -> tuple[list[int], float]:
         if total is not None:
             return [s // gcd(*shares) * (total // divisor) for s in shares], 0.0
     weights = _rounded_classes(times, a)
-    with flint.ctx.workprec(192):
+    with precision(192):
         powers = [ball(a) ** e for e in range(last + 1)]
         scale = sum(t * w for t, w in zip(times, weights, strict=True))
         y = scale / sum((t * x for t, x in zip(times, powers, strict=True)), flint.arb(0))

@@ -14,6 +14,7 @@ import flint
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..exact import precision
 from .contract import ContinuousNoise, positive
 from .expectation import Floats
 
@@ -22,7 +23,7 @@ _FAR = 1e10  # in units of sqrt(freedom) scale: from here on the tail is a power
 
 def _beta(x: float, y: float) -> float:
     """Euler's B(x, y); in floats the logarithms of large gamma functions would cancel."""
-    with flint.ctx.workprec(256):
+    with precision(256):
         a, b = flint.arb(x), flint.arb(y)
         return float((a.lgamma() + b.lgamma() - (a + b).lgamma()).exp())
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..channels import Finite
 from ..errors import DiscreetError, RecoveryError, SingularError, SizeError
 from ..exact import parse_exact, show
+from ..frozen import Frozen, frozen
 from ..mechanism import Mechanism
 from .bands import PROGRAMS, as_distribution_functions, band_over_laws, direct_band, moments
 from .contract import Floats, Trace
@@ -42,7 +43,7 @@ class Direct(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Frozen):
     """The law of the true values recovered from counts of reports, and how it was found.
 
     `gap` certifies it: no law has a mean log-likelihood (per report) higher by more. `log_likelihood` is that of all
@@ -60,6 +61,10 @@ class Estimate:
     notes: tuple[str, ...]
     unique: bool | None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "counts", frozen(self.counts))
+        object.__setattr__(self, "distribution", frozen(self.distribution))
+
     @property
     def reports(self) -> int:
         """N, the number of reports."""
@@ -67,7 +72,7 @@ class Estimate:
 
     @cached_property
     def _q(self) -> Floats:
-        return np.asarray(self.counts / self.reports)
+        return frozen(np.asarray(self.counts / self.reports))
 
     @property
     def _channel(self) -> Finite:
@@ -75,7 +80,7 @@ class Estimate:
 
     @cached_property
     def _values(self) -> Floats:
-        return self.mechanism.inputs.floats(len(self.distribution))
+        return frozen(self.mechanism.inputs.floats(len(self.distribution)))
 
     # The recovered law
 
@@ -197,7 +202,7 @@ class Estimate:
 
     @cached_property
     def _positions(self) -> Floats:
-        return np.arange(self._channel.rows, dtype=np.float64)
+        return frozen(np.arange(self._channel.rows, dtype=np.float64))
 
     def _moved(self, position: float) -> float:
         return float(self.mechanism.inputs.anchor) + float(self.mechanism.inputs.step) * position

@@ -95,7 +95,6 @@ def recover(
             from .auto import auto
 
             fit = auto(channel, counts, gap=_TIGHT if gap is None else gap, progress=progress)
-    counts.flags.writeable = False
     likelihood = mean_log_likelihood(channel, q, fit.law) * int(counts.sum())
     return Estimate(
         mechanism,

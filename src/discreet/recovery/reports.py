@@ -13,9 +13,9 @@ from ..channels.contract import MATRIX_ENTRIES
 from ..errors import OutOfRangeError, RecoveryError, SizeError
 from ..exact import parse_exact, show
 from ..grid import Grid
+from ..intake import as_array
 from ..mechanism import Mechanism
 from ..positions import positions, values_at
-from ..sampling import as_array
 from ..utility import place_of
 
 Counts = NDArray[np.int64]

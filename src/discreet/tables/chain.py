@@ -190,7 +190,10 @@ def entry_of(name: str, number: int, body: str, link: str) -> Entry:
 def terms_of(facts: Mapping[str, Any]) -> Terms:
     """The terms that the first line of a data set states."""
     name, relation, unit = str(facts.get("name")), cast(Relation, facts.get("relation")), facts.get("unit")
-    public = tuple(map(str, facts.get("public") or ()))
+    public = facts.get("public")
+    if relation not in ("bit", "presence") or not isinstance(public, list) or not isinstance(unit, str | None):
+        bad(name, 1, "has no terms that can be read")
+    public = tuple(map(str, public))
     return Terms(name, total_of(name, facts.get("budget")), relation, public, unit, str(facts.get("when")))
 
 

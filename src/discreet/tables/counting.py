@@ -2,23 +2,24 @@
 
 The groups are declared, never learned from the data, and each person is read by a rule that looks at that person's rows
 alone. So adding or removing one person changes at most `max_groups` of the counts, each by at most 1: the sensitivity
-that every release rests on. Nothing that is raised here depends on a value in the data, but for files and types that
-cannot be read at all: types come from the schema, or, where a file declares none, from what a column is compared with;
-and a value that does not fit is a missing one.
+that every release rests on. Nothing that is raised here depends on a value in the data, but for files that cannot be
+read at all: types come from the schema, or, where a file declares none, from what a column is compared with; and a value
+that does not fit is a missing one.
+
+Nothing is written to a disk, whatever the size: the engine holds the declared groups, and people in parts that fit.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
-import tempfile
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import UTC
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DiscreetError, MissingExtraError, TableInputError
-from ..exact import parse_exact, show
+from ..exact import show
 from .domain import Domain, Key
 from .predicate import (
     UNTYPED,
@@ -40,12 +41,13 @@ from .predicate import (
     typed_sql,
     unknown_column,
 )
+from .sources import Source, open_table, stamp
 
 Indices = NDArray[np.int64]
 
-_KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_ONE_TO_ONE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "VARCHAR", "BOOLEAN", "DATE"}
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
+_MOST_PARTS = 2**16
+_BYTES_EACH = 128  # what the engine holds, about, for each person in a group
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Counts:
     other_size: int  # the same for all undeclared and missing keys together, when asked for
     other_count: int
     dropped: int  # rows that stand in no group: for the operator alone
-    fingerprint: str  # of the content of the used columns, whatever the order of the rows: for the ledger alone
+    fingerprint: str  # of the used columns' content, whatever the order of the rows (`_digest`): for the ledger alone
     canonical: str  # the predicate as it was understood, "" when there is none
     columns: frozenset[str]  # those that the predicate looks at
 
@@ -65,15 +67,12 @@ class Counts:
 def count_groups(
     table: Any, *, predicate: str | None, by: Sequence[str], domain: Domain, unit: str | None = None,
     max_groups: int = 1, other: bool = False, progress: Callable[[int], None] | None = None, memory_mb: int = 512,
-    whole: bool = False,
 ) -> Counts:  # fmt: skip
     """Count a file or a data frame: for each declared key, how many there are and for how many the predicate is true.
 
     With `unit`, an id column, people are counted, not rows: once in a group, if any of their rows there satisfies the
     predicate, and in at most `max_groups` groups, chosen by a hash of id and group. Rows without an id are left out.
-    `progress` is called with percentages. A reader of record batches is used up by one call. `whole` refuses a text
-    file with a line that cannot be read, instead of leaving it out: where sizes are published, a private value must
-    not decide them.
+    `progress` is called with percentages. A reader of record batches is used up by one call.
     """
     if unit is None and max_groups != 1:
         raise TableInputError(
@@ -87,234 +86,82 @@ def count_groups(
     except ImportError:
         raise MissingExtraError.needing("Counting tables needs DuckDB and PyArrow", "tables") from None
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
-    before = None if path is None else _stamp(path)
-    with tempfile.TemporaryDirectory() as scratch, duckdb.connect(":memory:") as connection:
+    before = None if path is None else stamp(path)
+    source = open_table(table, again=unit is not None)
+    names = _names([by] if isinstance(by, str) else by, source)
+    person = None if unit is None else _names([unit], source)[0]
+    asked = None if predicate is None else parse(predicate, source.names, quotable=source.quotable)
+    looked_at = frozenset() if asked is None else asked.columns
+    with duckdb.connect(":memory:") as connection:
         try:
-            _lock_up(connection, path, scratch, memory_mb)
-            source = _Frame(table, connection) if path is None else _File(path, connection, whole)
-            names = _names([by] if isinstance(by, str) else by, source.names)
-            person = None if unit is None else _names([unit], source.names)[0]
-            asked = None if predicate is None else parse(predicate, source.names)
-            looked_at = frozenset() if asked is None else asked.columns
-            types = source.bind(sorted({*names, *looked_at, *([person] if person else [])}))
+            _lock_up(connection, memory_mb)
+            types = _bind(connection, source, sorted({*names, *looked_at, *([person] if person else [])}))
+            if person is not None and family(types[person]) == "other" and types[person] != "BLOB":
+                raise TableInputError(
+                    f"Column {show(person)} has type {types[person]}, which identifies nobody; use numbers or texts."
+                )
             readings = _register(connection, domain, names, types)
             condition = "TRUE" if asked is None else typed_sql(asked, types)
-            sql = _query(
-                source.sql, types, names, readings, condition, looked_at, person, max_groups, other, len(domain)
-            )
-            found = _run(connection, sql, progress)
+            query = _Query(types, names, readings, condition, person, max_groups, other, len(domain))
+            run = _Run(connection, source, progress)
+            found = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
         except DiscreetError:
             raise
         except Exception as error:  # the engine's and other libraries' own words may quote a value
+            if source.failure is not None:
+                raise source.failure from None
             raise TableInputError("The table could not be counted: it is damaged, has a type that cannot be read, or needs "
                                   f"more than {memory_mb} MB of memory (memory_mb). Repair it, or convert it to Parquet.",
                                   engine=error) from None  # fmt: skip
-    if path is not None and _stamp(path) != before:
+    if path is not None and stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; count it again when it is complete.")
-    return _collect(found, len(domain), other, "" if asked is None else asked.canonical, looked_at)
+    run.tell(1.0)
+    for array in found.totals:
+        array.flags.writeable = False
+    sizes, counts = found.totals
+    return Counts(
+        sizes=sizes[: len(domain)], counts=counts[: len(domain)],
+        other_size=int(sizes[len(domain)]) if other else 0, other_count=int(counts[len(domain)]) if other else 0,
+        dropped=found.rows - found.counted, fingerprint=found.fingerprint(),
+        canonical="" if asked is None else asked.canonical, columns=looked_at,
+    )  # fmt: skip
 
 
-def _names(wanted: Iterable[str], there: Collection[str]) -> list[str]:
+def _names(wanted: Iterable[str], source: Source) -> list[str]:
     """The table's spelling of the wanted columns, each there and wanted once."""
     found = []
     for name in wanted:
-        match = find_column(name, there) if isinstance(name, str) else None
+        match = find_column(name, source.names) if isinstance(name, str) else None
         if match is None:
-            raise TableInputError(unknown_column(str(name), there))
+            raise TableInputError(unknown_column(str(name), source.names if source.quotable else None))
         found.append(match)
     if len(set(found)) != len(found):
         raise TableInputError("A column to group by is named twice; name it once.")
     return found
 
 
-def _distinct(names: Sequence[Any]) -> list[str]:
-    """The names of a table's columns, when they differ in more than case: the engine does not see that."""
-    texts = [name for name in names if isinstance(name, str) and name]
-    seen = Counter(name.lower() for name in texts)
-    twice = next((name for name in texts if seen[name.lower()] > 1), None)
-    if twice is not None:
-        raise TableInputError(f"Two columns are named {show(twice)}, perhaps in another case; rename one.")
-    return texts
+def _lock_up(connection: Any, memory_mb: int) -> None:
+    """Let the connection read what it is handed and nothing else, and write nothing, whatever is asked of it.
 
-
-def _stamp(path: Path) -> tuple[int, int, int]:
-    """What changes when a file is written to."""
-    kind = _KINDS.get(path.suffix.lower())
-    if kind is None or any(c in str(path) for c in "*?["):
-        raise TableInputError(f"{show(path.name)} is no table by its name; use a name that ends in "
-                              f"{', '.join(_KINDS)}, without * ? or [.")  # fmt: skip
-    if not path.is_file():
-        raise TableInputError(f"There is no file {show(path.name)} there; check the path.")
-    state = path.stat()
-    if state.st_size == 0:
-        raise TableInputError(f"{show(path.name)} is empty; it needs a line of column names at least.")
-    return state.st_size, state.st_mtime_ns, state.st_ino
-
-
-def _lock_up(connection: Any, path: Path | None, scratch: str, memory_mb: int) -> None:
-    """Let the connection read one file and write its scratch space, and nothing else, whatever is asked of it."""
-    paths = [] if path is None else [literal(os.path.abspath(path))]
+    Without a temporary directory the engine keeps everything in memory or gives up: no row is ever left on a disk.
+    """
     for setting in (
-        f"memory_limit = '{int(memory_mb)}MB'", f"temp_directory = {literal(scratch)}",
+        f"memory_limit = '{int(memory_mb)}MB'", "temp_directory = ''", "max_temp_directory_size = '0KiB'",
         "preserve_insertion_order = false", "python_enable_replacements = false",
-        "autoinstall_known_extensions = false", "enable_progress_bar = true",
-        "enable_progress_bar_print = false", f"allowed_paths = [{', '.join(paths)}]", "enable_external_access = false",
+        "autoinstall_known_extensions = false", "allowed_paths = []", "enable_external_access = false",
         "lock_configuration = true",
     ):  # fmt: skip
         connection.execute(f"SET {setting}")
 
 
-class _File:
-    """A file as DuckDB reads it, without guessing: a text file's columns have no types, and bad lines are left out."""
-
-    def __init__(self, path: Path, connection: Any, whole: bool) -> None:
-        import duckdb
-
-        self.whole = whole
-        kind, where = _KINDS[path.suffix.lower()], literal(os.path.abspath(path))
-        try:
-            if kind == "parquet":
-                self._parquet(connection, where)
-            else:
-                self._text(path, where, kind)
-        except (OSError, UnicodeError, csv.Error, StopIteration, duckdb.Error):
-            what = "is no readable Parquet file" if kind == "parquet" else "has no line of column names in UTF-8"
-            raise TableInputError(f"{show(path.name)} {what}.") from None
-        self.names: Collection[str] = self.types
-
-    def _parquet(self, connection: Any, where: str) -> None:
-        nodes = connection.execute(f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({where})").fetchall()
-        top, open_nodes = [], 0
-        for name, children in nodes[1:]:  # depth first, after the root: those met while no node is open are columns
-            if open_nodes == 0:
-                top.append(name)
-            open_nodes += children - (open_nodes > 0)
-        _distinct(top)
-        self.sql = f"read_parquet({where}, hive_partitioning = false)"
-        self.types = {row[0]: row[1] for row in connection.execute(f"DESCRIBE SELECT * FROM {self.sql}").fetchall()}
-
-    def _text(self, path: Path, where: str, separator: str) -> None:
-        # only the header's bytes are judged: those of the rows, read ahead with it, are data
-        with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-            header = next(csv.reader(file, delimiter=separator, strict=True))
-        for name in header:
-            name.encode()
-        if self.whole and _quotes(path) % 2:
-            raise TableInputError(f"{show(path.name)} has a quotation mark that is never closed; repair the file.")
-        self.types = dict.fromkeys(_distinct(header), UNTYPED)
-        places = ", ".join(f"'c{k}': 'VARCHAR'" for k in range(len(header)))
-        picked = ", ".join(f"c{k} AS {quoted(name)}" for k, name in enumerate(header) if name)
-        self.sql = (f"(SELECT {picked} FROM read_csv({where}, columns = {{{places}}}, header = true, "
-                    f"auto_detect = false, delim = {literal(separator)}, quote = '\"', escape = '\"', "
-                    # one thread: several guess where lines begin, and a quoted line break misleads them
-                    f"strict_mode = false, parallel = false, ignore_errors = {str(not self.whole).lower()}))")  # fmt: skip
-
-    def bind(self, used: Sequence[str]) -> dict[str, str]:
-        return {name: self.types[name] for name in used}
-
-
-def _quotes(path: Path) -> int:
-    with path.open("rb") as file:
-        return sum(block.count(b'"') for block in iter(lambda: file.read(2**20), b""))
-
-
-class _Frame:
-    """A table in memory: its used columns handed over as Arrow data, and copied only where their library must."""
-
-    sql = "handed_over"
-
-    def __init__(self, table: Any, connection: Any) -> None:
-        import pyarrow as pa
-
-        self.table, self.connection = table, connection
-        if isinstance(table, pa.RecordBatchReader):
-            names = table.schema.names
-        elif type(table).__name__ == "DuckDBPyRelation":
-            names = table.columns
-        else:
-            self.table = _recognised(table)
-            names = self.table.collect_schema().names()
-        self.names = _distinct(names)
-
-    def bind(self, used: Sequence[str]) -> dict[str, str]:
-        import pyarrow as pa
-
-        untyped: set[str] = set()
-        if isinstance(self.table, pa.RecordBatchReader):
-            data = self.table
-        elif type(self.table).__name__ == "DuckDBPyRelation":
-            data = self.table.project(", ".join(map(quoted, used)) or "1 AS one").to_arrow_reader(100_000)
-        else:
-            data, untyped = _arrow(self.table, used or self.names[:1])
-        self.connection.register(self.sql, data)
-        described = self.connection.execute(f"DESCRIBE SELECT * FROM {self.sql}").fetchall()
-        return {row[0]: UNTYPED if row[0] in untyped else row[1] for row in described if row[0] in used}
-
-
-def _recognised(table: Any) -> Any:
-    try:
-        import narwhals as nw
-    except ImportError:
-        raise MissingExtraError.needing("Data frames need Narwhals", "tables") from None
-    try:
-        frame = nw.from_native(table)
-        frame.collect_schema()
-    except nw.exceptions.DuplicateError:
-        raise TableInputError("Two columns have the same name; rename one.") from None
-    except TypeError:
-        raise TableInputError(f"Cannot count a {type(table).__name__}; give a path, a data frame, an Arrow table or "
-                              "reader, or a DuckDB relation.") from None  # fmt: skip
-    return frame
-
-
-def _arrow(frame: Any, used: Sequence[str]) -> tuple[Any, set[str]]:
-    """The used columns of a data frame as an Arrow table, and those that have no one type (pandas' objects)."""
-    import pyarrow as pa
-
-    try:
-        picked = frame.select(used)
-        picked = picked.collect(backend="pyarrow") if hasattr(picked, "collect") else picked
-        if not picked.implementation.is_pandas_like():
-            return picked.to_arrow(), set()
-        native = picked.to_native()
-        untyped = {name for name in used if native[name].dtype == object}
-        arrays = {
-            name: _texts(native[name]) if name in untyped else pa.Array.from_pandas(native[name]) for name in used
-        }
-        return pa.table(arrays), untyped
-    except Exception as error:  # whatever another library says may quote a value
-        raise TableInputError(
-            "The columns cannot be handed over as Arrow data; give them plain types.", engine=error
-        ) from None
-
-
-def _texts(column: Any) -> Any:
-    """Python objects as texts, each by itself: the type of one must not decide how another is read."""
-    import pyarrow as pa
-
-    missing = column.isna().to_numpy()
-    return pa.array([None if gone else _text_of(v) for v, gone in zip(column, missing, strict=True)], type=pa.string())
-
-
-def _text_of(value: Any) -> str | None:
-    """One object as a text, whole numbers and days the same however they are held; None for what has no plain text."""
-    try:
-        if isinstance(value, str):
-            value.encode()
-            return value
-        if isinstance(value, (bool, np.bool_)):
-            return str(value).lower()
-        if isinstance(value, datetime):
-            day = value.tzinfo is None and value.time() == time()
-            return value.date().isoformat() if day else value.isoformat(sep=" ")
-        if isinstance(value, date):
-            return value.isoformat()
-        number = parse_exact(value)
-        if number is not None:
-            return str(number.numerator) if number.denominator == 1 else repr(float(number))
-    except Exception:  # an object of another library's making: what it says must not be seen
-        return None
-    return None
+def _bind(connection: Any, source: Source, used: Sequence[str]) -> dict[str, str]:
+    """Choose the source's columns and hand it over; returns the engine's names of their types, or UNTYPED."""
+    source.bind(used)
+    connection.register("declared_types", source.declared.empty_table())
+    described = connection.execute("DESCRIBE SELECT * FROM declared_types").fetchall()
+    connection.unregister("declared_types")
+    connection.register("handed_over", source)
+    return {row[0]: UNTYPED if row[0] in source.untyped else row[1] for row in described if row[0] in used}
 
 
 def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapping[str, str]) -> list[str]:
@@ -372,46 +219,97 @@ def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tupl
     return pa.array(moments, pa.timestamp("us")), f"TRY_CAST({k} AS TIMESTAMP)"
 
 
-def _query(
-    source: str, types: Mapping[str, str], names: Sequence[str], readings: Sequence[str], condition: str,
-    looked_at: Collection[str], person: str | None, max_groups: int, other: bool, size: int,
-) -> str:  # fmt: skip
-    """One pass over the data. Rows are first grouped as they are, so that only the few groups are matched with keys.
+@dataclass(frozen=True)
+class _Query:
+    """What is asked of the engine, as SQL: the values of one row, and how rows or people are put together."""
 
-    `g`: for each key (and person) as it stands: rows `n`, rows that count `c`, and `h`, a hash of key and contents.
-    `m`: the same with the number of its declared group, or NULL; rows of undeclared keys go to group `size` or nowhere.
+    types: Mapping[str, str]
+    names: Sequence[str]
+    readings: Sequence[str]
+    condition: str
+    person: str | None
+    max_groups: int
+    other: bool
+    size: int
+
+    def rows(self) -> str:
+        """Every row: its keys as k0, k1, ..., its id u, whether it counts and its digest."""
+        values = [
+            f"CASE WHEN NOT isnan({quoted(name)}) THEN {quoted(name)} END AS {quoted(name)}"
+            if kind.upper() in ("FLOAT", "DOUBLE") else quoted(name)
+            for name, kind in self.types.items()
+        ]  # fmt: skip
+        picked = [f"{quoted(name)} AS k{k}" for k, name in enumerate(self.names)]
+        person = [] if self.person is None else [f"{quoted(self.person)} AS u"]
+        return (f"(SELECT {', '.join([*picked, *person, f'({self.condition}) AS c', f'{_digest(self.types)} AS h'])} "
+                f"FROM (SELECT {', '.join(values) or '1 AS one'} FROM handed_over))")  # fmt: skip
+
+    def matched(self) -> str:
+        """The rows with the number `i` of their declared group; undeclared and missing keys have number `size`."""
+        same = " AND ".join(f"{reading} = d{k}" for k, reading in enumerate(self.readings)) or "TRUE"
+        return f"(SELECT * EXCLUDE (i), coalesce(i, {self.size}) AS i FROM {self.rows()} LEFT JOIN declared ON {same})"
+
+    def by_rows(self) -> str:
+        """For each group: its rows, those that count, and the sums of the halves of their digests."""
+        return f"""SELECT i, count(*) AS n, count(*) FILTER (WHERE c) AS c, {_SUMS} FROM {self.matched()} GROUP BY i"""
+
+    def content(self) -> str:
+        """All rows: how many, the sums of the halves of their digests, and about how many people."""
+        return f"SELECT count(*), {_SUMS}, approx_count_distinct(u) FROM {self.rows()}"
+
+    def by_people(self, parts: int, part: int, key: str) -> str:
+        """For each group: its people, those who count, and their rows; of those people alone whose ids fall in a part.
+
+        Where a person falls is a keyed hash of the id, so that nobody can choose ids that meet in one part.
+        """
+        kind = self.types[str(self.person)]
+        text, id_ = _id_text(kind), _canonical("u", kind)
+        here = (
+            f"AND (md5_number({literal(key)} || {id_}) & {parts - 1}::UHUGEINT)::INTEGER = {part}" if parts > 1 else ""
+        )
+        there = "" if self.other else f"AND i < {self.size}"
+        limited = self.max_groups < self.size + self.other
+        place = f"row_number() OVER (PARTITION BY u ORDER BY md5({text} || ' ' || i), i)" if limited else "1"
+        return f"""
+            WITH m AS (SELECT u, i, count(*) AS n, count(*) FILTER (WHERE c) AS c FROM {self.matched()}
+                       WHERE u IS NOT NULL {here} {there} GROUP BY u, i),
+                 q AS (SELECT *, {place} AS place FROM m)
+            SELECT i, count(*) AS size, count(*) FILTER (WHERE c > 0) AS count, sum(n)::BIGINT AS n
+            FROM q WHERE place <= {self.max_groups} GROUP BY i"""
+
+
+_SUMS = ", ".join(
+    f"(sum({half}::UBIGINT) % 18446744073709551616)::UBIGINT AS {name}"
+    for name, half in (("low", "(h & 18446744073709551615::UHUGEINT)"), ("high", "(h >> 64)"))
+)
+
+
+def _digest(types: Mapping[str, str]) -> str:
+    """MD5 of one row's used columns, in the order of their names, as a text that does not depend on the engine.
+
+    A missing value is n; a text is its bytes' number, a colon and itself; whole numbers and decimals are their digits,
+    floats their 64 bits, days and microseconds counted from 1970, all as whole numbers; values that are never compared
+    are only there. The halves of all rows' digests are added up, each modulo 2^64, which knows no order.
     """
-    values = [
-        f"CASE WHEN NOT isnan({quoted(name)}) THEN {quoted(name)} END AS {quoted(name)}"
-        if kind.upper() in ("FLOAT", "DOUBLE") else quoted(name)
-        for name, kind in types.items()
-    ]  # fmt: skip
-    rows = f"(SELECT {', '.join(values) or '1 AS one'} FROM {source})"
-    keys = [f"k{k}" for k in range(len(names))]
-    picked = [f"{quoted(name)} AS {k}" for name, k in zip(names, keys, strict=True)]
-    if person is not None:
-        keys, picked = [*keys, "u"], [*picked, f"{quoted(person)} AS u"]
-    content = f"sum(hash({', '.join(quoted(name) for name in sorted(looked_at))}))" if looked_at else "0"
-    grouped = f"""
-        g AS (SELECT {", ".join([*picked, ""])} count(*) AS n, count(*) FILTER (WHERE {condition}) AS c, {content} AS s
-              FROM {rows} {"GROUP BY ALL" if keys else ""}),
-        m AS (SELECT {"u, " if person is not None else ""} n, c, hash({", ".join([*keys, "n", "s"])}) AS h,
-                     {f"coalesce(i, {size})" if other else "i"} AS i
-              FROM g LEFT JOIN declared ON {" AND ".join(f"{r} = d{k}" for k, r in enumerate(readings)) or "TRUE"})"""
-    if person is None:
-        return f"""WITH {grouped}
-            SELECT coalesce(i, -1)::BIGINT AS i, sum(n)::BIGINT AS size, sum(c)::BIGINT AS count, sum(n)::BIGINT AS n,
-                   (sum(h) % 18446744073709551616)::UBIGINT AS h FROM m GROUP BY ALL"""
-    # a person's groups are already apart when values and keys match one to one, which spares the largest step
-    apart = not other and all(types[name] in _ONE_TO_ONE for name in names)
-    merged = "m" if apart else "(SELECT u, i, sum(n) AS n, sum(c) AS c, sum(h) AS h FROM m GROUP BY u, i)"
-    ranked = f"md5({_id_text(types[person])} || ' ' || i)"
-    place = f"row_number() OVER (PARTITION BY u ORDER BY i IS NULL, {ranked}, i)" if max_groups < size + other else "1"
-    return f"""WITH {grouped},
-        q AS (SELECT *, {place} AS place FROM {merged})
-        SELECT coalesce(CASE WHEN u IS NOT NULL AND place <= {max_groups} THEN i END, -1)::BIGINT AS group_number,
-               count(*)::BIGINT AS size, (count(*) FILTER (WHERE c > 0))::BIGINT AS count, sum(n)::BIGINT AS n,
-               (sum(h) % 18446744073709551616)::UBIGINT AS h FROM q GROUP BY group_number"""
+    texts = [f"coalesce({_canonical(quoted(name), kind)}, 'n')" for name, kind in types.items()]
+    return f"md5_number({' || chr(32) || '.join(texts) or literal('')})"
+
+
+def _canonical(column: str, type_name: str) -> str:
+    kind = family(type_name)
+    if type_name.upper() in ("FLOAT", "DOUBLE"):
+        return f"({column}::DOUBLE + 0.0)::BIT::BIGINT::VARCHAR"  # -0.0 is 0.0
+    if type_name == UNTYPED or type_name == "VARCHAR":
+        return f"(strlen({column}) || ':' || {column})"
+    if kind == "date":
+        return f"({column} - DATE '1970-01-01')::VARCHAR"
+    if kind == "timestamp":
+        return f"epoch_us({column})::VARCHAR"
+    if kind == "boolean":
+        return f"{column}::INTEGER::VARCHAR"
+    if type_name.upper() == "BLOB":
+        return f"hex({column})"
+    return f"{column}::VARCHAR" if kind in ("number", "text") else f"CASE WHEN {column} IS NOT NULL THEN '1' END"
 
 
 def _id_text(type_name: str) -> str:
@@ -421,41 +319,89 @@ def _id_text(type_name: str) -> str:
     return "coalesce(CASE WHEN u = trunc(u) THEN TRY_CAST(u AS BIGINT)::VARCHAR END, u::VARCHAR)"
 
 
-def _run(connection: Any, sql: str, progress: Callable[[int], None] | None) -> list[NDArray[Any]]:
-    def work() -> list[NDArray[Any]]:
-        return [np.ma.getdata(column) for column in connection.execute(sql).fetchnumpy().values()]
+class _Run:
+    """The engine at work on one source, and somebody who is told how far it is."""
 
-    if progress is None:
-        return work()
-    with ThreadPoolExecutor(1) as pool:
-        future, shown = pool.submit(work), 0
+    def __init__(self, connection: Any, source: Source, progress: Callable[[int], None] | None) -> None:
+        self.connection, self.source, self.progress = connection, source, progress
+        self.shown = -1
+        self.tell(0.0)
+
+    def tell(self, share: float) -> None:
+        percent = min(int(100 * share), 100)
+        if self.progress is not None and percent > self.shown:
+            self.shown = percent
+            self.progress(percent)
+
+    def ask(self, sql: str, start: float, end: float) -> list[NDArray[Any]]:
+        """The columns of an answer; meanwhile the share of the source that was read is told, from `start` to `end`."""
+
+        def work() -> list[NDArray[Any]]:
+            return [np.ma.getdata(column) for column in self.connection.execute(sql).fetchnumpy().values()]
+
+        if self.progress is None:
+            return work()
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(work)
+            try:
+                while True:
+                    try:
+                        return future.result(timeout=0.1)
+                    except StillRunning:
+                        read = self.source.done / self.source.total if self.source.total else 0.0
+                        self.tell(min(start + (end - start) * min(read, 1.0), 0.99))
+            except BaseException:
+                self.connection.interrupt()
+                raise
+
+
+@dataclass
+class _Found:
+    """Sizes and counts of all groups and of the pooled cell, and what else was seen of the rows."""
+
+    totals: Indices
+    rows: int = 0
+    counted: int = 0  # rows that stand in a group
+    digests: tuple[int, int] = (0, 0)  # the sums of their halves
+
+    def fingerprint(self) -> str:
+        return hashlib.sha256(f"{self.rows} {self.digests[0]} {self.digests[1]}".encode()).hexdigest()
+
+
+def _count_rows(run: _Run, query: _Query) -> _Found:
+    found = _Found(np.zeros((2, query.size + 1), dtype=np.int64))
+    groups, sizes, counts, low, high = run.ask(query.by_rows(), 0.0, 1.0)
+    found.totals[:, groups] = sizes, counts
+    found.rows = int(sizes.sum())
+    found.counted = found.rows if query.other else int(sizes[groups < query.size].sum())
+    found.digests = int(low.sum(dtype=np.uint64)), int(high.sum(dtype=np.uint64))
+    return found
+
+
+def _count_people(run: _Run, query: _Query, memory_mb: int) -> _Found:
+    """First all rows, then people in as many parts as it takes for each part to fit in memory."""
+    import duckdb
+
+    found = _Found(np.zeros((2, query.size + 1), dtype=np.int64))
+    share = 0.3  # of the time, for the first look
+    rows, low, high, people = (int(column[0]) for column in run.ask(query.content(), 0.0, share))
+    found.rows, found.digests = rows, (low, high)
+    parts, key, done = 1, secrets.token_hex(16), Fraction(0)
+    while people * _BYTES_EACH > parts * memory_mb * 10**6 and parts < _MOST_PARTS:
+        parts *= 2
+    ahead = [(parts, part) for part in reversed(range(parts))]
+    while ahead:
+        parts, part = ahead.pop()
+        start, end = (share + (1 - share) * float(done + k * Fraction(1, parts)) for k in (0, 1))
         try:
-            progress(shown)
-            while True:
-                try:
-                    found = future.result(timeout=0.1)
-                    break
-                except StillRunning:
-                    now = min(int(connection.query_progress()), 99)
-                    if now > shown:
-                        progress(shown := now)
-            progress(100)
-            return found
-        except BaseException:
-            connection.interrupt()
-            raise
-
-
-def _collect(found: Sequence[NDArray[Any]], size: int, other: bool, canonical: str, columns: frozenset[str]) -> Counts:
-    groups, sizes, counts, rows, hashes = found
-    totals = np.zeros((2, size + 2), dtype=np.int64)  # the last two: other, and dropped (group -1)
-    totals[:, groups] = sizes, counts
-    content = f"{int(rows.sum())} {int(hashes.sum(dtype=np.uint64))}"
-    for array in totals:
-        array.flags.writeable = False
-    return Counts(
-        sizes=totals[0, :size], counts=totals[1, :size],
-        other_size=int(totals[0, size]) if other else 0, other_count=int(totals[1, size]) if other else 0,
-        dropped=int(rows[groups == -1].sum()), fingerprint=hashlib.sha256(content.encode()).hexdigest(),
-        canonical=canonical, columns=columns,
-    )  # fmt: skip
+            groups, sizes, counts, seen = run.ask(query.by_people(parts, part, key), start, end)
+        except duckdb.OutOfMemoryException:
+            if parts >= _MOST_PARTS:
+                raise
+            ahead += [(2 * parts, part + parts), (2 * parts, part)]  # the same people: one more bit of the hash
+            continue
+        found.totals[0, groups] += sizes
+        found.totals[1, groups] += counts
+        found.counted += int(seen.sum())
+        done += Fraction(1, parts)
+    return found

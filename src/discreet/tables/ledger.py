@@ -6,8 +6,10 @@ about the same data gets the stored answer, free of charge, because a second dra
 
 Entries are only ever added. Each carries SHA-256(hash of the one before || its own canonical JSON), so that a line that
 was changed, dropped or put in between is found by `verify`. A chain alone cannot show that its end was cut off or that
-all of it was written anew: for that, keep a `Head` elsewhere and give it to `verify`. Questions, data and answers stand
-in the chain as salted digests, so that it can be shown to others without telling what was asked or answered.
+all of it was written anew: for that, keep a `Head` elsewhere and give it to `verify`. Questions and answers stand in the
+chain as salted digests, and the fingerprint of the data under a secret that lies outside the ledger (secret.py), so that
+the chain can be shown to others without telling what was asked, answered or counted. Lines that were written before
+there was such a secret have a digest of the data that its salt opens: keep those to yourself.
 
 Charges add up: the sum of the epsilons bounds the privacy loss of all answers together (basic composition; Dwork,
 McSherry, Nissim and Smith 2006). Pure epsilon only, as exact rationals: ten times 0.1 is 1.
@@ -55,7 +57,9 @@ from .chain import (
     total_of,
 )
 from .postgres import Postgres
-from .stores import PATIENCE, VERSION, Rows, Run, Sqlite, Store
+from .secret import Secret, keyed
+from .sqlite import Sqlite
+from .stores import LEDGER, PATIENCE, Outcome, Rows, Run, Store
 
 __all__ = ["Answer", "Balance", "Entry", "Head", "Ledger", "Pending", "Relation", "Terms"]
 
@@ -64,28 +68,38 @@ __all__ = ["Answer", "Balance", "Entry", "Head", "Ledger", "Pending", "Relation"
 class Ledger:
     """The budgets in one file or one PostgreSQL database; safe to share by threads, and to use after a fork.
 
-    A file that is not there yet becomes an empty ledger. `patience` is how many seconds to wait for other processes.
+    A file that is not there yet becomes an empty ledger. `secret` names the file of its secret: by default what the
+    variable DISCREET_SECRET names, else the ledger's own name with .secret added, or for PostgreSQL a file in the
+    folder discreet of the user's configuration. It is made with the first data set, and only charges need it.
+    `patience` is how many seconds to wait for other processes.
     """
 
-    def __init__(self, place: str | os.PathLike[str], *, patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        place: str | os.PathLike[str],
+        *,
+        secret: str | os.PathLike[str] | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
         self._make = _opener(place, patience)
         self._mine = threading.local()
         self._stores: WeakSet[Store] = WeakSet()
         self._closed = False
         store = self._store()
         self.place = store.place
-        with store.transaction(write=False):
+        self._secret = Secret(secret, store.default_secret, self.place)
+        with store.transaction():
             pass  # what is no ledger is refused here, not at the first charge
 
     @classmethod
-    def existing(cls, place: str | os.PathLike[str]) -> Ledger:
+    def existing(cls, place: str | os.PathLike[str], *, secret: str | os.PathLike[str] | None = None) -> Ledger:
         """Open a ledger that is there: a mistyped name must not look like an untouched budget."""
         name = os.fspath(place)
         if "://" not in name and not Path(name).is_file():
             raise LedgerError(
                 f"There is no ledger {name}; make one with: discreet ledger create NAME --ledger {name} ..."
             )
-        return cls(place)
+        return cls(place, secret=secret)
 
     def __repr__(self) -> str:
         return f"Ledger({self.place!r})"
@@ -138,8 +152,9 @@ class Ledger:
             "public": list(public),
             "unit": unit,
         }
-        facts |= {"kind": "create", "version": VERSION, "salt": salted(salt, "")}
-        with self._store().transaction(write=True) as run:
+        facts |= {"kind": "create", "version": LEDGER.version, "salt": salted(salt, "")}
+        with self._store().transaction(_CREATING, write=True) as run:
+            self._key(run)
             made = run(
                 "INSERT INTO discreet_data_set (name, budget, spent, salt, count, head) VALUES "
                 "(:name, :budget, '0/1', :salt, 0, :head) ON CONFLICT (name) DO NOTHING RETURNING name",
@@ -166,18 +181,26 @@ class Ledger:
         if not (data and exact.encodable(data)):
             raise LedgerError("The fingerprint of the data is a text. Give the one that was taken of the data.")
         asked = question_text(question)
-        with self._store().transaction(write=True) as run:
-            account = self._account(run, name, lock=True)
-            question_digest, data_digest = digest(account, "question", asked), digest(account, "data", data)
-            others = False
+        with self._store().transaction(_CHARGING, write=True) as run:
+            account = self._changing(run, name)
+            question_digest = digest(account, "question", asked)
+            fingerprint = keyed(self._key(run), "data", account.salt, data)
+            others = older = 0
             for charge, salt, text, charged, answered in run(_STORED, name=name, question=question_digest):
-                if facts_of(name, charge, charged).get("data") != data_digest:
-                    others = True
+                known = facts_of(name, charge, charged)
+                if fingerprint != known.get("fingerprint") and known.get("data") != digest(account, "data", data):
+                    others, older = others or charge, older or (charge if "data" in known else 0)
                     continue
                 facts = facts_of(name, charge, answered)
                 if facts.get("commitment") != salted(salt, text):
                     raise LedgerError(f"The stored answer of charge {charge} of {name!r} was changed. Use verify.")
                 return Answer(text, charge, str(facts.get("when")), repeated=True)
+            if older and not fresh:
+                raise LedgerError(
+                    f"This question about {name!r} was answered by an older discreet (line {older}), whose fingerprint of "
+                    "the data cannot be compared with today's. Nothing was charged: use the answer that was given then, "
+                    "give the question a new version, or ask with fresh to pay for an answer from these data."
+                )
             if others and not fresh:
                 raise LedgerError(
                     f"This question about {name!r} was answered from other data than these (or from the same data in "
@@ -203,14 +226,16 @@ class Ledger:
                 "kind": "charge",
                 "epsilon": rational_text(epsilon),
                 "question": question_digest,
-                "data": data_digest,
+                "fingerprint": fingerprint,
             }
             return Pending(name, int(_append(run, account, facts, rational_text(total))["number"]))
 
     def finish(self, pending: Pending, answer: str) -> Answer:
         """Store the answer of a charge, and its salted commitment; both are on disk when this returns, so show it then.
 
-        A charge has one answer: a second one is refused, so that nobody draws until a draw pleases.
+        A charge has one answer: a second one is refused, so that nobody draws until a draw pleases. Where storing fails
+        (a full disk, a lost connection), show nothing, and call again with the same two when the cause is gone: asking
+        anew would be charged anew.
         """
         if not isinstance(pending, Pending):
             raise LedgerError("Finish with the Pending that begin gave; a stored answer is finished already.")
@@ -218,8 +243,8 @@ class Ledger:
         if not exact.encodable(answer):
             raise LedgerError("An answer is a text of valid characters, without NUL. Nothing was stored.")
         salt = secrets.token_hex(16)
-        with self._store().transaction(write=True) as run:
-            account = self._account(run, name, lock=True)
+        with self._store().transaction(_storing(pending), write=True) as run:
+            account = self._changing(run, name)
             charged = run(f"{_ENTRIES} AND number = :charge", name=name, charge=charge)
             facts = facts_of(name, charge, charged[0][1]) if charged else {}
             if facts.get("kind") != "charge":
@@ -234,7 +259,7 @@ class Ledger:
                 name=name,
                 charge=charge,
                 number=told["number"],
-                question=facts["question"],
+                question=str(facts.get("question")),
                 salt=salt,
                 text=answer,
             )
@@ -242,12 +267,12 @@ class Ledger:
 
     def datasets(self) -> list[str]:
         """The names of all data sets."""
-        with self._store().transaction(write=False) as run:
+        with self._store().transaction() as run:
             return sorted(name for (name,) in run("SELECT name FROM discreet_data_set"))
 
     def terms(self, name: str) -> Terms:
         """What was agreed for a data set."""
-        with self._store().transaction(write=False) as run:
+        with self._store().transaction() as run:
             self._account(run, name)
             rows = run(f"{_ENTRIES} AND number = 1", name=name)
         if not rows:
@@ -256,7 +281,7 @@ class Ledger:
 
     def balance(self, name: str) -> Balance:
         """What a data set has spent and has left, from its running total; `verify` computes it anew."""
-        with self._store().transaction(write=False) as run:
+        with self._store().transaction() as run:
             account = self._account(run, name)
             answers = int(run("SELECT count(*) FROM discreet_answer WHERE name = :name", name=name)[0][0])
         budget, spent = total_of(name, account.budget), total_of(name, account.spent)
@@ -264,7 +289,7 @@ class Ledger:
 
     def head(self, name: str) -> Head:
         """The end of the history now. Keep it where the ledger's owner cannot write, and give it to `verify` later."""
-        with self._store().transaction(write=False) as run:
+        with self._store().transaction() as run:
             account = self._account(run, name)
         return Head(account.count, account.head)
 
@@ -285,7 +310,7 @@ class Ledger:
         account, rows, _ = self._read(name)
         entries = [{"entry": dict(entry_of(name, *row).facts), "hash": row[2]} for row in rows]
         head = {"count": account.count, "hash": account.head}
-        return {"format": "discreet-ledger", "version": VERSION, "name": name, "head": head, "entries": entries}
+        return {"format": "discreet-ledger", "version": LEDGER.version, "name": name, "head": head, "entries": entries}
 
     def _store(self) -> Store:
         if self._closed:
@@ -295,6 +320,27 @@ class Ledger:
             store = self._mine.store = self._make()
             self._stores.add(store)
         return store
+
+    def _key(self, run: Run) -> bytes:
+        """The secret of this ledger, which every charge needs."""
+        return self._secret.key(run, self._store().for_update)
+
+    def _changing(self, run: Run, name: str) -> Account:
+        """A data set's row, locked until the transaction ends.
+
+        A file is only as good as the last journal beside it was (sqlite.py): before a connection changes a data set for
+        the first time, all of its history is audited, and before every change the end of it.
+        """
+        store = self._store()
+        account = self._account(run, name, lock=True)
+        if name not in store.inspected and store.inspect():
+            audit(account, *self._lines(run, name), None)
+            store.inspected.add(name)
+        elif name in store.inspected:
+            last = run(f"{_ENTRIES} AND number >= :count", name=name, count=account.count)
+            if [(number, link) for number, _, link in last] != [(account.count, account.head)]:
+                bad(name, account.count, "is not where the data set's row says that its history ends")
+        return account
 
     def _account(self, run: Run, name: str, *, lock: bool = False) -> Account:
         columns = "SELECT name, budget, spent, salt, count, head FROM discreet_data_set WHERE name = :name"
@@ -312,12 +358,14 @@ class Ledger:
         return account
 
     def _read(self, name: str) -> tuple[Account, Rows, Rows]:
-        with self._store().transaction(write=False) as run:
-            account = self._account(run, name)
-            entries = run(f"{_ENTRIES} ORDER BY number", name=name)
-            answers = run("SELECT charge, number, question, salt, text FROM discreet_answer WHERE name = :name "
-                          "ORDER BY number", name=name)  # fmt: skip
-        return account, entries, answers
+        with self._store().transaction() as run:
+            return self._account(run, name), *self._lines(run, name)
+
+    def _lines(self, run: Run, name: str) -> tuple[Rows, Rows]:
+        entries = run(f"{_ENTRIES} ORDER BY number", name=name)
+        answers = run("SELECT charge, number, question, salt, text FROM discreet_answer WHERE name = :name "
+                      "ORDER BY number", name=name)  # fmt: skip
+        return entries, answers
 
 
 _ENTRIES = "SELECT number, body, hash FROM discreet_entry WHERE name = :name"
@@ -329,6 +377,28 @@ _STORED = (
     "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number "
     "WHERE a.name = :name AND a.question = :question ORDER BY a.number"
 )
+
+
+_CREATING = Outcome(
+    "No data set was made: create it again after that.",
+    "Whether the data set was made is not known: list what there is, then create it if it is missing.",
+)
+_CHARGING = Outcome(
+    "Nothing was charged: ask again after that.",
+    "Nothing was drawn, but whether it was charged is not known: look at the balance before asking again, which may be "
+    "charged once more.",
+)
+
+
+def _storing(pending: Pending) -> Outcome:
+    """A charge stands, whatever happens to its answer."""
+    stands = f"Charge {pending.charge} of {pending.name!r} stands"
+    return Outcome(
+        f"{stands}, but its answer was not stored and must not be shown: call finish again with it, or ask again and pay "
+        "again.",
+        f"{stands}, but whether its answer was stored is not known, so it must not be shown: ask again; if it was stored, "
+        "you get it free of charge, else you pay again.",
+    )
 
 
 def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:

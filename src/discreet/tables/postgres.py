@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 import ssl
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..errors import LedgerError, MissingExtraError
-from .stores import FULL, LOCKED, WHOLE, Rows, Store, single
+from .secret import configuration
+from .stores import FULL, LOCKED, Rows, Store, Unusable, single
 
 
 @final
@@ -33,6 +36,12 @@ class Postgres(Store):
         self._statements: dict[str, Any] = {}
         super().__init__(place, patience)
 
+    @property
+    def default_secret(self) -> Path:
+        login = self._login
+        where = f"{login['host'] or login['unix_sock']}/{login['port']}/{login['database']}"
+        return configuration() / f"{hashlib.sha256(where.encode()).hexdigest()[:16]}.secret"
+
     def connect(self) -> Any:
         self._statements = {}
         return self._driver.Connection(**self._login, startup_params={"client_encoding": "UTF8"})
@@ -50,7 +59,13 @@ class Postgres(Store):
         self.run("SET synchronous_commit = on")
         self.run(f"SET lock_timeout = {max(1, round(self.patience * 1000))}")
         if self.run("SHOW fsync") != [("on",)]:
-            raise LedgerError(f"{self.place} runs with fsync = off: a charge could be lost. Turn fsync on first.")
+            raise Unusable("runs with fsync = off: a charge could be lost. Turn fsync on first.")
+
+    def settled(self) -> bool:
+        return True  # nobody else changes the settings of this connection
+
+    def inspect(self) -> bool:
+        return False  # the server recovers by itself, and nothing of it lies about
 
     def version(self) -> int | None:
         # asked of the catalogue's rows: to_regclass may answer from a cache that another process made stale
@@ -68,16 +83,17 @@ class Postgres(Store):
     def lost(self, error: BaseException) -> bool:
         return isinstance(error, self._driver.InterfaceError | OSError) or self._code(error).startswith("57P")
 
+    def unsure(self, error: BaseException) -> bool:
+        return not self._code(error) or self.lost(error)  # the server did not say that it rolled back
+
     def explain(self, error: BaseException) -> str | None:
         if not isinstance(error, self._driver.Error | OSError):
             return None
         code = self._code(error)
         if not code:
-            return f"{self.place} does not answer. Check that the server runs and can be reached. {WHOLE}"
+            return "does not answer. Check that the server runs and can be reached."
         reason = _POSTGRES_REASONS.get(code)
-        if reason is None:
-            return f"{self.place} refused: {self._said(error)} ({code}). {WHOLE}"
-        return f"{self.place} " + reason.format(patience=self.patience)
+        return f"refused: {self._said(error)} ({code})." if reason is None else reason.format(patience=self.patience)
 
     def _code(self, error: BaseException) -> str:
         details = error.args[0] if error.args else None
@@ -91,9 +107,9 @@ class Postgres(Store):
 _POSTGRES_REASONS = {
     "55P03": LOCKED,
     "53100": FULL,
-    "53300": "has no connection left. Nothing was written: ask again later.",
-    "25006": "is read-only. Nothing was written: connect to a server that takes writes.",
-    "42501": "does not let this user write. Nothing was written: grant it the ledger's tables.",
+    "53300": "has no connection left. Wait until others are done.",
+    "25006": "is read-only. Connect to a server that takes writes.",
+    "42501": "does not let this user write. Grant it the ledger's tables.",
     "28P01": "refused the login. Check the user and the password.",
     "28000": "refused the login. Check the user, and from where it may connect.",
     "3D000": "does not exist. Make the database first, with createdb.",

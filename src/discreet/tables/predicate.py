@@ -12,13 +12,11 @@ from __future__ import annotations
 import difflib
 import json
 import math
-import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 from typing import Any, NoReturn
 
 from ..errors import MissingExtraError, PredicateError
@@ -72,15 +70,18 @@ class Predicate:
     tree: Node = field(repr=False, compare=False)
 
 
-def parse(text: str, columns: Collection[str]) -> Predicate:
-    """Read a predicate over a table with these columns; anything but the allowed forms is refused by name."""
+def parse(text: str, columns: Collection[str], quotable: bool = True) -> Predicate:
+    """Read a predicate over a table with these columns; anything but the allowed forms is refused by name.
+
+    `quotable` is False where the columns' names may be data, as in a text file: then no message holds one.
+    """
     if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST or "\0" in text:
         raise PredicateError(f'A predicate is a text of 1 to {_LONGEST} characters, such as "age >= 40".')
     bare = _QUOTED.sub("''", text)
     for mark, what in (("--", "a comment"), ("/*", "a comment"), (";", "a second statement"), ("$", "a parameter")):
         if mark in bare:
             _refuse(what, mark)
-    tree = _Reader(text, columns).condition(_syntax(text), 0)
+    tree = _Reader(text, columns, quotable).condition(_syntax(text), 0)
     used = frozenset(_columns(tree))
     if not used:
         raise PredicateError(
@@ -137,8 +138,10 @@ def find_column(name: str, columns: Collection[str]) -> str | None:
     return name if name in columns else next((c for c in columns if c.lower() == name.lower()), None)
 
 
-def unknown_column(name: str, columns: Collection[str]) -> str:
-    """What to say about a column that is not there."""
+def unknown_column(name: str, columns: Collection[str] | None) -> str:
+    """What to say about a column that is not there; None where the names that are there may be somebody's data."""
+    if columns is None:
+        return f"There is no column {show(name)}. Check that the file's first line holds the names of its columns, this one too."
     lower = {c.lower(): c for c in columns}
     near = difflib.get_close_matches(name.lower(), lower, n=1)
     guess = f" Did you mean {show(lower[near[0]])}?" if near else ""
@@ -175,8 +178,8 @@ def _syntax(text: str) -> Any:
     # read bare and in parentheses: the first keeps them balanced, the second leaves no room for clauses after it
     queries = [f"{_PREFIX}x", f"{_PREFIX}{text}", f"{_PREFIX}({text}\n)"]
     try:
-        with _parser(os.getpid()).cursor() as cursor:
-            found = cursor.execute(f"SELECT {', '.join(['json_serialize_sql(?)'] * 3)}", queries).fetchone()
+        with _parser() as connection:
+            found = connection.execute(f"SELECT {', '.join(['json_serialize_sql(?)'] * 3)}", queries).fetchone()
         model, plain, inside = (json.loads(tree) for tree in found)
     except MissingExtraError:
         raise
@@ -194,9 +197,9 @@ def _syntax(text: str) -> Any:
     return condition
 
 
-@lru_cache(maxsize=1)
-def _parser(process: int) -> Any:
-    """A connection that parses and can do nothing else, opened once in each process: a fork must not share it."""
+def _parser() -> Any:
+    """A connection that parses and can do nothing else, opened for one use: none may be alive when a process forks,
+    for the child would wait for ever on closing it, its threads being left behind."""
     try:
         import duckdb
     except ImportError:
@@ -216,8 +219,8 @@ def _has(node: Any, kind: str) -> bool:
 class _Reader:
     """From DuckDB's syntax tree to ours; a form that is not known is refused, so a new engine cannot widen the door."""
 
-    def __init__(self, text: str, columns: Collection[str]) -> None:
-        self.text, self.names = text.encode(), columns
+    def __init__(self, text: str, columns: Collection[str], quotable: bool) -> None:
+        self.text, self.names, self.quotable = text.encode(), columns, quotable
 
     def condition(self, node: Any, depth: int) -> Node:
         if depth > _DEEPEST:
@@ -268,7 +271,7 @@ class _Reader:
                 self.refuse("a qualified name", node)
             name = find_column(node["column_names"][0], self.names)
             if name is None:
-                raise PredicateError(unknown_column(node["column_names"][0], self.names))
+                raise PredicateError(unknown_column(node["column_names"][0], self.names if self.quotable else None))
             return Node("column", value=name)
         if kind == "CONSTANT" and node.get("literal", {}).get("kind") in _LITERALS:
             found, text = _LITERALS[node["literal"]["kind"]], str(node["literal"]["text"])

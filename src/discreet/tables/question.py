@@ -30,6 +30,7 @@ Indices = NDArray[np.int64]
 
 SMALL_GROUP = 64  # up to this size, auto takes the explicit fair mechanism; beyond it, the geometric one
 OTHER = "(other)"
+_WEAKEST = 1 - Fraction(1, 2**61)  # of one report: at a 95 % interval of ln(20) * 2^61, half widths still fit 63 bits
 RESERVED = frozenset(
     [
         "report",
@@ -135,10 +136,10 @@ def _named_counts(count: Any) -> dict[str, str | None]:
         return {"count": None}
     if isinstance(count, str):
         return {"count": count}
-    named = dict(count) if isinstance(count, Mapping) else {text: text for text in count}
-    if not named or not all(encodable(x) for pair in named.items() for x in pair):
+    listed = count if isinstance(count, Mapping | Sequence | set | frozenset) else ()
+    if not listed or not all(encodable(x) for x in [*listed, *(listed.values() if isinstance(listed, Mapping) else ())]):
         raise ReleaseError("count is a predicate, a list of them, or a mapping of names to predicates.")
-    return named
+    return dict(listed) if isinstance(listed, Mapping) else {text: text for text in listed}
 
 
 def check_relation(question: Question, terms: Terms) -> None:
@@ -191,7 +192,11 @@ def margin_names(margins: Sequence[str], question: Question) -> tuple[str, ...]:
 def group_level(question: Question, terms: Terms) -> Level:
     """The level of one report: all that one person touches together keep the level that was asked."""
     touched = question.touched(terms)
-    return question.level if touched == 1 else Level(question.level.per_step(touched))
+    level = question.level if touched == 1 else Level(question.level.per_step(touched))
+    if level.alpha > _WEAKEST:
+        raise ReleaseError("Each report would have an epsilon below 2^-61: its noise would be wider than any count. Ask for a "
+                           "larger epsilon, or for fewer counts or groups.")  # fmt: skip
+    return level
 
 
 def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int, Mechanism | None]:

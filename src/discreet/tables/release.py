@@ -71,6 +71,7 @@ def release(
         sheet, question = ready.sheet, ready.sheet.question
         if not sheet.readings:  # public zeros alone: nothing is drawn, nothing is spent
             zeros = {name: np.zeros(len(sheet.sizes), dtype=np.int64) for name in ready.truths}
+            _tell(progress, 100)
             return sheet.filled(zeros, book.balance(dataset), None)
         mechanisms = mechanisms_text(question, sheet.level, sheet.plan)
         asked = book.begin(dataset, question.canonical(ready.predicates), epsilon=sheet.charge, data=ready.fingerprint,
@@ -78,11 +79,15 @@ def release(
         if isinstance(asked, Answer):
             # what was stored is read with the mechanisms that drew it, whatever would be chosen today
             reports, plan = read_answer(asked.text, question, sheet.level, sheet.sizes)
+            _tell(progress, 100)
             return sheet.drawn_by(plan).filled(reports, book.balance(dataset), asked)
         drawn = {name: _draw(sheet.plan, sheet.sizes, truth) for name, truth in ready.truths.items()}
         answer = book.finish(asked, answer_text({name: r.tolist() for name, r in drawn.items()}, mechanisms))
         # the reports are stored: from here on everything is post-processing
-        return sheet.filled(drawn, book.balance(dataset), answer)
+        _tell(progress, _STORED)
+        made = sheet.filled(drawn, book.balance(dataset), answer)
+        _tell(progress, 100)
+        return made
 
 
 @dataclass(frozen=True)
@@ -105,21 +110,36 @@ def _prepare(
         table = table.read_all()
     counted = {
         name: count_groups(table, predicate=text, by=list(question.by), domain=question.domain, unit=terms.unit,
-                           max_groups=question.max_groups, other=question.other, progress=progress,
-                           whole=terms.relation == "bit")
-        for name, text in question.counts.items()
+                           max_groups=question.max_groups, other=question.other,
+                           progress=_stage(progress, _COUNTING * k // len(question.counts), _COUNTING // len(question.counts)))
+        for k, (name, text) in enumerate(question.counts.items())
     }  # fmt: skip
     check_columns(question, terms, counted)
     level = group_level(question, terms)
     sizes = _sizes(next(iter(counted.values())), question, terms)
     plan = mechanisms_for(question, level, sizes)
     charge = charge_of(question.level) if any(plan.values()) else Fraction(0)
-    return _Ready(
+    ready = _Ready(
         Sheet.of(question, terms, level, charge, sizes, plan, names, table_maker(table)),
         {name: _truth(c, question.other) for name, c in counted.items()},
         {name: c.canonical for name, c in counted.items()},
         _fingerprint(counted),
     )
+    _tell(progress, _PLANNED)
+    return ready
+
+
+_COUNTING, _PLANNED, _STORED = 60, 70, 85  # percent of a release that are done by then, about
+
+
+def _stage(progress: Callable[[int], None] | None, start: int, length: int) -> Callable[[int], None] | None:
+    """Progress of a part as progress of the whole, or nobody to tell."""
+    return None if progress is None else lambda percent: progress(start + percent * length // 100)
+
+
+def _tell(progress: Callable[[int], None] | None, percent: int) -> None:
+    if progress is not None:
+        progress(percent)
 
 
 @contextmanager
@@ -136,26 +156,31 @@ def expected_errors(
     table: Any, *, dataset: str, ledger: Ledger | str, count: Any = None, by: Sequence[str] = (), domain: Any = None,
     alpha: object = None, epsilon: object = None, mechanism: str | Mechanism = "auto", version: str = "1",
     bound: int | None = None, max_groups: int = 1, other: bool = False, margins: Sequence[str] = (),
+    progress: Callable[[int], None] | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The dry run: how far off each report must be expected to be, from declared and public sizes; nothing is charged."""
     with _opened(ledger) as book:
-        ready = _prepare(table, book.terms(dataset), margins, None, ask(
+        ready = _prepare(table, book.terms(dataset), margins, progress, ask(
             dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other))  # fmt: skip
     sheet = ready.sheet
-    question = sheet.question
-    rows = []
-    for key, size in zip(question.cells, sheet.sizes.tolist(), strict=True):
-        m = sheet.plan[size]
-        row: dict[str, Any] = dict(zip(question.by, key, strict=True))
-        if m is None:
-            rows.append({**row, "n": 0, "mechanism": "none", "standard error": 0.0, "half width": 0.0})
-            continue
-        reading = sheet.readings[size]
-        middle = np.array([10**9 if m.inputs.n is None else m.inputs.n // 2])  # far from the ends, where it is widest
-        low, high = reading.interval(positions(m.outputs, middle, clamp=True), 1 - COVERAGE)
-        rows.append({**row, "n": None if size < 0 else size, "mechanism": m.recipe.family,
-                     "standard error": reading.standard_error, "half width": float(high[0] - low[0]) / 2})  # fmt: skip
+    expected = {size: _expected(sheet, size) for size in sheet.plan}  # groups of a size are alike
+    rows = [
+        dict(zip(sheet.question.by, key, strict=True)) | expected[size]
+        for key, size in zip(sheet.question.cells, sheet.sizes.tolist(), strict=True)
+    ]
+    _tell(progress, 100)
     return rows
+
+
+def _expected(sheet: Sheet, size: int) -> dict[str, Any]:
+    m = sheet.plan[size]
+    if m is None:
+        return {"n": 0, "mechanism": "none", "standard error": 0.0, "half width": 0.0}
+    reading = sheet.readings[size]
+    middle = np.array([10**9 if m.inputs.n is None else m.inputs.n // 2])  # far from the ends, where it is widest
+    low, high = reading.interval(positions(m.outputs, middle, clamp=True), 1 - COVERAGE)
+    return {"n": None if size < 0 else size, "mechanism": m.recipe.family,
+            "standard error": reading.standard_error, "half width": float(high[0] - low[0]) / 2}  # fmt: skip
 
 
 def _sizes(counted: Counts, question: Question, terms: Terms) -> Indices:

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..channels import Channel
 from ..errors import FileError, ReleaseError
 from ..formats import Format
 from ..level import Level
 from ..mechanism import Mechanism
 from ..positions import positions
-from ..readings import Reading, SumBound, reading_of
+from ..readings import SumBound
 from .ledger import Answer, Balance, Terms
 from .margins import fit_parts
 from .question import Question
@@ -73,7 +74,7 @@ class Sheet:
     sizes: Indices
     plan: Plan
     margins: tuple[str, ...]
-    readings: Mapping[int, Reading]
+    readings: Mapping[int, Channel]
     columns: Mapping[str, list[Any]]
     bound: SumBound | None
     record: Mapping[str, Any]
@@ -203,11 +204,11 @@ def members(sizes: Indices) -> dict[int, Indices]:
     return dict(zip(found.tolist(), np.split(order, starts[1:]), strict=True))
 
 
-def _readable(m: Mechanism) -> Reading:
+def _readable(m: Mechanism) -> Channel:
     """How to read a mechanism's reports, with everything computed that reading any of them needs; and its draws ready."""
     first = np.zeros(1, dtype=np.int64)  # position 0 is a report of every grid, and 0 a truth
     try:
-        reading = reading_of(m.channel)
+        reading = m.channel
         reading.interval(first, 1 - COVERAGE)  # of all reports: a table of them, or one reach
         reading.estimate(first)
         if math.isinf(reading.standard_error):
@@ -248,7 +249,7 @@ def _blank(x: float) -> float | None:
 
 
 def _record(
-    question: Question, terms: Terms, plan: Plan, readings: Mapping[int, Reading], sizes: Indices, level: Level,
+    question: Question, terms: Terms, plan: Plan, readings: Mapping[int, Channel], sizes: Indices, level: Level,
     charge: Fraction, columns: list[str],
 ) -> dict[str, Any]:  # fmt: skip
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""

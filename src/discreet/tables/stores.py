@@ -1,7 +1,8 @@
-"""Where a ledger keeps its rows: the contract of every database, and SQLite in a file. postgres.py has the other one.
+"""Where a ledger keeps its rows: the contract of every database. sqlite.py and postgres.py keep it.
 
 A store is one thread's connection. Statements run only inside a transaction; it is committed and synced to disk before
-it ends, or rolled back as a whole. Whatever the driver reports becomes one LedgerError that says what to do next.
+it ends, or rolled back as a whole. Whatever the driver reports becomes one LedgerError that says what happened, what
+that means for what was asked, and what to do next.
 
 No connection crosses a fork. SQLite keeps its file locks per process, so a child with an inherited connection would
 believe that it holds locks that only its parent has, and could lose what it commits. Every store therefore closes
@@ -11,23 +12,24 @@ before a fork, and opens again when it is next needed, in the parent and in the 
 from __future__ import annotations
 
 import os
-import sqlite3
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, final
 from weakref import WeakSet
 
-from ..errors import DiscreetError, LedgerError
+from ..errors import DiscreetError, FileError, LedgerError
+from ..formats import Format
 
-VERSION = 1
 PATIENCE = 30.0  # seconds to wait for another process's transaction
 
 # Rationals are text 'p/q', digests, salts and hashes are hexadecimal text: the same rows in every database.
+# `proof` is the proof of the secret (secret.py), empty until there is one.
 SCHEMA = (
-    "CREATE TABLE discreet_ledger (version BIGINT NOT NULL)",
+    "CREATE TABLE discreet_ledger (version BIGINT NOT NULL, proof TEXT NOT NULL DEFAULT '')",
     "CREATE TABLE discreet_data_set (name TEXT NOT NULL PRIMARY KEY, budget TEXT NOT NULL, spent TEXT NOT NULL, "
     "salt TEXT NOT NULL, count BIGINT NOT NULL, head TEXT NOT NULL)",
     "CREATE TABLE discreet_entry (name TEXT NOT NULL REFERENCES discreet_data_set (name), number BIGINT NOT NULL, "
@@ -41,16 +43,40 @@ SCHEMA = (
 
 Rows = list[tuple[Any, ...]]
 
-# How the sentences about an error end, in every database
-WHOLE = "Nothing was half-written: look at the balance, then ask again."
-LOCKED = "stayed locked by others for {patience:g} seconds. Nothing was written: ask again."
-FULL = "cannot be written: the disk is full. Nothing was written: make room, then ask again."
+# What may be said of an error in every database. What it means for the question is said by an Outcome.
+LOCKED = "stayed locked by others for {patience:g} seconds: wait until they are done."
+FULL = "cannot be written: the disk is full. Make room."
 
 
 class Run(Protocol):
     """Runs one statement of the transaction; its values are named, `:name` in the text."""
 
     def __call__(self, sql: str, **values: str | int) -> Rows: ...
+
+
+def _with_proof(run: Run) -> Run:
+    """Version 2 keys the fingerprints of data by a secret outside the ledger. The lines before keep their bodies."""
+    run("ALTER TABLE discreet_ledger ADD COLUMN proof TEXT NOT NULL DEFAULT ''")
+    return run
+
+
+LEDGER: Format[Run] = Format("ledger", (_with_proof,))
+
+
+class Unusable(Exception):
+    """A database that cannot be used as it is; it becomes a LedgerError that also tells the outcome."""
+
+
+@final
+@dataclass(frozen=True)
+class Outcome:
+    """What it means for what was asked that a transaction failed: it was undone, or nobody knows whether it was."""
+
+    undone: str
+    unsure: str
+
+
+READING = Outcome("", "")
 
 
 class Store(ABC):
@@ -63,6 +89,7 @@ class Store(ABC):
     def __init__(self, place: str, patience: float) -> None:
         self.place, self.patience = place, patience
         self.lock, self.busy = threading.RLock(), False
+        self.inspected: set[str] = set()  # the data sets whose history was audited on this connection
         self._connection: Any = None
         self._pid = 0
         with _registry:
@@ -74,6 +101,11 @@ class Store(ABC):
     def __del__(self) -> None:
         with suppress(Exception):
             self.close()
+
+    @property
+    @abstractmethod
+    def default_secret(self) -> Path:
+        """Where the ledger's secret lies unless somebody says otherwise."""
 
     @abstractmethod
     def connect(self) -> Any:
@@ -88,6 +120,14 @@ class Store(ABC):
         """Make the settings of a new connection that durability rests on."""
 
     @abstractmethod
+    def settled(self) -> bool:
+        """In a transaction: do the settings still stand? Refuses a file that is not the one that was opened."""
+
+    @abstractmethod
+    def inspect(self) -> bool:
+        """Before a connection's first change: refuse damage; True where histories must be audited too."""
+
+    @abstractmethod
     def version(self) -> int | None:
         """The version of the ledger's schema; None where it is still to be made; a foreign database is refused."""
 
@@ -100,27 +140,33 @@ class Store(ABC):
         """Did the connection die while it was idle, so that nothing was done?"""
 
     @abstractmethod
+    def unsure(self, error: BaseException) -> bool:
+        """May a COMMIT that failed with this error have taken effect nevertheless?"""
+
+    @abstractmethod
     def explain(self, error: BaseException) -> str | None:
-        """One sentence about an error of the driver, with the next move; None for an error of another kind."""
+        """What happened, with what to do about it; None for an error that is not the driver's."""
 
     @contextmanager
-    def transaction(self, *, write: bool) -> Iterator[Run]:
+    def transaction(self, outcome: Outcome = READING, *, write: bool = False) -> Iterator[Run]:
         """Statements that take effect together: committed and synced when the block ends, or not at all."""
         with self.lock:
-            self.busy = True
+            self.busy, committing = True, False
             try:
                 self._begin(self.begin_write if write else self.begin_read)
                 yield self.run
+                committing = True
                 self.run("COMMIT")
             except DiscreetError:  # a refusal of ours: the connection itself is well
                 self._roll_back()
                 raise
             except BaseException as error:
                 self._disconnect()  # which rolls back too
-                reason = self.explain(error)
+                reason = str(error) if isinstance(error, Unusable) else self.explain(error)
                 if reason is None:
                     raise
-                raise LedgerError(reason) from None
+                meant = outcome.unsure if committing and self.unsure(error) else outcome.undone
+                raise LedgerError(f"{self.place} {reason} {meant}".rstrip()) from None
             finally:
                 self.busy = False
 
@@ -143,30 +189,50 @@ class Store(ABC):
             self._disconnect()
             self._open()
             self.run(statement)
+        if not self.settled():  # another program changed them: once more, and then no longer
+            self.run("ROLLBACK")
+            self.settle()
+            self.run(statement)
+            if not self.settled():
+                raise Unusable("is being changed by another program. Close that.")
 
     def _open(self) -> None:
         if self._connection is not None:
             return
         self._connection, self._pid = self.connect(), os.getpid()
+        self.inspected.clear()
         try:
             self.settle()
             found = self.version()
-            if found is None:
-                self.begin_install()
-                if self.version() is None:
-                    for statement in SCHEMA:
-                        self.run(statement)
-                    self.run("INSERT INTO discreet_ledger (version) VALUES (:version)", version=VERSION)
-                self.run("COMMIT")
-                found = self.version()
-            if found != VERSION:
-                raise LedgerError(
-                    f"{self.place} holds a ledger of version {found}, but this discreet reads version {VERSION}. "
-                    "Use the discreet that wrote it, or start a ledger at another place."
-                )
+            if found != LEDGER.version:
+                self._install(found)
         except BaseException:
             self._disconnect()
             raise
+
+    def _install(self, found: int | None) -> None:
+        """Make the schema, or bring it from an older version to today's; all of it or nothing."""
+        try:
+            self.begin_install()
+            now = self.version()
+            if now is None:
+                for statement in SCHEMA:
+                    self.run(statement)
+                self.run("INSERT INTO discreet_ledger (version) VALUES (:version)", version=LEDGER.version)
+            else:
+                LEDGER.upgrade(self.run, now)
+                self.run("UPDATE discreet_ledger SET version = :version", version=LEDGER.version)
+            self.run("COMMIT")
+        except FileError as error:  # a version that no step begins at
+            raise Unusable(f"cannot be used. {error} Or start a ledger at another place.") from None
+        except Exception as error:
+            reason = self.explain(error)
+            if reason is None or found is None:
+                raise
+            raise Unusable(
+                f"{reason} It holds a ledger of version {found}, which must become version {LEDGER.version} first: open "
+                "it once as the user who made it."
+            ) from None
 
     def _roll_back(self) -> None:
         if self._connection is not None:
@@ -184,7 +250,7 @@ class Store(ABC):
 
 def single(rows: Rows) -> int:
     """The version that a ledger's only row of it gives; -1, which is no version, when there is no such row."""
-    return int(rows[0][0]) if len(rows) == 1 else -1
+    return rows[0][0] if len(rows) == 1 and type(rows[0][0]) is int else -1
 
 
 # Every store of this process closes before a fork. Its lock is held until the fork is over, so none opens meanwhile.
@@ -212,84 +278,3 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
-
-
-@final
-class Sqlite(Store):
-    """A ledger in one file, for the processes of one machine: a write-ahead log, synced at every commit."""
-
-    begin_write = "BEGIN IMMEDIATE"
-    begin_read = "BEGIN"
-    for_update = ""  # BEGIN IMMEDIATE locks the whole file
-
-    def __init__(self, path: str, patience: float) -> None:
-        self._path = os.path.abspath(path)  # the process may change its folder later
-        super().__init__(path, patience)
-
-    def connect(self) -> Any:
-        # the thread is not checked, because a fork closes the connections of all threads
-        return sqlite3.connect(self._path, timeout=self.patience, isolation_level=None, check_same_thread=False)
-
-    def run(self, sql: str, **values: str | int) -> Rows:
-        return list(self._connection.execute(sql, values))
-
-    def settle(self) -> None:
-        for setting in ("foreign_keys = ON", "synchronous = FULL", "fullfsync = ON", "trusted_schema = OFF"):
-            self.run(f"PRAGMA {setting}")
-        self.version()  # a database of someone else is refused before the next line changes it
-        deadline = time.monotonic() + self.patience
-        while self.run("PRAGMA journal_mode")[0][0] != "wal":
-            try:
-                if self.run("PRAGMA journal_mode = WAL")[0][0] != "wal":
-                    raise LedgerError(
-                        f"{self.place} lies where SQLite cannot keep a write-ahead log. Put it on a local disk."
-                    )
-            except sqlite3.OperationalError as error:  # SQLite does not wait here for other processes: we do
-                if _sqlite_code(error) != "SQLITE_BUSY" or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.005)
-
-    def version(self) -> int | None:
-        names = {name for (name,) in self.run("SELECT name FROM sqlite_master")}
-        if self.run("SELECT 1 FROM sqlite_master WHERE type IN ('trigger', 'view')"):
-            raise LedgerError(
-                f"{self.place} has triggers or views, which no ledger has: somebody changed it. Use another."
-            )
-        if not names:
-            return None
-        if "discreet_ledger" not in names:
-            raise LedgerError(f"{self.place} is a database, but no ledger. Give the ledger a file of its own.")
-        return single(self.run("SELECT version FROM discreet_ledger"))
-
-    def begin_install(self) -> None:
-        self.run("BEGIN IMMEDIATE")
-
-    def lost(self, error: BaseException) -> bool:
-        return False  # a file has no idle connections
-
-    def explain(self, error: BaseException) -> str | None:
-        if not isinstance(error, sqlite3.Error):
-            return None
-        code = _sqlite_code(error)
-        for start, reason in _SQLITE_REASONS.items():
-            if code.startswith(start):
-                return f"{self.place} " + reason.format(patience=self.patience)
-        return f"{self.place} could not be used: {error} ({code}). {WHOLE}"
-
-
-def _sqlite_code(error: sqlite3.Error) -> str:
-    return getattr(error, "sqlite_errorname", type(error).__name__)
-
-
-_SQLITE_REASONS = {
-    "SQLITE_BUSY": LOCKED,
-    "SQLITE_LOCKED": LOCKED,
-    "SQLITE_PROTOCOL": LOCKED,
-    "SQLITE_FULL": FULL,
-    "SQLITE_IOERR": f"could not be read or written (disk I/O error). Check the disk. {WHOLE}",
-    "SQLITE_READONLY": "is read-only. Nothing was written: allow writing to the file and its folder, then ask again.",
-    "SQLITE_CANTOPEN": "cannot be opened. Check that its folder exists and may be read and written.",
-    "SQLITE_PERM": "cannot be opened. Check that its folder exists and may be read and written.",
-    "SQLITE_NOTADB": "is no ledger: it is not a database at all. Give the ledger a file of its own.",
-    "SQLITE_CORRUPT": "is damaged. Bring back a copy from before the damage, and check it with the head you kept.",
-}

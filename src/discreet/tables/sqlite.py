@@ -1,0 +1,180 @@
+"""A ledger in one file, for the processes of one machine.
+
+The file is written with a rollback journal, not with a write-ahead log: a commit is in the file itself before it is
+answered, so nothing beside it can be lost, and the locks lie on the file, so that two names of one file share them. The
+journal beside it matters only after a process was killed in the middle of a commit: it undoes a charge that nobody was
+granted. Where that journal is lost or damaged, the file may be half-written; hence each connection checks the whole
+file, and audits a data set's history, before it changes anything.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import threading
+import time
+from pathlib import Path
+from typing import Any, final
+from urllib.parse import quote
+
+from .stores import FULL, LOCKED, Rows, Store, Unusable, single
+
+_DAMAGED = "is damaged. Bring back a copy from before the damage, and check it with the head you kept."
+_making = threading.Lock()
+
+
+@final
+class Sqlite(Store):
+    """A ledger in one file: a rollback journal, synced at every commit."""
+
+    begin_write = "BEGIN IMMEDIATE"
+    begin_read = "BEGIN"
+    for_update = ""  # BEGIN IMMEDIATE locks the whole file
+
+    def __init__(self, path: str, patience: float) -> None:
+        self._path = os.path.realpath(path)  # a journal lies at the real name; and the process may change its folder
+        self._file: tuple[int, int] = (0, 0)
+        super().__init__(path, patience)
+
+    @property
+    def default_secret(self) -> Path:
+        return Path(f"{self._path}.secret")
+
+    def connect(self) -> Any:
+        with _making:  # closing a file drops this process's locks on it, so no other thread may open it meanwhile
+            if not os.path.lexists(self._path):
+                _make(self._path)
+        if mounted(self._path):
+            raise Unusable(
+                "is mounted as a single file, without the folder that its journal lies in. Mount the folder, or use the "
+                "ledger where it lies."
+            )
+        self._file = _identity(os.stat(self._path))
+        # the thread is not checked, because a fork closes the connections of all threads
+        return sqlite3.connect(
+            f"file:{quote(os.fsencode(self._path))}?mode=rw",
+            uri=True,
+            timeout=self.patience,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+
+    def run(self, sql: str, **values: str | int) -> Rows:
+        rows = list(self._connection.execute(sql, values))
+        if not all(isinstance(cell, str | int) for row in rows for cell in row):
+            raise Unusable(_DAMAGED)  # no column of ours holds anything else
+        return rows
+
+    def settle(self) -> None:
+        for setting in ("foreign_keys = ON", "synchronous = EXTRA", "fullfsync = ON", "trusted_schema = OFF"):
+            self.run(f"PRAGMA {setting}")
+        self.version()  # a database of someone else is refused before the next line changes it
+        deadline = time.monotonic() + self.patience
+        while self._journal() != "delete":  # a write-ahead log of an older version: what it holds is moved into the file
+            try:
+                self.run("PRAGMA journal_mode = DELETE")
+            except sqlite3.OperationalError as error:  # SQLite does not wait here for other processes: we do
+                if _code(error) not in ("SQLITE_BUSY", "SQLITE_LOCKED"):
+                    raise
+            if time.monotonic() > deadline:
+                raise Unusable("is open elsewhere with a write-ahead log, as an older discreet keeps one. Close it there.")
+            time.sleep(0.005)
+
+    def settled(self) -> bool:
+        found = os.stat(self._path)
+        if _identity(found) != self._file:
+            raise Unusable("was moved or replaced while it was open. Open the ledger again.")
+        if found.st_nlink != 1:
+            raise Unusable(
+                f"has {found.st_nlink} names (hard links), and a journal lies beside one of them only. Remove the other "
+                "names, or make them copies."
+            )
+        return self._journal() == "delete"
+
+    def inspect(self) -> bool:
+        if self.run("PRAGMA integrity_check(1)") != [("ok",)]:
+            raise Unusable(_DAMAGED)
+        return True
+
+    def version(self) -> int | None:
+        names = {name for (name,) in self.run("SELECT name FROM sqlite_master")}
+        if self.run("SELECT 1 FROM sqlite_master WHERE type IN ('trigger', 'view')"):
+            raise Unusable("has triggers or views, which no ledger has: somebody changed it. Use another.")
+        if not names:
+            return None
+        if "discreet_ledger" not in names:
+            raise Unusable("is a database, but no ledger. Give the ledger a file of its own.")
+        return single(self.run("SELECT version FROM discreet_ledger"))
+
+    def begin_install(self) -> None:
+        self.run("BEGIN IMMEDIATE")
+
+    def lost(self, error: BaseException) -> bool:
+        return False  # a file has no idle connections
+
+    def unsure(self, error: BaseException) -> bool:
+        return not _code(error).startswith(("SQLITE_BUSY", "SQLITE_FULL"))  # these are refused before the commit
+
+    def explain(self, error: BaseException) -> str | None:
+        if isinstance(error, UnicodeDecodeError):
+            return _DAMAGED
+        if isinstance(error, OSError):
+            return f"{_CLOSED} ({error.strerror})."
+        if not isinstance(error, sqlite3.Error):
+            return None
+        code = _code(error)
+        for start, reason in _REASONS.items():
+            if code.startswith(start):
+                return reason.format(patience=self.patience)
+        return f"could not be used: {error} ({code})."
+
+    def _journal(self) -> str:
+        return str(self.run("PRAGMA journal_mode")[0][0])
+
+
+def mounted(path: str, table: str = "/proc/self/mountinfo") -> bool:
+    """Is this very file a mount? Its fifth field is the mount point, with odd characters as octal numbers."""
+    try:
+        lines = Path(table).read_bytes().splitlines()
+    except OSError:
+        return False  # not Linux, where a file can be mounted
+    points = (line.split(b" ")[4] for line in lines if line.count(b" ") > 4)
+    plain = (re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), point) for point in points)
+    return os.fsencode(path) in plain
+
+
+def _identity(about: os.stat_result) -> tuple[int, int]:
+    return about.st_dev, about.st_ino
+
+
+def _make(path: str) -> None:
+    """An empty file that its owner alone may read; SQLite gives a journal the same rights."""
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:  # another process was faster
+        return
+    try:
+        if hasattr(os, "fchmod"):
+            os.fchmod(file, 0o600)  # whatever the umask
+    finally:
+        os.close(file)
+
+
+def _code(error: BaseException) -> str:
+    return getattr(error, "sqlite_errorname", type(error).__name__)
+
+
+_CLOSED = "cannot be opened. Check that its folder exists and may be read and written"
+_REASONS = {
+    "SQLITE_BUSY": LOCKED,
+    "SQLITE_LOCKED": LOCKED,
+    "SQLITE_PROTOCOL": LOCKED,
+    "SQLITE_FULL": FULL,
+    "SQLITE_IOERR": "could not be read or written (disk I/O error). Check the disk.",
+    "SQLITE_READONLY": "is read-only. Allow writing to the file and its folder.",
+    "SQLITE_CANTOPEN": f"{_CLOSED}.",
+    "SQLITE_PERM": f"{_CLOSED}.",
+    "SQLITE_NOTADB": "is no ledger: it is not a database at all. Give the ledger a file of its own.",
+    "SQLITE_CORRUPT": _DAMAGED,
+}
