@@ -97,6 +97,7 @@ class Inequalities:
         return len(self.p)
 
     def slack(self, matrix: Floats) -> Floats:
+        """P[p] - u P[q] - h."""
         flat = np.append(matrix.ravel(), 0.0)
         return np.asarray(flat[self.p] - self.u * flat[self.q] - self.h)
 
