@@ -32,9 +32,8 @@ class Blocks:
         program, layout, kept = self.program, self.program.layout, self.program.kept
         entries, shape, place = layout.entries, (layout.reports, layout.size), np.arange(layout.size)
         diagonal = scatter(kept.first, weights * program.first_is_free, entries)
-        diagonal = diagonal + scatter(
-            kept.second, kept.factor * kept.factor * weights * program.second_is_free, entries
-        )
+        of_second = kept.factor * kept.factor * weights * program.second_is_free
+        diagonal = diagonal + scatter(kept.second, of_second, entries)
         off_diagonal = -kept.factor * weights
         inside = np.tile(off_diagonal[self._inside], 2)
         blocks = scatter(self._inside_place, inside, entries * layout.size).reshape(*shape, layout.size)

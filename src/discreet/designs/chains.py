@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from .constraints import TRUTH, Indices, scatter
+from .constraints import Indices, scatter
 from .folded import FoldedProgram
 from .hubs import HubTerms
 from .problem import Floats
@@ -26,8 +26,7 @@ class Chains:
     def __init__(self, program: FoldedProgram) -> None:
         self.program, layout, kept = program, program.layout, program.kept
         truth, other = kept.first % layout.size, kept.second % layout.size
-        is_step = kept.has_second & (kept.kind != TRUTH) & (kept.report == kept.other_report)
-        is_step &= abs(truth - other) == 1
+        is_step = ~kept.is_ch & (kept.report == kept.other_report) & (abs(truth - other) == 1)
         self._ahead, self._back = np.flatnonzero(is_step & (truth < other)), np.flatnonzero(is_step & (truth > other))
         self._others = np.flatnonzero(~is_step)  # they have a hub or stand alone
         self._place = np.minimum(truth, other) * layout.reports + kept.report

@@ -102,12 +102,12 @@ class FoldedProgram:
 
     @cached_property
     def first_is_free(self) -> NDArray[np.bool_]:
-        """Is the first entry of an inequality free? And the second, below, if there is one?"""
+        """Is the first entry of an inequality free? And, below, the second?"""
         return self.is_free.ravel()[self.kept.first]
 
     @cached_property
     def second_is_free(self) -> NDArray[np.bool_]:
-        return self.kept.has_second & self.is_free.ravel()[self.kept.second]
+        return self.is_free.ravel()[self.kept.second]
 
     @cached_property
     def border(self) -> Border:

@@ -56,7 +56,7 @@ def hub_terms(
     first, second, factor, report = kept.first[inside], kept.second[inside], kept.factor[inside], kept.report[inside]
     slope = rays[first] - factor * rays[second]
     if program.has_rays:  # G X is the slack itself, free of cancellation, where they differ by rounding alone
-        settled = kept.has_second[inside] & (np.abs(infeasible[inside]) <= _SETTLED * (1 + np.abs(x[first])))
+        settled = (factor > 0) & (np.abs(infeasible[inside]) <= _SETTLED * (1 + np.abs(x[first])))
         slope = np.where(settled, slacks[inside] / x[hubs][report], slope)
     pull = weights[inside] * slope
     curvature = np.diag(scatter(report, pull * slope, reports))

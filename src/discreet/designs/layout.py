@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .constraints import ALONG, TRUTH, Indices, Inequalities, scatter
+from .constraints import Indices, Inequalities, scatter
 from .problem import Floats
 
 
@@ -97,17 +96,16 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """The inequalities that are kept: X[first] - factor X[second] >= bound. Without a second entry the factor is 0."""
+    """The inequalities that are kept: X[first] - factor X[second] >= bound. Without a second entry: the first, factor 0."""
 
     numbers: Indices  # among all inequalities of the problem
-    kind: NDArray[np.int8]
-    has_second: NDArray[np.bool_]
+    is_ch: NDArray[np.bool_]  # column honesty: a hub and an entry of any report
     first: Indices
     second: Indices
     factor: Floats
     bound: Floats
     report: Indices  # of the first entry
-    other_report: Indices  # of the second, if there is one; else of the first
+    other_report: Indices  # of the second
 
     def __len__(self) -> int:
         return len(self.first)
@@ -132,34 +130,13 @@ class Kept:
 
 def keep_half(layout: Layout, whole: Inequalities) -> Kept:
     """One of every two inequalities that mirror each other (all, if nothing is folded), between unknowns."""
-    size, has_second = layout.size, whole.q < whole.size**2
-    keep = _is_first_of_two(layout, whole, has_second) if layout.is_folded else np.ones(len(whole), dtype=bool)
-    has_second = has_second[keep]
-    first = layout.unknown_of(whole.p[keep])
-    second = np.where(has_second, layout.unknown_of(np.where(has_second, whole.q[keep], 0)), 0)
-    return Kept(
-        numbers=np.flatnonzero(keep),
-        kind=whole.kind[keep],
-        has_second=has_second,
-        first=first,
-        second=second,
-        factor=np.where(has_second, whole.u[keep], 0.0),
-        bound=whole.h[keep] * size,  # scaled: entries are 1 on average
-        report=first // size,
-        other_report=np.where(has_second, second // size, first // size),
-    )
-
-
-def _is_first_of_two(layout: Layout, whole: Inequalities, has_second: NDArray[np.bool_]) -> Any:
-    """Is an inequality to be kept, rather than its mirror image?"""
-    size, last, reports = layout.size, layout.size - 1, layout.reports
-    (truth, report), (other_truth, other_report) = np.divmod(whole.p, size), np.divmod(whole.q, size)
-    of_pair = np.where(whole.kind == TRUTH, other_report, np.maximum(report, other_report))
-    owner = np.where(has_second, of_pair, report)  # the report to which the inequality is counted
-    keep = owner < reports
-    if layout.middle < 0:  # along a row, across the middle: once
-        across = (whole.kind == ALONG) & (np.minimum(report, other_report) == reports - 1) & (owner == reports)
-        return keep | (across & (truth < reports))
-    own_image = (owner == layout.middle) & ((whole.kind == TRUTH) | (report == other_report) | ~has_second)
-    here, there = np.where(has_second, other_truth, 0), np.where(has_second, last - other_truth, 0)
-    return keep & ~(own_image & (truth * size + here > (last - truth) * size + there))
+    size, second = whole.size, np.where(whole.q < whole.size**2, whole.q, whole.p)
+    keep = np.ones(len(whole), dtype=bool)
+    if layout.is_folded:  # the one of earlier reports, or if these are the same, of earlier truths
+        (truth, report), (other_truth, other_report) = np.divmod(whole.p, size), np.divmod(second, size)
+        reports = np.where(whole.is_ch, other_report, report) + other_report  # CH goes with the report it limits
+        keep = (reports < size - 1) | ((reports == size - 1) & (2 * (truth * size + other_truth) <= size**2 - 1))
+    first, second = layout.unknown_of(whole.p[keep]), layout.unknown_of(second[keep])
+    bound = whole.h[keep] * size  # scaled: entries are 1 on average
+    numbers, is_ch, factor = np.flatnonzero(keep), whole.is_ch[keep], whole.u[keep]
+    return Kept(numbers, is_ch, first, second, factor, bound, first // size, second // size)
