@@ -15,8 +15,6 @@ from .problem import Floats, Problem
 
 Indices = NDArray[np.int64]
 
-LEVEL, REPORT, TRUTH, ALONG, BOUND = range(5)  # kinds: level; RM or RH; CH; CM; WH and P >= 0
-
 
 def scatter(index: NDArray[Any], weight: NDArray[Any], size: int) -> Floats:
     """The sum of the weights that fall on each index."""
@@ -60,43 +58,38 @@ class Inequalities:
             elif "RH" in require:
                 needed &= one != place
             slot = (2 * np.arange(len(edges))[:, None] + way) * size + place
-            self._add(
-                LEVEL, "level", one * size + place, other * size + place, float(problem.level.alpha), slot, needed
-            )
+            self._add("level", one * size + place, other * size + place, float(problem.level.alpha), slot, needed)
         row, column = np.arange(size - 1)[:, None], place[None, :]
+        near, far = np.where(row >= column, row, row + 1), np.where(row >= column, row + 1, row)
         if "RM" in require:
-            near, far = np.where(row >= column, row, row + 1), np.where(row >= column, row + 1, row)
-            self._add(REPORT, "RM", near * size + column, far * size + column, 1.0, row * size + column)
+            self._add("RM", near * size + column, far * size + column, 1.0, row * size + column)
         if "CM" in require:  # the same along the rows
-            near, far = np.where(row >= column, row, row + 1), np.where(row >= column, row + 1, row)
-            self._add(ALONG, "CM", column * size + near, column * size + far, 1.0, column * (size - 1) + row)
+            self._add("CM", column * size + near, column * size + far, 1.0, column * (size - 1) + row)
         i, j = place[:, None], place[None, :]
         if "RH" in require:
-            self._add(REPORT, "RH", 0 * i + j * size + j, i * size + j, 1.0, i * size + j, i != j)
+            self._add("RH", 0 * i + j * size + j, i * size + j, 1.0, i * size + j, i != j)
         if "CH" in require:
-            self._add(TRUTH, "CH", i * size + i + 0 * j, i * size + j, 1.0, i * size + j, i != j)
+            self._add("CH", i * size + i + 0 * j, i * size + j, 1.0, i * size + j, i != j)
         if "WH" in require:
-            self._add(BOUND, "WH", place * size + place, np.full(size, nothing), 0.0, place, h=1 / size)
+            self._add("WH", place * size + place, np.full(size, nothing), 0.0, place, h=1 / size)
         lonely = np.setdiff1d(place, edges.ravel())  # P >= 0 is implied wherever there is a neighbour
         alone = (lonely[:, None] * size + place).ravel()
         if "WH" in require:
             alone = alone[alone // size != alone % size]
-        self._add(BOUND, "", alone, np.full(len(alone), nothing), 0.0, np.zeros(len(alone), dtype=np.int64))
-        self.p, self.q, self.slot = (np.concatenate([part[k] for part in self._parts]) for k in (0, 1, 2))
-        self.u, self.h = (np.concatenate([part[k] for part in self._parts]) for k in (3, 4))
-        self.kind = np.concatenate([np.full(len(part[0]), part[5], dtype=np.int8) for part in self._parts])
+        self._add("", alone, np.full(len(alone), nothing), 0.0, np.zeros(len(alone), dtype=np.int64))
+        self.p, self.q, self.u, self.h = (np.concatenate([part[k] for part in self._parts]) for k in (0, 1, 3, 4))
+        self.is_ch = np.concatenate([np.full(len(part[0]), part[5] == "CH") for part in self._parts])
 
-    def _add(
-        self, kind: int, name: str, p: Any, q: Any, u: float, slot: Any, needed: Any = True, h: float = 0.0
-    ) -> None:
+    def _add(self, name: str, p: Any, q: Any, u: float, slot: Any, needed: Any = True, h: float = 0.0) -> None:
         p, q, slot, mask = np.broadcast_arrays(p, q, slot, needed)
         count = int(mask.sum())
-        self._parts.append((p[mask], q[mask], slot[mask], np.full(count, u), np.full(count, h), kind, name))
+        self._parts.append((p[mask], q[mask], slot[mask], np.full(count, u), np.full(count, h), name))
 
     def __len__(self) -> int:
         return len(self.p)
 
     def slack(self, matrix: Floats) -> Floats:
+        """P[p] - u P[q] - h."""
         flat = np.append(matrix.ravel(), 0.0)
         return np.asarray(flat[self.p] - self.u * flat[self.q] - self.h)
 
@@ -122,7 +115,7 @@ class Inequalities:
         told: dict[str, Floats] = {"level": np.zeros(shapes["level"])}
         start = 0
         for part in self._parts:
-            name, count = part[6], len(part[0])
+            name, count = part[5], len(part[0])
             if name and count:
                 told.setdefault(name, np.zeros(shapes[name])).ravel()[part[2]] = multipliers[start : start + count]
             start += count

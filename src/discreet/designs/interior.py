@@ -1,4 +1,4 @@
-"""An interior point of its own for designs: Mehrotra's predictor-corrector, with the structure of folded.py.
+"""An interior point of its own for designs: Mehrotra's predictor-corrector for the linear program of folded.py.
 
 Its iterates lie strictly within all inequalities, so that what it returns has room to be sealed; the multipliers it ends
 with prove how close it came. Nothing is taken from it on trust: both are checked in integers afterwards.
@@ -14,7 +14,8 @@ import numpy as np
 
 from ..blas import one_thread
 from .constraints import Inequalities, essential, inner_point
-from .folded import Folded
+from .folded import FoldedProgram
+from .newton import NewtonFactors, NewtonSystem
 from .problem import Floats, Problem
 from .theorems import Solution
 
@@ -27,13 +28,25 @@ Progress = Callable[[str], None]
 
 
 class _Point(NamedTuple):
+    """An iterate, or a direction."""
+
     x: Floats  # entries, and the risk for the worst case
-    s: Floats  # slacks
+    s: Floats  # slacks of the inequalities
     y: Floats  # multipliers of the row sums
     z: Floats  # multipliers of the inequalities
 
 
+class _Missing(NamedTuple):
+    """How far an iterate is from feasible, primal and dual."""
+
+    slacks: Floats  # G X - s - h
+    sums: Floats  # E X - f
+    gradient: Floats  # c - G' z - E' y
+
+
 class _Found(NamedTuple):
+    """A matrix and multipliers of the whole problem, with the gap that they show."""
+
     matrix: Floats
     rows: Floats
     multipliers: Floats
@@ -63,39 +76,32 @@ class _Run:
         if symmetric and "S" not in problem.require:
             self.cost = (self.cost + self.cost[::-1, ::-1]) / 2  # equal up to rounding: now exactly
         self.inequalities = Inequalities(problem, essential(problem.require))
-        self.program = Folded(self.inequalities, self.cost, loss, self.among, fold, problem.is_path)
+        self.program = FoldedProgram(self.inequalities, self.cost, loss, self.among, fold, problem.is_path)
+        self.system = NewtonSystem(self.program)
         self.inner = inner_point(problem)
         self.roomiest = (-np.inf, self.inner)  # the iterate with the largest smallest slack: it mends rounding
         self.damping = 0
 
     def iterate(self, progress: Progress | None) -> _Found:
-        program = self.program
-        point, h = self._start(), np.append(program.h, np.zeros(program.risks))
+        """Steps until the gap that is shown, not the one that is estimated, is small enough, or until none helps."""
+        program, point = self.program, self._start()
         best: _Found | None = None
         best_at, stalled, step = 0, 0.0, 0
+        unit = program.layout.size * (min(1.0, float(self.loss.max())) or 1.0) / program.cost_unit
         while True:
-            infeasible = program.G(point.x) - point.s - h
-            room = float((infeasible + point.s)[: len(program.p)].min())
-            if room > self.roomiest[0]:
-                self.roomiest = (room, _whole_rows(self._unfolded(point.x), program.fair))
-            sums = program.E(point.x) - program.f
-            rest = program.residual(program.c - program.Gt(point.z) - program.Et(point.y))
+            missing = self._missing(point)
             apart = float(point.s @ point.z)
-            unit = program.size * (min(1.0, float(self.loss.max())) or 1.0) / program.unit
-            goal = GOAL * max(abs(float(program.f @ point.y + h @ point.z)), unit)
+            goal = GOAL * max(abs(float(program.totals @ point.y + program.bounds @ point.z)), unit)
             if progress is not None:
-                progress(f"step {step}, gap about {apart / max(abs(float(program.c @ point.x)), unit):.1e}")
+                progress(f"step {step}, gap about {apart / max(abs(float(program.costs @ point.x)), unit):.1e}")
             if apart < 3 * goal or step == _MOST_STEPS or stalled >= 2:
                 found = self._finish(point)
                 if best is None or found.gap < best.gap:
                     best, best_at = found, step
                 if best.gap <= GOAL or step == _MOST_STEPS or stalled >= 2 or step - best_at >= 4:
                     return best
-            direction = self._direction(point, infeasible, sums, rest, goal)
-            if direction is None:
-                stalled = 2
-                continue
-            moved = self._moved(point, direction)
+            direction = self._direction(point, missing, goal)
+            moved = None if direction is None else self._moved(point, direction)
             if moved is None:
                 stalled = 2
                 continue
@@ -104,82 +110,97 @@ class _Run:
             step += 1
 
     def _start(self) -> _Point:
-        program = self.program
-        x = np.where(program.live, self.inner[:, : program.reports].T * program.size, 0.0).ravel()
-        if program.worst:
+        """Entries strictly within all inequalities, slacks and multipliers of one size."""
+        program, count = self.program, len(self.program.kept)
+        x = program.layout.fold(self.inner)
+        if program.risk is not None:
             x = np.append(x, 0.0)
-            x[-1] = 1.0 - program.G(x)[len(program.p) :].min()
-        s = np.maximum(program.G(x) - np.append(program.h, np.zeros(program.risks)), _FIRST_SLACK)
+            x[-1] = 1.0 - program.slack_values(x)[count:].min()
+        s = np.maximum(program.slack_values(x) - program.bounds, _FIRST_SLACK)
         z = np.full(len(s), _FIRST_MULTIPLIER)
-        if program.worst:
-            z[len(program.p) :] = 1.0 / program.risks
-        return _Point(x, s, np.zeros(program.reports), z)
+        z[count:] = 1.0 / max(program.risks, 1)
+        return _Point(x, s, np.zeros(program.layout.reports), z)
 
-    def _direction(self, at: _Point, infeasible: Floats, sums: Floats, rest: Floats, goal: float) -> _Point | None:
+    def _missing(self, at: _Point) -> _Missing:
+        """What an iterate misses; on the way, the roomiest one so far is kept."""
+        program = self.program
+        slacks = program.slack_values(at.x) - at.s - program.bounds
+        room = float((slacks + at.s)[: len(program.kept)].min())
+        if room > self.roomiest[0]:
+            self.roomiest = (room, _whole_rows(program.layout.unfold(at.x), program.is_fair))
+        gradient = program.tied(program.costs - program.payments(at.z) - program.row_payments(at.y))
+        return _Missing(slacks, program.row_sums(at.x) - program.totals, gradient)
+
+    def _direction(self, at: _Point, missing: _Missing, goal: float) -> _Point | None:
         """Mehrotra's direction: predict, choose how far to centre, correct. Damped only where it comes out poor."""
-        program, count = self.program, len(at.s)
+        count, steepest = len(at.s), float(np.abs(missing.gradient).max())
         mu = float(at.s @ at.z) / count
-        poor = max(1e-11, 1e-2 * float(np.abs(rest).max()))
         chosen, error = None, np.inf
         for k in range(max(0, self.damping - 1), len(_DAMPINGS)):
             try:
                 with np.errstate(all="ignore"), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    program.factorise(at.z, at.s, at.x, infeasible, _DAMPINGS[k])
-                    predicted, _ = self._refined(at, infeasible, sums, rest, -at.s * at.z, 1)
+                    factors = self.system.factorise(at.x, at.s, at.z, missing.slacks, _DAMPINGS[k])
+                    predicted, _ = self._refined(factors, at, missing, -at.s * at.z, 1)
                     ahead, back = _reach(at.s, predicted.s), _reach(at.z, predicted.z)
                     then = float((at.s + ahead * predicted.s) @ (at.z + back * predicted.z)) / count
                     centre = max((then / mu) ** 3 * mu, 0.05 * goal / count)
                     wanted = centre - at.s * at.z - predicted.s * predicted.z
-                    corrected, own = self._refined(at, infeasible, sums, rest, wanted, 12)
+                    corrected, own = self._refined(factors, at, missing, wanted, 12)
             except (FloatingPointError, ValueError):
                 continue
             if np.isfinite(own) and own < error:
                 chosen, error, self.damping = corrected, own, k
-            if error <= poor:
+            if error <= max(1e-11, 1e-2 * steepest):
                 break
-        return chosen if error < max(1e-6, 1e-2 * float(np.abs(rest).max())) else None
+        return chosen if error < max(1e-6, 1e-2 * steepest) else None
 
     def _refined(
-        self, at: _Point, infeasible: Floats, sums: Floats, rest: Floats, wanted: Floats, rounds: int
+        self, factors: NewtonFactors, at: _Point, missing: _Missing, wanted: Floats, rounds: int
     ) -> tuple[_Point, float]:
-        """A Newton direction with iterative refinement, and the error that is left.
+        """The direction that makes up for what is missing and changes s z by `wanted`, and the error that is left.
 
-        Slacks and multipliers are corrected as unknowns of their own: computed from dx alone they would lose all digits
-        where z/s is large.
+        Iterative refinement. Slacks and multipliers are corrected as unknowns of their own: computed from dx alone they
+        would lose all digits where z/s is large.
         """
         program = self.program
-        found = self._newton(at, -infeasible, -sums, rest, wanted)
+        found = self._newton(factors, at, -missing.slacks, -missing.sums, missing.gradient, wanted)
         last = np.inf
         for k in range(rounds + 1):
-            left = program.residual(rest - program.Gt(found.z) - program.Et(found.y))
+            left = program.tied(missing.gradient - program.payments(found.z) - program.row_payments(found.y))
             error = float(np.abs(left).max())
             if error < 1e-14 or not error < 0.5 * last or k == rounds:
                 break
             last = error
             more = self._newton(
-                at, -infeasible - (program.G(found.x) - found.s), -sums - program.E(found.x), left,
-                wanted - at.z * found.s - at.s * found.z,
+                factors, at, -missing.slacks - (program.slack_values(found.x) - found.s),
+                -missing.sums - program.row_sums(found.x), left, wanted - at.z * found.s - at.s * found.z,
             )  # fmt: skip
             found = _Point(*(a + b for a, b in zip(found, more, strict=True)))
         return found, error
 
-    def _newton(self, at: _Point, r1: Floats, r2: Floats, r3: Floats, r4: Floats) -> _Point:
-        """G dx - ds = r1,  E dx = r2,  G' dz + E' dy = r3,  z ds + s dz = r4."""
-        program, count = self.program, len(self.program.p)
-        weight = at.z / at.s
-        t = r4 / at.s + weight * r1
-        g_risk = -(t / weight)[count:]
-        dx, dy, d_risk = program.newton(program.spread(t[:count]) - r3, -r2, g_risk)
-        ds = program.G(dx) - r1
-        dz = r4 / at.s - weight * ds
+    def _newton(
+        self, factors: NewtonFactors, at: _Point, slacks: Floats, sums: Floats, gradient: Floats, products: Floats
+    ) -> _Point:
+        """G dx - ds = slacks,  E dx = sums,  G' dz + E' dy = gradient,  z ds + s dz = products.
+
+        With ds and dz of ordinary inequalities eliminated, this is the system of newton.py.
+        """
+        program, count = self.program, len(self.program.kept)
+        weights = at.z / at.s
+        pushed = products / at.s + weights * slacks
+        g = program.kept.payments(pushed[:count], len(at.x)) - gradient
+        dx, dy, d_risk = factors.solve(g, -sums, -(pushed / weights)[count:])
+        ds = program.slack_values(dx) - slacks
+        dz = products / at.s - weights * ds
         dz[count:] = d_risk
-        ds[count:] = (r4[count:] - at.s[count:] * d_risk) / at.z[count:]
+        ds[count:] = (products[count:] - at.s[count:] * d_risk) / at.z[count:]
         return _Point(dx, ds, dy, dz)
 
     def _moved(self, at: _Point, by: _Point) -> tuple[_Point, float] | None:
+        """The next iterate, most of the way to the boundary, and how long the step was."""
         mu = float(at.s @ at.z) / len(at.s)
-        most = min(max(0.9, 1 - mu), 0.9995)  # of the way to the boundary
+        most = min(max(0.9, 1 - mu), 0.9995)
         ahead, back = min(1.0, most * _reach(at.s, by.s)), min(1.0, most * _reach(at.z, by.z))
         if not all(np.isfinite(part).all() for part in (ahead, back, by.x, by.y)):
             return None
@@ -190,18 +211,16 @@ class _Run:
 
     def _finish(self, at: _Point) -> _Found:
         """A matrix within all inequalities, multipliers of the whole problem, and the gap they show (in floats)."""
-        matrix = self._feasible(self._unfolded(at.x))
-        multipliers, prior, scale = self._unfolded_multipliers(at)
-        program, size = self.program, self.program.size
+        layout = self.program.layout
+        matrix = self._feasible(layout.unfold(at.x))
+        multipliers, prior, scale = self._whole_multipliers(at.z)
         cost = self.cost if prior is None else prior[:, None] * self.loss
-        if program.fold:
+        if layout.is_folded:
             cost = 0.5 * (cost + cost[::-1, ::-1])
         reduced = cost - self.inequalities.payments(multipliers)
-        rows = at.y[program.folded_row] * scale
-        if program.fold:
-            rows = rows * np.where(2 * np.arange(size) == size - 1, 1.0, 0.5)
-        fair, place = None, np.arange(size)
-        if program.fair:
+        rows = at.y[layout.row_of_truth] * scale * layout.share_of_truth
+        fair, place = None, np.arange(layout.size)
+        if self.program.is_fair:
             fair = reduced[place, place] - rows
             fair = fair - fair.mean()
             reduced[place, place] -= fair
@@ -211,39 +230,28 @@ class _Run:
         risk = float((matrix * self.cost).sum()) if self.among is None else float(means[self.among].max())
         return _Found(matrix, rows, multipliers, fair, prior, (risk - bound) / max(1.0, abs(bound)))
 
-    def _unfolded(self, x: Floats) -> Floats:
-        program, size = self.program, self.program.size
-        matrix = np.zeros((size, size))
-        matrix[:, : program.reports] = x[: program.entries].reshape(program.reports, size).T / size
-        if program.fold:
-            matrix[:, program.reports :] = matrix[::-1, ::-1][:, program.reports :]
-            if program.middle >= 0:
-                m = program.middle
-                matrix[m + 1 :, m] = matrix[:m, m][::-1]
-        return matrix
-
     def _feasible(self, matrix: Floats) -> Floats:
         """Rows that sum to one, and so much of the roomiest iterate mixed in that no inequality is broken."""
-        matrix = _whole_rows(matrix, self.program.fair)
+        matrix = _whole_rows(matrix, self.program.is_fair)
         own, inner = self.inequalities.slack(matrix), self.inequalities.slack(self.roomiest[1])
         broken = own < 0
         part = min(1.0, 2 * float((-own[broken] / (inner[broken] - own[broken])).max(initial=0.0)))
         return (1 - part) * matrix + part * self.roomiest[1]
 
-    def _unfolded_multipliers(self, at: _Point) -> tuple[Floats, Floats | None, float]:
-        program, count, scale = self.program, len(self.program.p), self.program.unit
-        multipliers = np.zeros(len(self.inequalities))
+    def _whole_multipliers(self, z: Floats) -> tuple[Floats, Floats | None, float]:
+        """Multipliers of all inequalities, the least favourable prior of the worst case, and the unit of both."""
+        layout, kept, risk, scale = self.program.layout, self.program.kept, self.program.risk, self.program.cost_unit
         prior = None
-        if self.among is not None:
-            whole = float(at.z[count:].sum())
-            scale /= whole
-            prior = np.zeros(program.size)
-            prior[program.risk_rows] = at.z[count:] / whole
-            if program.fold and program.mirrored_worst:
-                prior = np.where(np.arange(program.size) < program.reports, prior, prior[::-1])
-                prior = prior * np.where(2 * np.arange(program.size) == program.size - 1, 1.0, 0.5)
-        multipliers[program.kept] = at.z[:count] * scale
-        if program.fold:
+        if risk is not None:
+            weights = z[len(kept) :]
+            scale /= float(weights.sum())
+            prior = np.zeros(layout.size)
+            prior[risk.truths] = weights / weights.sum()
+            if risk.is_mirrored:
+                prior = prior[layout.row_of_truth] * layout.share_of_truth
+        multipliers = np.zeros(len(self.inequalities))
+        multipliers[kept.numbers] = z[: len(kept)] * scale
+        if layout.is_folded:
             multipliers = 0.5 * (multipliers + multipliers[self.inequalities.mirrored()])
         return multipliers, prior, scale
 
