@@ -146,3 +146,20 @@ def test_a_sampler_without_neighbours_or_with_the_wrong_shape_is_refused():
         dt.audit(lambda x: x, epsilon=1)
     with pytest.raises(AuditError, match="scalar=True"):
         dt.audit(lambda x: 3, epsilon=1, pairs=[(0, 1)], draws=100)
+
+
+def test_hundreds_of_rare_reports_are_looked_at_together():
+    """A staircase on a fine grid: each report is rare, yet half of the line has the full ratio e^epsilon."""
+    fine = dt.staircase(dt.Grid(None, None, "1/100"), epsilon=1, sensitivity=1)
+    found = dt.audit(fine, draws=100_000, source=dt.insecure_source(1))
+    assert 0.9 < found.epsilon_lower <= 1
+    shown = dt.audit(fine, epsilon="0.9", draws=1_000_000, source=dt.insecure_source(1))
+    assert shown.flagged  # a claim that is wrong by a tenth is found
+
+
+def test_an_audit_that_cannot_be_made_names_the_cause():
+    def broken(values):
+        raise RuntimeError("the key is lost")
+
+    with pytest.raises(AuditError, match="RuntimeError: the key is lost"):
+        dt.audit(broken, epsilon=1, pairs=[(0, 1)], draws=1000)

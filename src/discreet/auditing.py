@@ -26,6 +26,7 @@ from .source import Source
 Sampler = Callable[[NDArray[Any]], Any]
 
 _BINS = 1024
+_GROUPS = (16, 64, 256, 1024)  # of neighbouring reports, ranked together
 
 
 @dataclass(frozen=True)
@@ -149,8 +150,8 @@ def _drawer(sampler: Mechanism | Sampler, scalar: bool, source: Any) -> tuple[Ca
             reports = np.array([call(x) for _ in range(size)]) if scalar else np.asarray(call(_repeat(x, size)))
         except Exception as error:
             raise AuditError(
-                f"The sampler failed with {type(error).__name__}; it must take an array of true values and return an array of "
-                "reports (use scalar=True for a sampler of single values)."
+                f"The sampler failed ({type(error).__name__}: {str(error)[:200]}); it must take an array of true values and "
+                "return an array of reports (use scalar=True for a sampler of single values)."
             ) from error
         if reports.shape != (size,):
             raise AuditError(
@@ -181,8 +182,11 @@ def _bound(
     half = size // 2
     reports, codes = _codes(drawn, half)
     first, second = codes[:size], codes[size:]
-    learn = [np.bincount(part[:half], minlength=len(reports)) for part in (first, second)]
-    event, words = _choose(learn[0], learn[1], half, error, reports)
+    rank, judge = (
+        (np.bincount(first[part], minlength=len(reports)), np.bincount(second[part], minlength=len(reports)))
+        for part in (slice(0, half // 2), slice(half // 2, half))
+    )
+    event, words = _choose(rank, judge, error, reports)
     tested = [int(event[part[half:]].sum()) for part in (first, second)]
     lower = float(_log_ratio(np.array([tested[0]]), np.array([tested[1]]), size - half, error)[0])
     return Audit(max(lower, 0.0), claimed, pair, words, (tested[0], tested[1]), size - half, confidence, source)
@@ -204,26 +208,42 @@ def _codes(drawn: tuple[NDArray[Any], NDArray[Any]], half: int) -> tuple[NDArray
     return reports, codes.astype(np.int64)
 
 
+Counts = NDArray[np.int64]
+
+
 def _choose(
-    first: NDArray[np.int64], second: NDArray[np.int64], size: int, error: float, reports: NDArray[Any]
+    rank: tuple[Counts, Counts], judge: tuple[Counts, Counts], error: float, reports: NDArray[Any]
 ) -> tuple[NDArray[np.bool_], str]:
-    """The event with the best bound on the learning half: one report, a tail, or the likeliest by their ratio."""
-    by_ratio = np.argsort(-(first + 0.5) / (second + 0.5), kind="stable")
-    orders = {"up to": np.arange(len(reports)), "from": np.arange(len(reports))[::-1], "in a set of": by_ratio}
+    """The event with the best bound: one report, a tail, or the likeliest groups of reports by their ratio.
+
+    Reports are ranked by the draws in `rank`, and how many of the first in rank make the best event is read off the
+    others: judged by the same draws, rare reports that came often by chance would seem to be the best. Neighbouring
+    reports are ranked together, in groups of several sizes: one by one, hundreds of rare ones tell nothing.
+    """
+    size = int(judge[0].sum())
+    values = np.arange(len(reports))
+    orders = {"up to": values, "from": values[::-1]}
+    pooled = np.cumsum(rank[0] + rank[1])
+    for groups in _GROUPS:
+        group = np.minimum(pooled * groups // max(int(pooled[-1]), 1), groups - 1)
+        first, second = (np.bincount(group, part, groups) for part in rank)
+        ratio = ((first + 0.5) / (second + 0.5))[group]
+        orders[f"in a set of, {groups}"] = np.lexsort((values, group, -ratio))
     best, event, words = -math.inf, np.zeros(len(reports), dtype=np.bool_), "none"
-    singles = _log_ratio(first, second, size, error)
-    k = int(singles.argmax())
+    singles = _log_ratio(*judge, size, error)
+    k = int(_log_ratio(*rank, int(rank[0].sum()), error).argmax())
     if singles[k] > best:
         best, words = float(singles[k]), f"equal to {reports[k]}"
         event[k] = True
     for name, order in orders.items():
-        bounds = _log_ratio(np.cumsum(first[order]), np.cumsum(second[order]), size, error)
+        bounds = _log_ratio(np.cumsum(judge[0][order]), np.cumsum(judge[1][order]), size, error)
         k = int(bounds.argmax())
         if bounds[k] > best:
             best = float(bounds[k])
             event = np.zeros(len(reports), dtype=np.bool_)
             event[order[: k + 1]] = True
-            words = f"{name} {k + 1} values" if name == "in a set of" else f"{name} {reports[order[k]]}"
+            kind = name.partition(",")[0]
+            words = f"{kind} {k + 1} values" if kind == "in a set of" else f"{kind} {reports[order[k]]}"
     return event, words
 
 
