@@ -19,7 +19,7 @@ FLOORS = [
     {"verify", "errors", "blas"},
     {"exact", "source", "formats"},
     {"level", "grid", "draws"},
-    {"positions", "digits", "loss", "prior"},
+    {"positions", "digits", "loss", "prior", "present", "present.shown", "present.words", "present.html"},
     {"noise.expectation"},
     {"noise.contract"},
     {"noise.geometric", "noise.stairs", "noise.continuous", "noise.heavy", "noise.ongrid"},
