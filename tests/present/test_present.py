@@ -1,0 +1,66 @@
+"""Presenting: one set of plain values, the same story as text, as HTML and as CSV."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.present.html import section
+from discreet.present.shown import Result, Shown
+from discreet.present.words import cell, csv_text, text
+
+TABLE = Shown("Two rows", ("name", "n", "epsilon <="), (("a", 10, 0.12345678), ("<b>", 9, 1 / 3)), ("a note",))
+
+
+@dataclass(frozen=True, repr=False)
+class Small(Result):
+    words: str
+
+    def shown(self) -> Shown:
+        return Shown(self.words, TABLE.columns, TABLE.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"words": self.words}
+
+
+def test_text_has_columns_below_each_other():
+    lines = text(TABLE).splitlines()
+    assert lines == ["Two rows", "name   n  epsilon <=", "a     10      0.1235", "<b>    9      0.3334", "a note"]
+
+
+def test_a_bound_is_rounded_up_and_a_number_is_not():
+    assert cell(0.12341, above=True) == "0.1235"
+    assert cell(0.12341) == "0.12341"
+    assert (cell(True), cell(False), cell(None), cell(float("nan"))) == ("yes", "NO", "", "")
+    assert cell(Fraction(1, 3)) == "1/3"
+
+
+def test_long_tables_say_what_they_leave_out():
+    long = Shown("t", ("k",), tuple((k,) for k in range(1000)))
+    assert "... and 976 more rows" in text(long)
+    assert text(long).count("\n") == 26
+    assert "... and 900 more rows" in section(long)
+
+
+def test_html_escapes_everything():
+    page = section(Shown("<script>", ("<i>",), (("<img>",),), ("&",)))
+    assert "<script>" not in page
+    assert "<img>" not in page
+    assert "<i>" not in page
+    assert "&lt;script&gt;" in page
+    assert "<p>&amp;</p>" in page
+
+
+def test_every_result_is_alike():
+    result = Small("x" * 1000 + "\nsecond line")
+    assert repr(result).startswith("<Small xxx")
+    assert len(repr(result)) < 200
+    assert "\n" not in repr(result)
+    assert str(result).splitlines()[1] == "second line"
+    assert result.rows()[1] == {"name": "<b>", "n": 9, "epsilon <=": 1 / 3}
+    assert result._repr_html_().startswith("<div>")
+
+
+def test_csv_has_the_numbers_in_full():
+    assert csv_text([{"a": 1 / 3, "b": "x,y"}]) == 'a,b\n0.3333333333333333,"x,y"\n'
