@@ -16,12 +16,10 @@ from discreet import digits
 from discreet.digits import (
     REACH,
     GeometricDraws,
-    OneSidedDraws,
     exact_bernoulli,
     high_part,
     low_digit,
     slow_geometric,
-    upper_part,
 )
 from discreet.draws import RealAlias
 from discreet.exact import ball
@@ -30,6 +28,8 @@ from tests.reference import bit_probability
 from tests.streams import Scripted
 
 ALPHAS = [Fraction(1, 3), Fraction(1, 2), Fraction(3, 4)]
+
+one_sided_draws, one_sided_draws_of = partial(GeometricDraws, signed=False), partial(GeometricDraws.of, signed=False)
 
 
 # The laws, written out
@@ -100,7 +100,7 @@ def test_every_word_of_two_sided_noise(a, reach, largest):
 @pytest.mark.parametrize("a", ALPHAS)
 @pytest.mark.parametrize(("reach", "largest"), [(0, 64), (1, 64), (9, 64), (7, 2), (12, 4)])
 def test_every_word_of_one_sided_noise(a, reach, largest):
-    draws = OneSidedDraws.of(a, reach, largest, word_bits=6)
+    draws = one_sided_draws_of(a, reach, largest, word_bits=6)
     decided, left = explored(draws.one, 6, 1 + len(draws.low))
     assert 1 - left == sum(decided.values()) > Fraction(1, 2)
     for x in range(reach + 3):
@@ -142,7 +142,7 @@ def test_the_tables_of_the_parts_hold_their_exact_laws(a, bits):
         table = high_part(a, shift, count, bits)
         holds_exactly(table, high_law(a, shift, count))
         assert (table.first, table.word_bits) == (-(count + 1), bits)
-        table = upper_part(a, shift, count, bits)
+        table = high_part(a, shift, count, bits, signed=False)
         holds_exactly(table, upper_law(a, shift, count))
         assert (table.first, table.word_bits) == (0, bits)
 
@@ -162,7 +162,7 @@ def test_long_recursions_round_down_and_lose_nothing():
 def test_digits_of_more_than_twelve_bits_are_put_together_in_their_places(a, sides, monkeypatch):
     """Two low digits, one of 12 bits: whatever the tables answer, its value is sign (high 2^13 + second 2^12 + first + 1)."""
     empty = low_digit(a, 0, 1)
-    kind, far = (GeometricDraws, 5) if sides == 2 else (OneSidedDraws, 5)
+    kind, far = (GeometricDraws, 5) if sides == 2 else (one_sided_draws, 5)
     draws = kind(a, 10**9, 13, far, empty, (empty, empty))
     signs = (-1, 1) if sides == 2 else (1,)
     for sign, high, first, second in product(signs, (0, 1, 4), (0, 1, 4095), (0, 1)):
@@ -202,7 +202,7 @@ def test_beyond_the_table_the_law_begins_anew_and_saturates(shift, reach, more, 
     two = GeometricDraws(half, reach, shift, count, empty, low)
     assert answered(two, [count + 1, *rest], monkeypatch) == {min(41 + more, reach)}
     assert answered(two, [-count - 1, *rest], monkeypatch) == {-min(41 + more, reach)}
-    one = OneSidedDraws(half, reach, shift, count, empty, low)
+    one = one_sided_draws(half, reach, shift, count, empty, low)
     assert answered(one, [count, *rest], monkeypatch) == {min(40 + more, reach)}
     if shift:  # within the table too, a reach cuts
         assert answered(two, [count, 7], monkeypatch) == {min(((count - 1) << shift) + 8, reach)}
@@ -220,7 +220,7 @@ def test_the_far_tail_asks_for_words_of_its_own_item(monkeypatch):
     monkeypatch.setattr(digits, "slow_geometric", lambda a, word, bits: word())
 
     empty = low_digit(Fraction(1, 2), 0, 1)
-    for kind, far in ((GeometricDraws, 6), (OneSidedDraws, 5)):
+    for kind, far in ((GeometricDraws, 6), (one_sided_draws, 5)):
 
         def fill(self, stream, out, far=far):
             out[:] = [0, far, 0, far][: len(out)]
@@ -239,7 +239,7 @@ def test_no_draws_at_all_are_no_trouble():
     empty = np.empty(0, dtype=np.int64)
     for a in (Fraction(1, 2), Fraction(10**6 - 1, 10**6)):
         assert len(GeometricDraws.of(a, None).draw(Scripted([]), empty)) == 0
-        assert len(OneSidedDraws.of(a, 10**9).draw(Scripted([]), empty)) == 0
+        assert len(one_sided_draws_of(a, 10**9).draw(Scripted([]), empty)) == 0
 
 
 # Sizes of the tables
@@ -248,7 +248,7 @@ def test_no_draws_at_all_are_no_trouble():
 @pytest.mark.parametrize("epsilon", [Fraction(1, 250), Fraction(1, 10), Fraction(3)])
 def test_one_word_is_one_draw_from_epsilon_4_thousandths_up(epsilon):
     a = 1 / (1 + epsilon + epsilon**2 / 2 + epsilon**3 / 6 + epsilon**4 / 12)  # at most e^-epsilon, and hardly less
-    for draws in (GeometricDraws.of(a, None), OneSidedDraws.of(a, REACH)):
+    for draws in (GeometricDraws.of(a, None), one_sided_draws_of(a, REACH)):
         assert (draws.shift, draws.low) == (0, ())
         assert a**draws.count < Fraction(1, 2**64)
 
@@ -258,14 +258,14 @@ def test_the_table_is_as_long_as_the_reach_and_no_longer(reach, shift):
     draws = GeometricDraws.of(Fraction(10**9 - 1, 10**9), reach)
     assert (draws.reach, draws.shift) == (reach, shift)
     assert draws.count - 1 << shift < reach - 1 <= draws.count << shift
-    one = OneSidedDraws.of(Fraction(10**9 - 1, 10**9), reach - 1)
+    one = one_sided_draws_of(Fraction(10**9 - 1, 10**9), reach - 1)
     assert (one.reach, one.shift) == (reach - 1, shift)
     assert one.count - 1 << shift < reach - 1 <= one.count << shift
 
 
 def test_low_digits_cover_every_bit_below_the_high_part():
     a = Fraction(10**8 - 1, 10**8)
-    for draws in (GeometricDraws.of(a, None), OneSidedDraws.of(a, REACH)):
+    for draws in (GeometricDraws.of(a, None), one_sided_draws_of(a, REACH)):
         widths = [(len(table.floors) - 1).bit_length() for table in draws.low]
         assert sum(widths) == draws.shift > 12
         assert widths[:-1] == [12] * (len(widths) - 1)

@@ -34,6 +34,7 @@ WRITTEN_BITS = 2**13  # a ratio with a longer denominator is not written out; a 
 MATRIX_ENTRIES = 2**24  # a float matrix beyond this (128 MB) is refused
 _SMALLEST = 1e-10  # singular values below this part of the largest are rounding noise
 _ACCEPTED = 2**20  # entries whose acceptance is decided in integers
+_SINGULAR = 1e-15  # a reciprocal condition number below this is rounding noise: there is no inverse
 _DENSE = 2**12  # values up to which a dense system is solved
 _SOLVED = 1e-8  # an equation is solved when it is off by no more than this part of the range
 
@@ -202,13 +203,16 @@ class Finite(Channel):
             raise SingularError(f"A channel of {self.rows} true values and {self.reports} reports has no inverse.")
         if self.rows > _DENSE:
             raise SizeError(f"Solving for {self.rows} values needs too much memory; use a coarser grid.")
-        try:
-            return np.asarray(np.linalg.solve(self.matrix.T, q))
-        except np.linalg.LinAlgError:
+        from scipy.linalg import lapack  # a slow import, kept out of the way of those who do not need it
+
+        factors, pivots, broken = lapack.dgetrf(self.matrix.T)
+        condition, _ = lapack.dgecon(factors, float(np.abs(self.matrix).sum(axis=1).max()))
+        if broken or condition < _SINGULAR:
             raise SingularError(
                 "The reports do not determine the law of the true value: the channel has no inverse; "
                 "use a maximum likelihood estimate."
-            ) from None
+            )
+        return np.asarray(lapack.dgetrs(factors, pivots, q)[0])
 
     @abstractmethod
     def integers(self) -> tuple[Integers, int] | None:

@@ -58,13 +58,10 @@ class Noisy(Channel):
         return found if found is not None and found.is_short else self._shifted(first, second, None, exact=False)
 
     def worst(self, distance: int) -> Ratio:
-        power = self.noise.shift(distance)[1]
-        nearest = (power - 1) * self.noise.stride + 1  # the shortest distance with the same factor
         # far enough from an end for the witness to be a report of its own
         inside = self.noise.plateau + 1 if self.noise.stride > 1 else 0
-        return (
-            self.ratio(inside, inside + nearest) if self.ends[1] is None else self.ratio(-inside, -inside - nearest)
-        )
+        up = self.ends[1] is None
+        return self.ratio(inside, inside + distance) if up else self.ratio(-inside, -inside - distance)
 
     def _shifted(self, first: int, second: int, report: int | None, exact: bool = True) -> Ratio:
         """What the theorem says about two true values."""

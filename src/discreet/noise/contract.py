@@ -16,6 +16,9 @@ from ..exact import ball, certified_sign, minus_log_above, parse_exact, show
 from ..source import Stream
 from .expectation import Floats, Loss, integrated, summed
 
+FARTHEST_REACH = 2**62  # steps: from any position of a grid beyond the farthest one on either side
+_WRITTEN = 2**20  # bits of a power that is written out
+
 LossName = Literal["l0", "l1", "l2"]
 NOWHERE: Floats = np.zeros(0)
 LOSSES: dict[str, Loss] = {"l0": lambda e: float(e != 0), "l1": abs, "l2": lambda e: e * e}
@@ -252,14 +255,21 @@ class DiscreteNoise(NoiseLaw):
             return False
         stairs, rest = divmod(k, self.stride)
         first, factor = self.upper(rest), self.shift(1)[0]
-        sign = certified_sign(lambda: (ball(tail) / ball(first)).log() + stairs * ball(factor).log(), attempts=4)
-        return sign == 1 or (sign is None and first <= tail * factor**stairs)
+        bits = factor.denominator.bit_length()  # so many cancel in the logarithm of a number next to 1
+        sign = certified_sign(
+            lambda: (ball(tail) / ball(first)).log() + stairs * ball(factor).log(), attempts=bits.bit_length() + 4
+        )
+        if sign is None:  # equal, or too close to tell; a power too long to write out is taken for too large
+            return stairs * bits <= _WRITTEN and first <= tail * factor**stairs
+        return sign == 1
 
     def reach(self, tail: Fraction) -> int:
-        """The smallest k >= 1 with Pr[X >= k] <= tail (0 < tail < 1), certified."""
+        """The smallest k >= 1 with Pr[X >= k] <= tail (0 < tail < 1), certified; 2^62 where it is beyond all positions."""
         high = 1
         while not self.is_rare(high, tail):
             high *= 2
+            if high >= FARTHEST_REACH:
+                return FARTHEST_REACH
         low = high // 2  # not rare, or 0
         while high - low > 1:
             middle = (low + high) // 2
