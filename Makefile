@@ -57,7 +57,7 @@ lock:  ## recompile requirements/*.txt (needs uv; UPGRADE=--upgrade moves the pi
 	@! grep -nE '://|^ *--?(index|extra-index|find-links|i |f )' $(REQ)/*.txt || { echo "a lock names a place"; exit 1; }
 
 readme: $(VENV)/.run-stamp  ## write the table of mechanisms in README.md anew
-	$(BIN)/python -c 'from pathlib import Path; from discreet.catalogue import with_table; \
+	$(BIN)/python -c 'from pathlib import Path; from discreet.registry import with_table; \
 	  p = Path("README.md"); p.write_text(with_table(p.read_text(encoding="utf-8")), encoding="utf-8")'
 
 clean:  ## remove everything these targets made, except locks and results

@@ -50,7 +50,7 @@ from scipy import sparse
 import discreet as dt
 from discreet import verify
 from discreet.designs.constraints import essential
-from discreet.designs.making import Design
+from discreet.designs.design import Design
 from discreet.errors import DesignError
 
 RESULTS = Path(__file__).resolve().parent / "results"

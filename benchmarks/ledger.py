@@ -38,7 +38,7 @@ from rich.console import Console
 from rich.table import Table
 
 import discreet as dt
-from discreet.tables.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from tests import crashes, postgres
 
 RESULTS = Path(__file__).resolve().parent / "results"

@@ -283,7 +283,7 @@ def peer_recovery(mechanism: dt.Mechanism, counts: Counts, rounds: int) -> dict[
 
 def peer_rows(sizes: Sequence[tuple[int, str, float, int, float]]) -> list[Row]:
     """The maximum likelihood estimate against qif, timed just before and just after it."""
-    from discreet.recovery.contract import certificate
+    from discreet.recovery.likelihood import certificate
 
     problem, rows = _peers.install("qif"), []
     for top, level, epsilon, rounds, share in sizes:

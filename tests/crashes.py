@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from discreet.errors import BudgetError
-from discreet.tables.ledger import Answer, Ledger, Pending
+from discreet.ledger.ledger import Answer, Ledger, Pending
 
 STEP = Fraction(1, 10**9)  # the charge of one question, small enough never to run out
 

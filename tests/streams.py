@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from discreet.source import Stream
+from discreet.randomness.source import Stream
 
 
 class Scripted(Stream):

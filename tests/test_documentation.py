@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.catalogue import with_table
 from discreet.cli import main
+from discreet.registry import with_table
 
 ROOT = Path(__file__).parent.parent
 TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

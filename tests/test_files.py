@@ -22,8 +22,8 @@ import discreet as dt
 from discreet import files, verify
 from discreet.channels import Additive, Channel, Clamped, Geometric, Keep, Map, Table, Then
 from discreet.errors import FileError
-from discreet.level import Epsilon, Level
 from discreet.mechanism import Recipe
+from discreet.numbers.level import Epsilon, Level
 from tests.strategies import mechanisms
 from tests.test_verify import bytes_of, document, put, resigned
 
@@ -860,7 +860,7 @@ def test_a_recipe_of_a_recipe_keeps_every_parameter():
 def test_a_name_that_lies_about_its_loss_is_refused_when_saving(tmp_path):
     import numpy as np
 
-    from discreet.loss import Loss
+    from discreet.measure.loss import Loss
 
     m = dt.design(3, alpha="1/2", loss=Loss("l1", np.zeros((4, 4), dtype=np.int64), 1)).mechanism
     with pytest.raises(FileError) as caught:

@@ -14,114 +14,130 @@ import discreet
 SOURCE = Path(discreet.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 
-# Each room may look into the rooms above it in this list, and into none below: arrows point one way.
-FLOORS = [
-    {"verify", "errors", "blas", "lp", "frozen"},
-    {"exact", "source", "formats"},
-    {"level", "grid", "draws", "intake"},
-    {"positions", "digits", "loss", "prior", "neighbours"},
-    {"noise.expectation"},
-    {"noise.contract"},
-    {"noise.geometric", "noise.stairs", "noise.continuous", "noise.heavy", "noise.ongrid"},
-    {"noise"},
-    {"channels.room"},
-    {"channels.contract"},
-    {"channels.ratios", "channels.shape", "channels.fit"},
-    {"channels.table"},
-    {"channels.noisy", "channels.keep", "channels.then"},
-    {"channels.geometric"},
-    {"channels.knots"},
-    {"channels"},
-    {"seal", "sampling"},
-    {"sums"},
-    {"mechanism"},
-    {"mechanisms", "mechanisms.geometric", "mechanisms.fair", "mechanisms.response", "mechanisms.uniform"},
-    {"mechanisms.laplace", "mechanisms.matrix", "mechanisms.rounding"},
-    {"mechanisms.staircase"},
-    {"privacy", "structure"},
-    {"utility", "files", "auditing", "readings"},
-    {"remaps", "posteriors"},
-    {"designs", "designs.problem"},
-    {"designs.certificate"},
-    {"designs.constraints", "designs.theorems"},
-    {"designs.layout", "designs.full"},
-    {"designs.folded"},
-    {"designs.hubs"},
-    {"designs.chains", "designs.blocks"},
-    {"designs.newton"},
-    {"designs.interior"},
-    {"designs.making"},
-    {"designs.weak"},
-    {"catalogue"},
-    {"derivation", "graphs"},
-    {"universality"},
-    {"distances", "recovery", "recovery.contract"},
-    {"recovery.reports", "recovery.inverse", "recovery.ibu", "recovery.bands"},
-    {"recovery.mle", "recovery.bumps", "recovery.heldout"},
-    {"recovery.smoothing"},
-    {"recovery.auto"},
-    {"recovery.estimate"},
-    {"recovery.making"},
-    {"recovery.sizes"},
-    {"planning"},
-    {"tables"},
-    {"tables.stores", "tables.kinds", "tables.margins", "tables.predicate", "tables.domain", "tables.lines"},
-    {"tables.sources"},
-    {"tables.chain", "tables.counting", "tables.secret", "tables.sqlite"},
-    {"tables.postgres"},
-    {"tables.ledger"},
-    {"tables.question"},
-    {"tables.answers"},
-    {"tables.results"},
-    {"tables.release", "tables.pages"},
-    {"terminal"},
-    {"cli.app"},
-    {"cli.mechanisms", "cli.designs", "cli.tables"},
-    {"cli.recovery"},
-    {"cli.tour"},
-    {"cli"},
-    {""},
-]
-FLOOR = {name: k for k, names in enumerate(FLOORS) for name in names}
+# The map of the house: every room, and the rooms whose code it may use. A room is a folder or a module of the package.
+BASE = "errors numbers"
+MAKING = f"{BASE} channels mechanism seal"
+ROOMS = {
+    "errors": "",
+    "verify": "",  # stands alone: the standard library is enough to check a mechanism file
+    "blas": "",
+    "lp": "",
+    "formats": "errors",
+    "numbers": "errors",
+    "present": "numbers",
+    "randomness": BASE,
+    "noise": f"{BASE} randomness",
+    "channels": f"{BASE} randomness noise",
+    "sampling": f"{BASE} randomness channels",
+    "seal": f"{BASE} channels",
+    "mechanism": f"{BASE} noise channels sampling seal",
+    "scalar": f"{BASE} randomness sampling",
+    "mechanisms": f"{MAKING} noise",
+    "measure": f"{MAKING} present randomness noise mechanisms",
+    "files": f"{BASE} formats verify noise channels mechanism measure",
+    "designs": f"{MAKING} present blas lp mechanisms measure",
+    "recovery": f"{BASE} present blas lp channels mechanism sampling measure",
+    "theory": f"{BASE} present lp channels mechanism measure",
+    "registry": "mechanism",
+    "planning": f"{BASE} present channels mechanism measure mechanisms designs recovery registry",
+    "ledger": f"{BASE} formats present",
+    "questions": BASE,
+    "engines": f"{BASE} questions",
+    "tables": f"{BASE} formats present channels files mechanism mechanisms measure registry ledger questions engines",
+    "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery theory registry planning "
+    "ledger questions engines tables",
+}
 
 # The only imports that point upwards: all inside functions, so that loading a room never loads what stands on it.
 UPWARD = {("mechanism", "files")}
-
 
 def module_name(path: Path) -> str:
     parts = path.relative_to(SOURCE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+MODULES = {module_name(path): path for path in FILES}
+
+
+def room(module: str) -> str:
+    return module.partition(".")[0]
+
+
 def imports(path: Path) -> list[tuple[str, bool]]:
-    """Every module of the package that a file imports, and whether inside a function."""
+    """Every module of the package that a file imports, by statement or by a text given to import_module; and whether
+    only when a function runs, or only for the type checker."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     here = list(path.relative_to(SOURCE).with_suffix("").parts)
-    inside = {id(node) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) for node in ast.walk(f)}
+    later = {
+        id(node)
+        for part in ast.walk(tree)
+        if isinstance(part, ast.FunctionDef) or (isinstance(part, ast.If) and "TYPE_CHECKING" in ast.dump(part.test))
+        for node in ast.walk(part)
+    }
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = here[: len(here) - node.level]
             target = ".".join([*base, *([node.module] if node.module else [])])
             names = [f"{target}.{a.name}".strip(".") for a in node.names]
-            found += [(name if name in FLOOR else target, id(node) in inside) for name in names]
+            found += [(name if name in MODULES else target, id(node) in later) for name in names]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in MODULES and "." in node.value:
+            found.append((node.value, True))  # the home of something that is loaded when it is needed
     return found
 
 
-def test_every_room_has_a_floor():
-    assert {module_name(path) for path in FILES} == set(FLOOR)
+def test_every_module_is_in_a_room_and_every_room_has_one():
+    assert {room(name) for name in MODULES if name} == set(ROOMS)
+
+
+def test_rooms_stand_on_rooms_above_them():
+    """The map itself has no circle: read from the top, every room uses only rooms that were named before."""
+    seen: set[str] = set()
+    for name, used in ROOMS.items():
+        assert set(used.split()) <= seen, name
+        seen.add(name)
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_name)
-def test_arrows_point_one_way(path):
+def test_a_room_uses_only_what_the_map_says(path):
     me = module_name(path)
-    if me == "":
+    if me in ("", "registry"):  # they name what they list, and load it when it is asked for
         return
-    for target, lazy in imports(path):
-        if (me, target) in UPWARD:
-            assert lazy, f"{me} may import {target} only inside a function"
-        else:
-            assert FLOOR[target] < FLOOR[me], f"{me} looks up at {target}"
+    for target, later in imports(path):
+        if (room(me), room(target)) in UPWARD:
+            assert later, f"{me} may import {target} only inside a function"
+        elif room(target) != room(me):
+            assert room(target) in ROOMS[room(me)].split(), f"{me} may not look into {target}"
+
+
+def test_no_module_imports_itself_in_a_circle():
+    needs = {name: {t for t, later in imports(path) if not later} - {name} for name, path in MODULES.items()}
+    placed: set[str] = set()
+    while len(placed) < len(needs):
+        free = {name for name, targets in needs.items() if name not in placed and targets <= placed}
+        assert free, sorted(set(needs) - placed)
+        placed |= free
+
+
+def test_nobody_asks_what_kind_a_channel_is():
+    """Outside channels/ no isinstance and no match looks at a kind: what differs is a method."""
+    kinds = {"Additive", "Clamped", "Closed", "Finite", "Geometric", "Keep", "Map", "Noisy", "Table", "Then", "Channel"}
+    for name, path in MODULES.items():
+        if room(name) in ("channels", "verify"):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        from_channels = {
+            alias.asname or alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and "channels" in (node.module or "")
+            for alias in node.names
+        } & kinds
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass"):
+                asked = {getattr(part, "id", "") for part in ast.walk(node.args[1])}
+                assert not asked & from_channels, f"{name}, line {node.lineno}"
+            if isinstance(node, ast.MatchClass):
+                assert getattr(node.cls, "id", "") not in from_channels, f"{name}, line {node.lineno}"
 
 
 def test_verify_stands_alone():

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.errors import OutOfRangeError
-from discreet.positions import positions, values_at
-from discreet.source import insecure_source
+from discreet.numbers.positions import positions, values_at
+from discreet.randomness.source import insecure_source
 
 G = dt.geometric(100, epsilon="0.1")
 EXACT = dt.geometric(100, epsilon=40)  # so little noise (e^-40) that reports are the truth: rounding and shape show

@@ -25,9 +25,9 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet import files, verify
 from discreet.channels import Additive, Clamped
-from discreet.level import Epsilon, Level
 from discreet.mechanism import Recipe
 from discreet.noise import StaircaseNoise
+from discreet.numbers.level import Epsilon, Level
 from tests import reference
 
 SCRIPT = Path(verify.__file__)

@@ -11,17 +11,30 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import errors as errors
     from . import noise as noise
-    from .auditing import audit as audit
-    from .derivation import derivable as derivable
-    from .designs.making import design as design
-    from .designs.weak import weakly_honest as weakly_honest
-    from .distances import kantorovich as kantorovich
-    from .distances import kl_divergence as kl_divergence
-    from .distances import total_variation as total_variation
+    from .designs.design import design as design
+    from .designs.weakly_honest import weakly_honest as weakly_honest
     from .files import load as load
-    from .graphs import query_graph as query_graph
-    from .grid import Grid as Grid
-    from .level import Level as Level
+    from .ledger.ledger import Ledger as Ledger
+    from .measure.auditing import audit as audit
+    from .measure.distances import kantorovich as kantorovich
+    from .measure.distances import kl_divergence as kl_divergence
+    from .measure.distances import total_variation as total_variation
+    from .measure.posteriors import coverage as coverage
+    from .measure.posteriors import credible_interval as credible_interval
+    from .measure.posteriors import likelihood_interval as likelihood_interval
+    from .measure.posteriors import posterior as posterior
+    from .measure.posteriors import unbiased as unbiased
+    from .measure.privacy import calibrate as calibrate
+    from .measure.privacy import check_privacy as check_privacy
+    from .measure.properties import explain as explain
+    from .measure.properties import properties as properties
+    from .measure.remaps import bayes_risk as bayes_risk
+    from .measure.remaps import best_remap as best_remap
+    from .measure.remaps import user_utility as user_utility
+    from .measure.remaps import vulnerability as vulnerability
+    from .measure.utility import expected_loss as expected_loss
+    from .measure.utility import rmse as rmse
+    from .measure.utility import worst_loss as worst_loss
     from .mechanism import Mechanism as Mechanism
     from .mechanisms.fair import explicit_fair as explicit_fair
     from .mechanisms.geometric import geometric as geometric
@@ -33,49 +46,36 @@ if TYPE_CHECKING:
     from .mechanisms.rounding import suppression as suppression
     from .mechanisms.staircase import staircase as staircase
     from .mechanisms.uniform import uniform as uniform
-    from .neighbours import Neighbours as Neighbours
-    from .planning import plan as plan
-    from .posteriors import coverage as coverage
-    from .posteriors import credible_interval as credible_interval
-    from .posteriors import likelihood_interval as likelihood_interval
-    from .posteriors import posterior as posterior
-    from .posteriors import unbiased as unbiased
-    from .privacy import calibrate as calibrate
-    from .privacy import check_privacy as check_privacy
-    from .recovery.making import recover as recover
-    from .remaps import bayes_risk as bayes_risk
-    from .remaps import best_remap as best_remap
-    from .remaps import user_utility as user_utility
-    from .remaps import vulnerability as vulnerability
-    from .source import Job as Job
-    from .source import insecure_source as insecure_source
-    from .structure import explain as explain
-    from .structure import properties as properties
-    from .sums import exact_mean as exact_mean
-    from .sums import exact_sum as exact_sum
-    from .tables.ledger import Ledger as Ledger
+    from .numbers.grid import Grid as Grid
+    from .numbers.level import Level as Level
+    from .numbers.neighbours import Neighbours as Neighbours
+    from .planning.plan import plan as plan
+    from .randomness.source import Job as Job
+    from .randomness.source import insecure_source as insecure_source
+    from .recovery.recover import recover as recover
+    from .scalar.sums import exact_mean as exact_mean
+    from .scalar.sums import exact_sum as exact_sum
     from .tables.release import release as release
-    from .universality import regret as regret
-    from .utility import expected_loss as expected_loss
-    from .utility import rmse as rmse
-    from .utility import worst_loss as worst_loss
+    from .theory.derivable import derivable as derivable
+    from .theory.graphs import query_graph as query_graph
+    from .theory.regret import regret as regret
 
 __version__ = "0.1.0"
 
 _HOME = {
     "errors": None,
     "noise": None,
-    "audit": "auditing",
-    "derivable": "derivation",
-    "design": "designs.making",
-    "weakly_honest": "designs.weak",
-    "kantorovich": "distances",
-    "kl_divergence": "distances",
-    "total_variation": "distances",
+    "audit": "measure.auditing",
+    "derivable": "theory.derivable",
+    "design": "designs.design",
+    "weakly_honest": "designs.weakly_honest",
+    "kantorovich": "measure.distances",
+    "kl_divergence": "measure.distances",
+    "total_variation": "measure.distances",
     "load": "files",
-    "query_graph": "graphs",
-    "Grid": "grid",
-    "Level": "level",
+    "query_graph": "theory.graphs",
+    "Grid": "numbers.grid",
+    "Level": "numbers.level",
     "Mechanism": "mechanism",
     "explicit_fair": "mechanisms.fair",
     "geometric": "mechanisms.geometric",
@@ -87,32 +87,32 @@ _HOME = {
     "suppression": "mechanisms.rounding",
     "staircase": "mechanisms.staircase",
     "uniform": "mechanisms.uniform",
-    "Neighbours": "neighbours",
-    "plan": "planning",
-    "coverage": "posteriors",
-    "credible_interval": "posteriors",
-    "likelihood_interval": "posteriors",
-    "posterior": "posteriors",
-    "unbiased": "posteriors",
-    "calibrate": "privacy",
-    "check_privacy": "privacy",
-    "recover": "recovery.making",
-    "bayes_risk": "remaps",
-    "best_remap": "remaps",
-    "user_utility": "remaps",
-    "vulnerability": "remaps",
-    "Job": "source",
-    "insecure_source": "source",
-    "explain": "structure",
-    "properties": "structure",
-    "exact_mean": "sums",
-    "exact_sum": "sums",
-    "Ledger": "tables.ledger",
+    "Neighbours": "numbers.neighbours",
+    "plan": "planning.plan",
+    "coverage": "measure.posteriors",
+    "credible_interval": "measure.posteriors",
+    "likelihood_interval": "measure.posteriors",
+    "posterior": "measure.posteriors",
+    "unbiased": "measure.posteriors",
+    "calibrate": "measure.privacy",
+    "check_privacy": "measure.privacy",
+    "recover": "recovery.recover",
+    "bayes_risk": "measure.remaps",
+    "best_remap": "measure.remaps",
+    "user_utility": "measure.remaps",
+    "vulnerability": "measure.remaps",
+    "Job": "randomness.source",
+    "insecure_source": "randomness.source",
+    "explain": "measure.properties",
+    "properties": "measure.properties",
+    "exact_mean": "scalar.sums",
+    "exact_sum": "scalar.sums",
+    "Ledger": "ledger.ledger",
     "release": "tables.release",
-    "regret": "universality",
-    "expected_loss": "utility",
-    "rmse": "utility",
-    "worst_loss": "utility",
+    "regret": "theory.regret",
+    "expected_loss": "measure.utility",
+    "rmse": "measure.utility",
+    "worst_loss": "measure.utility",
 }  # name: the module that has it; None: the name is a module
 
 __all__ = sorted(_HOME)

@@ -15,10 +15,10 @@ from . import verify
 from .channels import read_channel
 from .errors import FileError
 from .formats import Format
-from .grid import Grid
-from .level import Epsilon, Level
+from .measure.properties import LETTERS, faults
 from .mechanism import Mechanism, Recipe
-from .structure import LETTERS, faults
+from .numbers.grid import Grid
+from .numbers.level import Epsilon, Level
 
 FORMAT: Format[dict[str, Any]] = Format("mechanism file")  # a new version is a step here, and one in verify.py
 

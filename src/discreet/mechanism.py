@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from .channels import Channel, Finite, Map, Then
 from .channels.contract import MATRIX_ENTRIES
 from .errors import GridError, PrivacyError, RemapError, SizeError
-from .exact import show, show_above, show_rational
-from .grid import Grid
-from .level import Level
+from .numbers.exact import show, show_above, show_rational
+from .numbers.grid import Grid
+from .numbers.level import Level
 from .sampling import sample
 from .seal import stochastic_table
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .channels import Channel
-from .draws import CHUNK
 from .errors import OutOfRangeError, SourceError
-from .exact import show
-from .grid import Grid
-from .intake import as_array, plain_scalar
-from .positions import position_of, positions, values_at
-from .source import KeyedSource, Source, fork_mark, secure_source
+from .numbers.exact import show
+from .numbers.grid import Grid
+from .numbers.intake import as_array, plain_scalar
+from .numbers.positions import position_of, positions, values_at
+from .randomness.alias import CHUNK
+from .randomness.source import KeyedSource, Source, fork_mark, secure_source
 
 
 def sample(

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .channels.contract import Integers, Ratio
+from .channels.properties import WORDS, letters_of, shape_faults
 from .channels.ratios import pair_ratio, window_extreme, worst_ratio
-from .channels.shape import WORDS, letters_of, shape_faults
 from .channels.table import MAX_ENTRIES, MAX_TOTAL, Table, cells
 from .errors import PrivacyError, RemapError, SealError, SizeError, StructureError
-from .exact import float_above, minus_log_above, parse_exact, show, show_above
-from .level import Level
+from .numbers.exact import float_above, minus_log_above, parse_exact, show, show_above
+from .numbers.level import Level
 
 Neighbours = int | Sequence[tuple[int, int]]  # all rows at most so many steps apart, or the pairs themselves
 

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import discreet as dt
-from discreet.source import insecure_source
+from discreet.randomness.source import insecure_source
 
 MECHANISMS = {
     "geometric": dt.geometric(100, epsilon="ln(2)/10"),

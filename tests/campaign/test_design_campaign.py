@@ -18,9 +18,9 @@ import pytest
 
 import discreet as dt
 from discreet import files, verify
-from discreet.designs import making
-from tests.test_certificate import bound_of
-from tests.test_design import (
+from discreet.designs import design as making
+from tests.designs.test_certificate import bound_of
+from tests.designs.test_design import (
     EVERY_SUBSET,
     SEVEN,
     a_prior,

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from discreet.tables.ledger import Ledger
+from discreet.ledger.ledger import Ledger
 from tests import crashes
 
 pytestmark = pytest.mark.campaign

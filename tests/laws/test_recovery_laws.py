@@ -16,9 +16,9 @@ from scipy.optimize import minimize
 
 import discreet as dt
 from discreet.channels import Finite
-from discreet.recovery.contract import certificate, is_injective, mean_log_likelihood
 from discreet.recovery.ibu import ibu
 from discreet.recovery.inverse import inverse
+from discreet.recovery.likelihood import certificate, is_injective, mean_log_likelihood
 from discreet.seal import stochastic_table
 from tests import reference
 

@@ -13,8 +13,8 @@ from scipy import stats
 
 import discreet as dt
 from discreet.channels import Table
-from discreet.draws import CHUNK, Alias
-from discreet.source import SecureSource, Source, insecure_source
+from discreet.randomness.alias import CHUNK, Alias
+from discreet.randomness.source import SecureSource, Source, insecure_source
 
 ALARM = 1e-7
 

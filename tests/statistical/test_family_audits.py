@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import discreet as dt
-from discreet.catalogue import FAMILIES, Family
-from discreet.source import insecure_source
+from discreet.randomness.source import insecure_source
+from discreet.registry import FAMILIES, Family
 
 CONFIDENCE = 1 - 1e-8
 DRAWS = 400_000

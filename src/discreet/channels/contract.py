@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, SizeError, TableError
-from ..frozen import Frozen, frozen
-from ..source import Stream
+from ..numbers.frozen import Frozen, frozen
+from ..randomness.source import Stream
 from .room import Room
 
 if TYPE_CHECKING:
@@ -342,7 +342,7 @@ class Finite(Channel):
         return Fraction(sum(w * int(h) for w, h in zip(room.weights, hits, strict=True)), total * room.total)
 
     def faults(self) -> dict[str, Fault] | None:
-        """What a theorem says about the seven properties (see discreet.structure); None: look at the entries."""
+        """What a theorem says about the seven properties (see discreet.measure.properties); None: look at the entries."""
         return None
 
     def _columns(self, f: ArrayLike) -> Floats:

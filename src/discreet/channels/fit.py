@@ -16,7 +16,7 @@ from typing import final
 
 import numpy as np
 
-from ..frozen import Frozen, frozen
+from ..numbers.frozen import Frozen, frozen
 from .contract import Finite, Floats
 
 Trace = tuple[tuple[int, float, float], ...]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import TableError
-from ..exact import log_of
 from ..noise import DiscreteNoise, GeometricNoise
+from ..numbers.exact import log_of
 from .contract import Fault, Finite, Floats, Integers
 from .noisy import Clamped, Closed
 

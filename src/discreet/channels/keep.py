@@ -15,11 +15,11 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..draws import RealAlias, uniform_integer, uniform_integers
 from ..errors import SingularError, TableError
-from ..exact import ball
-from ..frozen import frozen
-from ..source import Stream
+from ..numbers.exact import ball
+from ..numbers.frozen import frozen
+from ..randomness.alias import RealAlias, uniform_integer, uniform_integers
+from ..randomness.source import Stream
 from .contract import MATRIX_ENTRIES, WRITTEN_BITS, Channel, Fault, Finite, Floats, Indices, Integers, Ratio
 from .fit import Fit, certificate, mean_log_likelihood
 from .ratios import pair_ratio, worst_ratio

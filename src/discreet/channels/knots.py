@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.ndimage import maximum_filter1d
 
-from ..exact import log_of
+from ..numbers.exact import log_of
 from .contract import Floats
 from .fit import Fit, certificate, mean_log_likelihood
 from .geometric import Geometric

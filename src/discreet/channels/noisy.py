@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import RemapError, TableError
-from ..grid import FARTHEST
 from ..noise import DiscreteNoise, NoiseDraws
-from ..source import Stream
+from ..numbers.grid import FARTHEST
+from ..randomness.source import Stream
 from .contract import Channel, Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
 from .room import Room

@@ -10,10 +10,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..draws import Alias
 from ..errors import TableError
-from ..frozen import frozen
-from ..source import Stream
+from ..numbers.frozen import frozen
+from ..randomness.alias import Alias
+from ..randomness.source import Stream
 from .contract import Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, TableError
-from ..frozen import frozen
-from ..source import Stream
+from ..numbers.frozen import frozen
+from ..randomness.source import Stream
 from .contract import Channel, Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
 from .table import MAX_ENTRIES, merge_columns

@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import Alpha, Csv, Debug, EpsilonText, Json, N, Out, app, dump, finite_or_none, make_console, one_of, plain
+from .app import (
+    Alpha,
+    Csv,
+    Debug,
+    EpsilonText,
+    Json,
+    N,
+    Out,
+    app,
+    dump,
+    finite_or_none,
+    make_console,
+    one_of,
+    plain,
+)
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -55,8 +69,9 @@ def design(
 
     Example: discreet design --n 8 --alpha 9/10 --loss l1 --require WH,CM -o best.json
     """
-    from .. import files, terminal
-    from ..designs.making import design as make
+    from .. import files
+    from ..designs.design import design as make
+    from . import terminal
 
     with terminal.patience() as progress:
         made = make(
@@ -108,7 +123,7 @@ def compare(
 
     Example: discreet compare --n 8 --alpha 9/10
     """
-    from .. import terminal
+    from . import terminal
 
     one_of(json, csv)
     law = _prior(prior)
@@ -155,7 +170,7 @@ def plan(
 
     Example: discreet plan --n 100 --epsilon ln(2)/10 --standard-error 0.1 --prior binomial(0.3)
     """
-    from ..planning import plan as make
+    from ..planning.plan import plan as make
 
     found = make(
         _count(n), error=error, alpha=alpha, epsilon=epsilon, confidence=confidence, prior=_prior(prior),
@@ -179,14 +194,14 @@ def plan(
 
 
 def _candidates(n: Any, alpha: Any, epsilon: Any, loss: str, prior: Any, require: str) -> dict[str, Mechanism]:
-    from .. import terminal
-    from ..designs.making import design as make
-    from ..designs.weak import weakly_honest
+    from ..designs.design import design as make
+    from ..designs.weakly_honest import weakly_honest
     from ..errors import SizeError
     from ..mechanisms.fair import explicit_fair
     from ..mechanisms.geometric import geometric
     from ..mechanisms.response import randomized_response
     from ..mechanisms.uniform import uniform
+    from . import terminal
 
     level = {"alpha": alpha, "epsilon": epsilon}
     makers: dict[str, Callable[[], Mechanism]] = {

@@ -105,8 +105,8 @@ def _made(
     family: str, n: str | None, low: str | None, high: str | None, matrix: str | None, given: dict[str, Any]
 ) -> Mechanism:
     """The mechanism that the words on the command line describe."""
-    from ..catalogue import FAMILIES
     from ..errors import DiscreetError
+    from ..registry import FAMILIES
 
     maker = next(f for f in FAMILIES if f.name == family.replace("-", "_"))
     stray = next((name for name in given if name != "step" and name not in maker.takes), None)
@@ -181,7 +181,7 @@ def check(
 
     Example: discreet check gm.json --epsilon 0.05
     """
-    from ..privacy import check_privacy
+    from ..measure.privacy import check_privacy
 
     m = load_mechanism(file)
     verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, metric=metric, group=group)
@@ -214,7 +214,7 @@ def show(
 
     Example: discreet show gm.json
     """
-    from .. import terminal
+    from . import terminal
 
     m = load_mechanism(file)
     one_of(json, csv)
@@ -251,9 +251,9 @@ def audit(
 
     Example: discreet audit gm.json --draws 100000
     """
-    from ..auditing import audit as run
     from ..errors import AuditError
-    from ..source import insecure_source
+    from ..measure.auditing import audit as run
+    from ..randomness.source import insecure_source
 
     if ":" in sampler:
         target: Any = _function(sampler)
@@ -317,7 +317,7 @@ def _function(name: str) -> Any:
 
 def _grid(n: str | None, low: str | None, high: str | None, step: str | None) -> Any:
     from ..errors import GridError
-    from ..grid import Grid
+    from ..numbers.grid import Grid
 
     if n is not None:
         if low is not None or high is not None:
@@ -340,8 +340,8 @@ def load_mechanism(file: str) -> Mechanism:
 
 
 def _summary(m: Mechanism) -> dict[str, Any]:
-    from .. import terminal
-    from ..privacy import check_privacy
+    from ..measure.privacy import check_privacy
+    from . import terminal
 
     tight = check_privacy(m)
     local = check_privacy(m, metric="discrete") if m.inputs.n is not None else None
@@ -364,7 +364,7 @@ def _summary(m: Mechanism) -> dict[str, Any]:
 
 
 def _headline(m: Mechanism) -> str:
-    from .. import terminal
+    from . import terminal
 
     return plain(terminal.headline(m))
 

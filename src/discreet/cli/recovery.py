@@ -42,11 +42,11 @@ def recover(
 
     Example: discreet recover reports.csv --column y --mechanism g.json -o estimate.json
     """
-    from .. import terminal
     from ..errors import RecoveryError
-    from ..exact import parse_exact
     from ..files import write_whole
-    from ..recovery.making import recover as run
+    from ..numbers.exact import parse_exact
+    from ..recovery.recover import recover as run
+    from . import terminal
 
     share = parse_exact(confidence)
     if share is None or not 0 < share < 1:
@@ -89,7 +89,7 @@ def _direct(found: Estimate, confidence: str) -> dict[str, Any] | None:
 def _read(name: str, column: str | None, counts: str | None) -> Any:
     """The reports in a CSV file, counted as they are read: {report: how often}."""
     from ..errors import RecoveryError
-    from ..exact import parse_exact
+    from ..numbers.exact import parse_exact
 
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
@@ -127,7 +127,7 @@ def _read(name: str, column: str | None, counts: str | None) -> Any:
 
 def _values(seen: Counter[str], name: str) -> dict[Any, int]:
     from ..errors import RecoveryError
-    from ..exact import parse_exact
+    from ..numbers.exact import parse_exact
 
     found: dict[Any, int] = {}
     for text, often in seen.items():

@@ -14,7 +14,7 @@ from cyclopts import App, Parameter
 from .app import Alpha, Csv, Debug, EpsilonText, Json, app, dump, make_console, one_of
 
 if TYPE_CHECKING:
-    from ..tables.ledger import Ledger
+    from ..ledger.ledger import Ledger
     from ..tables.results import Release
 
 Dataset = Annotated[str, Parameter(help="The name of the data set in the ledger.")]
@@ -76,14 +76,14 @@ def release(
     """
     from rich.console import Console
 
-    from .. import terminal
+    from ..engines.duckdb import count_groups
     from ..errors import FileError
     from ..files import load
-    from ..tables.counting import count_groups
-    from ..tables.domain import Domain
-    from ..tables.ledger import Ledger
+    from ..ledger.ledger import Ledger
+    from ..questions.domain import Domain
     from ..tables.release import expected_errors
     from ..tables.release import release as run
+    from . import terminal
 
     one_of(json, csv)
     columns = [c.strip() for c in by.split(",") if c.strip()]
@@ -150,7 +150,7 @@ def release(
 
 
 def _tell(made: Release, out: str | None) -> None:
-    from .. import terminal
+    from . import terminal
 
     console, record = make_console(), made.record
     hidden = ("digest", "estimate", "standard_error", "epsilon")
@@ -261,9 +261,9 @@ def write_release(made: Release, path: Path, old: Sequence[Path] = ()) -> None:
 
     The record goes last, when the totals of an earlier release are gone: until then it is the earlier one that lists them.
     """
-    from .. import terminal
     from ..files import write_together
     from ..tables.pages import release_page
+    from . import terminal
 
     outputs = _outputs(path, list(made.margins))
     page, *totals, rows, record = outputs
@@ -300,7 +300,7 @@ def create(
 
     Example: discreet ledger create survey-2026 --ledger budget.db --budget 1 --relation bit --public sex,education
     """
-    from ..tables.ledger import Ledger
+    from ..ledger.ledger import Ledger
 
     with Ledger(ledger) as book:
         terms = book.create(dataset, budget, relation=relation, public=[c.strip() for c in public.split(",") if c.strip()],
@@ -318,8 +318,8 @@ def show(
 
     Example: discreet ledger show --ledger budget.db
     """
-    from .. import terminal
-    from ..tables.ledger import Ledger
+    from ..ledger.ledger import Ledger
+    from . import terminal
 
     one_of(json, csv)
     with Ledger.existing(ledger) as book:
@@ -338,8 +338,8 @@ def history(dataset: str, /, *, ledger: LedgerPlace, json: Json = False, csv: Cs
 
     Example: discreet ledger history survey-2026 --ledger budget.db
     """
-    from .. import terminal
-    from ..tables.ledger import Ledger
+    from ..ledger.ledger import Ledger
+    from . import terminal
 
     one_of(json, csv)
     with Ledger.existing(ledger) as book:
@@ -368,7 +368,7 @@ def verify(
     import sys
 
     from ..errors import LedgerError
-    from ..tables.ledger import Head, Ledger
+    from ..ledger.ledger import Head, Ledger
 
     kept = None
     if head is not None:
@@ -393,7 +393,7 @@ def head(dataset: str, /, *, ledger: LedgerPlace, debug: Debug = False) -> int:
 
     Example: discreet ledger head survey-2026 --ledger budget.db
     """
-    from ..tables.ledger import Ledger
+    from ..ledger.ledger import Ledger
 
     with Ledger.existing(ledger) as book:
         found = book.head(dataset)
@@ -407,7 +407,7 @@ def export(dataset: str, /, *, ledger: LedgerPlace, debug: Debug = False) -> int
 
     Example: discreet ledger export survey-2026 --ledger budget.db
     """
-    from ..tables.ledger import Ledger
+    from ..ledger.ledger import Ledger
 
     with Ledger.existing(ledger) as book:
         print(dump(book.export(dataset)))

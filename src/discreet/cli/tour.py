@@ -62,12 +62,12 @@ def demo(
 
 def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
     """Four mechanisms for a group of eight, built, proved, saved and compared."""
-    from .. import terminal
     from ..files import write_whole
     from ..mechanisms.fair import explicit_fair
     from ..mechanisms.geometric import geometric
     from ..mechanisms.response import randomized_response
     from ..mechanisms.uniform import uniform
+    from . import terminal
 
     mechanisms = {
         "GM": geometric(8, alpha="9/10"), "EM": explicit_fair(8, alpha="9/10"), "UM": uniform(8),
@@ -93,11 +93,11 @@ def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
 
 
 def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
-    from .. import terminal
     from ..errors import BudgetError
     from ..files import write_whole
-    from ..tables.ledger import Ledger
+    from ..ledger.ledger import Ledger
     from ..tables.release import release
+    from . import terminal
 
     console = make_console()
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from ..channels.contract import Integers
 from ..errors import DesignError
+from ..measure.prior import Prior
 from ..mechanism import plain
-from ..prior import Prior
 from .problem import Floats, Problem
 
 _BITS = 60  # multipliers are rounded to this many bits after the point; more where losses are small

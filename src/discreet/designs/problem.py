@@ -5,7 +5,7 @@ the largest mean loss of the values `among` which the truth is (risk "worst"), o
 
     rows that sum to 1, entries >= 0
     P[j, i] >= alpha P[k, i]        for neighbours j and k, both ways round, and every report i
-    the required properties         (see discreet.channels.shape)
+    the required properties         (see discreet.channels.properties)
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels.contract import Integers
-from ..grid import Grid
-from ..level import Level
-from ..loss import Loss
-from ..prior import Prior
+from ..measure.loss import Loss
+from ..measure.prior import Prior
+from ..numbers.grid import Grid
+from ..numbers.level import Level
 from ..seal import Neighbours
 
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels import Finite, Geometric, Map, Then
-from ..channels.shape import LETTERS
+from ..channels.properties import LETTERS
 from ..mechanisms.fair import explicit_fair, exponents
 from .certificate import Dual
 from .problem import Floats, Problem

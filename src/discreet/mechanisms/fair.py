@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ..channels import MAX_ENTRIES, Table
 from ..channels.table import MAX_TOTAL
 from ..errors import GridError, SizeError
-from ..exact import ball, precision
-from ..grid import Grid
-from ..level import Level
 from ..mechanism import Mechanism, Recipe
+from ..numbers.exact import ball, precision
+from ..numbers.grid import Grid
+from ..numbers.level import Level
 from ..seal import largest_total, total_variation_above
 
 CITATION = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for count data, ICDE 2018 (EM)"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..channels import Additive, Geometric
-from ..grid import Grid
-from ..level import Level
 from ..mechanism import Mechanism, Recipe, open_ends
 from ..noise import GeometricNoise
+from ..numbers.grid import Grid
+from ..numbers.level import Level
 
 CITATION = "Ghosh, Roughgarden, Sundararajan, Universally utility-maximizing privacy mechanisms, STOC 2009"
 

@@ -6,11 +6,11 @@ from fractions import Fraction
 
 from ..channels import Additive, Geometric
 from ..errors import GridError
-from ..exact import parse_exact, show
-from ..grid import Grid
-from ..level import Level
 from ..mechanism import Mechanism, Recipe, open_ends
 from ..noise import GeometricNoise
+from ..numbers.exact import parse_exact, show
+from ..numbers.grid import Grid
+from ..numbers.level import Level
 
 CITATION = (
     "Dwork, McSherry, Nissim, Smith, Calibrating noise to sensitivity in private data analysis, TCC 2006; "

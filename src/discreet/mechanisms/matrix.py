@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..channels.properties import letters_of
 from ..channels.ratios import worst_ratio
-from ..channels.shape import letters_of
 from ..errors import GridError
-from ..grid import Grid
-from ..level import Level
 from ..mechanism import Mechanism, Recipe
+from ..numbers.grid import Grid
+from ..numbers.level import Level
 from ..seal import read_matrix, seal
 
 

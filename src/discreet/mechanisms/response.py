@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..channels import Keep
 from ..errors import GridError
-from ..grid import Grid
-from ..level import Level
 from ..mechanism import Mechanism, Recipe
+from ..numbers.grid import Grid
+from ..numbers.level import Level
 
 CITATION = "Kairouz, Bonawitz, Ramage, Discrete distribution estimation under local privacy, ICML 2016"
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from ..channels import MAX_ENTRIES, Finite, Map, Table
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import DiscreetError, GridError, SizeError
-from ..exact import parse_exact, show
-from ..grid import FARTHEST, Grid
-from ..level import Level
 from ..mechanism import Mechanism, Recipe
+from ..numbers.exact import parse_exact, show
+from ..numbers.grid import FARTHEST, Grid
+from ..numbers.level import Level
 from ..seal import largest_total, stochastic_table
 
 ROUNDING = "Nargundkar, Saveland, Random-rounding to prevent statistical disclosures, Proc. Social Statistics Section, ASA 1972"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ..channels import Additive, Clamped
-from ..grid import Grid
-from ..level import Level
 from ..mechanism import Mechanism, Recipe, open_ends
 from ..noise import discrete_staircase
+from ..numbers.grid import Grid
+from ..numbers.level import Level
 from .laplace import fine_grid
 
 CITATION = "Geng, Viswanath, The optimal noise-adding mechanism in differential privacy, IEEE Trans. Inf. Theory 2016"

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from ..channels import Keep
 from ..errors import GridError
-from ..grid import Grid
-from ..level import Level
 from ..mechanism import Mechanism, Recipe
+from ..numbers.grid import Grid
+from ..numbers.level import Level
 
 CITATION = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for count data, ICDE 2018 (UM)"
 

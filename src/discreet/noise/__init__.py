@@ -19,13 +19,13 @@ from fractions import Fraction
 from typing import Any, TypeVar, overload
 
 from ..errors import DiscreetError
-from ..exact import parse_exact, show
-from ..grid import Grid
-from ..level import Level
+from ..numbers.exact import parse_exact, show
+from ..numbers.grid import Grid
+from ..numbers.level import Level
 from .continuous import Laplace, Staircase
-from .contract import ContinuousNoise, DiscreteNoise, NoiseDraws, NoiseLaw, positive
 from .geometric import GeometricNoise
 from .heavy import Cauchy, Student
+from .law import ContinuousNoise, DiscreteNoise, NoiseDraws, NoiseLaw, positive
 from .ongrid import OnGrid
 from .stairs import StaircaseNoise
 

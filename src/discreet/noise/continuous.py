@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import DiscreetError
-from ..exact import show
-from .contract import ContinuousNoise, positive
+from ..numbers.exact import show
 from .expectation import Floats
+from .law import ContinuousNoise, positive
 
 
 @final

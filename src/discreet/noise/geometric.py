@@ -11,10 +11,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..digits import GeometricDraws
 from ..errors import LevelError
-from .contract import DiscreteNoise, log_of_level
+from ..randomness.digits import GeometricDraws
 from .expectation import Floats
+from .law import DiscreteNoise, log_of_level
 
 
 @final

@@ -14,9 +14,9 @@ import flint
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..exact import precision
-from .contract import ContinuousNoise, positive
+from ..numbers.exact import precision
 from .expectation import Floats
+from .law import ContinuousNoise, positive
 
 _FAR = 1e10  # in units of sqrt(freedom) scale: from here on the tail is a power to the last digit
 

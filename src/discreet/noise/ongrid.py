@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import GridError
-from ..exact import parse_exact, show
-from .contract import NOWHERE, DiscreteNoise, NoiseLaw
+from ..numbers.exact import parse_exact, show
 from .expectation import Floats, Loss
+from .law import NOWHERE, DiscreteNoise, NoiseLaw
 
 _SAME = 2.0**-50  # relative: 0.3 and 3 * 0.1 are both the third step of 1/10
 

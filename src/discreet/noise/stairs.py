@@ -11,13 +11,13 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..digits import REACH, GeometricDraws
-from ..draws import RealAlias
 from ..errors import LevelError
-from ..exact import ball
-from ..source import Stream
-from .contract import DiscreteNoise, log_of_level
+from ..numbers.exact import ball
+from ..randomness.alias import RealAlias
+from ..randomness.digits import REACH, GeometricDraws
+from ..randomness.source import Stream
 from .expectation import Floats
+from .law import DiscreteNoise, log_of_level
 
 LONGEST_STAIR = 2**13  # steps of one stair: the alias table of a draw holds twice as many outcomes
 

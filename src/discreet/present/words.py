@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from ..exact import show_above, show_rational
+from ..numbers.exact import show_above, show_rational
 from .shown import Shown
 
 MOST_ROWS = 24

@@ -22,8 +22,8 @@ from ..blas import one_thread
 from ..channels import Finite
 from ..channels.contract import MATRIX_ENTRIES
 from .bumps import STEPS, STRATA, USUAL
-from .contract import Fit, Floats, Progress, certificate, check_possible, is_injective, mean_log_likelihood
 from .heldout import held_out_average, iterate
+from .likelihood import Fit, Floats, Progress, certificate, check_possible, is_injective, mean_log_likelihood
 from .mle import mle
 from .smoothing import Cells, Counts, blend
 

@@ -17,7 +17,7 @@ from ..channels import Finite
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import SizeError
 from ..lp import Program, dense
-from .contract import Floats
+from .likelihood import Floats
 
 PROGRAMS = 250  # values up to which two linear programs for each are quick
 _OUTWARDS = 1e-6  # the solver's tolerance is a tenth of this: ends are moved outwards by it

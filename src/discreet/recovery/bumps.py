@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .contract import Floats, Progress
+from .likelihood import Floats, Progress
 
 Indices = NDArray[np.int64]
 Truths = NDArray[np.bool_]

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from ..channels import Finite
 from ..errors import DiscreetError, RecoveryError, SingularError, SizeError
-from ..exact import parse_exact, show
-from ..frozen import Frozen, frozen
 from ..mechanism import Mechanism
+from ..numbers.exact import parse_exact, show
+from ..numbers.frozen import Frozen, frozen
 from .bands import PROGRAMS, as_distribution_functions, band_over_laws, direct_band, moments
-from .contract import Floats, Trace
+from .likelihood import Floats, Trace
 
 _BLOCK = 2**21  # entries of a block of functions that are solved for together
 _MOST = 2**28  # entries of all blocks together

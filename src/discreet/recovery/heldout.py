@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .contract import Floats, Progress
+from .likelihood import Floats, Progress
 
 FOLDS = 5
 _TINY = 1e-300

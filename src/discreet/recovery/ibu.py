@@ -11,8 +11,8 @@ import numpy as np
 from ..channels import Finite
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import RecoveryError
-from ..exact import show
-from .contract import Fit, Floats, Progress, check_possible, is_injective
+from ..numbers.exact import show
+from .likelihood import Fit, Floats, Progress, check_possible, is_injective
 
 GAP = 1e-6  # where neither a number of steps nor a gap is asked for
 _MOST = 100_000  # steps where only a gap is asked for

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..channels import Finite
 from ..errors import RecoveryError, SingularError
-from ..exact import show
-from .contract import Fit, Floats, certificate
+from ..numbers.exact import show
+from .likelihood import Fit, Floats, certificate
 
 PROJECTIONS = ("simplex", "clip", "none")
 _SOLVED = 1e-9  # an inverse is one when it implies the frequencies up to this

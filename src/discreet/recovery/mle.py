@@ -7,8 +7,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..blas import one_thread
 from ..channels import Finite
-from .contract import Fit, Floats, Progress, certificate, check_possible
 from .ibu import ibu
+from .likelihood import Fit, Floats, Progress, certificate, check_possible
 
 _DENSE = 3000  # true values up to which Newton's method with a dense matrix is used
 _STEPS = 100

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .bumps import CHAINS, STRATA, USUAL, WIDTHS, Draws, Indices, Sampler, shapes
-from .contract import Floats, Progress
+from .likelihood import Floats, Progress
 
 _PRIOR = np.array([0.85, 0.10, 0.05])  # of the strata
 _BEHIND = 15.0  # nats: a stratum whose draws fit so much worse is left out, as its evidence is a noisy estimate

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from .. import files
 from ..errors import ReleaseError
 from ..formats import Format
-from ..level import Level
 from ..mechanism import Mechanism
+from ..numbers.level import Level
 from .question import Question, made
 
 Indices = NDArray[np.int64]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-_MOST = 2.0**61  # no count is larger (see discreet.grid)
+_MOST = 2.0**61  # no count is larger (see discreet.numbers.grid)
 _WHOLE = 2.0**53  # from here on floats skip whole numbers
 
 

@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from ..exact import ball, float_above
+from ..numbers.exact import ball, float_above
 from .results import Release
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.duckdb import Counts
 from ..errors import ReleaseError
-from ..exact import encodable, show
-from ..grid import Grid
-from ..level import Level
+from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..mechanisms.fair import explicit_fair
 from ..mechanisms.geometric import geometric
 from ..mechanisms.response import randomized_response
-from .counting import Counts
-from .domain import Domain
-from .ledger import Terms
+from ..numbers.exact import encodable, show
+from ..numbers.grid import Grid
+from ..numbers.level import Level
+from ..questions.domain import Domain
 
 Indices = NDArray[np.int64]
 

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.duckdb import Counts, count_groups
+from ..ledger.ledger import Answer, Ledger, Terms
 from ..mechanism import Mechanism
-from ..positions import positions
+from ..numbers.positions import positions
 from .answers import answer_text, mechanisms_text, read_answer
-from .counting import Counts, count_groups
-from .kinds import table_maker
-from .ledger import Answer, Ledger, Terms
+from .frames import table_maker
 from .question import (
     Question,
     ask,

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from ..channels import Channel
 from ..errors import FileError, ReleaseError
 from ..formats import Format
-from ..level import Level
+from ..ledger.ledger import Answer, Balance, Terms
+from ..measure.totals import SumBound
 from ..mechanism import Mechanism
-from ..positions import positions
-from ..readings import SumBound
-from .ledger import Answer, Balance, Terms
+from ..numbers.level import Level
+from ..numbers.positions import positions
 from .margins import fit_parts
 from .question import Question
 

@@ -1,0 +1,299 @@
+"""`design`: the best mechanism there is, for a loss, a prior and a set of properties, with a proof."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..channels import MAX_ENTRIES, Finite, Geometric, Map, Then
+from ..channels.properties import LETTERS, letters_of, shape_faults
+from ..errors import DesignError, DiscreetError, GridError, MetricError, SizeError
+from ..measure.loss import Loss, loss_of
+from ..measure.prior import prior_of
+from ..measure.remaps import bayes_risk, best_remap
+from ..mechanism import Mechanism, Recipe
+from ..mechanisms.geometric import geometric
+from ..numbers.exact import ball, float_above, show, show_above
+from ..numbers.grid import Grid
+from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
+from ..seal import seal
+from .certificate import Certificate, Dual, certify
+from .interior import solve
+from .problem import Floats, Problem, Risk
+from .simplex import solve_whole
+from .theorems import Solution, by_theorem
+
+GAP = 1e-6  # a design whose proven gap is larger is refused
+_CLOSE = 1e-8  # a gap that needs no second solver
+_FEW = 17  # values up to which the whole linear program is quicker
+_LONG = 2**12  # bits of a law's denominator beyond which it is sealed: its risk would be too long to write
+_GRAPH = 128  # values up to which any graph of neighbours, or a sensitivity of several steps, is solved
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A mechanism, its exact risk, and a bound that no mechanism of the same kind goes below."""
+
+    mechanism: Mechanism
+    problem: Problem
+    method: str
+    certificate: Certificate | None
+    by_theorem: bool  # a theorem gives it, rather than a solver
+
+    @cached_property
+    def objective(self) -> float:
+        """The risk of the mechanism, computed from its integers (rounded up); without a certificate a plain float."""
+        if self.certificate is None:  # too large for a table: the risk of the best remap
+            grid, problem = self.problem.grid, self.problem
+            plain = geometric(grid, alpha=problem.level.alpha, sensitivity=grid.step)
+            return float(bayes_risk(plain, problem.prior, problem.loss.name))
+        return _above(self.certificate.objective)
+
+    @cached_property
+    def bound(self) -> float:
+        """What no mechanism of this level with these properties goes below (rounded down; best by theorem without one)."""
+        return self.objective if self.certificate is None else -_above(-self.certificate.bound)
+
+    @property
+    def gap(self) -> float:
+        """How much better a mechanism could be at most, relative as Certificate.gap says; 0 where only a theorem says so."""
+        return 0.0 if self.certificate is None else self.certificate.gap
+
+    def __repr__(self) -> str:
+        return f"<Design {self}>"
+
+    def __str__(self) -> str:
+        required = " ".join(letter for letter in LETTERS if letter in self.problem.require) or "no property"
+        return (
+            f"{self.problem.risk} {self.problem.loss.name} {self.objective:.9g} at {self.problem.level}, {required}; "
+            + (
+                "best by theorem, without a certificate; "
+                if self.certificate is None
+                else f"no mechanism is better by more than {show_above(self.gap, 2)} (relative); "
+            )
+            + self.method
+        )
+
+
+def design(
+    n: int | Grid,
+    *,
+    alpha: object = None,
+    epsilon: object = None,
+    loss: Any = "l1",
+    prior: Any = None,
+    risk: Risk = "average",
+    require: Iterable[str] | str = (),
+    sensitivity: object = 1,
+    neighbours: Any = None,
+    among: Iterable[Any] | None = None,
+    then: Any = None,
+    progress: Progress | None = None,
+) -> Design:
+    """The mechanism on 0..n (or a grid) with the least risk at a level, and a certificate that none is better.
+
+    risk "average" is the mean loss under the prior; "worst" the largest mean loss of a true value, or of those in
+    `among`. `require` names properties that must hold (see `properties`). Neighbours are all values at most the
+    sensitivity apart, or those that discreet.numbers.neighbours reads. Where there are several best mechanisms, `then` names a
+    second loss to choose by. The result is sealed: level and properties hold on its integers, its risk is theirs.
+
+    >>> import discreet as dt
+    >>> d = dt.design(4, alpha="9/10", loss="l0", require={"F"})
+    >>> round(d.objective * 5 / 4, 6), d.gap < 1e-9        # rescaled as in the paper: EM
+    (0.967195, True)
+    """
+    problem = _problem(n, alpha, epsilon, loss, prior, risk, require, sensitivity, neighbours, among)
+    if problem is None:
+        return _huge(Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon), loss, prior, then)
+    if then is not None:
+        second = loss_of(then, problem.grid, problem.grid)
+        problem = replace(problem, then=second.name)
+    known = by_theorem(problem) if then is None else None
+    made = None if known is None else _sealed(problem, known)
+    if made is None or made.gap > _CLOSE:
+        made = _solved(problem, problem.loss.floats, progress)
+    if then is not None:
+        made = _tie_broken(problem, made, second, progress)
+    if made.gap > GAP:
+        raise DesignError(
+            f"The solver came no closer to the best than a relative gap of {made.gap:.2g}, so nothing is returned; "
+            "try a coarser grid or a level further from 0 and 1.",
+            gap=made.gap,
+        )
+    return made
+
+
+def _problem(
+    n: Any, alpha: Any, epsilon: Any, loss: Any, prior: Any, risk: Any, require: Any, sensitivity: Any,
+    neighbours: Any, among: Any,
+) -> Problem | None:  # fmt: skip
+    """The problem in exact numbers; None when it is too large for a table but a theorem may answer it."""
+    grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
+    if grid.size is None:
+        raise GridError(f"A design needs a finite grid, not {grid}; give both ends.")
+    letters = letters_of(require)
+    if risk not in ("average", "worst"):
+        raise DesignError(f'risk = {show(risk)} is not known; use "average" or "worst".')
+    if risk == "worst" and prior is not None:
+        raise DesignError("The worst case has no prior; leave it out, or use among=[...] for what is known.")
+    if risk == "average" and among is not None:
+        raise DesignError('among goes with risk="worst"; for the average give the prior {value: probability}.')
+    steps = grid.steps(sensitivity)
+    if neighbours is not None and steps != 1:
+        raise DesignError("A graph of neighbours says itself who is a neighbour; leave out the sensitivity.")
+    if grid.size**2 > MAX_ENTRIES:
+        if letters or risk == "worst" or neighbours is not None or steps != 1:
+            raise SizeError(
+                "Beyond n = 1023 only the average risk is designed, without properties and for neighbours one step apart; "
+                "use a coarser grid."
+            )
+        return None
+    if (neighbours is not None or steps > 1) and grid.size > _GRAPH:
+        raise SizeError(
+            f"Designs for a sensitivity of several steps or a graph go up to {_GRAPH} values, not {grid.size}; "
+            "use a coarser grid."
+        )
+    steps, pairs = (steps, None) if neighbours is None else _told(grid, neighbours)
+    values = tuple(range(grid.size)) if among is None else _values(grid, among)
+    asked = Problem(grid, level, loss_of(loss, grid, grid), prior_of(prior, grid), risk, values, letters, steps, pairs)
+    if not 1e-15 < float(level.alpha) < 1 - 1e-12:
+        raise DesignError(
+            f"alpha = {show(float(level.alpha))} is too near 0 or 1 for a design; use geometric, or another level."
+        )
+    if asked.loss.numerators.max() > 10**100 * asked.loss.denominator:
+        raise DesignError("The largest loss is beyond 1e100; measure it in larger units.")
+    if "S" in letters and not asked.has_mirrored_neighbours:
+        raise DesignError("S needs neighbours that turning the grid around leaves as they are; change the graph.")
+    return asked
+
+
+def _values(grid: Grid, among: Iterable[Any]) -> tuple[int, ...]:
+    try:
+        places = {_place(grid, value) for value in among}
+    except TypeError:
+        raise DesignError(f"among = {show(among)} is no list of values; name values of the grid.") from None
+    if not places:
+        raise DesignError("among is empty: the worst case needs at least one value; name some, or leave it out.")
+    return tuple(sorted(places))
+
+
+def _place(grid: Grid, value: Any) -> int:
+    place = grid.place(value)
+    if place is None:
+        raise DesignError(f"{show(value)} is no value of {grid}; name values of the grid.")
+    return place
+
+
+def _told(grid: Grid, neighbours: Any) -> tuple[int, tuple[tuple[int, int], ...] | None]:
+    """The neighbours that were given: a number of steps, or pairs of positions."""
+    if isinstance(neighbours, numbers.Number):
+        raise DesignError("neighbours is a list of pairs of values; for so many steps give the sensitivity.")
+    try:
+        told = Neighbours.of(neighbours, grid)
+        if told.kind in ("steps", "any"):
+            return min(told.reach or grid.n or 1, grid.n or 1), None
+        return 1, told.places(grid)
+    except MetricError as error:
+        raise DesignError(f"neighbours: {error}") from None
+
+
+def _sealed(problem: Problem, solution: Solution) -> Design:
+    """The design as integers, with the certificate that its multipliers give."""
+    channel, distance = solution.channel, 0.0
+    matrix, require = solution.matrix, problem.require
+    if problem.is_mirrored:  # symmetry is free: let it not be lost in rounding
+        matrix, require = (matrix + matrix[::-1, ::-1]) / 2, require | {"S"}
+    exact = None if channel is None else channel.integers()
+    if (
+        channel is None
+        or exact is None
+        or exact[1].bit_length() > _LONG
+        or (problem.require and shape_faults(*exact, problem.require))
+    ):
+        sealed = seal(matrix, problem.level, require, problem.neighbours, within=Fraction(1, 10**6))
+        channel, distance, exact = sealed.table, sealed.distance, sealed.table.integers()
+    certificate = certify(problem, solution.dual, *exact)
+    made = _mechanism(problem, channel, distance, certificate)
+    return Design(made, problem, solution.method, certificate, solution.by_theorem)
+
+
+def _mechanism(problem: Problem, channel: Finite, distance: float, certificate: Certificate | None) -> Mechanism:
+    level, steps = problem.level, problem.steps
+    if problem.pairs is not None:  # a mechanism's own claim is about values on a line: any two of them
+        steps = problem.size - 1
+        level = Level(channel.worst(steps).alpha)
+    recipe = Recipe.made("design", "", problem.level, distance, grid=problem.grid, **problem.describe())
+    proof = None if certificate is None else certificate.document()
+    return Mechanism(problem.grid, problem.grid, channel, level, steps, recipe, proof)
+
+
+def _solved(problem: Problem, loss: Floats, progress: Progress | None, proof: Dual | None = None) -> Design:
+    """The design by the solver that suits the size; by the other one too, where the first comes out poor."""
+    ways: list[Callable[[], Solution]] = [lambda: solve(problem, loss, progress), lambda: solve_whole(problem, loss)]
+    best, failed = None, None
+    for way in reversed(ways) if problem.size <= _FEW else ways[: 2 if problem.size <= _GRAPH else 1]:
+        try:
+            solution = way()
+            found = _sealed(problem, solution if proof is None else replace(solution, dual=proof))
+        except DiscreetError as error:  # let the other solver try
+            failed = error
+            continue
+        if best is None or found.gap < best.gap:
+            best = found
+        if best.gap <= _CLOSE:
+            break
+    if best is None:
+        assert failed is not None  # at least one solver was tried
+        raise failed
+    return best
+
+
+def _tie_broken(problem: Problem, best: Design, second: Loss, progress: Progress | None) -> Design:
+    """Among the best mechanisms, one that is best for a second loss.
+
+    A little of the second loss is added to the first. When it is little enough the solution is still best for the
+    first, which the certificate of the first proves.
+    """
+    assert best.certificate is not None
+    first = problem.loss.floats
+    scale = (float(first.max()) or 1.0) / max(float(second.floats.max()), 1e-300)
+    for share in (1e-3, 1e-4, 1e-5, 1e-6):
+        found = _solved(problem, first + share * scale * second.floats, progress, best.certificate.dual())
+        if found.gap <= max(_CLOSE, 10 * best.gap):
+            return found
+    return best
+
+
+def _huge(grid: Grid, level: Level, loss: Any, prior: Any, then: Any) -> Design:
+    """Beyond the size of tables: the geometric mechanism and the best remap, by the theorem of Ghosh et al. 2009."""
+    if not isinstance(loss, str) or loss.strip() not in ("l0", "l1", "l2") or then is not None:
+        told = show(loss) if then is None else "two losses"
+        raise SizeError(
+            f'Designs beyond n = 1023 are made for the losses "l0", "l1" and "l2" alone, not for {told}; '
+            "use one of them, or a coarser grid."
+        )
+    loss = loss.strip()
+    law, places = prior_of(prior, grid), Grid.of(grid.n or 0)
+    channel: Finite = Geometric(grid.n or 0, level.alpha)
+    remap = np.array(best_remap(geometric(places, alpha=level.alpha), loss, law), dtype=np.int64)
+    stays = np.array_equal(remap, np.arange(grid.size or 0))
+    channel = channel if stays else Then(channel, Map(remap, grid.size or 0))
+    recipe = Recipe.made("design", "", level, grid=grid, loss=loss, risk="average", require="none", prior=str(law))
+    made = Mechanism(grid, grid, channel, level, 1, recipe)
+    tiny = Loss(loss, np.zeros((0, 0), dtype=np.int64), 1)  # named only: written out it would not fit
+    problem = Problem(grid, level, tiny, law)
+    name = "the geometric mechanism" if stays else "geometric and the best remap"
+    return Design(made, problem, f"{name} (Ghosh et al. 2009)", None, by_theorem=True)
+
+
+def _above(x: Fraction) -> float:
+    return 0.0 if x == 0 else float_above(lambda: ball(x))

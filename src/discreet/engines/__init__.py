@@ -1,0 +1,1 @@
+"""Engines: counting by group."""

@@ -1,0 +1,177 @@
+"""Text files, read so that each line concerns its own person alone: strict RFC 4180 in UTF-8, every value a text.
+
+What a forgiving reader makes of a damaged line depends on its neighbours: a quotation mark that is never closed hides
+the people after it, a carriage return makes several of one, a separator too many shifts values into other columns. So a
+file with such a line is refused as a whole, by the line's number and never by what stands in it; and a file that passes
+has one meaning, the same to every strict reader.
+
+    file    = [byte order mark] record *(end record) [end]      end = LF or CR LF
+    record  = field *(separator field)                          as many fields as the first record has; or nothing
+    field   = plain or "quoted"                                 only quoted ones hold separators, CR, LF, and " as ""
+
+An empty field is a missing value, quoted or not. An empty line is nobody's where there are several columns, and a missing
+value where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import TableInputError
+from ..numbers.exact import show
+
+Bytes = NDArray[np.uint8]
+Places = NDArray[np.int64]
+
+LONGEST = 2**20  # bytes of a record
+_BLOCK = 2**20
+_MARK = b"\xef\xbb\xbf"
+_QUOTE, _LF, _CR = 34, 10, 13
+_MOST_TOLD = 5  # lines named in a message
+
+_TOO_LONG = f"longer than {LONGEST} bytes"
+_BARE = "broken by a carriage return that ends no line"
+_QUOTING = 'write a field that holds a separator, a line end or a mark in quotation marks, each mark inside it as ""'
+
+
+def read_lines(
+    path: Path, separator: str, fields: int, wanted: Sequence[int], progress: Callable[[int], None]
+) -> Iterator[list[Any]]:
+    """The wanted columns, by number, of all records after the first one: Arrow arrays of texts, some lines at a time.
+
+    `progress` is told how many bytes were read.
+    """
+    scan, unended, skipped = _Scan(path.name, ord(separator), fields), b"", 1
+    with path.open("rb") as file:
+        if file.read(len(_MARK)) != _MARK:
+            file.seek(0)
+        while lines := _whole_lines(file, scan, unended):
+            block = unended + lines
+            starts, stops, read = scan.look(block)
+            unended = block[read:]
+            yield [_texts(block, starts[skipped:, k], stops[skipped:, k]) for k in wanted]
+            skipped = max(0, skipped - len(starts))
+            progress(file.tell())
+    if unended:
+        scan.refuse([scan.line], "opened by a quotation mark that is never closed", _QUOTING)
+
+
+def _whole_lines(file: BinaryIO, scan: _Scan, unended: bytes) -> bytes:
+    """The next lines of the file, the last of them ended even where the file does not; nothing at its end."""
+    block = file.read(_BLOCK)
+    block += file.readline(LONGEST)
+    if not block or block.endswith(b"\n"):
+        return block
+    line = scan.line + unended.count(b"\n") + block.count(b"\n")
+    if file.read(1):
+        scan.refuse([line], _TOO_LONG, "shorten it")
+    if block.endswith(b"\r"):
+        scan.refuse([line], _BARE, _QUOTING)
+    return block + b"\n"
+
+
+def _texts(block: bytes, starts: Places, stops: Places) -> Any:
+    """These stretches of a block as Arrow texts, empty ones as missing, quoted ones without their quotes."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    data = np.frombuffer(block, dtype=np.uint8)
+    quoted = (stops > starts) & (data[np.minimum(starts, len(data) - 1)] == _QUOTE)
+    # stretches and the gaps between them, as one array over the block: those at even places are the wanted ones
+    edges = np.stack([starts + quoted, stops - quoted], axis=1).astype(np.int32).ravel()
+    count = max(len(edges) - 1, 0)
+    whole = pa.Array.from_buffers(pa.string(), count, [None, pa.py_buffer(edges), pa.py_buffer(block)])
+    texts = whole.take(pa.array(np.arange(0, count, 2)))
+    if quoted.any():
+        texts = pc.if_else(pa.array(quoted), pc.replace_substring(texts, '""', '"'), texts)
+    return pc.if_else(pa.array(stops - starts > 2 * quoted), texts, pa.scalar(None, pa.string()))
+
+
+class _Scan:
+    """Blocks of whole lines, each from the beginning of a record, which is line number `line` of the file."""
+
+    def __init__(self, name: str, separator: int, fields: int) -> None:
+        self.name, self.separator, self.fields, self.line = name, separator, fields, 1
+        self.may_precede, self.may_follow = np.zeros((2, 256), dtype=np.bool_)  # an opening quote, a closing one
+        self.may_precede[[separator, _LF, _QUOTE]] = self.may_follow[[separator, _LF, _CR, _QUOTE]] = True
+
+    def look(self, block: bytes) -> tuple[Places, Places, int]:
+        """Where the fields of a block's records begin and end, a row for each, and how many bytes these records take.
+
+        Whether a mark stands in a quoted field is the parity of the quotes before it: a doubled one closes and opens
+        at once. That each quote stands where one may stand is then seen from its two neighbours.
+        """
+        data = np.frombuffer(block, dtype=np.uint8)
+        self._check_text(block, data)
+        structural = (data == self.separator) | (data == _LF)
+        for byte in (_QUOTE, _CR):
+            if bytes([byte]) in block:
+                structural |= data == byte
+        places = np.flatnonzero(structural)
+        marks = data[places]
+        if b'"' in block:
+            plain = self._outside_quotes(data, places, marks)
+            places, marks = places[plain], marks[plain]
+        returns = marks == _CR
+        self._refuse_at(data, places[returns][data[places[returns] + 1] != _LF][:1], _BARE, _QUOTING)
+        places, marks = places[~returns], marks[~returns]
+        ends = np.flatnonzero(marks == _LF)
+        read = int(places[ends[-1]]) + 1 if len(ends) else 0
+        if len(block) - read > LONGEST:
+            self._refuse_at(data, np.array([read]), _TOO_LONG, "shorten it, or close its quotation mark")
+        starts, stops = self._fields(data, places[: ends[-1] + 1] if len(ends) else places[:0], ends)
+        self.line += int((data[:read] == _LF).sum())
+        return starts, stops, read
+
+    def _check_text(self, block: bytes, data: Bytes) -> None:
+        wrong = block.find(b"\0")
+        try:
+            if not block.isascii():
+                block.decode()
+        except UnicodeDecodeError as error:
+            wrong = error.start
+        if wrong >= 0:
+            self._refuse_at(data, np.array([wrong]), "no text in UTF-8", "convert the file to UTF-8")
+
+    def _outside_quotes(self, data: Bytes, places: Places, marks: Bytes) -> NDArray[np.bool_]:
+        """Which marks are not in a quoted field, when every quote opens a field, closes one, or is doubled in one."""
+        is_quote = marks == _QUOTE
+        inside = np.cumsum(is_quote, dtype=np.uint8) & 1 == 1  # after this mark; a carry beyond 8 bits keeps parity
+        opening, closing = places[is_quote & inside], places[is_quote & ~inside]
+        # a block ends with a line feed: that stands before its first byte too, and behind every other
+        misplaced = [opening[~self.may_precede[data[opening - 1]]], closing[~self.may_follow[data[closing + 1]]]]
+        self._refuse_at(data, np.sort(np.concatenate(misplaced))[:1], "broken by a quotation mark", _QUOTING)
+        plain: NDArray[np.bool_] = ~inside & ~is_quote
+        return plain
+
+    def _fields(self, data: Bytes, places: Places, ends: Places) -> tuple[Places, Places]:
+        """From the separators and record ends (`ends` numbers these among `places`) to the fields, a row a record."""
+        starts = np.concatenate([[0], places[:-1] + 1])[: len(places)]
+        stops = places - ((places > starts) & (data[places - 1] == _CR) & (data[places] == _LF))
+        found = np.diff(ends, prepend=-1)
+        firsts = starts[ends - found + 1]
+        lengths = stops[ends] - firsts
+        wrong = (found != self.fields) & (lengths > 0)
+        self._refuse_at(data, firsts[wrong], f"not of {self.fields} fields as the first line is", _QUOTING)
+        self._refuse_at(data, firsts[lengths > LONGEST], _TOO_LONG, "shorten it, or close its quotation mark")
+        if self.fields > 1:
+            kept = np.repeat(lengths > 0, found)
+            starts, stops = starts[kept], stops[kept]
+        return starts.reshape(-1, self.fields), stops.reshape(-1, self.fields)
+
+    def _refuse_at(self, data: Bytes, places: Places, what: str, remedy: str) -> None:
+        if len(places):
+            some = places[: _MOST_TOLD + 1].tolist()
+            self.refuse([self.line + int((data[:place] == _LF).sum()) for place in some], what, remedy)
+
+    def refuse(self, lines: Iterable[int], what: str, remedy: str) -> NoReturn:
+        """One sentence of positions; never of what stands there."""
+        told = [str(line) for line in lines]
+        more = ", ..." if len(told) > _MOST_TOLD else ""
+        many = f"lines {', '.join(told[:_MOST_TOLD])}{more} are" if len(told) > 1 else f"line {told[0]} is"
+        raise TableInputError(f"In {show(self.name)}, {many} {what}; {remedy}. Nothing was counted.")

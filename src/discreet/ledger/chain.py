@@ -1,0 +1,256 @@
+"""A data set's history as a chain of lines: what a line says, how its hash follows, and the audit of all of it.
+
+hash_k = SHA-256(hash_(k-1) || canonical JSON of line k), and 32 zero bytes stand before the first line. Nothing here
+touches a database: the ledger reads and writes the rows, and this says what they mean.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, NoReturn, cast
+
+from ..errors import LedgerError
+from ..numbers import exact
+from .stores import Rows
+
+Relation = Literal["bit", "presence"]
+
+_PART_BITS = 256  # of the numerator and denominator of a budget or charge
+TOTAL_BITS = 4096  # of those of a running total, which odd denominators make grow
+_RATIONAL = re.compile(r"(0|[1-9]\d{0,1300})/([1-9]\d{0,1300})", re.ASCII)
+START = "0" * 64  # what the first entry follows
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What was agreed for a data set when it was made; nothing changes it later.
+
+    `relation` says what one neighbour differs in: one person's "bit", or one person's "presence".
+    """
+
+    name: str
+    budget: Fraction
+    relation: Relation
+    public: tuple[str, ...]
+    unit: str | None
+    created: str
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What a data set may still spend. `pending` charges have no answer: a process died, or is at work on them."""
+
+    budget: Fraction
+    spent: Fraction
+    left: Fraction
+    pending: int
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A charge that was written and waits for its answer."""
+
+    name: str
+    charge: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A stored answer, safe to show. `repeated`: it was asked before, and nothing was charged now."""
+
+    text: str
+    charge: int
+    when: str
+    repeated: bool
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a data set's history: 'create', 'charge' or 'answer', with what its hash covers."""
+
+    number: int
+    kind: str
+    when: str
+    facts: Mapping[str, Any]
+    hash: str
+
+
+@dataclass(frozen=True)
+class Head:
+    """The end of a history: how many lines, and the hash of the last. Keep it elsewhere: it fixes all lines before."""
+
+    count: int
+    hash: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """A data set's row: the running totals, changed in the same transaction as the entries they sum up."""
+
+    name: str
+    budget: str
+    spent: str
+    salt: str
+    count: int
+    head: str
+
+
+def canonical(value: object) -> str:
+    """One text for one value: sorted keys, no spaces, ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def salted(salt: object, text: object) -> str:
+    """SHA-256(salt || text), in hexadecimal; empty, which equals no digest, when the rows hold something else."""
+    try:
+        return hashlib.sha256(bytes.fromhex(salt) + text.encode()).hexdigest()  # type: ignore[arg-type, attr-defined]
+    except (TypeError, ValueError, AttributeError):
+        return ""
+
+
+def link_of(previous: str, body: str) -> str:
+    """The hash of a line that follows the line of hash `previous`."""
+    return salted(previous, body)
+
+
+def digest(account: Account, what: str, text: str) -> str:
+    """How a question or a fingerprint of data stands in the chain: under the data set's salt, each in its own way."""
+    return salted(account.salt, f"{what}\n{text}")
+
+
+def question_text(question: Mapping[str, Any]) -> str:
+    """The canonical text of a question: two questions are the same when these are."""
+    try:
+        return canonical(dict(question))
+    except (TypeError, ValueError, RecursionError):
+        raise LedgerError(
+            "A question is a dict of JSON values: texts, numbers, lists and dicts. Nothing was charged."
+        ) from None
+
+
+def rational_text(value: Fraction) -> str:
+    """A rational as the ledger keeps it, 'p/q'."""
+    return f"{value.numerator}/{value.denominator}"
+
+
+def rational(text: object) -> Fraction | None:
+    """The same read back; None when it is anything else."""
+    match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
+    return None if match is None else Fraction(int(match[1]), int(match[2]))
+
+
+def total_of(name: str, text: object) -> Fraction:
+    """A budget or total of a data set's row."""
+    value = rational(text)
+    if value is None:
+        raise LedgerError(f"A total of {name!r} cannot be read: the ledger was changed. Use verify.")
+    return value
+
+
+def fits(value: Fraction, bits: int) -> bool:
+    """Are both parts below 2^bits?"""
+    return max(value.numerator, value.denominator).bit_length() <= bits
+
+
+def chargeable(value: Fraction) -> bool:
+    """May this be a budget or a charge?"""
+    return value > 0 and fits(value, _PART_BITS)
+
+
+def bad(name: str, number: int, why: str) -> NoReturn:
+    """Refuse a history at a line; `line` is an attribute of the error."""
+    raise LedgerError(
+        f"Line {number} of {name!r} {why}. Do not charge it further: bring back a copy that verify accepts.",
+        line=number,
+    )
+
+
+def facts_of(name: str, number: int, body: object) -> dict[str, Any]:
+    """What a line says."""
+    try:
+        facts = json.loads(body) if isinstance(body, str) else None
+    except (ValueError, RecursionError):
+        facts = None
+    if not isinstance(facts, dict):
+        bad(name, number, "cannot be read")
+    return facts
+
+
+def entry_of(name: str, number: int, body: str, link: str) -> Entry:
+    """A line for people."""
+    facts = facts_of(name, number, body)
+    return Entry(number, str(facts.get("kind")), str(facts.get("when")), facts, link)
+
+
+def terms_of(facts: Mapping[str, Any]) -> Terms:
+    """The terms that the first line of a data set states."""
+    name, relation, unit = str(facts.get("name")), cast(Relation, facts.get("relation")), facts.get("unit")
+    public = facts.get("public")
+    if relation not in ("bit", "presence") or not isinstance(public, list) or not isinstance(unit, str | None):
+        bad(name, 1, "has no terms that can be read")
+    public = tuple(map(str, public))
+    return Terms(name, total_of(name, facts.get("budget")), relation, public, unit, str(facts.get("when")))
+
+
+def audit(account: Account, entries: Rows, answers: Rows, head: Head | None) -> Head:
+    """The checks of `verify`: the chain line by line, then what should follow from it."""
+    name, previous, spent, budget = account.name, START, Fraction(0), Fraction(0)
+    charges: dict[int, dict[str, Any]] = {}
+    told = {charge: (number, question, salt, text) for charge, number, question, salt, text in answers}
+    answered: set[int] = set()
+    for k, (number, body, link) in enumerate(entries, 1):
+        if number != k:
+            bad(name, k, "is missing")
+        if not (isinstance(body, str) and body.isascii()) or link_of(previous, body) != link:
+            bad(name, k, "was changed, or one before it: its hash does not follow")
+        if head is not None and head.count == k and head.hash != link:
+            bad(name, k, "is not the one of the head that was kept: it or one before it was rewritten")
+        facts, previous = facts_of(name, k, body), link
+        if facts.get("number") != k or (facts.get("kind") == "create") != (k == 1):
+            bad(name, k, "stands in the wrong place")
+        match facts.get("kind"):
+            case "create":
+                total = rational(facts.get("budget"))
+                if facts.get("name") != name or total is None or total <= 0:
+                    bad(name, k, "has no terms of this data set")
+                if facts.get("salt") != salted(account.salt, ""):
+                    bad(name, k, "has another salt than the data set")
+                budget = total
+            case "charge":
+                epsilon = rational(facts.get("epsilon"))
+                if epsilon is None or epsilon <= 0:
+                    bad(name, k, "charges nothing that can be read")
+                spent += epsilon
+                if spent > budget:
+                    bad(name, k, "charges more than the budget had left")
+                charges[k] = facts
+            case "answer":
+                charge = facts.get("charge")
+                if type(charge) is not int or charge not in charges or charge in answered:
+                    bad(name, k, "answers no charge that waited for an answer")
+                answered.add(charge)
+                row = told.get(charge)
+                if row is None or row[:2] != (k, charges[charge].get("question")):
+                    bad(name, k, "has lost its answer")
+                if facts.get("commitment") != salted(*row[2:]):
+                    bad(name, k, "commits to another answer than the stored one")
+            case _:
+                bad(name, k, "is of no known kind")
+    count = len(entries)
+    if head is not None and not 0 < head.count <= count:
+        bad(name, count + 1, f"is missing: the head that was kept is at line {head.count}, so the tail was cut off")
+    if not entries:
+        bad(name, 1, "is missing")
+    if (account.count, account.head) != (count, previous):
+        bad(name, count + 1, f"is missing: the data set claims {account.count} lines")
+    if (rational(account.budget), rational(account.spent)) != (budget, spent):
+        bad(name, count, f"leaves {exact.show_rational(spent)} spent of {exact.show_rational(budget)}, "
+             "but the data set's totals say otherwise")  # fmt: skip
+    if told.keys() != answered:
+        bad(name, count, "is the last, and yet there are answers that no line knows")
+    return Head(count, previous)

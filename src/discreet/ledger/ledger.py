@@ -1,0 +1,426 @@
+"""The privacy budget of named data sets, kept so that a crash can waste some of it but never lend any.
+
+A question is charged first, then drawn, and its answer is stored before anyone sees it. So whatever was shown is paid
+for, whenever the process dies. A charge without an answer stays: nobody can know what was seen of it. The same question
+about the same data gets the stored answer, free of charge, because a second draw would tell more than was paid for.
+
+Entries are only ever added. Each carries SHA-256(hash of the one before || its own canonical JSON), so that a line that
+was changed, dropped or put in between is found by `verify`. A chain alone cannot show that its end was cut off or that
+all of it was written anew: for that, keep a `Head` elsewhere and give it to `verify`. Questions and answers stand in the
+chain as salted digests, and the fingerprint of the data under a secret that lies outside the ledger (secret.py), so that
+the chain can be shown to others without telling what was asked, answered or counted. Lines that were written before
+there was such a secret have a digest of the data that its salt opens: keep those to yourself.
+
+Charges add up: the sum of the epsilons bounds the privacy loss of all answers together (basic composition; Dwork,
+McSherry, Nissim and Smith 2006). Pure epsilon only, as exact rationals: ten times 0.1 is 1.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any, final
+from weakref import WeakSet
+
+from ..errors import BudgetError, LedgerError
+from ..numbers import exact
+from .chain import (
+    START,
+    TOTAL_BITS,
+    Account,
+    Answer,
+    Balance,
+    Entry,
+    Head,
+    Pending,
+    Relation,
+    Terms,
+    audit,
+    bad,
+    canonical,
+    chargeable,
+    digest,
+    entry_of,
+    facts_of,
+    fits,
+    link_of,
+    question_text,
+    rational_text,
+    salted,
+    terms_of,
+    total_of,
+)
+from .postgres import Postgres
+from .secret import Secret, keyed
+from .sqlite import Sqlite
+from .stores import LEDGER, PATIENCE, Outcome, Rows, Run, Store
+
+__all__ = ["Answer", "Balance", "Entry", "Head", "Ledger", "Pending", "Relation", "Terms"]
+
+
+@final
+class Ledger:
+    """The budgets in one file or one PostgreSQL database; safe to share by threads, and to use after a fork.
+
+    A file that is not there yet becomes an empty ledger. `secret` names the file of its secret: by default what the
+    variable DISCREET_SECRET names, else the ledger's own name with .secret added, or for PostgreSQL a file in the
+    folder discreet of the user's configuration. It is made with the first data set, and only charges need it.
+    `patience` is how many seconds to wait for other processes.
+    """
+
+    def __init__(
+        self,
+        place: str | os.PathLike[str],
+        *,
+        secret: str | os.PathLike[str] | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._make = _opener(place, patience)
+        self._mine = threading.local()
+        self._stores: WeakSet[Store] = WeakSet()
+        self._closed = False
+        store = self._store()
+        self.place = store.place
+        self._secret = Secret(secret, store.default_secret, self.place)
+        with store.transaction():
+            pass  # what is no ledger is refused here, not at the first charge
+
+    @classmethod
+    def existing(cls, place: str | os.PathLike[str], *, secret: str | os.PathLike[str] | None = None) -> Ledger:
+        """Open a ledger that is there: a mistyped name must not look like an untouched budget."""
+        name = os.fspath(place)
+        if "://" not in name and not Path(name).is_file():
+            raise LedgerError(
+                f"There is no ledger {name}; make one with: discreet ledger create NAME --ledger {name} ..."
+            )
+        return cls(place, secret=secret)
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.place!r})"
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections of all threads; whatever was written is on disk already."""
+        self._closed = True
+        for store in list(self._stores):
+            store.close()
+
+    def create(
+        self,
+        name: str,
+        budget: str | int | float | Fraction,
+        *,
+        relation: Relation = "bit",
+        public: Sequence[str] = (),
+        unit: str | None = None,
+    ) -> Terms:
+        """Open the account of a data set. Its terms stay: another budget needs another name."""
+        total = exact.parse_exact(budget)
+        if total is None or not chargeable(total):
+            raise LedgerError(f'A budget is a positive rational such as "1" or "1/2", not {exact.show(budget)}.')
+        if relation not in ("bit", "presence"):
+            raise LedgerError(f'A relation is "bit" or "presence", not {exact.show(relation)}.')
+        if (
+            isinstance(public, str)
+            or not isinstance(public, Sequence)
+            or not all(isinstance(c, str) for c in public)
+            or len({*public}) < len(public)
+        ):
+            raise LedgerError("Public columns are a list of different names, such as ['district'].")
+        if relation == "presence" and public:
+            raise LedgerError("Under presence privacy nothing about a person is public; leave out the public columns.")
+        if not (isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable()):
+            raise LedgerError("A data set's name is 1 to 200 printable characters. Choose another one.")
+        if unit is not None and not isinstance(unit, str):
+            raise LedgerError("A unit is the name of a column, or None.")
+        salt = secrets.token_hex(16)
+        facts: dict[str, Any] = {
+            "name": name,
+            "budget": rational_text(total),
+            "relation": relation,
+            "public": list(public),
+            "unit": unit,
+        }
+        facts |= {"kind": "create", "version": LEDGER.version, "salt": salted(salt, "")}
+        with self._store().transaction(_CREATING, write=True) as run:
+            self._key(run)
+            made = run(
+                "INSERT INTO discreet_data_set (name, budget, spent, salt, count, head) VALUES "
+                "(:name, :budget, '0/1', :salt, 0, :head) ON CONFLICT (name) DO NOTHING RETURNING name",
+                name=name,
+                budget=rational_text(total),
+                salt=salt,
+                head=START,
+            )
+            if not made:
+                raise LedgerError(f"There is a data set {name!r} in {self.place} already. Choose another name.")
+            return terms_of(_append(run, Account(name, rational_text(total), "0/1", salt, 0, START), facts))
+
+    def begin(
+        self, name: str, question: Mapping[str, Any], *, epsilon: Fraction, data: str, fresh: bool = False
+    ) -> Answer | Pending:
+        """The stored answer of a question, or a charge for it that is on disk when this returns.
+
+        A question asked before about other data (another fingerprint) is refused, unless `fresh` is true: an answer
+        that changes under the same question is mostly a mistake. A stored answer about the same data is never drawn
+        anew, fresh or not. Processes that ask the same new question at once are each charged.
+        """
+        if not (isinstance(epsilon, Fraction) and chargeable(epsilon)):
+            raise LedgerError("An epsilon to charge is a positive Fraction whose parts are below 2^256. Round it up.")
+        if not (data and exact.encodable(data)):
+            raise LedgerError("The fingerprint of the data is a text. Give the one that was taken of the data.")
+        asked = question_text(question)
+        with self._store().transaction(_CHARGING, write=True) as run:
+            account = self._changing(run, name)
+            question_digest = digest(account, "question", asked)
+            fingerprint = keyed(self._key(run), "data", account.salt, data)
+            others = older = 0
+            for charge, salt, text, charged, answered in run(_STORED, name=name, question=question_digest):
+                known = facts_of(name, charge, charged)
+                if fingerprint != known.get("fingerprint") and known.get("data") != digest(account, "data", data):
+                    others, older = others or charge, older or (charge if "data" in known else 0)
+                    continue
+                facts = facts_of(name, charge, answered)
+                if facts.get("commitment") != salted(salt, text):
+                    raise LedgerError(f"The stored answer of charge {charge} of {name!r} was changed. Use verify.")
+                return Answer(text, charge, str(facts.get("when")), repeated=True)
+            if older and not fresh:
+                raise LedgerError(
+                    f"This question about {name!r} was answered by an older discreet (line {older}), whose fingerprint of "
+                    "the data cannot be compared with today's. Nothing was charged: use the answer that was given then, "
+                    "give the question a new version, or ask with fresh to pay for an answer from these data."
+                )
+            if others and not fresh:
+                raise LedgerError(
+                    f"This question about {name!r} was answered from other data than these (or from the same data in "
+                    "another kind of table). Nothing was charged: "
+                    "give the question a new version, or ask with fresh to pay for an answer from these data."
+                )
+            budget, spent = total_of(name, account.budget), total_of(name, account.spent)
+            total = spent + epsilon
+            if total > budget:
+                left = budget - spent
+                raise BudgetError(
+                    f"{name!r} has {exact.show_rational(left)} left of its budget {exact.show_rational(budget)}, but "
+                    f"{exact.show_rational(epsilon)} was asked. Nothing was charged: ask for less, or stop here.",
+                    asked=epsilon,
+                    left=left,
+                )
+            if not fits(total, TOTAL_BITS):
+                raise LedgerError(
+                    f"The total of {name!r} would need a number of more than {TOTAL_BITS} bits. Nothing was charged: "
+                    "ask for an epsilon that has a denominator in common with earlier ones, such as a decimal."
+                )
+            facts = {
+                "kind": "charge",
+                "epsilon": rational_text(epsilon),
+                "question": question_digest,
+                "fingerprint": fingerprint,
+            }
+            return Pending(name, int(_append(run, account, facts, rational_text(total))["number"]))
+
+    def finish(self, pending: Pending, answer: str) -> Answer:
+        """Store the answer of a charge, and its salted commitment; both are on disk when this returns, so show it then.
+
+        A charge has one answer: a second one is refused, so that nobody draws until a draw pleases. Where storing fails
+        (a full disk, a lost connection), show nothing, and call again with the same two when the cause is gone: asking
+        anew would be charged anew.
+        """
+        if not isinstance(pending, Pending):
+            raise LedgerError("Finish with the Pending that begin gave; a stored answer is finished already.")
+        name, charge = pending.name, pending.charge
+        if not exact.encodable(answer):
+            raise LedgerError("An answer is a text of valid characters, without NUL. Nothing was stored.")
+        salt = secrets.token_hex(16)
+        with self._store().transaction(_storing(pending), write=True) as run:
+            account = self._changing(run, name)
+            charged = run(f"{_ENTRIES} AND number = :charge", name=name, charge=charge)
+            facts = facts_of(name, charge, charged[0][1]) if charged else {}
+            if facts.get("kind") != "charge":
+                raise LedgerError(f"{name!r} has no charge {charge}. Finish with what begin gave.")
+            if run("SELECT charge FROM discreet_answer WHERE name = :name AND charge = :charge",
+                   name=name, charge=charge):  # fmt: skip
+                raise LedgerError(f"Charge {charge} of {name!r} has its answer. Ask again to get it.")
+            told = _append(run, account, {"kind": "answer", "charge": charge, "commitment": salted(salt, answer)})
+            run(
+                "INSERT INTO discreet_answer (name, charge, number, question, salt, text) "
+                "VALUES (:name, :charge, :number, :question, :salt, :text)",
+                name=name,
+                charge=charge,
+                number=told["number"],
+                question=str(facts.get("question")),
+                salt=salt,
+                text=answer,
+            )
+            return Answer(answer, charge, told["when"], repeated=False)
+
+    def datasets(self) -> list[str]:
+        """The names of all data sets."""
+        with self._store().transaction() as run:
+            return sorted(name for (name,) in run("SELECT name FROM discreet_data_set"))
+
+    def terms(self, name: str) -> Terms:
+        """What was agreed for a data set."""
+        with self._store().transaction() as run:
+            self._account(run, name)
+            rows = run(f"{_ENTRIES} AND number = 1", name=name)
+        if not rows:
+            bad(name, 1, "is missing")
+        return terms_of(facts_of(name, 1, rows[0][1]))
+
+    def balance(self, name: str) -> Balance:
+        """What a data set has spent and has left, from its running total; `verify` computes it anew."""
+        with self._store().transaction() as run:
+            account = self._account(run, name)
+            answers = int(run("SELECT count(*) FROM discreet_answer WHERE name = :name", name=name)[0][0])
+        budget, spent = total_of(name, account.budget), total_of(name, account.spent)
+        return Balance(budget, spent, budget - spent, pending=account.count - 1 - 2 * answers)
+
+    def head(self, name: str) -> Head:
+        """The end of the history now. Keep it where the ledger's owner cannot write, and give it to `verify` later."""
+        with self._store().transaction() as run:
+            account = self._account(run, name)
+        return Head(account.count, account.head)
+
+    def history(self, name: str) -> list[Entry]:
+        """Every line of a data set, oldest first, as it stands; `verify` says whether to believe it."""
+        return [entry_of(name, *row) for row in self._read(name)[1]]
+
+    def verify(self, name: str, head: Head | None = None) -> Head:
+        """Check every line and total of a data set, and return its head; the first bad line is named in a LedgerError.
+
+        Hashes, salted commitments, totals, one answer at most for each charge, and no charge beyond the budget. With a
+        `head` that was kept elsewhere also that all lines up to it are still there, and are the same.
+        """
+        return audit(*self._read(name), head)
+
+    def export(self, name: str) -> dict[str, Any]:
+        """The history for others to check, without answers, questions and salts; its hashes can be computed anew."""
+        account, rows, _ = self._read(name)
+        entries = [{"entry": dict(entry_of(name, *row).facts), "hash": row[2]} for row in rows]
+        head = {"count": account.count, "hash": account.head}
+        return {"format": "discreet-ledger", "version": LEDGER.version, "name": name, "head": head, "entries": entries}
+
+    def _store(self) -> Store:
+        if self._closed:
+            raise LedgerError("This ledger is closed. Open it again with Ledger(...).")
+        store: Store | None = getattr(self._mine, "store", None)
+        if store is None:
+            store = self._mine.store = self._make()
+            self._stores.add(store)
+        return store
+
+    def _key(self, run: Run) -> bytes:
+        """The secret of this ledger, which every charge needs."""
+        return self._secret.key(run, self._store().for_update)
+
+    def _changing(self, run: Run, name: str) -> Account:
+        """A data set's row, locked until the transaction ends.
+
+        A file is only as good as the last journal beside it was (sqlite.py): before a connection changes a data set for
+        the first time, all of its history is audited, and before every change the end of it.
+        """
+        store = self._store()
+        account = self._account(run, name, lock=True)
+        if name not in store.inspected and store.inspect():
+            audit(account, *self._lines(run, name), None)
+            store.inspected.add(name)
+        elif name in store.inspected:
+            last = run(f"{_ENTRIES} AND number >= :count", name=name, count=account.count)
+            if [(number, link) for number, _, link in last] != [(account.count, account.head)]:
+                bad(name, account.count, "is not where the data set's row says that its history ends")
+        return account
+
+    def _account(self, run: Run, name: str, *, lock: bool = False) -> Account:
+        columns = "SELECT name, budget, spent, salt, count, head FROM discreet_data_set WHERE name = :name"
+        rows = run(columns + (self._store().for_update if lock else ""), name=name) if exact.encodable(name) else []
+        if not rows:
+            raise LedgerError(
+                f"There is no data set {name!r} in {self.place}. Make it with create, or list what there is with show."
+            )
+        account = Account(*rows[0])
+        if (
+            not (account.salt and digest(account, "", "") and link_of(account.head, ""))
+            or type(account.count) is not int
+        ):
+            raise LedgerError(f"The row of {name!r} cannot be read: the ledger was changed. Bring back a good copy.")
+        return account
+
+    def _read(self, name: str) -> tuple[Account, Rows, Rows]:
+        with self._store().transaction() as run:
+            return self._account(run, name), *self._lines(run, name)
+
+    def _lines(self, run: Run, name: str) -> tuple[Rows, Rows]:
+        entries = run(f"{_ENTRIES} ORDER BY number", name=name)
+        answers = run("SELECT charge, number, question, salt, text FROM discreet_answer WHERE name = :name "
+                      "ORDER BY number", name=name)  # fmt: skip
+        return entries, answers
+
+
+_ENTRIES = "SELECT number, body, hash FROM discreet_entry WHERE name = :name"
+
+# The answers of one question, the one that was stored first at the front, so that it stays the one that is repeated.
+_STORED = (
+    "SELECT a.charge, a.salt, a.text, c.body, e.body FROM discreet_answer a "
+    "JOIN discreet_entry c ON c.name = a.name AND c.number = a.charge "
+    "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number "
+    "WHERE a.name = :name AND a.question = :question ORDER BY a.number"
+)
+
+
+_CREATING = Outcome(
+    "No data set was made: create it again after that.",
+    "Whether the data set was made is not known: list what there is, then create it if it is missing.",
+)
+_CHARGING = Outcome(
+    "Nothing was charged: ask again after that.",
+    "Nothing was drawn, but whether it was charged is not known: look at the balance before asking again, which may be "
+    "charged once more.",
+)
+
+
+def _storing(pending: Pending) -> Outcome:
+    """A charge stands, whatever happens to its answer."""
+    stands = f"Charge {pending.charge} of {pending.name!r} stands"
+    return Outcome(
+        f"{stands}, but its answer was not stored and must not be shown: call finish again with it, or ask again and pay "
+        "again.",
+        f"{stands}, but whether its answer was stored is not known, so it must not be shown: ask again; if it was stored, "
+        "you get it free of charge, else you pay again.",
+    )
+
+
+def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:
+    """How to make a store for a thread, from a file's name or the address of a PostgreSQL database."""
+    text = os.fspath(place)
+    if not isinstance(text, str) or not text or "\0" in text or text == ":memory:" or Path(text).is_dir():
+        raise LedgerError("A ledger lives in a file on disk, or in PostgreSQL. Give a file's name or an address.")
+    if text.startswith(("postgresql://", "postgres://")):
+        return lambda: Postgres(text, patience)
+    if "://" in text:
+        raise LedgerError("A ledger's address starts with postgresql://. Write it so, or give a file's name.")
+    return lambda: Sqlite(text, patience)
+
+
+def _append(run: Run, account: Account, facts: dict[str, Any], spent: str | None = None) -> dict[str, Any]:
+    """Add one line to the chain, and move the data set's totals with it."""
+    number = account.count + 1
+    facts = {**facts, "number": number, "when": datetime.now(UTC).isoformat(timespec="seconds")}
+    body = canonical(facts)
+    link = link_of(account.head, body)
+    run("INSERT INTO discreet_entry (name, number, body, hash) VALUES (:name, :number, :body, :hash)",
+        name=account.name, number=number, body=body, hash=link)  # fmt: skip
+    run("UPDATE discreet_data_set SET count = :number, head = :hash, spent = :spent WHERE name = :name",
+        name=account.name, number=number, hash=link, spent=spent or account.spent)  # fmt: skip
+    return facts

@@ -1,0 +1,258 @@
+"""An auditor for samplers: how much privacy do the draws themselves disprove?
+
+A proof speaks of a law; an audit looks at what a program really draws, ours or a peer's. From draws at two neighbouring
+true values it bounds epsilon from below, by exact (Clopper-Pearson) binomial confidence: for any sampler whose draws are
+independent, the bound exceeds its true epsilon with probability at most 1 - confidence. It can find a fault, never prove
+that there is none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import AuditError
+from ..mechanism import Mechanism
+from ..numbers.exact import show
+from ..numbers.level import Level
+from ..randomness.source import Source
+
+Sampler = Callable[[NDArray[Any]], Any]
+
+_BINS = 1024
+_GROUPS = (16, 64, 256, 1024)  # of neighbouring reports, ranked together
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What the draws show: epsilon is at least `epsilon_lower`, at the stated confidence, unless nothing is shown (0).
+
+    `event` is the set of reports that shows it: more likely at the first true value of `pair` than at the second.
+    """
+
+    epsilon_lower: float
+    claimed: float | None
+    pair: tuple[Any, Any]
+    event: str
+    counts: tuple[int, int]
+    draws: int
+    confidence: float
+    source: str
+
+    @property
+    def flagged(self) -> bool:
+        """Do the draws contradict the claimed level?"""
+        return self.claimed is not None and self.epsilon_lower > self.claimed
+
+    def __str__(self) -> str:
+        shown = (
+            f"epsilon >= {self.epsilon_lower:.6g} at confidence {self.confidence:.12g}: reports {self.event} came "
+            f"{self.counts[0]} and {self.counts[1]} times in {self.draws} draws each at the true values "
+            f"{self.pair[0]} and {self.pair[1]} (source: {self.source})"
+        )
+        if self.claimed is None:
+            return shown
+        if self.claimed == math.inf:
+            return f"no level is claimed; {shown}"
+        verdict = "FLAGGED: the draws contradict" if self.flagged else "nothing in the draws contradicts"
+        return f"{verdict} the claimed epsilon {self.claimed:.6g}; {shown}"
+
+
+def audit(
+    sampler: Mechanism | Sampler,
+    *,
+    epsilon: object = None,
+    alpha: object = None,
+    mechanism: Mechanism | None = None,
+    pairs: Sequence[Sequence[Any]] | None = None,
+    draws: int = 1_000_000,
+    confidence: float = 0.9999999,
+    scalar: bool = False,
+    source: Any = None,
+) -> Audit:
+    """Draw at neighbouring true values and bound the sampler's epsilon from below.
+
+    `sampler` is a Mechanism, or any callable that takes an array of true values and returns an array of reports (with
+    scalar=True: one value, one report). Its claim is epsilon or alpha, or the level of `mechanism`; without a claim
+    the bound is reported and nothing is flagged. `pairs` are the neighbours to look at (for a mechanism: at both ends
+    and in the middle, at one sensitivity). Half of the draws choose the event, the other half test it.
+
+    >>> import discreet as dt
+    >>> found = dt.audit(lambda x: x, epsilon=1, pairs=[(0, 1)], draws=1000)     # no noise at all
+    >>> found.flagged
+    True
+    """
+    if isinstance(draws, bool) or not isinstance(draws, int) or draws < 100:
+        raise AuditError(f"draws = {show(draws)} must be an integer of at least 100, for example 100000.")
+    if not (isinstance(confidence, float) and 0 < confidence < 1):
+        raise AuditError(f"confidence = {show(confidence)} must lie between 0 and 1, for example 0.9999999.")
+    if not callable(sampler) and not isinstance(sampler, Mechanism):
+        raise AuditError(f"Cannot draw from {show(sampler)}; give a Mechanism or a function of true values.")
+    own = sampler if isinstance(sampler, Mechanism) else mechanism
+    claimed = _claim(own, epsilon, alpha)
+    chosen = _pairs(own, pairs)
+    draw, told = _drawer(sampler, scalar, source)
+    share = (1 - confidence) / (2 * len(chosen))  # the error allowed to each pair and direction
+    found: Audit | None = None
+    for x, y in chosen:
+        first, second = draw(x, draws), draw(y, draws)
+        for pair, drawn in (((x, y), (first, second)), ((y, x), (second, first))):
+            one = _bound(pair, drawn, share, claimed, confidence, told)
+            if found is None or one.epsilon_lower > found.epsilon_lower:
+                found = one
+    assert found is not None  # there is at least one pair
+    return found
+
+
+def _claim(own: Mechanism | None, epsilon: object, alpha: object) -> float | None:
+    if epsilon is not None or alpha is not None:
+        return Level.of(alpha=alpha, epsilon=epsilon).epsilon
+    return None if own is None else own.epsilon
+
+
+def _pairs(own: Mechanism | None, pairs: Sequence[Sequence[Any]] | None) -> list[tuple[Any, Any]]:
+    if pairs is not None:
+        if not isinstance(pairs, (list, tuple)):
+            raise AuditError("pairs is a list of two neighbouring true values each, for example [(0, 1)].")
+        listed = [tuple(pair) if isinstance(pair, (list, tuple)) else () for pair in pairs]
+        if not listed or any(len(pair) != 2 or pair[0] == pair[1] for pair in listed):
+            raise AuditError("pairs is a list of two neighbouring true values each, for example [(0, 1)].")
+        return [(pair[0], pair[1]) for pair in listed]
+    if own is None:
+        raise AuditError("Say which true values are neighbours, for example pairs=[(0, 1)], or give mechanism=.")
+    n, k = own.inputs.n, own.sensitivity
+    starts = [0] if n is None else sorted({0, (n - k) // 2, n - k})
+    if n is None and own.inputs.high is not None:
+        starts = [-k]
+    return [(own.inputs.value(i), own.inputs.value(i + k)) for i in starts]
+
+
+def _drawer(sampler: Mechanism | Sampler, scalar: bool, source: Any) -> tuple[Callable[[Any, int], NDArray[Any]], str]:
+    """A function that draws many reports at one true value, and what to say about where its randomness came from."""
+    if isinstance(sampler, Mechanism):
+        mechanism = sampler
+        if source is not None and not isinstance(source, Source):
+            raise AuditError("A source is one of discreet's; leave it out to draw securely.")
+        told = "secure" if source is None else str(source.describe())
+        return (lambda x, size: np.asarray(mechanism.sample(_repeat(x, size), source=source))), told
+    if source is not None:
+        raise AuditError("A source goes with a Mechanism; any other sampler brings its own randomness.")
+    call: Any = sampler
+
+    def drawn(x: Any, size: int) -> NDArray[Any]:
+        try:
+            reports = np.array([call(x) for _ in range(size)]) if scalar else np.asarray(call(_repeat(x, size)))
+        except Exception as error:
+            raise AuditError(
+                f"The sampler failed ({type(error).__name__}: {str(error)[:200]}); it must take an array of true values and "
+                "return an array of reports (use scalar=True for a sampler of single values)."
+            ) from error
+        if reports.shape != (size,):
+            raise AuditError(
+                f"The sampler returned the shape {reports.shape} for {size} true values; it must return one report for "
+                "each (use scalar=True for a sampler of single values)."
+            )
+        return reports
+
+    return drawn, "the sampler's own"
+
+
+def _repeat(x: Any, size: int) -> NDArray[Any]:
+    if isinstance(x, (int, float, np.number)):
+        return np.full(size, x)
+    if isinstance(x, Fraction) and Fraction(float(x)) == x:  # the same value, and much quicker
+        return np.full(size, float(x))
+    values = np.empty(size, dtype=object)
+    values[:] = [x] * size
+    return values
+
+
+def _bound(
+    pair: tuple[Any, Any], drawn: tuple[NDArray[Any], NDArray[Any]], error: float, claimed: float | None,
+    confidence: float, source: str,
+) -> Audit:  # fmt: skip
+    """Choose an event on the first halves, bound its two probabilities on the second halves."""
+    size = len(drawn[0])
+    half = size // 2
+    reports, codes = _codes(drawn, half)
+    first, second = codes[:size], codes[size:]
+    rank, judge = (
+        (np.bincount(first[part], minlength=len(reports)), np.bincount(second[part], minlength=len(reports)))
+        for part in (slice(0, half // 2), slice(half // 2, half))
+    )
+    event, words = _choose(rank, judge, error, reports)
+    tested = [int(event[part[half:]].sum()) for part in (first, second)]
+    lower = float(_log_ratio(np.array([tested[0]]), np.array([tested[1]]), size - half, error)[0])
+    return Audit(max(lower, 0.0), claimed, pair, words, (tested[0], tested[1]), size - half, confidence, source)
+
+
+def _codes(drawn: tuple[NDArray[Any], NDArray[Any]], half: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Reports as numbers of classes. Many different ones (a continuous law) are sorted into bins set by the first halves."""
+    both = np.concatenate(drawn)
+    learned = np.concatenate([part[:half] for part in drawn])
+    if both.dtype.kind in "iuf" and len(np.unique(learned[: _BINS * 8])) > _BINS:
+        edges = np.unique(np.quantile(learned, np.linspace(0, 1, _BINS)))
+        return edges, np.searchsorted(edges[1:], both, side="right")
+    try:
+        reports, codes = np.unique(both, return_inverse=True)
+    except TypeError:
+        raise AuditError(
+            "The reports are of kinds that cannot be compared; let the sampler return numbers or texts."
+        ) from None
+    return reports, codes.astype(np.int64)
+
+
+Counts = NDArray[np.int64]
+
+
+def _choose(
+    rank: tuple[Counts, Counts], judge: tuple[Counts, Counts], error: float, reports: NDArray[Any]
+) -> tuple[NDArray[np.bool_], str]:
+    """The event with the best bound: one report, a tail, or the likeliest groups of reports by their ratio.
+
+    Reports are ranked by the draws in `rank`, and how many of the first in rank make the best event is read off the
+    others: judged by the same draws, rare reports that came often by chance would seem to be the best. Neighbouring
+    reports are ranked together, in groups of several sizes: one by one, hundreds of rare ones tell nothing.
+    """
+    size = int(judge[0].sum())
+    values = np.arange(len(reports))
+    orders = {"up to": values, "from": values[::-1]}
+    pooled = np.cumsum(rank[0] + rank[1])
+    for groups in _GROUPS:
+        group = np.minimum(pooled * groups // max(int(pooled[-1]), 1), groups - 1)
+        first, second = (np.bincount(group, part, groups) for part in rank)
+        ratio = ((first + 0.5) / (second + 0.5))[group]
+        orders[f"in a set of, {groups}"] = np.lexsort((values, group, -ratio))
+    best, event, words = -math.inf, np.zeros(len(reports), dtype=np.bool_), "none"
+    singles = _log_ratio(*judge, size, error)
+    k = int(_log_ratio(*rank, int(rank[0].sum()), error).argmax())
+    if singles[k] > best:
+        best, words = float(singles[k]), f"equal to {reports[k]}"
+        event[k] = True
+    for name, order in orders.items():
+        bounds = _log_ratio(np.cumsum(judge[0][order]), np.cumsum(judge[1][order]), size, error)
+        k = int(bounds.argmax())
+        if bounds[k] > best:
+            best = float(bounds[k])
+            event = np.zeros(len(reports), dtype=np.bool_)
+            event[order[: k + 1]] = True
+            kind = name.partition(",")[0]
+            words = f"{kind} {k + 1} values" if kind == "in a set of" else f"{kind} {reports[order[k]]}"
+    return event, words
+
+
+def _log_ratio(first: NDArray[np.int64], second: NDArray[np.int64], size: int, error: float) -> NDArray[np.float64]:
+    """ln of (Clopper-Pearson lower bound of the first) / (upper bound of the second), each at half the error."""
+    from scipy.special import betaincinv
+
+    one, other = first.astype(np.float64), second.astype(np.float64)
+    low = np.where(one > 0, betaincinv(np.maximum(one, 1), size - one + 1, error / 2), 0.0)
+    high = np.where(other < size, betaincinv(other + 1, np.maximum(size - other, 1), 1 - error / 2), 1.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(low) - np.log(high))

@@ -1,0 +1,208 @@
+"""Priors: what is publicly known about the true value before a report, as exact rationals.
+
+    None, "uniform"            every value alike
+    "binomial(0.3)"            on 0..n
+    "normal(40, 10)"           mean and standard deviation, cut off at the grid's ends
+    "beta(2, 5)"               its shape stretched over the grid
+    a list                     one probability for each value
+    a mapping                  {value: probability}, 0 for the others: side information
+    from_counts(...)           estimated from a histogram that is public or has been released
+
+A prior must rest on public or already released facts: one that is taken from private data gives them away.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import PriorError
+from ..numbers.exact import parse_exact, show
+from ..numbers.frozen import Frozen, frozen
+from ..numbers.grid import Grid
+
+Floats = NDArray[np.float64]
+
+_NAMED = re.compile(r"\s*([a-z]+)\s*(?:\(([^()]*)\))?\s*")
+_USE = 'use "uniform", "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", a list of probabilities or {value: probability}'
+_MOST = 2**24
+_WITHIN = Fraction(1, 10**9)  # probabilities of floats sum to 1 up to this
+
+
+@dataclass(frozen=True, eq=False)
+class Prior(Frozen):
+    """Pr[value i] = weights[i] / sum(weights): integers, so that nothing is rounded from here on."""
+
+    name: str
+    weights: tuple[int, ...]
+    source: str = "declared"
+
+    def __post_init__(self) -> None:
+        if not self.weights or min(self.weights) < 0 or not any(self.weights):
+            raise PriorError("A prior needs weights of 0 or more that are not all 0; give one for each true value.")
+
+    @cached_property
+    def total(self) -> int:
+        return sum(self.weights)
+
+    @cached_property
+    def floats(self) -> Floats:
+        return frozen(np.array([w / self.total for w in self.weights]))
+
+    @cached_property
+    def is_symmetric(self) -> bool:
+        return self.weights == self.weights[::-1]
+
+    def __str__(self) -> str:
+        return self.name if self.source == "declared" else f"{self.name} ({self.source})"
+
+
+def prior_of(prior: Any, grid: Grid) -> Prior:
+    """A prior on a finite grid, validated."""
+    size = grid.size
+    if size is None or size > _MOST:
+        raise PriorError(f"A prior needs a finite grid of at most 2^24 values, not {grid}; give both ends.")
+    if isinstance(prior, Prior):
+        if len(prior.weights) != size:
+            raise PriorError(
+                f"The prior is for {len(prior.weights)} values, but {grid} has {size}; make one that fits."
+            )
+        return prior
+    if prior is None or (isinstance(prior, str) and prior.strip() == "uniform"):
+        return Prior("uniform", (1,) * size)
+    if isinstance(prior, str):
+        return _named(prior, grid, size)
+    if isinstance(prior, Mapping):
+        return _mapped(prior, grid, size)
+    return _listed(prior, grid, size)
+
+
+def from_counts(counts: Any, *, source: Literal["public", "released"], grid: Grid | int | None = None) -> Prior:
+    """A prior estimated from a histogram of the true values: public data, or counts that have been released before.
+
+    `source` says which, and is recorded with every mechanism that is designed for it. Negative counts, which noise
+    makes, count as 0.
+
+    >>> from discreet.measure.prior import from_counts
+    >>> from_counts([12, 30, 8], source="public").floats.tolist()
+    [0.24, 0.6, 0.16]
+    """
+    if source not in ("public", "released"):
+        raise PriorError(f'source = {show(source)} must say where the counts come from: "public" or "released".')
+    numbers = [parse_exact(x) for x in counts]
+    bad = next((k for k, x in enumerate(numbers) if x is None), None)
+    if bad is not None:
+        raise PriorError(f"Count {bad} of the histogram is no number; give one count for each true value.")
+    exact = [max(x, Fraction(0)) for x in numbers if x is not None]
+    if grid is not None and Grid.of(grid).size != len(exact):
+        raise PriorError(
+            f"The histogram has {len(exact)} counts, but {Grid.of(grid)} has {Grid.of(grid).size} values; "
+            "give one count for each."
+        )
+    if not any(exact):
+        raise PriorError("A histogram of zeros says nothing; use the uniform prior.")
+    return Prior("histogram", _integers(exact), source)
+
+
+def _integers(exact: Sequence[Fraction | float]) -> tuple[int, ...]:
+    """Weights in the same proportions; a float stands for its binary value."""
+    whole, _ = _whole(exact)
+    divisor = math.gcd(*whole)
+    return tuple(w // divisor for w in whole)
+
+
+def _whole(exact: Sequence[Fraction | float]) -> tuple[list[int], int]:
+    """The same numbers as integers over one common denominator."""
+    ratios = [x.as_integer_ratio() for x in exact]
+    common = math.lcm(*{bottom for _, bottom in ratios})
+    return [top * (common // bottom) for top, bottom in ratios], common
+
+
+def _named(text: str, grid: Grid, size: int) -> Prior:
+    match = _NAMED.fullmatch(text)
+    kind = match[1] if match else ""
+    given = [parse_exact(part) for part in match[2].split(",")] if match and match[2] is not None else []
+    wanted = {"binomial": 1, "normal": 2, "beta": 2}.get(kind)
+    numbers = [x for x in given if x is not None]
+    if wanted is None or len(given) != wanted or len(numbers) != wanted:
+        raise PriorError(f"prior = {show(text)} is not known; {_USE}.")
+    from scipy import stats  # a slow import, kept out of the way of those who do not need it
+
+    place, values = np.arange(size), grid.floats(size)
+    if max(map(abs, numbers)) > 2**62:
+        raise PriorError(f"prior = {show(text)}: its numbers lie beyond any grid; write for example normal(40, 10).")
+    first, second = float(numbers[0]), float(numbers[-1])
+    if kind == "binomial":
+        if not 0 < first < 1:
+            raise PriorError(
+                f"prior = {show(text)}: the chance of each person lies between 0 and 1; write binomial(0.3)."
+            )
+        chances = stats.binom.pmf(place, size - 1, first)
+    elif second <= 0 or (kind == "beta" and first <= 0):
+        raise PriorError(
+            f"prior = {show(text)}: a spread or shape must be positive; write normal(40, 10) or beta(2, 5)."
+        )
+    elif kind == "normal":  # each value gets the mass of the half steps around it, what lies beyond is cut off
+        half = float(grid.step) / 2
+        near, far = np.abs(values - first) - half, np.abs(values - first) + half  # the upper tail keeps its digits
+        chances = stats.norm.sf(near, 0, second) - stats.norm.sf(far, 0, second)
+    else:
+        chances = np.diff(stats.beta.cdf(np.arange(size + 1) / size, first, second))
+    if not np.isfinite(chances).all() or chances.sum() <= 0:
+        raise PriorError(f"prior = {show(text)} leaves no probability on {grid}; move it or widen the grid.")
+    return Prior(f"{kind}({', '.join(map(str, numbers))})", _integers(chances.tolist()))
+
+
+def _mapped(prior: Mapping[Any, Any], grid: Grid, size: int) -> Prior:
+    chances: dict[int, Any] = {}
+    for value, chance in prior.items():
+        place = grid.place(value)
+        if place is None:
+            raise PriorError(
+                f"The prior names the value {show(value)}, which is not on {grid}; name values of the grid."
+            )
+        if place in chances:
+            raise PriorError(f"The prior names the value {grid.value(place)} twice; name each value once.")
+        chances[place] = chance
+    weights = [0] * size
+    for k, weight in zip(chances, _law(list(chances), list(chances.values()), grid), strict=True):
+        weights[k] = weight
+    return Prior("list", tuple(weights))
+
+
+def _listed(prior: Any, grid: Grid, size: int) -> Prior:
+    try:
+        given = list(prior.tolist() if hasattr(prior, "tolist") else prior)
+    except TypeError:
+        raise PriorError(f"prior = {show(prior)} is not known; {_USE}.") from None
+    if len(given) != size:
+        raise PriorError(f"The prior has {len(given)} probabilities, but {grid} has {size} values; give one for each.")
+    return Prior("list", _law(range(size), given, grid))
+
+
+def _law(places: Sequence[int], given: Sequence[Any], grid: Grid) -> tuple[int, ...]:
+    """Probabilities of the values at these places as integer weights; they must sum to 1."""
+    numbers: list[Fraction | float] = []
+    for place, chance in zip(places, given, strict=True):
+        number = chance if type(chance) is float and math.isfinite(chance) else parse_exact(chance)
+        if number is None or number < 0:
+            raise PriorError(
+                f"The prior's probability of {grid.value(place)} is {show(chance)}; use numbers from 0 to 1."
+            )
+        numbers.append(number)
+    whole, common = _whole(numbers)
+    if abs(sum(whole) - common) > _WITHIN * common:
+        raise PriorError(
+            f"The prior sums to {float(Fraction(sum(whole), common)):.12g}; "
+            "its probabilities must sum to 1: divide by their sum."
+        )
+    divisor = math.gcd(*whole)
+    return tuple(w // divisor for w in whole)

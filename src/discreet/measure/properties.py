@@ -1,0 +1,55 @@
+"""Which of the seven properties does a mechanism have? (See discreet.channels.properties for their meaning.)"""
+
+from __future__ import annotations
+
+from ..channels import Fault, Finite
+from ..channels.properties import LETTERS, WORDS, shape_faults
+from ..errors import SizeError, StructureError
+from ..mechanism import Mechanism
+
+__all__ = ["LETTERS", "WORDS", "explain", "faults", "properties"]
+
+
+def properties(m: Mechanism) -> frozenset[str]:
+    """The letters of the properties that hold, decided exactly.
+
+    >>> import discreet as dt
+    >>> sorted(dt.properties(dt.geometric(5, alpha="9/10")))
+    ['RH', 'RM', 'S']
+    """
+    return frozenset(LETTERS) - faults(m).keys()
+
+
+def explain(m: Mechanism) -> dict[str, str]:
+    """For each property that fails, a sentence with the two probabilities that break it."""
+    channel, sentences = m.finite(), {}
+    for letter, fault in faults(m).items():
+        low = _words(m, fault.low)
+        bar = f"guessing has 1/{channel.rows} = {1 / channel.rows:.6g}" if fault.high is None else _words(m, fault.high)
+        sentences[letter] = f"fails: {WORDS[letter]}; but {low}, while {bar}"
+    return sentences
+
+
+def _words(m: Mechanism, place: tuple[int, int]) -> str:
+    i, j = place
+    return f"Pr[report {m.outputs.value(j)} | truth {m.inputs.value(i)}] = {float(m.finite().entry(i, j)):.6g}"
+
+
+def faults(m: Mechanism) -> dict[str, Fault]:
+    """For each property that fails, the two entries that show it (as positions: true value, report)."""
+    channel: Finite = m.finite()
+    if m.inputs != m.outputs:
+        raise StructureError(
+            f"The seven properties compare true values with reports on one grid; here the truth lives on "
+            f"{m.inputs} and reports on {m.outputs}."
+        )
+    known = channel.faults()
+    if known is not None:
+        return {letter: known[letter] for letter in LETTERS if letter in known}
+    exact = channel.integers()
+    if exact is None:
+        raise SizeError(
+            f"The properties of a mechanism of {channel.rows} x {channel.reports} cannot be read off entry by "
+            "entry, and no theorem covers it; use a smaller grid."
+        )
+    return shape_faults(*exact)

@@ -1,0 +1,1 @@
+"""Numbers: exact values, levels, grids, and which true values are neighbours."""

@@ -1,0 +1,209 @@
+"""Grids: where true values and reports live."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import GridError, OutOfRangeError
+from .exact import parse_exact, show
+
+FARTHEST = 2**61 - 1  # steps and units: a position plus noise of twice as many steps fits into 64 bits
+
+_LONGEST = 4096  # bits of a number that people may write
+
+
+def _tidy(value: Fraction) -> int | Fraction:
+    return value.numerator if value.denominator == 1 else value
+
+
+def _number(value: object, name: str) -> Fraction:
+    number = parse_exact(value)
+    if number is not None and max(number.numerator.bit_length(), number.denominator.bit_length()) > _LONGEST:
+        raise GridError(f"The grid's {name} has more than a thousand digits; write it shorter.")
+    if number is None:
+        raise GridError(
+            f"The grid's {name} = {show(value)} is not an exact number; "
+            'write an integer, a Fraction or a text such as "1/2".',
+            value=value,
+        )
+    return number
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The values low, low + step, ..., high; an end that is None is open.
+
+    Positions on the grid are integers: position 0 is `low`, or `high` when low is open, or 0 when both are.
+    """
+
+    low: Fraction | None
+    high: Fraction | None
+    step: Fraction = Fraction(1)
+
+    def __init__(self, low: object, high: object, step: object = 1) -> None:
+        ends = [None if end is None else _number(end, name) for end, name in ((low, "low"), (high, "high"))]
+        width = _number(step, "step")
+        if width > FARTHEST:
+            raise GridError(f"The grid's step = {show(step)} is beyond 2^61; measure in larger units.")
+        if width <= 0:
+            raise GridError(f"The grid's step = {show(step)} must be positive; write for example Grid(0, 100, 1).")
+        object.__setattr__(self, "low", ends[0])
+        object.__setattr__(self, "high", ends[1])
+        object.__setattr__(self, "step", width)
+        if ends[0] is not None and ends[1] is not None:
+            steps = (ends[1] - ends[0]) / width
+            if steps.denominator != 1:
+                raise GridError(
+                    f"From {low} to {high} is not a whole number of steps of {step}; "
+                    f"move an end, or choose a step that divides {_tidy(ends[1] - ends[0])}."
+                )
+            if steps < 0:
+                raise GridError(f"low = {low} lies above high = {high}; give them the other way round.")
+            if steps == 0:
+                raise GridError(
+                    f"A grid needs at least two values, and low = high = {low} leaves one; give a wider one. "
+                    "With a single possible answer there is nothing to protect."
+                )
+        if (self.n is not None and self.n > FARTHEST) or any(
+            end is not None and (abs(end / width) > FARTHEST or abs(end) > FARTHEST) for end in ends
+        ):
+            raise GridError(
+                "A grid may be at most 2^61 steps long, and its ends at most 2^61 steps and units from zero; "
+                "use a coarser step, or larger units."
+            )
+
+    @classmethod
+    def of(cls, n: Any) -> Grid:
+        """A grid as it is, or the grid 0, 1, ..., n for an integer n >= 1."""
+        if isinstance(n, Grid):
+            return n
+        number = parse_exact(n)
+        if number is None or number.denominator != 1:
+            raise GridError(f"n = {show(n)} is not an integer; give the largest count, for example n=100, or a Grid.")
+        if number < 1:
+            raise GridError(f"n = {show(n)} must be at least 1: counts from 0 to n; give for example n=100.")
+        return cls(0, number)
+
+    @property
+    def anchor(self) -> Fraction:
+        """The value at position 0."""
+        return self.low if self.low is not None else self.high if self.high is not None else Fraction(0)
+
+    @property
+    def n(self) -> int | None:
+        """The number of steps from end to end; None when an end is open."""
+        return None if self.low is None or self.high is None else int((self.high - self.low) / self.step)
+
+    @property
+    def size(self) -> int | None:
+        """The number of values, n + 1; None when an end is open."""
+        return None if self.n is None else self.n + 1
+
+    @property
+    def is_integer(self) -> bool:
+        """Are all values integers?"""
+        return self.step.denominator == 1 and self.anchor.denominator == 1
+
+    @cached_property
+    def is_counts(self) -> bool:
+        """Is this the plain grid 0, 1, ..., n, so that positions are values?"""
+        return self.low == 0 and self.step == 1 and self.high is not None
+
+    @cached_property
+    def reach(self) -> tuple[Fraction, Fraction]:
+        """The ends, or the farthest values whose positions fit into 61 bits where they are open."""
+        far = FARTHEST * self.step
+        return (self.anchor - far if self.low is None else self.low), (
+            self.anchor + far if self.high is None else self.high
+        )
+
+    @cached_property
+    def whole_reach(self) -> tuple[int, int]:
+        """The same for a grid of whole numbers in steps of 1; an empty range for others."""
+        plain = self.step == 1 and self.is_integer
+        return (int(self.reach[0]), int(self.reach[1])) if plain else (0, -1)
+
+    def value(self, position: int) -> int | Fraction:
+        """The value at a position."""
+        return _tidy(self.anchor + position * self.step)
+
+    def scaled(self, size: int, denominator: int) -> NDArray[np.int64]:
+        """The first `size` values times a common denominator: whole numbers, exactly."""
+        anchor, step = self.anchor * denominator, self.step * denominator
+        return int(anchor) + int(step) * np.arange(size)
+
+    def floats(self, size: int) -> NDArray[np.float64]:
+        """The first `size` values as floats."""
+        return np.asarray(float(self.anchor) + float(self.step) * np.arange(size))
+
+    def position(self, value: object) -> int:
+        """The position of a true value, rounded to the nearest grid value, halves upwards.
+
+        floor(u + 1/2) is monotone and takes values at most Delta apart to positions at most ceil(Delta/step) apart, so
+        the rounding costs no privacy beyond `steps`.
+        """
+        number = parse_exact(value)
+        if number is None:
+            raise OutOfRangeError(
+                "The true value is not a number; give an integer, a Fraction or a float.", value=value
+            )
+        if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
+            raise OutOfRangeError(
+                f"The true value lies outside {self}; clamp it first or use a wider grid.",
+                value=value,
+                position=0,
+                low=self.low,
+                high=self.high,
+            )
+        return self.nearest(number)
+
+    @cached_property
+    def terms(self) -> tuple[int, int, int]:
+        """Whole numbers d, b, t without a common factor, t > 0, such that (x - anchor) / step = (d x - b) / 2t."""
+        common = math.lcm(self.anchor.denominator, self.step.denominator)
+        d, b, t = 2 * common, int(2 * common * self.anchor), int(common * self.step)
+        factor = math.gcd(d, b, t)
+        return d // factor, b // factor, t // factor
+
+    def nearest(self, number: Fraction) -> int:
+        """floor((x - anchor) / step + 1/2), in whole numbers; the ends are not looked at."""
+        d, b, t = self.terms
+        return (d * number.numerator + (t - b) * number.denominator) // (2 * t * number.denominator)
+
+    def place(self, value: object) -> int | None:
+        """The position of a value that lies on the grid; None for any other: nothing is rounded."""
+        number = parse_exact(value)
+        if number is None or not self.reach[0] <= number <= self.reach[1]:
+            return None
+        steps = (number - self.anchor) / self.step
+        return steps.numerator if steps.denominator == 1 else None
+
+    def steps(self, sensitivity: object) -> int:
+        """A sensitivity in the answer's units as a number of steps, rounded up: k = ceil(Delta / step)."""
+        delta = parse_exact(sensitivity)
+        if delta is None or delta <= 0:
+            raise GridError(
+                f"sensitivity = {show(sensitivity)} must be a positive number in the answer's units; "
+                "use 1 for a count of people."
+            )
+        ratio = delta / self.step
+        k = -(-ratio.numerator // ratio.denominator)
+        return k if self.n is None else min(k, self.n)  # no two values are farther apart than the grid is long
+
+    def contains(self, other: Grid) -> bool:
+        """Do the ends of another grid lie within this one's?"""
+        return (self.low is None or (other.low is not None and other.low >= self.low)) and (
+            self.high is None or (other.high is not None and other.high <= self.high)
+        )
+
+    def __str__(self) -> str:
+        low = "-inf" if self.low is None else str(_tidy(self.low))
+        high = "inf" if self.high is None else str(_tidy(self.high))
+        return f"{low}..{high}" + ("" if self.step == 1 else f" in steps of {_tidy(self.step)}")

@@ -1,0 +1,428 @@
+"""Predicates: which rows count, as SQL that can look at one row and at nothing else.
+
+A predicate is read by DuckDB's own parser, but what is run is written anew from the few forms allowed here: columns,
+constants, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and IS NULL. So a row's answer depends on that row alone, which
+is what the sensitivity of a count rests on, and nothing that an analyst writes can reach another row, file or function.
+Whatever is refused is refused before any data are read, in words about the analyst's own text: the engine's messages
+are never shown, for they may quote a value.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any, NoReturn
+
+from ..errors import MissingExtraError, PredicateError
+from ..numbers.exact import show
+
+UNTYPED = "UNTYPED"  # a column of a file that declares no types: each comparison reads it as what it is compared with
+
+_LONGEST = 10_000  # characters
+_DEEPEST = 100  # nested operators
+_PREFIX = "SELECT 1 FROM t WHERE "
+_QUOTED = re.compile(r"""[eE]'(?:\\.|''|[^'\\])*'|'(?:''|[^'])*'|"(?:""|[^"])*\"""", re.DOTALL)
+
+_COMPARISONS = {
+    "COMPARE_EQUAL": "=", "COMPARE_NOTEQUAL": "<>", "COMPARE_LESSTHAN": "<", "COMPARE_GREATERTHAN": ">",
+    "COMPARE_LESSTHANOREQUALTO": "<=", "COMPARE_GREATERTHANOREQUALTO": ">=",
+}  # fmt: skip
+_FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+_LITERALS = {"INTEGER": "number", "NUMERIC": "number", "FLOAT": "number", "STRING": "text", "BOOLEAN": "boolean",
+             "NULL_LITERAL": "null"}  # fmt: skip
+_CONSTANTS = frozenset(_LITERALS.values())
+_REFUSED = {
+    "SUBQUERY": "a subquery", "WINDOW": "a window function", "CAST": "a cast or a typed literal",
+    "CASE": "CASE", "LAMBDA": "a lambda", "COLLATE": "COLLATE", "PARAMETER": "a parameter", "STAR": "a star",
+    "POSITIONAL_REFERENCE": "a column by its number", "COMPARISON": "IS TRUE or IS DISTINCT FROM",
+}  # fmt: skip
+_ALLOWED = "Allowed are columns, constants, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and IS NULL."
+
+_WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+          "UHUGEINT"}  # fmt: skip
+_PLAIN = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "FLOAT", "DOUBLE", "VARCHAR",
+          "BOOLEAN", "DATE", "TIMESTAMP", UNTYPED}  # fmt: skip
+_TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+
+
+@dataclass(frozen=True)
+class Node:
+    """One part of a predicate. Leaves (columns and constants) have a `value`, the others have `parts`."""
+
+    kind: str
+    parts: tuple[Node, ...] = ()
+    value: str = ""
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A predicate that was read and found harmless. `canonical` is the same text for the same meaning as parsed."""
+
+    canonical: str
+    columns: frozenset[str]
+    sql: str
+    tree: Node = field(repr=False, compare=False)
+
+
+def parse(text: str, columns: Collection[str], quotable: bool = True) -> Predicate:
+    """Read a predicate over a table with these columns; anything but the allowed forms is refused by name.
+
+    `quotable` is False where the columns' names may be data, as in a text file: then no message holds one.
+    """
+    if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST or "\0" in text:
+        raise PredicateError(f'A predicate is a text of 1 to {_LONGEST} characters, such as "age >= 40".')
+    bare = _QUOTED.sub("''", text)
+    for mark, what in (("--", "a comment"), ("/*", "a comment"), (";", "a second statement"), ("$", "a parameter")):
+        if mark in bare:
+            _refuse(what, mark)
+    tree = _Reader(text, columns, quotable).condition(_syntax(text), 0)
+    used = frozenset(_columns(tree))
+    if not used:
+        raise PredicateError(
+            "The predicate uses no column, so it is the same for every row; leave it out to count all."
+        )
+    sql = _render(tree, {})
+    return Predicate(canonical=sql, columns=used, sql=sql, tree=tree)
+
+
+def check_types(predicate: Predicate, types: Mapping[str, str]) -> None:
+    """Refuse a comparison that does not fit the type of its column (DuckDB's name of it, or UNTYPED).
+
+    The engine would cast such values one by one and stop at the first that fails: an error that tells of the data.
+    """
+    _check(predicate.tree, types)
+
+
+def typed_sql(predicate: Predicate, types: Mapping[str, str]) -> str:
+    """The predicate as SQL for columns of these types, total on every value: where it cannot be decided it is NULL."""
+    check_types(predicate, types)
+    sql = _render(predicate.tree, types)
+    used = {types[name].upper() for name in predicate.columns}
+    # comparisons of these types with constants cannot fail on any value, and TRY takes a fifth of the time
+    safe = used <= _PLAIN and not _compares_columns(predicate.tree)
+    return sql if safe else f"TRY({sql})"
+
+
+def family(type_name: str) -> str:
+    """What the values of a type are compared with: number, text, boolean, date, timestamp, or other (nothing)."""
+    name = type_name.upper()
+    if name in _WHOLE or name in ("FLOAT", "DOUBLE", "REAL") or name.startswith("DECIMAL"):
+        return "number"
+    if name in ("VARCHAR", "UUID") or name.startswith("ENUM"):
+        return "text"
+    if name in _TIMES or name == "TIMESTAMP WITH TIME ZONE":
+        return "timestamp"
+    if name in (UNTYPED, '"NULL"', "NULL"):
+        return "untyped"
+    return name.lower() if name in ("BOOLEAN", "DATE") else "other"
+
+
+def quoted(name: str) -> str:
+    """An identifier as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def find_column(name: str, columns: Collection[str]) -> str | None:
+    """The table's own spelling of a column: exact, or in another case."""
+    return name if name in columns else next((c for c in columns if c.lower() == name.lower()), None)
+
+
+def unknown_column(name: str, columns: Collection[str] | None) -> str:
+    """What to say about a column that is not there; None where the names that are there may be somebody's data."""
+    if columns is None:
+        return f"There is no column {show(name)}. Check that the file's first line holds the names of its columns, this one too."
+    lower = {c.lower(): c for c in columns}
+    near = difflib.get_close_matches(name.lower(), lower, n=1)
+    guess = f" Did you mean {show(lower[near[0]])}?" if near else ""
+    names = sorted(columns)
+    there = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+    return f"There is no column {show(name)}.{guess} The columns are: {there}."
+
+
+def iso_time(text: str) -> datetime | None:
+    """An ISO date, or date and time, or None when it is neither."""
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is not None:
+            moment.astimezone(UTC)  # the first and last days of the calendar have no other time zone
+        return moment
+    except (ValueError, OverflowError):
+        return None
+
+
+def iso_date(text: str) -> date | None:
+    """An ISO date such as 2020-01-31, without a time, or None."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _refuse(what: str, near: str) -> NoReturn:
+    raise PredicateError(f"The predicate uses {what} near {show(near)}, which is not allowed. {_ALLOWED}")
+
+
+def _syntax(text: str) -> Any:
+    """DuckDB's syntax tree of the condition, when it is one condition and nothing more."""
+    # read bare and in parentheses: the first keeps them balanced, the second leaves no room for clauses after it
+    queries = [f"{_PREFIX}x", f"{_PREFIX}{text}", f"{_PREFIX}({text}\n)"]
+    try:
+        with _parser() as connection:
+            found = connection.execute(f"SELECT {', '.join(['json_serialize_sql(?)'] * 3)}", queries).fetchone()
+        model, plain, inside = (json.loads(tree) for tree in found)
+    except MissingExtraError:
+        raise
+    except Exception:  # whatever the engine says; it is not shown
+        model, plain, inside = {}, {"error": True}, {}
+    if plain.get("error") or inside.get("error"):
+        place = str(plain.get("position", ""))
+        start = int(place) - len(_PREFIX) if place.isdigit() else 0
+        near = text.encode()[max(start, 0) :][:40].decode(errors="ignore") or text[-40:]
+        raise PredicateError(f'The predicate cannot be read near {show(near)}; write a condition such as "age >= 40".')
+    condition = plain["statements"][0]["node"].pop("where_clause", None)
+    model["statements"][0]["node"].pop("where_clause")
+    if condition is None or (plain != model and not _has(condition, "PARAMETER")):
+        _refuse("more than one condition", text[-40:])
+    return condition
+
+
+def _parser() -> Any:
+    """A connection that parses and can do nothing else, opened for one use: none may be alive when a process forks,
+    for the child would wait for ever on closing it, its threads being left behind."""
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtraError.needing("Predicates need DuckDB", "tables") from None
+    return duckdb.connect(
+        ":memory:", config={"enable_external_access": False, "lock_configuration": True, "threads": 1}
+    )
+
+
+def _has(node: Any, kind: str) -> bool:
+    """Whether a kind of expression stands anywhere in a syntax tree: parameters also leave a mark outside of it."""
+    if isinstance(node, dict):
+        return node.get("class") == kind or any(_has(child, kind) for child in node.values())
+    return isinstance(node, list) and any(_has(child, kind) for child in node)
+
+
+class _Reader:
+    """From DuckDB's syntax tree to ours; a form that is not known is refused, so a new engine cannot widen the door."""
+
+    def __init__(self, text: str, columns: Collection[str], quotable: bool) -> None:
+        self.text, self.names, self.quotable = text.encode(), columns, quotable
+
+    def condition(self, node: Any, depth: int) -> Node:
+        if depth > _DEEPEST:
+            raise PredicateError(f"The predicate is nested more than {_DEEPEST} deep; write it flatter.")
+        kind, form = node["class"], node["type"]
+        if form in ("CONJUNCTION_AND", "CONJUNCTION_OR"):
+            return Node(form[12:], tuple(self.condition(child, depth + 1) for child in node["children"]))
+        if form == "OPERATOR_NOT":
+            return Node("NOT", (self.condition(node["children"][0], depth + 1),))
+        if kind == "COMPARISON" and form in _COMPARISONS:
+            return self.comparison(node, _COMPARISONS[form])
+        if form in ("COMPARE_IN", "COMPARE_NOT_IN"):
+            first, *rest = (self.leaf(child) for child in node["children"])
+            if first.kind != "column" or any(item.kind == "column" for item in rest):
+                self.refuse("IN without a column and a list of constants", node)
+            inside = Node("IN", (first, *rest))
+            return inside if form == "COMPARE_IN" else Node("NOT", (inside,))
+        if form == "COMPARE_BETWEEN":
+            return self.of_column(Node("BETWEEN", tuple(self.leaf(node[k]) for k in ("input", "lower", "upper"))), node)
+        if form in ("OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL"):
+            name = "IS NULL" if form == "OPERATOR_IS_NULL" else "IS NOT NULL"
+            return self.of_column(Node(name, (self.leaf(node["children"][0]),)), node)
+        if kind == "FUNCTION" and node["function_name"] in ("~~", "!~~") and node["is_operator"]:
+            parts = tuple(self.leaf(child["expression"]) for child in node["arguments"])
+            if len(parts) != 2 or parts[1].kind != "text":
+                self.refuse("LIKE without a text pattern", node)
+            return self.of_column(Node("LIKE" if node["function_name"] == "~~" else "NOT LIKE", parts), node)
+        leaf = self.leaf(node)
+        if leaf.kind not in ("column", "boolean", "null"):
+            self.refuse("a constant where a condition should stand", node)
+        return leaf
+
+    def comparison(self, node: Any, sign: str) -> Node:
+        left, right = self.leaf(node["left"]), self.leaf(node["right"])
+        if left.kind != "column":
+            left, right, sign = right, left, _FLIPPED.get(sign, sign)
+        return self.of_column(Node(sign, (left, right)), node)
+
+    def of_column(self, made: Node, node: Any) -> Node:
+        if made.parts[0].kind != "column":
+            self.refuse("a comparison of constants alone", node)
+        return made
+
+    def leaf(self, node: Any) -> Node:
+        kind = node["class"]
+        if kind == "COLUMN_REF":
+            if len(node["column_names"]) != 1:
+                self.refuse("a qualified name", node)
+            name = find_column(node["column_names"][0], self.names)
+            if name is None:
+                raise PredicateError(unknown_column(node["column_names"][0], self.names if self.quotable else None))
+            return Node("column", value=name)
+        if kind == "CONSTANT" and node.get("literal", {}).get("kind") in _LITERALS:
+            found, text = _LITERALS[node["literal"]["kind"]], str(node["literal"]["text"])
+            if "\0" in text or (found == "number" and not _is_number(text)):
+                self.refuse("a constant that cannot be held", node)
+            return Node(found, value=str(Decimal(text.replace("_", ""))) if found == "number" else text)
+        if kind == "FUNCTION":
+            word = str(node["function_name"])
+            self.refuse(f"the function {word}()" if word.isidentifier() else f"the operator {word}", node)
+        if kind in ("CONJUNCTION", "BETWEEN") or (kind == "COMPARISON" and node["type"] in _COMPARISONS):
+            self.refuse("a condition inside a comparison", node)
+        return self.refuse(_REFUSED.get(kind, f"something ({kind.lower()})"), node)
+
+    def refuse(self, what: str, node: Any) -> NoReturn:
+        start = int(node.get("query_location", 0)) - len(_PREFIX)
+        near = self.text[start:] if 0 <= start < len(self.text) else self.text
+        _refuse(what, near[:40].decode(errors="ignore"))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(Decimal(text.replace("_", ""))))
+    except InvalidOperation:
+        return False
+
+
+def _compares_columns(node: Node) -> bool:
+    if node.kind in ("AND", "OR", "NOT"):
+        return any(map(_compares_columns, node.parts))
+    return any(part.kind == "column" for part in node.parts[1:])
+
+
+def _columns(node: Node) -> set[str]:
+    return {node.value} if node.kind == "column" else {name for part in node.parts for name in _columns(part)}
+
+
+def _check(node: Node, types: Mapping[str, str]) -> None:
+    if node.kind in ("AND", "OR", "NOT"):
+        for part in node.parts:
+            _check(part, types)
+        return
+    if node.kind in _CONSTANTS or node.kind.startswith("IS "):
+        return
+    column = node if node.kind == "column" else node.parts[0]
+    kind = family(types[column.value])
+    if node.kind == "column":
+        if kind != "boolean":
+            _misfit(column, types, "it is no condition by itself; compare it with a constant")
+        return
+    if node.kind.endswith("LIKE"):
+        if kind not in ("text", "untyped"):
+            _misfit(column, types, "LIKE is for text")
+        return
+    others = [part for part in node.parts[1:] if part.kind != "null"]
+    if kind == "untyped" and len({part.kind for part in others}) > 1:
+        _misfit(column, types, "it cannot be compared with constants of two kinds at once")
+    for part in others:
+        _check_pair(column, kind, part, types, order=node.kind in ("<", "<=", ">", ">=") or "BETWEEN" in node.kind)
+
+
+def _check_pair(column: Node, kind: str, part: Node, types: Mapping[str, str], order: bool) -> None:
+    if part.kind == "column":
+        if family(types[part.value]) != kind or kind in ("untyped", "other"):
+            _misfit(column, types, f"it cannot be compared with column {show(part.value)} ({types[part.value]})")
+    elif kind == "untyped":
+        if part.kind == "text" and order and _reads_as_number(part.value):
+            _misfit(column, types, "as text, '10' comes before '9'; leave out the quotes to compare numbers")
+        if part.kind == "number" and abs(Decimal(part.value)) > 2**53:
+            _misfit(column, types, "a number above 2^53 must be written as text, in quotes")
+    elif kind == "date":
+        if part.kind != "text" or iso_date(part.value) is None:
+            _misfit(column, types, "compare it with a date in quotes, such as '2020-01-31'")
+    elif kind == "timestamp":
+        moment = iso_time(part.value) if part.kind == "text" else None
+        if moment is None or (moment.tzinfo is not None and "ZONE" not in types[column.value].upper()):
+            _misfit(column, types, "compare it with a time in quotes, such as '2020-01-31 12:00:00', "
+                                   "with an offset only where the column has a time zone")  # fmt: skip
+    elif part.kind != kind:
+        _misfit(column, types, f"it cannot be compared with a {part.kind} constant")
+
+
+def _misfit(column: Node, types: Mapping[str, str], why: str) -> NoReturn:
+    told = f"type {types[column.value]}" if types[column.value] != UNTYPED else "no declared type, as in every CSV"
+    raise PredicateError(f"Column {show(column.value)} has {told}: {why}.")
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        return Decimal(text.strip()).is_finite()
+    except InvalidOperation:
+        return False
+
+
+def _render(node: Node, types: Mapping[str, str]) -> str:
+    """SQL for a part. Without types it is the canonical text; with them, casts are ours and spelled out."""
+    if node.kind in ("AND", "OR"):
+        return "(" + f" {node.kind} ".join(_render(part, types) for part in node.parts) + ")"
+    if node.kind == "NOT":
+        return f"(NOT {_render(node.parts[0], types)})"
+    if node.kind in ("column", *_CONSTANTS):
+        return _leaf(node, types.get(node.value, ""), "boolean")
+    column, *others = node.parts
+    type_name = types.get(column.value, "")
+    like = next((part.kind for part in others if part.kind != "null"), "text")  # what an untyped column is read as
+    left, *right = (_leaf(part, types.get(part.value, "") if part.kind == "column" else type_name, like)
+                    for part in node.parts)  # fmt: skip
+    if node.kind.startswith("IS "):
+        return f"({quoted(column.value)} {node.kind})"
+    if node.kind == "IN":
+        return f"({left} IN ({', '.join(right)}))"
+    return f"({left} {node.kind} {' AND '.join(right)})"
+
+
+def _leaf(node: Node, type_name: str, like: str) -> str:
+    """A column or a constant, cast where its column's type asks for it."""
+    kind = family(type_name) if type_name else ""
+    if node.kind == "column":
+        name = quoted(node.value)
+        if kind == "untyped" and like != "text":
+            name = f"TRY_CAST({name} AS {'BOOLEAN' if like == 'boolean' else 'DOUBLE'})"
+            return f"CASE WHEN NOT isnan({name}) THEN {name} END" if like == "number" else name
+        if kind == "text" and type_name != "VARCHAR":
+            return f"CAST({name} AS VARCHAR)"
+        return f"CAST({name} AS TIMESTAMP)" if type_name.upper() in _TIMES - {"TIMESTAMP"} else name
+    if node.kind == "number":
+        return _number(node.value, type_name)
+    if node.kind != "text":
+        return "NULL" if node.kind == "null" else node.value.upper()
+    moment = iso_time(node.value) if kind in ("date", "timestamp") else None
+    if moment is None:
+        return literal(node.value)
+    if kind == "date":
+        return f"DATE '{moment.date().isoformat()}'"
+    if type_name.upper() in _TIMES:
+        return f"TIMESTAMP '{moment.isoformat(sep=' ')}'"
+    moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    return f"TIMESTAMPTZ '{moment.isoformat(sep=' ')}'"
+
+
+def _number(text: str, type_name: str) -> str:
+    """A number exactly, in a form whose comparison casts no value of the column out of its range; else as a double."""
+    value = Decimal(text)
+    whole, name = value == value.to_integral_value(), type_name.upper()
+    plain = f"{int(value)}" if whole else f"{value.normalize():f}"
+    digits = len(plain.strip("-").replace(".", ""))
+    if name.startswith("DECIMAL"):
+        width, scale = map(int, name[8:-1].split(","))
+        fits = digits <= width - scale if whole else digits <= 18 >= width
+    elif name in ("HUGEINT", "UHUGEINT"):
+        fits = whole and digits <= 38 and (value >= 0 or name == "HUGEINT")
+    else:
+        fits = digits <= (38 if whole else 18)
+    as_double = repr(float(value))
+    return plain if fits else as_double if "e" in as_double else f"{as_double}e0"

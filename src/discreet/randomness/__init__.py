@@ -1,0 +1,1 @@
+"""Randomness: where words come from, and how they become exact draws."""

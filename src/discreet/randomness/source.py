@@ -1,0 +1,382 @@
+"""Where random words come from.
+
+    secure_source()        the default: AES-256 in counter mode, keyed from the operating system
+    insecure_source(seed)  repeatable, for tests and studies only
+    Job(...)               words that are a function of a record and its truth, for drawing on many machines
+
+A source hands out 64-bit words. The secure one never hands out the same words twice: not to two threads, not to a parent
+and its forked child, not after an interrupt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, final
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
+from numpy.typing import NDArray
+
+from ..errors import SourceError
+
+Words = NDArray[np.uint64]
+Blocks = NDArray[np.uint64]  # rows of two: record number and true position
+
+REKEY_BYTES = 2**30  # a fresh key from the operating system at least every GiB
+_BATCH = 2**17  # words a single call of the cipher makes
+_BLOCKS = 2**14  # blocks of a keyed source in a single call: with what they become, they fit the cache
+_POOL = 512  # words kept at hand for single draws
+_ZEROS = memoryview(bytes(8 * _BATCH))
+SPARE = 2  # words: the cipher asks for a spare block behind what it writes
+
+_forks = 0
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+
+
+def fork_mark() -> tuple[int, int]:
+    """Changes when a process finds itself forked: words from before belong to its parent too."""
+    return os.getpid(), _forks
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+class Stream(ABC):
+    """Fresh 64-bit words for the items of one draw."""
+
+    @abstractmethod
+    def words(self, count: int, out: Words | None = None) -> Words:
+        """One word for each of the `count` items; made in `out` where that is given and helps; it has room for SPARE more."""
+
+    @abstractmethod
+    def more(self, items: NDArray[np.int64]) -> Words:
+        """One further word for some of the items, each named once (redraws and ties)."""
+
+    def more_for(self, item: int) -> int:
+        """One further word for one item."""
+        return int(self.more(np.array([item]))[0])
+
+    @abstractmethod
+    def word(self) -> int:
+        """A word for a draw of a single item."""
+
+
+class Source(Stream):
+    """A stream whose words belong to no item: the next ones are as good as any."""
+
+    insecure: bool = False
+
+    @abstractmethod
+    def describe(self) -> str:
+        """What is written beside results drawn from this source."""
+
+    def more(self, items: NDArray[np.int64]) -> Words:
+        return self.words(len(items))
+
+
+def _keystream(cipher: CipherContext, count: int, out: Words | None = None) -> Words:
+    """`count` words from a cipher in counter mode; anything but a full answer is an error."""
+    made: Words = np.empty(count + SPARE, dtype=np.uint64) if out is None else out
+    room, done = memoryview(made).cast("B"), 0  # type: ignore[arg-type]
+    while done < 8 * count:
+        size = min(8 * count - done, len(_ZEROS))
+        _encrypt(cipher, _ZEROS[:size], room[done:])
+        done += size
+    return made[:count]
+
+
+def _encrypt(cipher: CipherContext, data: memoryview, room: memoryview) -> None:
+    """All of `data` enciphered into `room`, which is larger by SPARE words."""
+    try:
+        written = cipher.update_into(data, room)
+    except Exception as error:
+        raise SourceError(
+            "The keystream failed; nothing was drawn. Try again, or check the cryptography package."
+        ) from error
+    if written != len(data):
+        raise SourceError("The keystream fell short; nothing was drawn. Check the cryptography package.")
+
+
+def _system_randomness(size: int) -> bytes:
+    try:
+        return os.urandom(size)
+    except (OSError, NotImplementedError) as error:
+        raise SourceError("The operating system gave no randomness; nothing was drawn. Try again later.") from error
+
+
+def _counter_mode(key: bytes, nonce: bytes) -> CipherContext:
+    return Cipher(algorithms.AES(key), modes.CTR(nonce)).encryptor()
+
+
+class _ThreadState(threading.local):
+    """The key of one thread; a forked child notices that it is not the process that made it."""
+
+    cipher: CipherContext | None = None
+    left: int = 0
+    owner: tuple[int, int] = (-1, -1)
+    pool: list[int]
+
+
+@final
+class SecureSource(Source):
+    """AES-256-CTR. Every thread has its own key from os.urandom; a fork or a GiB of words brings a new one."""
+
+    def __init__(self) -> None:
+        self._state = _ThreadState()
+
+    def _ready(self, size: int) -> _ThreadState:
+        state = self._state
+        if state.cipher is None or state.left < size or state.owner != fork_mark():
+            secret = _system_randomness(48)
+            state.cipher = _counter_mode(secret[:32], secret[32:])
+            state.left = REKEY_BYTES
+            state.pool = []
+            state.owner = fork_mark()
+        return state
+
+    def words(self, count: int, out: Words | None = None) -> Words:
+        if 8 * count > REKEY_BYTES:
+            half = count // 2
+            return np.concatenate([self.words(half), self.words(count - half)])
+        state = self._ready(8 * count)
+        assert state.cipher is not None
+        state.left -= 8 * count  # before the words exist: an interrupt may lose words, never repeat them
+        return _keystream(state.cipher, count, out)
+
+    def word(self) -> int:
+        state = self._ready(0)
+        if not state.pool:
+            state.pool = self.words(_POOL).tolist()
+        return state.pool.pop()
+
+    def describe(self) -> str:
+        return "secure: AES-256-CTR keyed by the operating system"
+
+    def __reduce__(self) -> Any:
+        return secure_source, ()  # a copy elsewhere has keys of its own
+
+
+_SECURE = SecureSource()
+
+
+def secure_source() -> SecureSource:
+    """The one secure source: the default of every draw."""
+    return _SECURE
+
+
+@final
+class InsecureSource(Source):
+    """A repeatable stream of words: whoever knows the seed can undo the noise."""
+
+    insecure = True
+
+    def __init__(self, seed: int) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int) or abs(seed) >= 2**256:
+            raise SourceError("The seed of an insecure source is an integer, for example insecure_source(1).")
+        self.seed = seed
+        key = hashlib.sha256(b"discreet insecure source %d" % seed).digest()
+        self._cipher, self._lock, self._spare = _counter_mode(key, bytes(16)), threading.Lock(), np.empty(0, np.uint64)
+
+    def words(self, count: int, out: Words | None = None) -> Words:
+        with self._lock:  # pairs of words make a block: keep an odd one for the next call
+            fresh = _keystream(self._cipher, (max(count - len(self._spare), 0) + 1) // 2 * 2)
+            have = np.concatenate([self._spare, fresh])
+            self._spare = have[count:]
+            return have[:count]
+
+    def word(self) -> int:
+        return int(self.words(1)[0])
+
+    def describe(self) -> str:
+        return f"INSECURE: repeatable, seed {self.seed}"
+
+
+def insecure_source(seed: int) -> InsecureSource:
+    """A repeatable source for tests and studies. Never use it for data about people: the seed undoes the noise."""
+    return InsecureSource(seed)
+
+
+_ENDED = "This job has ended and its key is destroyed. Make a new Job."
+
+
+@final
+class Job:
+    """The secret of one distributed draw over one input.
+
+    The job number is 128 fresh random bits and the key 256; nobody chooses them. Words are a pseudo-random function, under
+    the key, of (job number, input, column, mechanism, pass, record number, true position). So a task that is retried
+    repeats its draws; another truth of a record gets words of its own; and two columns, mechanisms, passes or inputs
+    never share any. Whoever has the key can undo the noise: it is not shown, not pickled, held by the job alone, and
+    destroyed by `close`, or at the end of a `with` block.
+    """
+
+    def __init__(self, input_name: str) -> None:
+        if not isinstance(input_name, str) or not input_name:
+            raise SourceError("A job is bound to one input: give the name or fingerprint of the data it draws for.")
+        self.input_name = input_name
+        self.number = _system_randomness(16).hex()
+        self._key: bytearray | None = bytearray(_system_randomness(32))
+
+    def source(self, input_name: str, column: str, digest: str, pass_number: int = 1) -> KeyedSource:
+        """The source for one column of this job's input, and for the mechanism with that digest (`m.digest`).
+
+        Another pass is another draw for the same records: one more report about each of them, to be charged as such.
+        """
+        if input_name != self.input_name:
+            raise SourceError(
+                "This job was made for another input: the same words on two inputs would cancel the noise. "
+                "Make a new Job for each input."
+            )
+        if not isinstance(column, str) or not isinstance(digest, str):
+            raise SourceError("A keyed source is made for a column and a digest, both texts; the digest is m.digest.")
+        if isinstance(pass_number, bool) or not isinstance(pass_number, int) or not 1 <= pass_number < 2**63:
+            raise SourceError("The number of a pass is a whole number from 1 below 2^63; the first pass is pass 1.")
+        if self.closed:
+            raise SourceError(_ENDED)
+        parts = ("discreet keyed source 2", self.number, input_name, column, digest, str(pass_number))
+        return KeyedSource(self, b"".join(map(_with_length, parts)), digest)
+
+    def _derive(self, label: bytes) -> bytearray:
+        """A key of its own for everything that has a label: HMAC-SHA-256 under the job's key.
+
+        `close` lets go of the key before it overwrites it. So if the job still has it afterwards, it was whole throughout.
+        """
+        key = self._key
+        derived = bytearray() if key is None else bytearray(hmac.digest(key, label, "sha256"))
+        if key is None or self._key is not key:
+            raise SourceError(_ENDED)
+        return derived
+
+    @property
+    def closed(self) -> bool:
+        return self._key is None
+
+    def close(self) -> None:
+        """Destroy the key. Sources made from it stop working: none of them has a key of its own."""
+        key, self._key = self._key, None
+        if key is not None:
+            _wipe(key)
+
+    def __enter__(self) -> Job:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<job {self.number[:8]}... {'closed' if self.closed else 'open'}>"
+
+    def __reduce__(self) -> Any:
+        raise SourceError("A job's key would undo the noise: it is not written anywhere.")
+
+
+def _with_length(part: str) -> bytes:
+    """A text as bytes that cannot run into the next one: preceded by their number. Names of files may hold surrogates."""
+    text = part.encode(errors="surrogatepass")
+    return len(text).to_bytes(8, "big") + text
+
+
+def _wipe(key: bytearray) -> None:
+    key[:] = bytes(len(key))
+
+
+@final
+class KeyedSource:
+    """The words of one column, mechanism and pass of a job: a function of the record number and its true position."""
+
+    insecure = False
+
+    def __init__(self, job: Job, label: bytes, digest: str) -> None:
+        self._job, self._label, self.digest = job, label, digest
+
+    def bind(self, digest: str) -> None:
+        """Refuse any mechanism but this source's own."""
+        if digest != self.digest:
+            raise SourceError(
+                "This source was made for another mechanism: the same words under two laws would give the noise away. "
+                "Make a source for this mechanism with its own digest, job.source(input_name, column, m.digest)."
+            )
+
+    def at(self, records: Iterable[int] | NDArray[Any], places: Iterable[int] | NDArray[Any]) -> Stream:
+        """The stream for the items with these stable record numbers, each below 2^63, and true positions."""
+        if self._job.closed:
+            raise SourceError(_ENDED)
+        return _KeyedStream(self, np.asarray(records, dtype=np.int64), np.asarray(places, dtype=np.int64))
+
+    def encipher(self, blocks: Blocks, turn: int, further: int, out: Words) -> Words:
+        """The first half of AES-256 of each block, under the key of this turn and number of further words; in `out`.
+
+        Keys live for the length of this call: they are wiped as soon as the cipher has them.
+        """
+        key = self._job._derive(self._label + turn.to_bytes(8, "big") + further.to_bytes(8, "big"))
+        try:
+            cipher = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # one block, one word: no mode is at work
+        finally:
+            _wipe(key)
+        made = np.empty(2 * min(len(blocks), _BLOCKS) + SPARE, dtype="<u8")
+        for start in range(0, len(blocks), _BLOCKS):
+            part = blocks[start : start + _BLOCKS]
+            _encrypt(cipher, part.view(np.uint8).reshape(-1).data, made.view(np.uint8).data)
+            out[start : start + len(part)] = made[: 2 * len(part) : 2]
+        return out[: len(blocks)]
+
+    def describe(self) -> str:
+        return "secure: AES-256 of the record number and its true position, key destroyed with its job"
+
+    def __repr__(self) -> str:
+        return "<keyed source>"
+
+    def __reduce__(self) -> Any:
+        raise SourceError("A keyed source would undo the noise: it is not written anywhere.")
+
+
+@final
+class _KeyedStream(Stream):
+    """Word t of record r at true position p is half of AES(r, p) under the key of (t, 0); its k-th further word, of (t, k).
+
+    Under one key all blocks differ, since record numbers do, or the positions of one record; so no two words share a
+    block, and none depends on which other records are drawn beside it. Half a block is thrown away: 64 bits of a
+    permutation of 128 are q / 2^97 away from independent ones for q words (Stam 1978; see docs/theory/drawing.md).
+    """
+
+    def __init__(self, source: KeyedSource, records: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+        if records.ndim != 1 or records.shape != places.shape:
+            raise SourceError("A keyed draw needs one record number for each value.")
+        self._source, self._turn = source, -1
+        self._blocks: Blocks = np.empty((len(records), 2), dtype="<u8")  # the same bytes on every machine
+        self._blocks[:, 0], self._blocks[:, 1] = records.view(np.uint64), places.view(np.uint64)
+        self._further: NDArray[np.int64] | None = None  # further words that each item had in this turn, if any had one
+
+    def words(self, count: int, out: Words | None = None) -> Words:
+        if count != len(self._blocks):
+            raise SourceError("A keyed draw needs one record number for each value.")
+        self._turn, self._further = self._turn + 1, None
+        made = np.empty(count, dtype=np.uint64) if out is None else out
+        return self._source.encipher(self._blocks, self._turn, 0, made)
+
+    def more(self, items: NDArray[np.int64]) -> Words:
+        if self._further is None:
+            self._further = np.zeros(len(self._blocks), dtype=np.int64)
+        self._further[items] += 1
+        numbers, made = self._further[items], np.empty(len(items), dtype=np.uint64)
+        for number in np.unique(numbers).tolist():  # nearly always one: items are drawn again together
+            chosen = np.flatnonzero(numbers == number)
+            part = np.empty(len(chosen), dtype=np.uint64)
+            made[chosen] = self._source.encipher(self._blocks[items[chosen]], self._turn, number, part)
+        return made
+
+    def word(self) -> int:
+        return int(self.words(1)[0])
+
+    def __reduce__(self) -> Any:
+        raise SourceError("A keyed stream would undo the noise: it is not written anywhere.")

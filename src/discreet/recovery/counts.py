@@ -1,0 +1,212 @@
+"""What was collected, as one count for each report: a histogram, a mapping, or the reports themselves in any kind of column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..channels.contract import MATRIX_ENTRIES
+from ..errors import OutOfRangeError, RecoveryError, SizeError
+from ..measure.utility import place_of
+from ..mechanism import Mechanism
+from ..numbers.exact import parse_exact, show
+from ..numbers.grid import Grid
+from ..numbers.intake import as_array
+from ..numbers.positions import positions, values_at
+
+Counts = NDArray[np.int64]
+
+KINDS = ("auto", "counts", "reports")
+_FEW = 16  # so many reports may well be meant as reports
+_MOST = 2**53  # reports in all: as floats their number is exact
+
+
+def histogram_of(data: Any, mechanism: Mechanism, kind: str = "auto") -> Counts:
+    """How often each report of the mechanism was seen.
+
+    `data` is a histogram (one count for each report, in the grid's order), a mapping {report: count}, or the reports
+    themselves: a list, a NumPy or Arrow array, a pandas or Polars Series. `kind` says which: "counts" or "reports".
+    "auto" takes as many whole numbers of 0 or more as there are reports for counts and everything else for reports. Up to
+    16 such numbers that could be reports too are refused until you say what they are; an estimate from more has a note.
+    Reports must be values of the grid: nothing is rounded.
+
+    >>> import discreet as dt
+    >>> g = dt.geometric(3, alpha="1/2")
+    >>> [histogram_of(x, g).tolist() for x in ([5, 0, 2, 1], {0: 5, 2: 2, 3: 1}, [0, 0, 2, 0, 3, 2, 0, 0])]
+    [[5, 0, 2, 1], [5, 0, 2, 1], [5, 0, 2, 1]]
+    """
+    if kind not in KINDS:
+        raise RecoveryError(f'kind = {show(kind)} must be "auto", "counts" or "reports".')
+    size = mechanism.outputs.size
+    if size is None:
+        raise RecoveryError(
+            f"The reports of this mechanism are unbounded ({mechanism.outputs}); recover with a truncated one, for "
+            "example m.truncate(0, 100), after moving the reports beyond its ends to them."
+        )
+    if size > MATRIX_ENTRIES:
+        raise SizeError(f"A histogram of {size} reports is too large; use a coarser grid.")
+    if isinstance(data, Mapping):
+        if kind == "reports":
+            raise RecoveryError('A mapping {report: count} is of the kind "counts".')
+        counts = _of_mapping(data, mechanism.outputs, size)
+    else:
+        array = _read(data)
+        if kind == "counts" or (kind == "auto" and array.shape == (size,) and _are_counts(array)):
+            counts = _of_counts(array, size)
+            _clearly_counts(data, counts, mechanism.outputs, kind)
+        else:
+            counts = _of_reports(array.reshape(-1), mechanism.outputs, size)
+    total = sum(counts.tolist())
+    if total == 0:
+        raise RecoveryError("There are no reports: all counts are 0, or the list is empty; give at least one report.")
+    return counts
+
+
+def _clearly_counts(data: Any, counts: Counts, grid: Grid, kind: str) -> None:
+    """Refuse what may be meant otherwise: reports that are as many as a histogram has places, and labelled counts."""
+    index = getattr(data, "index", None)
+    if index is not None and hasattr(data, "to_dict"):  # a Series may stand in any order, as value_counts() does
+        labels = [parse_exact(x) for x in index]
+        if labels != list(range(len(counts))) and labels != [grid.value(k) for k in range(len(counts))]:
+            raise RecoveryError(
+                "These counts have labels that are not the reports in their order; give counts.to_dict() instead."
+            )
+    if kind == "auto" and len(counts) <= _FEW and could_be_reports(counts, grid):
+        raise RecoveryError(
+            f"These {len(counts)} numbers could be as many reports, or a histogram with a count for each report; "
+            'say kind="reports" or kind="counts".'
+        )
+
+
+def could_be_reports(counts: Counts, grid: Grid) -> bool:
+    """Is every count a value of the reports' grid as well?"""
+    low, high = grid.reach
+    return all((c - grid.anchor) % grid.step == 0 and low <= c <= high for c in np.unique(counts).tolist())
+
+
+def _read(data: Any) -> NDArray[Any]:
+    """The numbers as an array; missing ones are named by their position."""
+    try:
+        return as_array(data)[1]
+    except OutOfRangeError:
+        missing = _first_missing(data)
+        if missing is not None:
+            raise _refusal(missing, "is missing; leave it out or fill it in") from None
+        raise RecoveryError(
+            f"Cannot read reports from {type(data).__name__}; give a histogram, a mapping from report to count, or "
+            "the reports as a list, a NumPy or Arrow array, or a Series of numbers."
+        ) from None
+
+
+def _first_missing(data: Any) -> int | None:
+    if isinstance(data, np.ma.MaskedArray):
+        masked = np.flatnonzero(np.ma.getmaskarray(data))
+        return int(masked[0]) if len(masked) else None
+    ask = getattr(data, "isna", None) or getattr(data, "is_null", None)  # pandas; Arrow and Polars
+    missing = np.flatnonzero(np.asarray(ask() if ask is not None else False))
+    return int(missing[0]) if len(missing) else None
+
+
+def _refusal(position: int, why: str, value: Any = None) -> RecoveryError:
+    shown = "" if value is None else f", {show(value)},"
+    return RecoveryError(f"The report at position {position}{shown} {why}.", position=position, value=value)
+
+
+def _are_counts(array: NDArray[Any]) -> bool:
+    if array.dtype.kind in "iu":
+        return bool((array >= 0).all())
+    if array.dtype.kind == "f":
+        return bool(np.isfinite(array).all() and (array >= 0).all() and (array == np.floor(array)).all())
+    return array.dtype.kind == "O" and all(_count(v) is not None for v in array.tolist())
+
+
+def _count(value: Any) -> int | None:
+    number = None if isinstance(value, str) else parse_exact(value)
+    return int(number) if number is not None and number >= 0 and number.denominator == 1 else None
+
+
+def _of_counts(array: NDArray[Any], size: int) -> Counts:
+    if array.shape != (size,):
+        raise RecoveryError(
+            f"A histogram needs one count for each of the {size} reports, not the shape {array.shape}; "
+            'if these are the reports themselves, say kind="reports".'
+        )
+    counts = [_count(v) for v in array.tolist()]
+    bad = next((k for k, c in enumerate(counts) if c is None), None)
+    if bad is not None:
+        raise RecoveryError(
+            f"The count at position {bad} is {show(array[bad].item() if hasattr(array[bad], 'item') else array[bad])}; "
+            "counts are whole numbers of 0 or more.",
+            position=bad,
+        )
+    _countable(sum(c for c in counts if c is not None))
+    return np.array(counts, dtype=np.int64)
+
+
+def _countable(total: int) -> None:
+    if total > _MOST:
+        raise RecoveryError(f"There are {total} reports in all; at most 2^53 can be counted: divide the counts.")
+
+
+def _of_mapping(data: Mapping[Any, Any], grid: Grid, size: int) -> Counts:
+    counts = np.zeros(size, dtype=np.int64)
+    _countable(sum(_count(given) or 0 for given in data.values()))
+    for k, (report, given) in enumerate(data.items()):
+        try:
+            place = place_of(grid, report, "report")
+        except OutOfRangeError:
+            raise _refusal(
+                k, f"is not on the reports' grid {grid}; use the mechanism that made the reports", report
+            ) from None
+        count = _count(given)
+        if count is None:
+            raise RecoveryError(
+                f"The count of the report {show(report)} is {show(given)}; counts are whole numbers of 0 or more.",
+                position=k,
+            )
+        counts[place] += count
+    return counts
+
+
+def _of_reports(array: NDArray[Any], grid: Grid, size: int) -> Counts:
+    hint = "; if these are counts, they must be whole numbers of 0 or more" if len(array) == size else ""
+    try:
+        places = positions(grid, array, clamp=True)  # a float next to an end may stand for it; others differ from it
+    except OutOfRangeError as error:
+        why, value = "is missing or not a number; leave it out", error.value  # type: ignore[attr-defined]
+        raise _refusal(error.position, why + hint, value) from None  # type: ignore[attr-defined]
+    off = np.flatnonzero(_differ(array, grid, places))
+    if len(off):
+        value = array[off[0]].item() if hasattr(array[off[0]], "item") else array[off[0]]
+        exact = _exact(value)
+        inside = exact is not None and grid.reach[0] < exact < grid.reach[1]
+        why = (
+            f"lies between two values of the reports' grid {grid}; give the reports as they were drawn"
+            if inside
+            else f"lies outside the reports' grid {grid}; use the mechanism that made the reports"
+        )
+        raise _refusal(int(off[0]), why + hint, value)
+    return np.bincount(places, minlength=size).astype(np.int64)
+
+
+def _exact(value: Any) -> Fraction | None:
+    return Fraction(int(value)) if isinstance(value, bool) else parse_exact(value)
+
+
+def _differ(array: NDArray[Any], grid: Grid, places: Counts) -> NDArray[np.bool_]:
+    """Where the value is not that of its position. A float may be the nearest one to the grid's value."""
+    if array.dtype.kind in "iub":
+        return np.asarray(values_at(grid, places) != array)
+    if array.dtype.kind == "f":
+        return np.asarray(values_at(grid, places).astype(array.dtype) != array)
+    return np.array(
+        [
+            _exact(v) != grid.value(k) and not (isinstance(v, float) and v == float(grid.value(k)))
+            for v, k in zip(array.tolist(), places.tolist(), strict=True)
+        ],
+        dtype=bool,
+    )

@@ -1,0 +1,95 @@
+"""Every family of mechanisms in one list: the command line, the README and the tests are made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from .mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Family:
+    """A function that makes mechanisms: where it is, what it takes besides the grid, what it is for."""
+
+    name: str
+    home: str
+    title: str
+    call: str
+    purpose: str
+    takes: tuple[str, ...] = ("alpha", "epsilon", "sensitivity")
+    example: tuple[tuple[str, object], ...] = (("n", 8), ("alpha", "9/10"))
+
+    def make(self, *given: object, **named: object) -> Mechanism:
+        made = getattr(import_module(f".{self.home}", __package__), self.name)(*given, **named)
+        assert isinstance(made, Mechanism)
+        return made
+
+
+LEVEL = ("alpha", "epsilon")
+NOISE = (*LEVEL, "sensitivity", "step")
+
+FAMILIES = (
+    Family(
+        "geometric", "mechanisms.geometric", "geometric (GM)", "dt.geometric(n, alpha=...)",
+        "counts of any size, also unbounded: `dt.Grid(None, None)`; most often right, on average (Ghosh et al. 2009)",
+    ),
+    Family(
+        "explicit_fair", "mechanisms.fair", "explicit fair (EM)", "dt.explicit_fair(n, alpha=...)",
+        "small groups, n up to 1023; all seven properties (Cormode et al. 2018)",
+    ),
+    Family(
+        "weakly_honest", "designs.weakly_honest", "weakly honest (WM)", "dt.weakly_honest(n, alpha=...)",
+        "small groups: the truth at least as often as by guessing; `require={\"CM\"}` adds column monotonicity (the same)",
+        (*LEVEL, "require"),
+    ),
+    Family(
+        "randomized_response", "mechanisms.response", "randomised response", "dt.randomized_response(n, epsilon=...)",
+        "local privacy: any two values are neighbours", LEVEL,
+    ),
+    Family(
+        "uniform", "mechanisms.uniform", "uniform (UM)", "dt.uniform(n)",
+        "the bottom line: perfect privacy, no information", (), (("n", 8),),
+    ),
+    Family(
+        "laplace", "mechanisms.laplace", "Laplace", "dt.laplace(epsilon=..., sensitivity=...)",
+        "sums, means and other real answers, on a grid too fine to matter (Dwork et al. 2006)",
+        NOISE, (("n", 2), ("epsilon", 1)),
+    ),
+    Family(
+        "staircase", "mechanisms.staircase", "staircase", "dt.staircase(n, epsilon=..., sensitivity=3)",
+        "changes of more than one step by one person: the least noise of its kind (Geng and Viswanath 2016)",
+        (*NOISE, "r"), (("n", 8), ("epsilon", 1), ("sensitivity", 3), ("step", 1)),
+    ),
+    Family(
+        "from_matrix", "mechanisms.matrix", "your own matrix", "dt.from_matrix(matrix, alpha=...)",
+        "any law you can write down, as integers that keep its level and properties, or refused with the reason",
+        (*LEVEL, "sensitivity", "require"),
+        (("matrix", (("2/3", "1/3"), ("1/3", "2/3"))), ("alpha", "1/2")),
+    ),
+    Family(
+        "random_rounding", "mechanisms.rounding", "random rounding", "dt.random_rounding(n, base=3)",
+        "what offices use today, to be checked: not private", ("sensitivity", "base"), (("n", 8),),
+    ),
+    Family(
+        "suppression", "mechanisms.rounding", "suppression", "dt.suppression(n, below=5)",
+        "the same: not private", ("below", "show_zero"), (("n", 8),),
+    ),
+    Family(
+        "cell_key", "mechanisms.rounding", "cell-key perturbation", "dt.cell_key(n, deviation=5, variance=2)",
+        "the same: not private", ("deviation", "variance", "never_report"), (("n", 8),),
+    ),
+)  # fmt: skip
+
+
+def markdown() -> str:
+    """The table of mechanisms in the README."""
+    lines = ["| mechanism | call | what it is for |", "|---|---|---|"]
+    return "\n".join([*lines, *(f"| {f.title} | `{f.call}` | {f.purpose} |" for f in FAMILIES)])
+
+
+def with_table(readme: str) -> str:
+    """The text of the README with the table of mechanisms as it is now, between its two marks."""
+    before, start, rest = readme.partition("<!-- mechanisms -->\n")
+    _, end, after = rest.partition("<!-- /mechanisms -->")
+    return f"{before}{start}{markdown()}\n{end}{after}"

@@ -1,0 +1,1 @@
+"""Scalar answers: sums and means of records, made ready for noise."""

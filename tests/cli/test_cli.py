@@ -1,0 +1,999 @@
+"""The command line: exit codes, clean streams, errors that end with the next move, examples that run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import discreet as dt
+from discreet import files, verify
+from discreet.cli import app, main
+from tests import reference
+from tests.test_verify import bytes_of, document, put, resigned
+
+COMMANDS = [name for name in app if not name.startswith("-")]
+CONSOLE_SCRIPT = Path(sys.executable).parent / "discreet"
+# What people can do next: an imperative or an example
+NEXT_MOVE = re.compile(
+    r"\b(for example|check|choose|give|say|leave|use|write|see|run|try|save|move|truncate|available|did you mean)\b"
+    r"|--help",
+    re.IGNORECASE,
+)
+
+
+class Told(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys) -> Callable[..., Told]:
+    """Run the command line in an empty folder; how it ended and what it printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*words: object) -> Told:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stopped:
+            main([str(word) for word in words])
+        assert isinstance(stopped.value.code, int)
+        return Told(stopped.value.code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def gm(run) -> str:
+    """The file of a small geometric mechanism in the current folder."""
+    assert run("make", "geometric", "--n", 8, "--alpha", "9/10", "-o", "gm.json").code == 0
+    return "gm.json"
+
+
+def assert_one_good_error(told: Told, code: int = 2) -> None:
+    """One line on standard error that ends with the next move, nothing on standard output, no traceback."""
+    assert told.code == code
+    assert told.out == ""
+    assert "Traceback" not in told.err
+    assert told.err.startswith("discreet: ")
+    assert told.err.count("\n") == 1, "one or two sentences on one line"
+    assert told.err.endswith((".\n", "?\n"))
+    assert len(told.err) < 400
+
+
+# make
+
+
+@pytest.mark.parametrize(
+    ("family", "made"),
+    [
+        ("geometric", dt.geometric(8, alpha="9/10")),
+        ("explicit-fair", dt.explicit_fair(8, alpha="9/10")),
+        ("randomized-response", dt.randomized_response(8, alpha="9/10")),
+    ],
+)
+def test_make_saves_what_the_library_makes(run, family, made):
+    told = run("make", family, "--n", 8, "--alpha", "9/10", "-o", "m.json")
+    assert (told.code, told.err) == (0, "")
+    assert "saved to m.json" in told.out
+    assert dt.load("m.json").digest == made.digest
+
+
+# Every family besides: the words on the command line, and the same from the library
+NEW = {
+    "weakly honest": (
+        ["weakly-honest", "--n", "4", "--alpha", "9/10", "--require", "CM"],
+        dt.weakly_honest(4, alpha="9/10", require={"CM"}),
+    ),
+    "laplace": (["laplace", "--epsilon", "1", "--sensitivity", "0.5"], dt.laplace(epsilon=1, sensitivity="0.5")),
+    "laplace on counts": (["laplace", "--n", "3", "--epsilon", "ln(2)"], dt.laplace(3, epsilon="ln(2)")),
+    "laplace in steps": (
+        ["laplace", "--low", "0", "--high", "none", "--step", "1/4", "--alpha", "1/3"],
+        dt.laplace(dt.Grid(0, None, "1/4"), alpha="1/3"),
+    ),
+    "staircase": (
+        ["staircase", "--n", "12", "--step", "1", "--alpha", "1/3", "--sensitivity", "4", "--r", "2"],
+        dt.staircase(12, step=1, alpha="1/3", sensitivity=4, r=2),
+    ),
+    "staircase, best for l2": (
+        ["staircase", "--step", "0.1", "--epsilon", "2", "--sensitivity", "1", "--r", "l2"],
+        dt.staircase(step="1/10", epsilon=2, r="l2"),
+    ),
+    "random rounding": (["random-rounding", "--n", "20", "--base", "5"], dt.random_rounding(20, base=5)),
+    "suppression": (
+        ["suppression", "--n", "9", "--below", "3", "--no-show-zero"],
+        dt.suppression(9, below=3, show_zero=False),
+    ),
+    "cell key": (
+        ["cell-key", "--n", "9", "--deviation", "3", "--variance", "1.5", "--never-report", "1"],
+        dt.cell_key(9, deviation=3, variance="3/2", never_report=1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_make_knows_every_family(run, name):
+    """Saved, summed up, verified and loaded: the same mechanism as from the library."""
+    words, made = NEW[name]
+    told = run("make", *words, "-o", "m.json", "--json")
+    assert (told.code, told.err) == (0, "")
+    summary = json.loads(told.out)
+    assert summary["digest"] == made.digest == dt.load("m.json").digest
+    assert (summary["family"], Fraction(summary["alpha"])) == (words[0].replace("-", "_"), made.alpha)
+    assert (summary["inputs"], summary["outputs"]) == (str(made.inputs), str(made.outputs))
+    assert summary["sensitivity_steps"] == made.sensitivity
+    assert (summary["epsilon"] is None) == (summary["tight_epsilon"] is None) == (made.alpha == 0)
+    assert (summary["local_epsilon"] is None) == (made.inputs.n is None or made.alpha == 0)
+    assert verify.main(["m.json"]) == 0
+    told = run("make", *words)
+    assert told.out.startswith(f"{made.recipe.family} on {made.inputs}")
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_check_and_show_know_every_family(run, name):
+    """What claims nothing fails its check; what has no end shows its noise; everything else a map or a table."""
+    words, made = NEW[name]
+    run("make", *words, "-o", "m.json")
+    told = run("check", "m.json")
+    assert (told.code, told.err) == (1 if made.alpha == 0 else 0, "")
+    assert told.out.startswith("no level is claimed" if made.alpha == 0 else "holds")
+    checked = run("check", "m.json", "--epsilon", "1/100")
+    assert checked.code == 1
+    assert checked.out.startswith("does not hold")
+    found = json.loads(run("check", "m.json", "--json").out)
+    assert found["holds"] is (made.alpha > 0)
+    assert (found["tight_epsilon"] is None) == (made.alpha == 0)
+    told = run("show", "m.json")
+    assert (told.code, told.err) == (0, "")
+    assert ("noise: mean distance" in told.out) == (made.inputs.n is None)
+    assert ("For each true value" in told.out) == (made.inputs.n is not None and made.inputs.n < 2000)
+    shown = json.loads(run("show", "m.json", "--json").out)
+    assert (shown["matrix"] is None) == (made.inputs.n is None or made.inputs.n > 255)
+    if shown["matrix"] is not None:
+        assert shown["matrix"] == made.matrix.tolist()
+    if made.inputs.n is None:
+        assert_one_good_error(run("show", "m.json", "--csv"))
+    else:
+        assert len(run("show", "m.json", "--csv").out.splitlines()) == made.inputs.n + 2
+
+
+def test_show_says_how_large_unbounded_noise_is(run):
+    """Laplace of scale 1/2: a mean distance of 1/2, a deviation of 1/sqrt 2, and 95 % within ln(20)/2."""
+    run("make", *NEW["laplace"][0], "-o", "m.json")
+    line = next(row for row in run("show", "m.json").out.splitlines() if row.startswith("noise: "))
+    mean, deviation, reach = (float(x) for x in re.findall(r"\d+\.\d+", line.replace("95 %", "")))
+    assert mean == pytest.approx(0.5, rel=1e-3)
+    assert deviation == pytest.approx(0.5**0.5, rel=1e-3)
+    assert reach == pytest.approx(math.log(20) / 2, abs=1 / 2048)
+
+
+def test_every_family_of_the_catalogue_can_be_made_here():
+    """A family that the library gains is missed here until the command line knows it."""
+    from typing import get_args
+
+    from discreet.cli.mechanisms import Family
+    from discreet.registry import FAMILIES
+
+    assert set(get_args(Family)) == {f.name.replace("_", "-") for f in FAMILIES}
+    tried = {words[0] for words, _ in NEW.values()} | {"geometric", "explicit-fair", "randomized-response", "uniform"}
+    assert tried | {"from-matrix"} == set(get_args(Family))
+
+
+# from-matrix
+
+MATRICES = {
+    "csv": "2/3,1/3\n1/3,2/3\n",
+    "csv with spaces": " 2/3 , 1/3 \n\n1/3, 2/3",
+    "csv of another system": "2/3,1/3\r\n1/3,2/3\r\n",
+    "csv in quotes": '"2/3","1/3"\n"1/3","2/3"\n',
+    "json": '[["2/3", "1/3"], ["1/3", "2/3"]]',
+    "json on many lines": '\n [\n  ["2/3", "1/3"],\n  ["1/3", "2/3"]\n ]\n',
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_make_reads_a_matrix_exactly(run, name, monkeypatch):
+    """Fractions in CSV and JSON, from a file and from standard input: no float comes between."""
+    made = dt.from_matrix([["2/3", "1/3"], ["1/3", "2/3"]], alpha="1/2")
+    Path("matrix").write_text(MATRICES[name])
+    assert run("make", "from-matrix", "--matrix", "matrix", "--alpha", "1/2", "-o", "m.json").code == 0
+    assert dt.load("m.json").digest == made.digest
+    assert verify.main(["m.json"]) == 0
+    monkeypatch.setattr(sys, "stdin", io.StringIO(MATRICES[name]))
+    told = run("make", "from-matrix", "--matrix", "-", "--alpha", "1/2", "--json")
+    assert json.loads(told.out)["digest"] == made.digest
+
+
+@pytest.mark.parametrize("text", ["0.7,0.3\n0.3,0.7\n", "[[0.7, 0.3], [0.3, 0.7]]", "[[0.7, 0.30], [3e-1, 0.7]]"])
+def test_make_reads_decimals_of_a_matrix_exactly(run, text):
+    """0.3/0.7 is 3/7, a level that the floats next to them miss."""
+    Path("matrix").write_text(text)
+    told = run("make", "from-matrix", "--matrix", "matrix", "--json")
+    assert json.loads(told.out)["alpha"] == "3/7"
+    floats = dt.from_matrix([[0.7, 0.3], [0.3, 0.7]])
+    assert floats.alpha != Fraction(3, 7), "the control: as floats it is another matrix"
+
+
+def test_make_puts_a_matrix_on_a_grid_and_keeps_properties(run):
+    Path("m.csv").write_text("\n".join(",".join(map(str, row)) for row in reference.geometric(4, Fraction(2, 5))))
+    words = ["make", "from-matrix", "--matrix", "m.csv", "--alpha", "2/5", "--require", "WH, CM,S"]
+    assert run(*words, "--low", "-1", "--high", "1", "--step", "1/2", "--sensitivity", "1/2", "-o", "m.json").code == 0
+    m = dt.load("m.json")
+    assert m.inputs == m.outputs == dt.Grid(-1, 1, "1/2")
+    assert dict(m.recipe.parameters)["require"] == "CM S WH"
+    assert {"WH", "CM", "S"} <= dt.properties(m)
+    assert_one_good_error(run(*words, "--n", "5"))
+    assert_one_good_error(run("make", "from-matrix", "--matrix", "m.csv", "--alpha", "1/2"))
+    assert_one_good_error(run("make", "from-matrix", "--matrix", "m.csv", "--alpha", "2/5", "--require", "F"))
+    assert_one_good_error(run("make", "from-matrix", "--matrix", "m.csv", "--alpha", "2/5", "--require", "X"))
+    assert_one_good_error(run("make", "from-matrix", "--matrix", "m.csv", "--step", "1/2"))
+
+
+BAD_MATRICES = {
+    "empty": b"",
+    "blank": b" \n\n",
+    "one row": b"0.5,0.5\n",
+    "ragged": b"0.5,0.5\n1\n",
+    "ragged json": b"[[0.5, 0.5], [1]]",
+    "words": b"truth,lie\n0.5,0.5\n",
+    "negative": b"1.5,-0.5\n0.5,0.5\n",
+    "no sum": b"0.5,0.4\n0.5,0.5\n",
+    "a json object": b'{"matrix": [[0.5, 0.5], [0.5, 0.5]]}',
+    "a json list of numbers": b"[0.5, 0.5]",
+    "a json list of texts": b'["01", "10"]',
+    "a json list of objects": b'[{"0": 1, "1": 0}, {"1": 1, "0": 0}]',
+    "json of nothing": b"[]",
+    "json of nulls": b"[[null, 1], [1, null]]",
+    "json of NaN": b"[[NaN, 1], [1, 0]]",
+    "json of booleans": b"[[true, false], [false, true]]",
+    "json too deep": b"[" * 100_000,
+    "cut json": b"[[0.5, 0.5], [0.5",
+    "a number of 5000 digits": b"[[1" + b"0" * 5000 + b", 0], [0, 1]]",
+    "not text": bytes(range(256)),
+    "UTF-16": "0.5,0.5\n0.5,0.5\n".encode("utf-16"),
+    "a long line": b"x" * 200_000,
+    "1/0": b"1/0,1\n0,1\n",
+}
+
+
+@pytest.mark.parametrize("name", BAD_MATRICES)
+def test_a_bad_matrix_is_one_error(run, name):
+    Path("matrix").write_bytes(BAD_MATRICES[name])
+    told = run("make", "from-matrix", "--matrix", "matrix", "--alpha", "1/2", "-o", "m.json")
+    assert_one_good_error(told)
+    assert NEXT_MOVE.search(told.err) or "fill the gaps" in told.err or "every row must sum to 1" in told.err
+    assert not Path("m.json").exists()
+
+
+def test_a_matrix_that_cannot_be_found_is_one_error(run):
+    for name in ("none.csv", ".", "none/matrix.csv"):
+        told = run("make", "from-matrix", "--matrix", name, "--alpha", "1/2")
+        assert_one_good_error(told)
+        assert name in told.err
+
+
+# Options that belong to another family
+STRAY = {
+    "r": (["laplace", "--epsilon", "1", "--r", "2"], "--r does not go with laplace"),
+    "require": (["geometric", "--n", "8", "--alpha", "1/2", "--require", "F"], "--require does not go with geometric"),
+    "base": (["staircase", "--epsilon", "1", "--base", "3"], "--base does not go with staircase"),
+    "below": (["random-rounding", "--n", "8", "--below", "3"], "--below does not go with random-rounding"),
+    "level": (["random-rounding", "--n", "8", "--epsilon", "1"], "--epsilon does not go with random-rounding"),
+    "level of suppression": (["suppression", "--n", "8", "--alpha", "1/2"], "--alpha does not go with suppression"),
+    "sensitivity": (["suppression", "--n", "8", "--sensitivity", "2"], "--sensitivity does not go with suppression"),
+    "show zero": (["cell-key", "--n", "8", "--show-zero"], "--show-zero does not go with cell-key"),
+    "deviation": (["uniform", "--n", "8", "--deviation", "3"], "--deviation does not go with uniform"),
+    "variance": (["explicit-fair", "--n", "8", "--alpha", "1/2", "--variance", "3"], "--variance does not go with"),
+    "never report": (["suppression", "--n", "8", "--never-report", "1"], "--never-report does not go with"),
+    "matrix": (["geometric", "--n", "8", "--alpha", "1/2", "--matrix", "m.csv"], "from-matrix go together"),
+    "no matrix": (["from-matrix", "--alpha", "1/2"], "from-matrix go together"),
+    "response": (["randomized-response", "--n", "8", "--alpha", "1/2", "--sensitivity", "2"], "any two values"),
+    "r of words": (["staircase", "--epsilon", "1", "--r", "l3"], "r = 'l3'"),
+    "r too long": (["staircase", "--step", "1", "--epsilon", "1", "--r", "2"], "r = 2"),
+    "base 1": (["random-rounding", "--n", "8", "--base", "1"], "base = '1'"),
+    "base 2.5": (["random-rounding", "--n", "8", "--base", "2.5"], "base = '2.5'"),
+    "no n": (["suppression", "--below", "3"], "--n 100"),
+    "open": (["cell-key", "--low", "0", "--high", "none"], "give n"),
+    "n and low": (["laplace", "--n", "3", "--low", "0", "--epsilon", "1"], "either --n or --low"),
+    "a step that does not fit": (["laplace", "--n", "8", "--step", "3", "--epsilon", "1"], "whole number of steps"),
+    "no level": (["laplace"], "exactly one of alpha and epsilon"),
+}
+
+
+@pytest.mark.parametrize("name", STRAY)
+def test_an_option_of_another_family_is_refused_with_a_sentence(run, name):
+    words, sentence = STRAY[name]
+    told = run("make", *words, "-o", "m.json")
+    assert_one_good_error(told)
+    assert sentence in told.err
+    assert NEXT_MOVE.search(told.err)
+    assert not Path("m.json").exists()
+
+
+def test_make_uniform_needs_no_level(run):
+    assert run("make", "uniform", "--n", 4, "-o", "m.json").code == 0
+    assert dt.load("m.json").alpha == 1
+
+
+def test_make_reads_decimals_exactly(run):
+    """0.9 is 9/10, not the float next to it."""
+    assert run("make", "geometric", "--n", 8, "--alpha", "0.9", "-o", "m.json").code == 0
+    assert dt.load("m.json").alpha == Fraction(9, 10)
+
+
+@pytest.mark.parametrize(
+    ("words", "grid"),
+    [
+        (["--low", "-5", "--high", "5"], dt.Grid(-5, 5)),
+        (["--low", "0", "--high", "1", "--step", "1/4"], dt.Grid(0, 1, "1/4")),
+        (["--low", "-1/2", "--high", "7/2", "--step", "1/2"], dt.Grid("-1/2", "7/2", "1/2")),
+        (["--n", "8", "--step", "2"], dt.Grid(0, 8, 2)),
+        (["--low", "0", "--high", "none"], dt.Grid(0, None)),
+        (["--low", "none", "--high", "7"], dt.Grid(None, 7)),
+        (["--low", "none", "--high", "none"], dt.Grid(None, None)),
+    ],
+    ids=str,
+)
+def test_make_takes_any_grid(run, words, grid):
+    assert run("make", "geometric", *words, "--epsilon", "ln(2)/10", "--sensitivity", 2, "-o", "m.json").code == 0
+    m = dt.load("m.json")
+    assert m.inputs == grid
+    assert m.sensitivity == min(2 / grid.step, grid.n or 8), "no two values are farther apart than the grid is long"
+
+
+def test_make_without_a_file_says_so(run, tmp_path):
+    told = run("make", "geometric", "--n", 8, "--alpha", "9/10")
+    assert (told.code, told.err) == (0, "")
+    assert "-o FILE" in told.out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_make_json_parses(run):
+    told = run("make", "geometric", "--n", 8, "--epsilon", "ln(2)/10", "--json")
+    summary = json.loads(told.out)
+    m = dt.geometric(8, epsilon="ln(2)/10")
+    assert (summary["digest"], summary["asked_epsilon"]) == (m.digest, "ln(2)/10")
+    assert (Fraction(summary["alpha"]), summary["sensitivity_steps"]) == (m.alpha, 1)
+
+
+@pytest.mark.parametrize("words", [["-o", "-"], ["--out", "-"], ["--out=-"]], ids=" ".join)
+def test_make_writes_to_standard_output(run, words):
+    told = run("make", "geometric", "--n", 8, "--alpha", "9/10", *words)
+    assert (told.code, told.err) == (0, "")
+    assert files.loads(told.out.encode()).digest == dt.geometric(8, alpha="9/10").digest
+    assert not Path("-").exists()
+
+
+# check
+
+
+def test_check_holds(run, gm):
+    told = run("check", gm)
+    assert (told.code, told.err) == (0, "")
+    assert told.out.startswith("holds")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--alpha", "9/10"], 0),
+        (["--alpha", "0.9000000001"], 1),
+        (["--alpha", "0.8999999999"], 0),
+        (["--epsilon", "ln(10/9)"], 0),
+        (["--epsilon", "0.105360515"], 1),
+        (["--epsilon", "0.105360516"], 0),
+        (["--epsilon", "0.2", "--group", "2"], 1),
+        (["--epsilon", "0.22", "--group", "2"], 0),
+        (["--epsilon", "0.5", "--metric", "discrete"], 1),
+        (["--epsilon", "0.9", "--metric", "discrete"], 0),
+        (["--alpha", "9/10", "--metric", "line"], 0),
+    ],
+    ids=str,
+)
+def test_check_says_by_its_exit_code_whether_a_level_holds(run, gm, words, code):
+    """ln(10/9) = 0.1053605156..., and 8 ln(10/9) = 0.843 over the whole grid."""
+    told = run("check", gm, *words)
+    assert (told.code, told.err) == (code, "")
+    assert told.out.startswith("does not hold" if code else "holds")
+    told = run("check", gm, *words, "--json")
+    assert told.code == code
+    assert json.loads(told.out)["holds"] is (code == 0)
+
+
+def test_check_json_has_the_witness(run, gm):
+    told = json.loads(run("check", gm, "--epsilon", "0.05", "--json").out)
+    assert told["tight_alpha"] == "9/10"
+    assert "times as likely" in told["witness"]
+
+
+def test_check_reads_standard_input(run, gm, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(gm).read_bytes())))
+    assert run("check", "-", "--alpha", "9/10").code == 0
+
+
+def test_check_refuses_a_tampered_file(run, gm):
+    d = resigned(document(dt.load(gm)), put("level", "alpha", "91/100"))
+    Path(gm).write_bytes(bytes_of(d))
+    told = run("check", gm)
+    assert told.code in (1, 2)
+    assert told.out == ""
+    assert "does not hold" in told.err
+
+
+def test_check_of_an_unbounded_mechanism(run):
+    run("make", "geometric", "--low", 0, "--high", "none", "--alpha", "1/2", "-o", "m.json")
+    assert run("check", "m.json").code == 0
+    assert_one_good_error(run("check", "m.json", "--metric", "discrete"))
+
+
+# show
+
+
+def test_show_has_the_level_the_heat_map_and_the_losses(run, gm):
+    told = run("show", gm)
+    assert (told.code, told.err) == (0, "")
+    assert "geometric on 0..8" in told.out
+    assert "alpha 9/10" in told.out
+    assert "properties: RH RM S" in told.out
+    assert len(re.findall(r"^\d [ .:=+*#%@-]{18}$", told.out, re.MULTILINE)) == 9, "a row of shades for each true value"
+    assert "CH  fails" in told.out
+
+
+def test_show_json_has_the_matrix(run, gm):
+    shown = json.loads(run("show", gm, "--json").out)
+    expected = reference.geometric(8, Fraction(9, 10))
+    assert [pytest.approx([float(x) for x in row], rel=1e-12) for row in expected] == shown["matrix"]
+    assert shown["properties"] == ["RH", "RM", "S"]
+
+
+def test_show_csv_parses(run, gm):
+    rows = list(csv.DictReader(io.StringIO(run("show", gm, "--csv").out)))
+    law = reference.geometric(8, Fraction(9, 10))
+    assert [row["true"] for row in rows] == list("012345678")
+    assert [float(row["truthful"]) for row in rows] == pytest.approx([float(law[i][i]) for i in range(9)])
+    means = [float(sum(p * abs(i - j) for j, p in enumerate(law[i]))) for i in range(9)]
+    assert [float(row["l1"]) for row in rows] == pytest.approx(means)
+    bias = [float(sum(p * (j - i) for j, p in enumerate(law[i]))) for i in range(9)]
+    assert [float(row["bias"]) for row in rows] == pytest.approx(bias, abs=1e-12)
+
+
+@pytest.mark.parametrize("words", [["--n", "1000000000"], ["--low", "0", "--high", "none"]], ids=" ".join)
+def test_show_of_what_has_no_matrix(run, words):
+    run("make", "geometric", *words, "--epsilon", "0.1", "-o", "m.json")
+    told = run("show", "m.json")
+    assert (told.code, told.err) == (0, "")
+    assert json.loads(run("show", "m.json", "--json").out)["matrix"] is None
+    assert_one_good_error(run("show", "m.json", "--csv"))
+
+
+def test_show_of_a_remap_to_other_reports(run, tmp_path):
+    """Where true values and reports differ there is no truth to report: that column stays empty."""
+    dt.geometric(3, alpha="1/2").remap([0, 0, 1, 1], outputs=1).save(tmp_path / "m.json")
+    assert "0..3 -> 0..1" in run("show", "m.json").out
+    rows = list(csv.DictReader(io.StringIO(run("show", "m.json", "--csv").out)))
+    assert [row["truthful"] for row in rows] == [""] * 4
+
+
+def test_show_lets_no_control_characters_of_a_file_through(run, gm):
+    """A file from elsewhere must not steer the terminal."""
+    Path(gm).write_bytes(bytes_of(resigned(document(dt.load(gm)), put("recipe", "family", "\x1b[2J\x1b]0;x\x07"))))
+    told = run("show", gm)
+    assert "\x1b" not in told.out + told.err
+
+
+def test_show_does_not_read_markup_in_a_file(run, gm):
+    Path(gm).write_bytes(bytes_of(resigned(document(dt.load(gm)), put("recipe", "family", "[bold]x[/bold]"))))
+    assert run("show", gm).out.startswith("[bold]x[/bold] on 0..8")
+
+
+# demo
+
+
+def test_the_tour_compares_releases_repeats_and_refuses(run):
+    told = run("demo", "--out", "some/where")
+    assert (told.code, told.err) == (0, "")
+    assert all(re.search(rf"^{name} ", told.out, re.MULTILINE) for name in ("GM", "EM", "UM", "kRR"))
+    for words in ("left: 1.", "at no charge (the same reports)", "is refused", "explicit_fair", "geometric"):
+        assert words in told.out
+    folder = Path("some/where")
+    rows = list(csv.DictReader((folder / "asthma.csv").read_text().splitlines()))
+    assert len(rows) == 240
+    assert all(int(r["low"]) <= int(r["report"]) <= int(r["high"]) <= int(r["n"]) for r in rows)
+    assert "asthma.csv" in (folder / "index.html").read_text()
+    assert json.loads((folder / "asthma.json").read_text())["record"]["relation"] == "bit"
+    assert dt.load(folder / "GM.json").digest == dt.geometric(8, alpha="9/10").digest
+    assert run("check", folder / "kRR.json", "--metric", "discrete").code == 0
+    assert run("ledger", "verify", "town", "--ledger", folder / "budget.db").code == 0
+
+
+def test_demo_compares_as_the_definitions_do(run):
+    """L0 is one minus the mean of the diagonal; EM's epsilon is ln(10/9), UM's nothing."""
+    a = Fraction(9, 10)
+    laws = {
+        "GM": reference.geometric(8, a),
+        "EM": reference.explicit_fair(8, a),
+        "UM": reference.uniform(8),
+        "kRR": reference.randomized_response(8, a),
+    }
+    by_json = json.loads(run("demo", "--json").out)["comparison"]
+    by_csv = list(csv.DictReader(Path("demo-out/comparison.csv").read_text().splitlines()))
+    for rows in (by_json, by_csv):
+        assert [row["mechanism"] for row in rows] == list(laws)
+        for row in rows:
+            law = laws[row["mechanism"]]
+            assert float(row["L0"]) == pytest.approx(float(1 - sum(law[i][i] for i in range(9)) / 9))
+            distance = sum(law[i][j] * abs(i - j) for i in range(9) for j in range(9)) / 9
+            assert float(row["L1"]) == pytest.approx(float(distance))
+            assert str(row["proved"]) == "True"
+
+
+# Help
+
+
+def test_the_commands_are_library_verbs():
+    assert {"make", "check", "show", "demo"} <= set(COMMANDS)
+
+
+def examples(help_text: str) -> list[str]:
+    return re.findall(r"^\s*Example:\s+(discreet .*?)\s*$", help_text, re.MULTILINE)
+
+
+def test_every_help_has_an_example_and_every_example_runs(run):
+    """In the order of the commands: make writes what the others read. gm.json has alpha 9/10: 0.05 cannot hold."""
+    Path("people.csv").write_text("sex,education,income\n" + "f,high,>50K\nm,low,<=50K\n" * 30)
+    Path("domain.json").write_text('{"sex": ["f", "m"]}')
+    Path("reports.csv").write_text("id,y\n" + "\n".join(f"{k},{k * k % 9}" for k in range(60)) + "\n")
+    dt.geometric(8, alpha="1/2").save("g.json")
+    found = []
+    ledger = [["ledger"], *(["ledger", name] for name in ("create", "show", "history", "verify", "head", "export"))]
+    rest = [[name] for name in COMMANDS if name != "ledger"]
+    for words in ([], *rest[:1], *ledger[1:2], *rest[1:], *ledger[2:], ledger[0]):
+        told = run(*words, "--help")
+        assert (told.code, told.err) == (0, "")
+        lines = examples(told.out)
+        assert lines, f"no example in discreet {' '.join(words)} --help"
+        found += lines
+    for line in found:
+        told = run(*shlex.split(line)[1:])
+        assert told.code == (1 if line == "discreet check gm.json --epsilon 0.05" else 0), line
+        assert told.err == ""
+        assert told.out
+
+
+@pytest.fixture
+def survey(run):
+    Path("people.csv").write_text("sex,education,income\n" + "f,high,60000\nm,low,9000\nm,high,70000\n" * 30)
+    Path("domain.json").write_text('{"sex": ["f", "m", "x"], "education": ["high", "low"]}')
+    told = run(
+        "ledger", "create", "s", "--ledger", "b.db", "--budget", "1", "--relation", "bit", "--public", "sex,education"
+    )
+    assert told.code == 0
+    return ["people.csv", "--dataset", "s", "--ledger", "b.db", "--domain", "domain.json", "--by", "sex,education", "--count",
+            "income > 50000", "--epsilon", "1/2"]  # fmt: skip
+
+
+def test_a_release_writes_rows_totals_record_and_page(run, survey):
+    told = run("release", *survey, "--margins", "sex", "-o", "out.csv")
+    assert (told.code, told.err) == (0, "")
+    assert "Charged epsilon 1/2" in told.out
+    assert "Nobody is in: f/low, x/high" in told.out
+    rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
+    assert len(rows) == 6
+    totals = list(csv.DictReader(Path("out-by-sex.csv").read_text().splitlines()))
+    assert [int(t["total"]) for t in totals] == [sum(int(r["fitted"]) for r in rows if r["sex"] == s) for s in "fmx"]
+    assert json.loads(Path("out.json").read_text())["record"]["epsilon_charged"] == "1/2"
+    assert "<table>" in Path("out.html").read_text()
+    again = run("release", *survey, "--json")
+    assert json.loads(again.out)["record"]["repeated"]
+    assert "1/2" in run("ledger", "show", "--ledger", "b.db").out
+    lines = json.loads(run("ledger", "history", "s", "--ledger", "b.db", "--json").out)
+    assert [line["kind"] for line in lines] == ["create", "charge", "answer"]
+    assert lines[1]["epsilon"]
+    head = run("ledger", "head", "s", "--ledger", "b.db").out.strip()
+    assert run("ledger", "verify", "s", "--ledger", "b.db", "--head", head).code == 0
+    assert run("ledger", "verify", "s", "--ledger", "b.db", "--head", "2" + head[1:]).code == 1
+
+
+@pytest.mark.parametrize("out", ["people.csv", "b.csv", "domain.csv", "nodir/out.csv", "out.txt", "domain.json"])
+def test_no_output_overwrites_an_input_and_none_is_charged_in_vain(run, survey, out):
+    before = {name: Path(name).read_bytes() for name in ("people.csv", "domain.json")}
+    told = run("release", *survey, "-o", out)
+    if out == "b.csv":  # b.json, b.html and b.csv are free; only b.db is taken
+        assert told.code == 0
+        return
+    assert_one_good_error(told)
+    assert {name: Path(name).read_bytes() for name in before} == before
+    assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"
+
+
+def spent(run) -> str:
+    return json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"]
+
+
+def beside() -> dict[str, bytes]:
+    """Everything in the folder but the ledger, by name."""
+    return {p.name: p.read_bytes() for p in Path().iterdir() if not p.name.startswith("b.db")}
+
+
+@pytest.mark.parametrize("there", ["out.csv", "out.json", "out.html", "out-by-sex.csv"])
+def test_what_is_there_is_not_overwritten_without_force(run, survey, there):
+    Path(there).write_text("mine")
+    before = beside()
+    told = run("release", *survey, "--margins", "sex", "-o", "out.csv")
+    assert_one_good_error(told)
+    assert "--force" in told.err
+    assert beside() == before
+    assert spent(run) == "0"
+    assert run("release", *survey, "--margins", "sex", "-o", "out.csv", "--force").code == 0
+    assert Path(there).read_text() != "mine"
+
+
+def test_force_replaces_the_files_of_an_earlier_release_and_no_others(run, survey):
+    assert run("release", *survey, "--margins", "sex,education", "-o", "out.csv").code == 0
+    listed = json.loads(Path("out.json").read_text())["record"]["files"]
+    assert sorted(listed) == ["out-by-education.csv", "out-by-sex.csv", "out.csv", "out.html", "out.json"]
+    Path("out-by-age.csv").write_text("somebody's")
+    Path("outer-by-sex.csv").write_text("somebody's")
+    first = beside()
+    assert_one_good_error(run("release", *survey, "--margins", "sex", "-o", "out.csv"))
+    assert beside() == first
+    assert run("release", *survey, "--margins", "sex", "-o", "out.csv", "--force").code == 0
+    assert beside().keys() == first.keys() - {"out-by-education.csv"}
+    assert json.loads(Path("out.json").read_text())["record"]["files"] == [
+        "out.html", "out-by-sex.csv", "out.csv", "out.json",
+    ]  # fmt: skip
+
+
+def test_force_removes_the_totals_of_a_release_of_version_1(run, survey):
+    """Its record listed no files; their names followed from the margins."""
+    old = json.loads((Path(__file__).parent / "landed" / "release.record.json").read_text())
+    Path("out.json").write_text(json.dumps({"record": old, "margins": {"a b": [], "x": []}}))
+    for name in ("out-by-a_b.csv", "out-by-x.csv", "out-by-y.csv"):
+        Path(name).write_text("old")
+    assert run("release", *survey, "-o", "out.csv", "--force").code == 0
+    assert not Path("out-by-a_b.csv").exists()
+    assert not Path("out-by-x.csv").exists()
+    assert Path("out-by-y.csv").exists()
+
+
+@pytest.mark.parametrize("listed", [
+    ["../keep-by-x.csv", "people.csv", "domain.json", "b.db", "kept.txt", "out-by-/../people.csv", "", None, 3, "out-by-link.csv"],
+    "people.csv", None, 7, {"people.csv": 1},
+])  # fmt: skip
+def test_a_record_that_lists_what_is_not_its_own_deletes_nothing(run, survey, listed):
+    old = json.loads((Path(__file__).parent / "landed" / "release.record.json").read_text())
+    Path("out.json").write_text(json.dumps({"record": {**old, "format_version": 2, "files": listed}, "margins": {}}))
+    Path("kept.txt").write_text("kept")
+    Path("../keep-by-x.csv").write_text("kept")
+    Path("out-by-link.csv").symlink_to("kept.txt")
+    before = beside()
+    assert run("release", *survey, "-o", "out.csv", "--force").code == 0
+    assert before.keys() <= beside().keys()
+    assert Path("../keep-by-x.csv").read_text() == "kept"
+
+
+@pytest.mark.parametrize("written", ["no json", "[1]", "{}", '{"record": {"format": "other"}}', "[" * 100_000])
+def test_force_beside_a_json_that_is_no_record(run, survey, written):
+    Path("out.json").write_text(written)
+    assert run("release", *survey, "-o", "out.csv", "--force").code == 0
+
+
+def test_margins_have_files_of_their_own(run):
+    Path("people.csv").write_text("a b,a_b,a%20b,ä,ill\n" + "x,y,z,w,1\nx,y,z,w,0\n" * 20)
+    names = ["a b", "a_b", "a%20b", "ä"]
+    Path("domain.json").write_text(json.dumps(dict(zip(names, (["x"], ["y"], ["z"], ["w"]), strict=True))))
+    run("ledger", "create", "s", "--ledger", "b.db", "--budget", "1", "--relation", "presence")
+    told = run("release", "people.csv", "--dataset", "s", "--ledger", "b.db", "--domain", "domain.json", "--by", ",".join(names),
+               "--epsilon", "1/2", "--margins", ",".join(names), "-o", "out.csv")  # fmt: skip
+    assert (told.code, told.err) == (0, "")
+    written = sorted(Path().glob("out-by-*.csv"))
+    heads = {next(csv.reader(p.read_text().splitlines()))[0] for p in written}
+    assert heads == set(names)
+    assert Path("out-by-a_b.csv") in written  # plain names stay as they are
+
+
+def test_an_o_that_cannot_be_written_is_refused_before_the_charge(run, survey):
+    Path("out.html").mkdir()
+    assert_one_good_error(run("release", *survey, "-o", "out.csv", "--force"))
+    assert_one_good_error(run("release", *survey, "-o", "n" * 250 + ".csv"))
+    assert spent(run) == "0"
+    assert not list(Path().glob(".*"))
+
+
+def test_a_disk_that_fills_up_leaves_all_files_as_they_were_and_says_that_asking_again_is_free(
+    run, survey, monkeypatch
+):
+    assert run("release", *survey, "--margins", "sex,education", "-o", "out.csv").code == 0
+    before, real, staged = beside(), os.fsync, []
+
+    def full(number: int) -> None:
+        staged.append(number)
+        if len(staged) == 6:  # four files are tried out, then a second one is written
+            raise OSError(28, "No space left on device")
+        real(number)
+
+    words = ["release", *survey[:-1], "1/4", "--margins", "sex", "-o", "out.csv", "--force"]
+    with monkeypatch.context() as patch:
+        patch.setattr(files.os, "fsync", full)
+        told = run(*words)
+    assert_one_good_error(told)
+    assert "No space left" in told.err
+    assert "ask the same question again, and it costs nothing" in told.err
+    assert beside() == before
+    assert spent(run) == "3/4"
+    assert json.loads(run(*words, "--json").out)["record"]["repeated"]
+    assert spent(run) == "3/4"
+    assert not Path("out-by-education.csv").exists()
+
+
+def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey):
+    told = run("release", *survey, "--dry-run")
+    assert told.code == 0
+    assert "nothing charged" in told.out
+    assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"
+    told = run("release", *survey, "--strict", "--json")
+    assert "operator only" in told.err
+    assert json.loads(told.out)["rows"]
+
+
+@pytest.mark.parametrize("words", [
+    ["ledger", "show", "--ledger", "typo.db"], ["ledger", "history", "s", "--ledger", "typo.db"],
+    ["release", "people.csv", "--dataset", "s", "--ledger", "typo.db", "--epsilon", "1", "--count", "income > 1"],
+])  # fmt: skip
+def test_reading_a_ledger_that_is_not_there_makes_none(run, survey, words):
+    assert_one_good_error(run(*words))
+    assert not Path("typo.db").exists()
+
+
+@pytest.mark.parametrize("change", [
+    {"--count": "income > '50000'"}, {"--count": "income"}, {"--count": "incom > 1"}, {"--domain": "nope.json"},
+    {"--by": "sex,educaton"}, {"--epsilon": "1, 1e-6"}, {"--dataset": "t"}, {"--count": "income > 1; DROP TABLE x"},
+    {"--epsilon": "5"}, {"--margins": "income"}, {"--mechanism": "laplace"},
+])  # fmt: skip
+def test_a_bad_release_is_one_error_and_free(run, survey, change):
+    words = list(survey)
+    for name, value in change.items():
+        if name in words:
+            words[words.index(name) + 1] = value
+        else:
+            words += [name, value]
+    assert_one_good_error(run("release", *words))
+    assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"
+
+
+def test_no_command_at_all_shows_the_help(run):
+    told = run()
+    assert told.code == 0
+    assert examples(told.out)
+
+
+def test_version(run):
+    assert run("--version") == (0, dt.__version__ + "\n", "")
+
+
+# Bad input
+
+GEOMETRIC = ["make", "geometric"]
+LEVEL = ["--alpha", "9/10"]
+BAD = {
+    "n 0": [*GEOMETRIC, "--n", "0", *LEVEL],
+    "n -3": [*GEOMETRIC, "--n", "-3", *LEVEL],
+    "n abc": [*GEOMETRIC, "--n", "abc", *LEVEL],
+    "n 1.5": [*GEOMETRIC, "--n", "1.5", *LEVEL],
+    "n empty": [*GEOMETRIC, "--n", "", *LEVEL],
+    "n nan": [*GEOMETRIC, "--n", "nan", *LEVEL],
+    "n a digit that is none": [*GEOMETRIC, "--n", "\u00b2", *LEVEL],
+    "n of 5000 digits": [*GEOMETRIC, "--n", "9" * 5000, *LEVEL],
+    "n too large": [*GEOMETRIC, "--n", str(2**62 + 1), *LEVEL],
+    "n too large for a table": ["make", "explicit-fair", "--n", "5000", *LEVEL],
+    "n and low": [*GEOMETRIC, "--n", "8", "--low", "0", *LEVEL],
+    "n and high": [*GEOMETRIC, "--n", "8", "--high", "8", *LEVEL],
+    "no n": [*GEOMETRIC, *LEVEL],
+    "alpha 1": [*GEOMETRIC, "--n", "8", "--alpha", "1"],
+    "alpha 0": [*GEOMETRIC, "--n", "8", "--alpha", "0"],
+    "alpha -1/2": [*GEOMETRIC, "--n", "8", "--alpha", "-1/2"],
+    "alpha nan": [*GEOMETRIC, "--n", "8", "--alpha", "nan"],
+    "alpha abc": [*GEOMETRIC, "--n", "8", "--alpha", "abc"],
+    "alpha 1/0": [*GEOMETRIC, "--n", "8", "--alpha", "1/0"],
+    "alpha of 5000 digits": [*GEOMETRIC, "--n", "8", "--alpha", "0." + "9" * 5000],
+    "epsilon -1": [*GEOMETRIC, "--n", "8", "--epsilon", "-1"],
+    "epsilon 0": [*GEOMETRIC, "--n", "8", "--epsilon", "0"],
+    "epsilon nan": [*GEOMETRIC, "--n", "8", "--epsilon", "nan"],
+    "epsilon inf": [*GEOMETRIC, "--n", "8", "--epsilon", "inf"],
+    "epsilon abc": [*GEOMETRIC, "--n", "8", "--epsilon", "abc"],
+    "epsilon ln(0)": [*GEOMETRIC, "--n", "8", "--epsilon", "ln(0)"],
+    "epsilon tiny": [*GEOMETRIC, "--n", "8", "--epsilon", "1e-30"],
+    "alpha and epsilon": [*GEOMETRIC, "--n", "8", *LEVEL, "--epsilon", "1"],
+    "no level": [*GEOMETRIC, "--n", "8"],
+    "low above high": [*GEOMETRIC, "--low", "9", "--high", "1", *LEVEL],
+    "low at high": [*GEOMETRIC, "--low", "9", "--high", "9", *LEVEL],
+    "low abc": [*GEOMETRIC, "--low", "abc", "--high", "9", *LEVEL],
+    "step 0": [*GEOMETRIC, "--n", "8", "--step", "0", *LEVEL],
+    "step -1": [*GEOMETRIC, "--n", "8", "--step", "-1", *LEVEL],
+    "step abc": [*GEOMETRIC, "--n", "8", "--step", "abc", *LEVEL],
+    "step 3": [*GEOMETRIC, "--n", "8", "--step", "3", *LEVEL],
+    "sensitivity 0": [*GEOMETRIC, "--n", "8", "--sensitivity", "0", *LEVEL],
+    "sensitivity nan": [*GEOMETRIC, "--n", "8", "--sensitivity", "nan", *LEVEL],
+    "sensitivity of uniform": ["make", "uniform", "--n", "8", "--sensitivity", "2"],
+    "level of uniform": ["make", "uniform", "--n", "8", *LEVEL],
+    "open uniform": ["make", "uniform", "--low", "0", "--high", "none"],
+    "unknown family": ["make", "gaussian", "--n", "8", *LEVEL],
+    "no family": ["make"],
+    "no value": [*GEOMETRIC, "--n"],
+    "unknown option": [*GEOMETRIC, "--n", "8", *LEVEL, "--colour"],
+    "a word too many": [*GEOMETRIC, "more", "--n", "8", *LEVEL],
+    "an option twice": [*GEOMETRIC, "--n", "8", "--n", "9", *LEVEL],
+    "no such folder": [*GEOMETRIC, "--n", "8", *LEVEL, "-o", "none/m.json"],
+    "a file as folder": [*GEOMETRIC, "--n", "8", *LEVEL, "-o", "gm.json/m.json"],
+    "a folder as output": [*GEOMETRIC, "--n", "8", *LEVEL, "-o", "."],
+    "an empty output": [*GEOMETRIC, "--n", "8", *LEVEL, "-o", ""],
+    "a file as the demo's folder": ["demo", "--out", "gm.json"],
+    "unknown command": ["destroy"],
+    "show nothing": ["show"],
+    "show a missing file": ["show", "none.json"],
+    "show a folder": ["show", "."],
+    "show no mechanism": ["show", "other.json"],
+    "check a missing file": ["check", "none.json"],
+    "check a folder": ["check", "."],
+    "check epsilon -1": ["check", "gm.json", "--epsilon", "-1"],
+    "check alpha 1": ["check", "gm.json", "--alpha", "1"],
+    "check alpha and epsilon": ["check", "gm.json", "--alpha", "1/2", "--epsilon", "1"],
+    "check group 0": ["check", "gm.json", "--group", "0"],
+    "check group abc": ["check", "gm.json", "--group", "abc"],
+    "check group with line": ["check", "gm.json", "--group", "2", "--metric", "line"],
+    "check metric abc": ["check", "gm.json", "--metric", "abc"],
+}
+
+
+@pytest.fixture
+def bad(run, gm, tmp_path) -> Callable[[str], Told]:
+    Path("other.json").write_text("[]")
+
+    def call(name: str) -> Told:
+        told = run(*BAD[name])
+        assert {p.name for p in tmp_path.iterdir()} == {"gm.json", "other.json"}, "bad input left a file"
+        return told
+
+    return call
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_error_and_exit_code_2(bad, name):
+    assert_one_good_error(bad(name))
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_error_ends_with_the_next_move(bad, name):
+    assert NEXT_MOVE.search(bad(name).err)
+
+
+def test_ctrl_c_is_no_traceback(run, monkeypatch):
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files, "load", interrupt)
+    told = run("show", "gm.json")
+    assert (told.code, told.out) == (130, "")
+    assert "Traceback" not in told.err
+
+
+# The console script, as people run it
+
+
+def script(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([CONSOLE_SCRIPT, *words], text=True, timeout=20, **options)  # type: ignore[call-overload]
+
+
+def test_the_console_script_has_the_exit_codes(tmp_path):
+    making = ("make", "geometric", "--n", "8", "--alpha", "9/10")
+    for words, code in [
+        ((*making, "-o", "gm.json"), 0),
+        (("check", "gm.json"), 0),
+        (("check", "gm.json", "--epsilon", "0.05"), 1),
+        (("check", "none.json"), 2),
+    ]:
+        told = script(*words, cwd=tmp_path, capture_output=True)
+        assert told.returncode == code, words
+        assert bool(told.stderr) == (code == 2)
+        assert bool(told.stdout) == (code != 2)
+
+
+def test_debug_keeps_the_exit_code(tmp_path):
+    told = script("make", "geometric", "--n", "8", "--alpha", "1", "--debug", cwd=tmp_path, capture_output=True)
+    assert "Traceback" in told.stderr
+    assert told.returncode == 2
+
+
+@pytest.mark.parametrize("words", [["check"], ["show"], ["show", "--csv"], ["show", "--json"]], ids=" ".join)
+def test_a_reader_that_hangs_up_is_no_error(words, tmp_path):
+    """`discreet check gm.json | true`: silence, and the exit code of a check that held."""
+    dt.geometric(60, alpha="9/10").save(tmp_path / "gm.json")
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        told = script(words[0], "gm.json", *words[1:], cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE)
+    finally:
+        os.close(writer)
+    assert told.stderr == ""
+    assert told.returncode == 0
+
+
+# Designs, plans and recovery
+
+
+def test_a_design_is_saved_with_a_certificate_that_check_verifies(run):
+    told = run("design", "--n", "6", "--alpha", "9/10", "--loss", "l1", "--require", "wh,cm", "-o", "best.json")
+    assert (told.code, told.err) == (0, "")
+    assert run("check", "best.json").code == 0
+    risk, bound = verify.verify(verify.read("best.json")).risk_and_bound
+    assert 0 <= risk - bound < Fraction(1, 10**8)
+    content = json.loads(Path("best.json").read_text())
+    content["certificate"]["objective"] = "1/2"
+    Path("worse.json").write_text(json.dumps({**content, "digest": verify.digest(content)}))
+    assert run("check", "worse.json").code == 1
+
+
+def test_compare_shows_that_the_geometric_serves_the_prior_as_well_as_the_best(run):
+    told = run("compare", "--n", "6", "--alpha", "3/4", "--loss", "l2", "--prior", "binomial(0.3)", "--json")
+    rows = {row["mechanism"]: row for row in json.loads(told.out)}
+    assert rows["GM"]["best use"] == pytest.approx(rows["best l2"]["L2"], rel=1e-9)
+    assert rows["EM"]["best use"] > rows["GM"]["best use"] * 1.0001
+    assert run("compare", "--n", "6", "--alpha", "3/4", "--csv").out.count("\n") == 8
+    wide = json.loads(run("compare", "--n", "1100", "--alpha", "3/4", "--json").out)
+    assert [row["mechanism"] for row in wide][:1] == ["GM"]
+    assert "EM" not in {row["mechanism"] for row in wide}
+
+
+def test_plans_for_people_and_machines(run):
+    found = json.loads(run("plan", "--n", "100", "--error", "5", "--json").out)
+    assert {row["family"] for row in found["choices"]} == {"geometric", "explicit_fair", "randomized_response"}
+    needed = json.loads(run("plan", "--n", "10", "--epsilon", "1", "--standard-error", "0.1", "--json").out)
+    assert all(isinstance(row["reports"], int) for row in needed["choices"])
+    assert "reports" in run("plan", "--n", "10", "--epsilon", "1", "--standard-error", "0.1").out
+
+
+def test_recovering_from_files_of_reports_and_of_counts(run):
+    dt.geometric(4, alpha="1/2").save("g.json")
+    counts = [3000, 2500, 2000, 1500, 1000]
+    Path("reports.csv").write_text("y\n" + "".join(f"{k}\n" * c for k, c in enumerate(counts)))
+    Path("counts.csv").write_text("report,n\n" + "".join(f"{k},{c}\n" for k, c in enumerate(counts)))
+    one = run("recover", "reports.csv", "-m", "g.json", "--method", "mle", "-o", "e.json")
+    assert (one.code, one.err) == (0, "")
+    assert "#" in one.out
+    two = run(
+        "recover", "counts.csv", "--column", "report", "--counts", "n", "-m", "g.json", "--method", "mle", "--json"
+    )
+    saved, told = json.loads(Path("e.json").read_text()), json.loads(two.out)
+    assert saved == told
+    assert told["distribution"] == pytest.approx([0.1, 0.55, 0.25, 0.1, 0], abs=1e-7)
+    low, high = told["direct"]["interval"]
+    assert low < told["direct"]["mean"] < high
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("y\nabc\n", "no number"), ("y\n9\n", "not on the reports' grid"), ("", "is empty"), ("a,b\n1,2\n", "--column"),
+        ("y\n", "report"), ("y\n\x00\n", "no number"),
+    ],
+)  # fmt: skip
+def test_reports_that_cannot_be_recovered_from_are_refused_in_a_sentence(run, content, words):
+    dt.geometric(4, alpha="1/2").save("g.json")
+    Path("r.csv").write_text(content)
+    told = run("recover", "r.csv", "-m", "g.json", "-o", "e.json")
+    assert_one_good_error(told)
+    assert words in told.err
+    assert not Path("e.json").exists()

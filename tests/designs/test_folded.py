@@ -1,0 +1,134 @@
+"""The folded linear program of a design against the whole one, and its Newton system against a dense matrix."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet.measure.loss
+from discreet.designs.constraints import Inequalities, essential
+from discreet.designs.folded import FoldedProgram
+from discreet.designs.newton import NewtonSystem
+from discreet.designs.problem import Problem
+from discreet.measure.prior import prior_of
+from discreet.numbers.grid import Grid
+from discreet.numbers.level import Level
+
+SETS = ["", "WH", "RM", "CH", "CM", "F", "F CH", "F CM", "RM CH WH", "RH CH"]
+
+
+def program_of(n: int, require: str, fold: bool, among: list[int] | None, steps: int) -> FoldedProgram:
+    """A program folded or not; its loss is symmetric only where the values of the worst case are."""
+    return FoldedProgram(
+        inequalities_of(n, require, steps), cost_of(n), loss_of(n, among), None if among is None else np.array(among),
+        fold, path=steps == 1,
+    )  # fmt: skip
+
+
+def inequalities_of(n: int, require: str, steps: int) -> Inequalities:
+    grid, letters = Grid.of(n), frozenset(require.split())
+    law, loss = prior_of(None, grid), discreet.measure.loss.loss_of("l1", grid, grid)
+    problem = Problem(grid, Level.of(alpha="2/3"), loss, law, require=letters, steps=steps)
+    return Inequalities(problem, essential(letters))
+
+
+def cost_of(n: int) -> np.ndarray:
+    return np.random.default_rng(5).uniform(size=(n + 1, n + 1))
+
+
+def loss_of(n: int, among: list[int] | None) -> np.ndarray:
+    loss = np.random.default_rng(6).uniform(size=(n + 1, n + 1))
+    return loss + loss[::-1, ::-1] if among is not None and among[-1] == n else loss
+
+
+def cases() -> list[Any]:
+    found = []
+    for n, require, fold, worst, steps in product((5, 6), SETS, (False, True), ("", "mirrored", "one end"), (1, 2)):
+        among = {"": None, "mirrored": [0, 2, n - 2, n], "one end": [0, 1]}[worst]
+        name = f"{n} {require or 'none'} {'folded' if fold else 'whole'} {worst or 'average'} {steps}"
+        found.append(pytest.param(n, require, fold, among, steps, id=name))
+    return found
+
+
+def dense(operator: Any, unknowns: int) -> np.ndarray:
+    """The matrix of a linear operator, column by column."""
+    return np.array([operator(unit) for unit in np.eye(unknowns)]).T
+
+
+@pytest.mark.parametrize(("n", "require", "fold", "among", "steps"), cases())
+def test_the_newton_system_solves_its_equations(n, require, fold, among, steps):
+    program, rng = program_of(n, require, fold, among, steps), np.random.default_rng(7)
+    layout, count = program.layout, len(program.kept)
+    unknowns, inequalities = len(program.costs), count + program.risks
+    G = dense(program.slack_values, unknowns)
+    E = dense(program.row_sums, unknowns)
+    x = np.where(layout.is_unknown, rng.uniform(0.5, 2.0, layout.is_unknown.shape), 0.0).ravel()
+    x = x if among is None else np.append(x, 9.0)
+    s, z = rng.uniform(0.1, 2.0, inequalities), rng.uniform(0.1, 2.0, inequalities)
+    settled = (G @ x > 0.01) & (rng.random(inequalities) < 0.5)  # some slacks are exact, as they are after a few steps
+    s = np.where(settled, G @ x, s)
+    w, R = z / s, -G[count:, : layout.entries]
+    g, g_sums, g_risks = rng.normal(size=unknowns), rng.normal(size=layout.reports), rng.normal(size=program.risks)
+    g[: layout.entries][~layout.is_unknown.ravel()] = 0.0
+    factors = NewtonSystem(program).factorise(x, s, z, np.where(settled, 0.0, G @ x - s - program.bounds), 0.0)
+    dx, dy, dr = factors.solve(g, g_sums, g_risks)
+    # the equations, as written at the head of folded.py
+    H = G[:count].T @ (w[:count, None] * G[:count])
+    left = H @ dx - E.T @ dy - g
+    if among is not None:
+        left[:-1] += R.T @ dr
+        left[-1] -= dr.sum()
+        assert R @ dx[:-1] - dx[-1] - dr / w[count:] - g_risks == pytest.approx(np.zeros(len(dr)), abs=1e-10)
+    if program.is_fair:
+        hubs = layout.hub_of_report
+        assert np.ptp(dx[hubs]) == 0
+        left[hubs] = left[hubs].sum()
+    assert left == pytest.approx(np.zeros(unknowns), abs=1e-10)
+    assert -E @ dx - g_sums == pytest.approx(np.zeros(layout.reports), abs=1e-10)
+    assert not dx[: layout.entries][~layout.is_unknown.ravel()].any()
+
+
+def test_chains_and_blocks_are_both_tried():
+    told = [program_of(*case.values).has_chains for case in cases()]
+    assert {True, False} == set(told)
+    assert not program_of(6, "CM", True, None, 1).has_chains
+    assert not program_of(6, "", True, None, 2).has_chains
+    assert not program_of(6, "", True, [0, 1], 1).has_chains  # the rows of the worst case are not folded
+    assert program_of(6, "F RM", True, [0, 6], 1).has_chains
+
+
+@pytest.mark.parametrize(("n", "require", "fold", "among", "steps"), cases())
+def test_the_folded_program_is_the_whole_one(n, require, fold, among, steps):
+    """Costs, row sums, slacks and worst-case rows of a matrix are those of its unknowns."""
+    program, rng = program_of(n, require, fold, among, steps), np.random.default_rng(8)
+    layout, size, whole = program.layout, n + 1, inequalities_of(n, require, steps)
+    matrix = rng.uniform(size=(size, size))
+    if fold:
+        matrix = matrix + matrix[::-1, ::-1]
+    x = layout.fold(matrix)
+    np.testing.assert_allclose(layout.unfold(x), matrix, rtol=1e-15)
+    np.testing.assert_allclose(program.row_sums(x), size * matrix.sum(1)[: layout.reports], rtol=1e-13)
+    if among is None:
+        assert program.costs @ x * program.cost_unit / size == pytest.approx((cost_of(n) * matrix).sum())
+    else:
+        x = np.append(x, 3.0)
+        rows = [j for j in among if not program.risk.is_mirrored or j < layout.reports]
+        risks = 3.0 - program.slack_values(x)[len(program.kept) :]
+        means = (loss_of(n, among) * matrix).sum(1)[rows]
+        np.testing.assert_allclose(risks * program.cost_unit / size, means, rtol=1e-12)
+    slacks = program.slack_values(x)[: len(program.kept)] - program.kept.bound
+    every = whole.slack(matrix)
+    np.testing.assert_allclose(slacks, size * every[program.kept.numbers], atol=1e-12)
+    if fold:  # of two mirrored inequalities one is kept, of those that are their own image every one
+        image = whole.mirrored()
+        pairs = {frozenset(pair) for pair in enumerate(image.tolist())}
+        assert pairs == {frozenset((k, image[k])) for k in program.kept.numbers.tolist()}
+        assert len(pairs) == len(program.kept)
+    else:
+        assert len(program.kept) == len(whole)
+    z, y = rng.normal(size=len(program.bounds)), rng.normal(size=layout.reports)
+    assert program.payments(z) @ x == pytest.approx(z @ program.slack_values(x))
+    assert program.row_payments(y) @ x == pytest.approx(y @ program.row_sums(x))

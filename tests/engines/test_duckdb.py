@@ -1,0 +1,650 @@
+"""Counting: every kind of table gives what a plain loop gives, one person moves little, and bad input is refused."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from datetime import date, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.engines.duckdb import count_groups
+from discreet.errors import MissingExtraError, PredicateError, TableInputError
+from discreet.questions.domain import Domain
+
+duckdb = pytest.importorskip("duckdb")
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pq = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("narwhals")
+
+SCHEMA = pa.schema([("g", pa.string()), ("k", pa.int32()), ("x", pa.int64()), ("u", pa.int64())])
+PREDICATES = {
+    None: lambda r: True,
+    "x >= 2": lambda r: r["x"] is not None and r["x"] >= 2,
+    "x is null or g = 'a'": lambda r: r["x"] is None or r["g"] == "a",
+    "not (x in (1, 3))": lambda r: r["x"] is not None and r["x"] not in (1, 3),
+    "x between 1 and 2 and g like 'a%'": lambda r: r["x"] in (1, 2) and (r["g"] or "").startswith("a"),
+}
+KEYS = [("b", 1), ("a", 1), ("a", 2), ("ab", 1)]
+DOMAIN = Domain.of({"keys": [list(key) for key in KEYS]})
+
+small = st.one_of(st.none(), st.integers(0, 3))
+row = st.fixed_dictionaries({"g": st.sampled_from([None, "a", "b", "ab", "zz"]), "k": small, "x": small, "u": small})
+tables = st.lists(row, max_size=14)
+
+
+def kinds(rows, folder):
+    """The same rows as every kind of table."""
+    table = pa.Table.from_pylist(rows, schema=SCHEMA)
+    pq.write_table(table, folder / "t.parquet", row_group_size=3)
+    lines = [",".join("" if r[n] is None else str(r[n]) for n in SCHEMA.names) for r in rows]
+    text = "\n".join([",".join(SCHEMA.names), *lines]) + "\n"
+    (folder / "t.csv").write_text(text)
+    (folder / "t.tsv").write_text(text.replace(",", "\t").replace("\n", "\r\n"), newline="")
+    relation = duckdb.connect().from_arrow(table)
+    return {
+        "parquet": folder / "t.parquet", "csv": str(folder / "t.csv"), "tsv": folder / "t.tsv", "arrow": table,
+        "reader": table.to_reader(max_chunksize=2), "pandas": table.to_pandas(), "polars": pl.from_arrow(table),
+        "objects": pd.DataFrame(rows, columns=SCHEMA.names, dtype=object), "lazy": pl.from_arrow(table).lazy(),
+        "duckdb": relation,
+    }  # fmt: skip
+
+
+def brute(rows, holds, unit, max_groups, other):
+    """The definition, row by row and person by person."""
+    people = defaultdict(lambda: defaultdict(list))
+    dropped = 0
+    for position, r in enumerate(rows):
+        key = (r["g"], r["k"])
+        group = KEYS.index(key) if key in KEYS else len(KEYS) if other else None
+        person = r["u"] if unit else position
+        if group is None or person is None:
+            dropped += 1
+        else:
+            people[person][group].append(holds(r))
+    sizes, counts = np.zeros((2, len(KEYS) + 1), dtype=int)
+    for person, groups in people.items():
+        order = sorted(groups, key=lambda i, p=person: hashlib.md5(f"{p} {i}".encode()).hexdigest())
+        for group in order[:max_groups]:
+            sizes[group] += 1
+            counts[group] += any(groups[group])
+        dropped += sum(len(groups[group]) for group in order[max_groups:])
+    return sizes, counts, dropped
+
+
+def flat(c):
+    return np.array([*c.sizes, c.other_size]), np.array([*c.counts, c.other_count])
+
+
+@settings(max_examples=10, deadline=None)
+@given(
+    rows=tables,
+    text=st.sampled_from(list(PREDICATES)),
+    unit=st.booleans(),
+    groups=st.integers(1, 3),
+    other=st.booleans(),
+)
+def test_every_kind_of_table_gives_what_a_loop_gives(tmp_path_factory, rows, text, unit, groups, other):
+    groups = groups if unit else 1
+    sizes, counts, dropped = brute(rows, PREDICATES[text], unit, groups, other)
+    for kind, table in kinds(rows, tmp_path_factory.mktemp("kinds")).items():
+        c = count_groups(table, predicate=text, by=["g", "k"], domain=DOMAIN, unit="u" if unit else None,
+                         max_groups=groups, other=other)  # fmt: skip
+        np.testing.assert_array_equal(flat(c), (sizes, counts), err_msg=kind)
+        assert c.dropped == dropped, kind
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    rows=tables,
+    text=st.sampled_from(list(PREDICATES)),
+    person=st.integers(0, 3),
+    groups=st.integers(1, 3),
+    other=st.booleans(),
+)
+def test_one_person_changes_few_counts_by_one(rows, text, person, groups, other):
+    def count(some):
+        table = pa.Table.from_pylist(some, schema=SCHEMA)
+        return flat(
+            count_groups(table, predicate=text, by=["g", "k"], domain=DOMAIN, unit="u", max_groups=groups, other=other)
+        )
+
+    for full, without in zip(count(rows), count([r for r in rows if r["u"] != person]), strict=True):
+        change = full - without
+        assert change.min() >= 0
+        assert change.max() <= 1
+        assert change.sum() <= groups
+
+
+def test_counting_rows_where_a_person_has_several_breaks_that_bound():
+    """The negative control: without unit the same person moves a count by more than one."""
+    rows = pa.Table.from_pylist([{"g": "a", "k": 1, "x": 1, "u": 7}] * 3, schema=SCHEMA)
+    assert count_groups(rows, predicate=None, by=["g", "k"], domain=DOMAIN).sizes.max() == 3
+    assert count_groups(rows, predicate=None, by=["g", "k"], domain=DOMAIN, unit="u").sizes.max() == 1
+
+
+def test_a_pooled_cell_is_one_of_a_persons_groups():
+    rows = pa.table({"g": ["a", "y", "z"], "u": [1, 1, 1]})
+    domain = Domain.of({"g": ["a"]})
+    one = count_groups(rows, predicate=None, by=["g"], domain=domain, unit="u", other=True)
+    assert one.sizes[0] + one.other_size == 1
+    two = count_groups(rows, predicate=None, by=["g"], domain=domain, unit="u", other=True, max_groups=2)
+    assert (two.sizes[0], two.other_size) == (1, 1)
+
+
+def test_no_columns_to_group_by_is_one_group(tmp_path):
+    rows = [{"g": "a", "k": 1, "x": x, "u": 1} for x in (1, 2, None)]
+    for kind, table in kinds(rows, tmp_path).items():
+        c = count_groups(table, predicate="x > 1", by=[], domain=Domain.of({}))
+        assert (c.sizes.tolist(), c.counts.tolist(), c.canonical, c.columns) == ([3], [1], '("x" > 1)', {"x"}), kind
+    assert count_groups(pa.table({"x": [1, 2]}), predicate=None, by=[], domain=Domain.of({})).sizes.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("values", "keys", "expected"),
+    [
+        (pa.array([1, 2, None], pa.int8()), [1.0, 2], [1, 1]),
+        (pa.array([1.0, 1.5, float("nan"), -0.0]), [1, 0, 2], [1, 1, 0]),
+        (pa.array([1, 2**64 - 1], pa.uint64()), [1, -1], [1, 0]),
+        (pa.array(["1", "01", None, ""]), ["1", ""], [1, 1]),
+        (pa.array([True, False, None, True]), [True, False], [2, 1]),
+        (pa.array([date(2020, 1, 31), None]), ["2020-01-31", "2020-02-01"], [1, 0]),
+        (pa.array([datetime(2020, 1, 31), None], pa.timestamp("ns")), ["2020-01-31", "2020-01-31T00:00:01"], [1, 0]),
+        (pa.array([datetime(2020, 1, 31)], pa.timestamp("us", "UTC")), ["2020-01-31T02:00:00+02:00"], [1]),
+        (pa.array(["a", "b", "a"]).dictionary_encode(), ["a"], [2]),
+        (pa.array([None, None], pa.null()), ["a"], [0]),
+        (pa.array([1, 2, 2]).cast(pa.decimal128(20, 0)), [2], [2]),
+    ],
+)  # fmt: skip
+def test_keys_match_by_value_whatever_the_type(values, keys, expected):
+    c = count_groups(pa.table({"g": values}), predicate=None, by=["G"], domain=Domain.of({"g": keys}))
+    assert c.sizes.tolist() == expected
+
+
+def test_the_order_of_columns_is_that_of_neither_side():
+    table = pa.table({"a": [1, 1, 2], "b": ["x", "y", "y"]})
+    domain = Domain.of({"b": ["x", "y"], "a": [1, 2]})
+    assert count_groups(table, predicate=None, by=["a", "b"], domain=domain).sizes.tolist() == [1, 0, 1, 1]
+
+
+def test_text_files_are_read_without_guessing(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'\xef\xbb\xbfg,x\r\n1,5\r\n01,"6"\r\n1.0,nonsense\r\n1.5,7\r\n\r\n"1\n",8\n1,9')
+    whole = count_groups(path, predicate="x >= 6", by=["g"], domain=Domain.of({"g": [1]}))
+    assert (whole.sizes.tolist(), whole.counts.tolist()) == ([5], [3])
+    texts = count_groups(path, predicate=None, by=["g"], domain=Domain.of({"g": ["1", "01"]}))
+    assert texts.sizes.tolist() == [2, 1]
+
+
+def test_the_fingerprint_sees_content_not_order():
+    def mark(x, g=("a", "b", "a")):
+        table = pa.table({"g": list(g), "x": x, "unused": range(3)})
+        return count_groups(table, predicate="x > 5", by=["g"], domain=Domain.of({"g": ["a"]})).fingerprint
+
+    assert mark([1, 2, 3]) == mark([3, 2, 1])
+    assert (
+        len(
+            {
+                mark([1, 2, 3]),
+                mark([1, 2, 4]),
+                mark([2, 1, 3]),
+                mark([1, 2, None]),
+                mark([1, 2, 3], "abb"),
+            }
+        )
+        == 5
+    )
+
+
+def test_the_fingerprint_is_as_documented():
+    """MD5 of each row's text, halves added modulo 2^64: worked out here without the engine, in another order."""
+    table = pa.table({
+        "b": [True, None, False], "d": pa.array([date(1970, 1, 2), date(1969, 12, 31), None]), "f": [-0.0, 1.5, float("nan")],
+        "i": pa.array([7, -7, None], pa.int16()), "t": ["\u00e9:", "", None],
+        "w": pa.array([datetime(1970, 1, 1, 0, 0, 1), None, datetime(1969, 12, 31)], pa.timestamp("ms")),
+    })  # fmt: skip
+    bits = int(np.float64(1.5).view(np.int64))
+    texts = ["1 1 0 7 3:\u00e9: 1000000", f"n -1 {bits} -7 0: n", "0 n n n n -86400000000"]
+    digests = [hashlib.md5(t.encode()).digest() for t in texts]
+    low, high = (sum(int.from_bytes(d[k : k + 8], "little") for d in digests) % 2**64 for k in (0, 8))
+    expected = hashlib.sha256(f"3 {low} {high}".encode()).hexdigest()
+    text = "b is null or d is null or f is null or w is null or t = 'x'"
+    for order in ([0, 1, 2], [2, 0, 1]):
+        c = count_groups(table.take(order), predicate=text, by=["i"], domain=Domain.of({"i": [7]}))
+        assert c.fingerprint == expected
+        c = count_groups(table.take(order), predicate=text, by=[], domain=Domain.of({}), unit="i")
+        assert c.fingerprint == expected
+
+
+def test_progress_is_in_percent(tmp_path):
+    seen = []
+    pq.write_table(pa.table({"g": ["a"]}), tmp_path / "t.parquet")
+    count_groups(tmp_path / "t.parquet", predicate=None, by=["g"], domain=Domain.of({"g": ["a"]}), progress=seen.append)
+    assert (seen[0], seen[-1], seen) == (0, 100, sorted(seen))
+
+
+def test_more_people_than_memory(tmp_path, monkeypatch):
+    """People fit in memory part by part, whether their number was guessed right or not."""
+    from discreet.engines import duckdb as counting
+
+    people = 1_500_000
+    with duckdb.connect() as connection:
+        path = tmp_path / "t.parquet"
+        connection.execute(f"COPY (SELECT range % 5 AS g, range // 2 AS u FROM range({2 * people})) TO '{path}'")
+    asked, written = [], counting._Query.by_people
+
+    def watched(query, parts, part, key):
+        asked.append((parts, part))
+        return written(query, parts, part, key)
+
+    monkeypatch.setattr(counting._Query, "by_people", watched)
+    for guess in (counting._BYTES_EACH, 0):
+        asked.clear()
+        monkeypatch.setattr(counting, "_BYTES_EACH", guess)
+        c = count_groups(path, predicate="u >= 0", by=["g"], domain=Domain.of({"g": range(5)}), unit="u", memory_mb=60)
+        assert (c.sizes.sum(), c.counts.sum(), c.dropped) == (people, people, people)
+        assert len(asked) > 1
+        assert (asked[0][0] > 1) == (guess > 0)
+
+
+KILLED = """
+import sys
+from discreet.engines.duckdb import count_groups
+from discreet.questions.domain import Domain
+print("counting", flush=True)
+count_groups(sys.argv[1], predicate=None, by=["g"], domain=Domain.of({"g": range(5)}), unit="u", memory_mb=60,
+             progress=lambda percent: print(percent, flush=True))
+print("done", flush=True)
+"""
+
+
+def test_a_killed_count_leaves_nothing_on_the_disk(tmp_path):
+    """Ids beyond memory, killed at several moments: neither the temporary folder nor the working one has a new file."""
+    with duckdb.connect() as connection:
+        path = tmp_path / "t.parquet"
+        connection.execute(f"COPY (SELECT range % 5 AS g, 'person' || range AS u FROM range(1500000)) TO '{path}'")
+    rooms = [tmp_path / "scratch", tmp_path / "here", tmp_path / "home"]
+    for room in rooms:
+        room.mkdir()
+    world = {**os.environ, "TMPDIR": str(rooms[0]), "HOME": str(rooms[2])}
+    for moment in (10, 40, 70):
+        child = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], cwd=rooms[1], env=world, text=True,
+                                 stdout=subprocess.PIPE)  # fmt: skip
+        seen = []
+        for line in child.stdout:
+            seen += [f for room in rooms for f in room.rglob("*") if f.is_file()]
+            if line.strip().isdigit() and int(line) >= moment:
+                break
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        assert line.strip() != "done"
+        seen += [f for room in rooms for f in room.rglob("*") if f.is_file()]
+        assert not seen
+
+
+def refused(match, table, **changes):
+    question = {"predicate": "x > 1", "by": ["g"], "domain": Domain.of({"g": ["a"]}), **changes}
+    with pytest.raises((TableInputError, PredicateError), match=match) as caught:
+        count_groups(table, **question)
+    for engine_word in ("Error:", "LINE", "Exception", "secret"):
+        assert engine_word not in str(caught.value)
+
+
+def test_bad_files_are_refused(tmp_path):
+    def made(name, content):
+        (tmp_path / name).write_bytes(content)
+        return tmp_path / name
+
+    refused("no file 'none.csv'", tmp_path / "none.csv")
+    refused("no file", "s3://bucket/none.csv")
+    refused("no table by its name", made("t.xlsx", b"x"))
+    refused("without", made("t[1].csv", b"g,x\n"))
+    refused("is empty", made("empty.csv", b""))
+    refused("is empty", made("empty.parquet", b""))
+    refused("no readable Parquet file", made("no.parquet", b"g,x\nsecret,1\n"))
+    refused("no readable Parquet file", made("half.parquet", b"PAR1secretPAR1"))
+    refused("no line of column names", made("latin.csv", b"g\xff,x\n"))
+    refused("Columns 2 and 3 have the same name", made("twice.csv", b"g,x,X\nsecret,1,2\n"))
+    refused("no line of column names", made("blank.csv", b"\nsecret,1\n"))
+    twice = pa.Table.from_arrays([pa.array(["a"]), pa.array([1]), pa.array([2])], names=["g", "x", "x"])
+    pq.write_table(twice, tmp_path / "twice.parquet")
+    refused("Two columns are named 'x'", tmp_path / "twice.parquet")
+    refused("Two columns have the same name", twice)
+    refused("Two columns have the same name", twice.to_pandas())
+    refused("Two columns are named 'x'", pa.table({"g": ["a"], "x": [1], "X": [2]}))
+    refused("no column 'g'", made("other.csv", b"gg,x\n"))
+
+
+def test_nested_columns_are_no_duplicates(tmp_path):
+    nested = pa.table({"s": [{"x": 1, "g": {"x": 2}}], "l": [[1]], "g": ["a"], "x": [2]})
+    pq.write_table(nested, tmp_path / "t.parquet")
+    c = count_groups(tmp_path / "t.parquet", predicate="x > 1", by=["g"], domain=Domain.of({"g": ["a"]}))
+    assert c.counts.tolist() == [1]
+
+
+def test_bad_questions_are_refused():
+    table = pa.table({"g": ["a"], "x": [1], "t": ["secret"]})
+    refused("second statement", table, predicate="x = 1; DROP TABLE t")
+    refused("subquery", table, predicate="x in (select 1)")
+    refused("function read_text", table, predicate="read_text('/etc/hosts') = 'x'")
+    refused("Did you mean 'x'", table, predicate="xx = 1")
+    refused("has type VARCHAR", table, predicate="t > 1")
+    refused("no column 'G2'. Did you mean 'g'", table, by=["G2"])
+    refused("no column 'id'", table, unit="id")
+    refused("named twice", table, by=["g", "G"])
+    refused("max_groups needs unit", table, max_groups=2)
+    refused("at least 1", table, unit="x", max_groups=0)
+    refused("declared for", table, by=["g", "t"])
+    refused("declared for", table, by=["t"])
+    refused("keys are of type int", table, domain=Domain.of({"g": [1]}))
+    refused("Cannot count a dict", {"g": ["a"]})
+    refused("has type BLOB", pl.DataFrame({"g": ["a"], "x": [object()]}, schema_overrides={"x": pl.Object}))
+    days = pa.table({"g": [datetime(2020, 1, 1)], "x": [1]})
+    for ids in (pa.array([1], pa.duration("s")), pa.array([{"a": 1}])):
+        refused("identifies nobody", table.append_column("id", ids), unit="id")
+    refused("same day or time", days, domain=Domain.of({"g": ["2020-01-01", "2020-01-01 00:00"]}))
+    refused("ISO", days, domain=Domain.of({"g": ["soon"]}))
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("g,x\na,5\n")
+    refused("changed while it was read", path, progress=lambda percent: os.utime(path, ns=(1, percent + 1)))
+
+
+def test_the_engine_is_locked_up(tmp_path):
+    from discreet.engines.duckdb import _lock_up
+
+    (tmp_path / "other.csv").write_text("secret\n1\n")
+    with duckdb.connect() as connection:
+        _lock_up(connection, 100)
+        assert connection.execute("SELECT current_setting('temp_directory')").fetchall() == [("",)]
+        for attack in (f"SELECT * FROM read_csv('{tmp_path}/other.csv')", f"COPY (SELECT 1) TO '{tmp_path}/out.csv'",
+                       "SET memory_limit = '1GB'", "SET enable_external_access = true", f"ATTACH '{tmp_path}/x.db'",
+                       f"SET temp_directory = '{tmp_path}'", "INSTALL httpfs"):  # fmt: skip
+            with pytest.raises(duckdb.Error):
+                connection.execute(attack)
+
+
+def test_domains_are_checked(tmp_path):
+    assert Domain.of({"a": [1, 2], "b": ["x"]}).keys == ((1, "x"), (2, "x"))
+    assert Domain.of({"a": [1, 2], "b": ["x"]}, ["b", "a"]).keys == (("x", 1), ("x", 2))
+    assert Domain.of({"keys": ["x", "y"]}).columns == ("keys",)  # a column of that name
+    assert len(Domain.of({"a": range(1000), "b": range(1000)})) == 10**6
+    (tmp_path / "d.json").write_text(json.dumps({"keys": [["x", 1], ["y", 2.0]]}))
+    assert Domain.read(tmp_path / "d.json").keys == (("x", 1), ("y", 2))
+    for bad, why in [
+        ({"a": range(10**6 + 1)}, "1000001 groups"), ({"a": range(1001), "b": range(1000)}, "1001000 groups"),
+        ({"a": []}, "0 groups"), ({"keys": [["x", 1], ["y"]]}, "one value for each"), ({"a": [1, 1.0]}, "twice"),
+        ({"a": [1, "1"]}, "mixes"), ({"a": [1, True]}, "mixes"), ({"a": [None]}, "cannot be a declared key"),
+        ({"a": [1.5]}, "cannot be a declared key"), ({"a": [2**63]}, "cannot be"), ({"a": [float("nan")]}, "cannot be"),
+        ({"a": "text"}, "Declare groups"), ([1], "Declare groups"), ({"keys": [[["x"]]]}, "cannot be a declared key"),
+    ]:  # fmt: skip
+        with pytest.raises(TableInputError, match=why):
+            Domain.of(bad)
+    with pytest.raises(TableInputError, match="No values are declared"):
+        Domain.of({"a": [1]}, ["b"])
+    (tmp_path / "bad.json").write_text("{")
+    for name, why in (("bad.json", "is not JSON"), ("none.json", "There is no file")):
+        with pytest.raises(TableInputError, match=why):
+            Domain.read(tmp_path / name)
+
+
+@pytest.mark.parametrize("package", ["duckdb", "narwhals", "pyarrow"])
+def test_a_missing_package_says_how_to_install_it(monkeypatch, package):
+    table = pd.DataFrame({"g": ["a"]})
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=r"pip install \"\.\[tables\]\""):
+        count_groups(table, predicate=None, by=["g"], domain=Domain.of({"g": ["a"]}))
+
+
+def test_a_large_csv_with_quoted_line_breaks_is_counted_right(tmp_path):
+    """Above 8 MB several threads would guess where lines begin: one row more moved a cell by tens of thousands."""
+    path = tmp_path / "notes.csv"
+    note = '"he said ""hi"" \n b,9,"'
+    lines = [f"{'ab'[k % 2]},{k % 10},{note}" for k in range(400_000)]
+    for extra in ([], ["a,5,z"], ["a,5," + "z" * 1001]):
+        path.write_text("\n".join(["g,x,t", *lines, *extra]) + "\n")
+        found = count_groups(path, predicate="x > 3", by=["g"], domain=Domain.of({"g": ["a", "b"]}))
+        assert found.sizes.tolist() == [200_000 + len(extra), 200_000]
+        assert found.counts.tolist() == [120_000 + len(extra), 120_000]
+
+
+def test_one_object_does_not_decide_how_another_is_read():
+    """Object columns: each value has its own text, whatever stands beside it."""
+    day = pd.Timestamp("2020-01-01")
+    for values, key in (
+        (["b"] * 3 + [b"a"] * 5, "b"), ([day] * 4, "2020-01-01"), ([1e16] * 4, 10**16), ([7.0, 7, "7"], 7), ([True] * 3, True),
+    ):  # fmt: skip
+        for more in ([], [5], ["x"], [object()], ["\ud800"], [10**5000]):
+            frame = pd.DataFrame({"k": pd.Series([*values, *more], dtype=object)})
+            found = count_groups(frame, predicate=None, by=["k"], domain=Domain.of({"k": [key]}))
+            assert found.sizes.tolist() == [sum(v != b"a" for v in values)]
+
+
+GOOD = b"a,1,x\n"
+BAD_LINES = {
+    "bare CR": (b"a,no\ra,1,x\n", "carriage return"),
+    "bare CR at the end": (b"a,1,secret\r", "carriage return"),
+    "too many fields": (b"secret,b,a,1\n", "of 3 fields"),
+    "too few fields": (b"secret,b\n", "of 3 fields"),
+    "no UTF-8": (b"a,1,secret\xff\n", "UTF-8"),
+    "a surrogate": (b"a,1,secret\xed\xa0\x80\n", "UTF-8"),
+    "NUL": (b"a,1,secret\0\n", "UTF-8"),
+    "a mark in a plain field": (b'a,1,5" secret\n', "quotation mark"),
+    "text behind a mark": (b'a,1,"secret"x\n', "quotation mark"),
+    "a blank before a mark": (b'a,1, "secret"\n', "quotation mark"),
+    "a backslash escapes nothing": (b'a,1,"secret\\""\n', "quotation mark"),
+    "a mark never closed": (b'a,1,"secret\n', "never closed|quotation mark"),
+    "too long": (b"a,1," + b"z" * 2**20 + b"\n", "longer than"),
+    "too long, over lines": (b'a,1,"' + b"z\n" * 2**20 + b'"\n', "longer than"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_LINES)
+@pytest.mark.parametrize("before", [2, 300_000])  # also beyond the first block that is read
+@pytest.mark.parametrize("after", [0, 2])
+def test_a_line_that_may_concern_others_refuses_the_file(tmp_path, bad, before, after):
+    """By its number and not by what stands in it; the same file without that line is the control."""
+    line, why = BAD_LINES[bad]
+    if after and not line.endswith(b"\n"):
+        return
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"g,x,t\n" + GOOD * before + line + GOOD * after)
+    number = r"[23]\d{5}" if before > 2 and "over" in bad else str(before + 2)
+    for unit in (None, "t"):
+        refused(f"line {number} is .*({why})", path, unit=unit)
+    path.write_bytes(b"g,x,t\n" + GOOD * (before + after))
+    found = count_groups(path, predicate="x = 1", by=["g"], domain=Domain.of({"g": ["a"]}))
+    assert found.counts.tolist() == [before + after]
+
+
+def test_every_bad_line_is_numbered(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("g,x\na,1\nb\na,1,2\n\n" + '"x\ny",2\n' + "c\n")
+    refused("lines 3, 4, 8 are not of 2 fields", path)
+    path.write_text("g,x\n" + "c\n" * 9)
+    refused(r"lines 2, 3, 4, 5, 6, \.\.\. are", path)
+
+
+PIECES = ["a", "1", '"', ",", "\n", "\r", "\r\n", " ", "\u00e9", "\\", "#", "NULL", "\t", "'", "\U0001f600", "nan", "\x1a", "\x85",
+          "\u2028", "|", ";", "\ufeff"]  # fmt: skip
+values = st.lists(st.sampled_from(PIECES), max_size=5).map("".join)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    data=st.data(),
+    columns=st.integers(1, 3),
+    mark=st.booleans(),
+    last=st.booleans(),
+    block=st.sampled_from([1, 5, 2**20]),
+)
+def test_the_strict_reader_reads_what_a_writer_wrote(tmp_path_factory, data, columns, mark, last, block):
+    """Any texts, as RFC 4180 has them written, come back; so does what Python's own reader makes of the same file."""
+    from discreet.engines import lines
+
+    rows = data.draw(st.lists(st.tuples(*[values] * columns), max_size=6))
+    text = ",".join(f"c{k}" for k in range(columns)) + "\n"
+    for row in rows:
+        if columns > 1 and data.draw(st.booleans()):
+            text += data.draw(st.sampled_from(["\n", "\r\n"]))  # an empty line is nobody's
+        written = [
+            f'"{v.replace(chr(34), chr(34) * 2)}"' if set(v) & set('",\r\n') or data.draw(st.booleans()) else v
+            for v in row
+        ]
+        text += ",".join(written) + data.draw(st.sampled_from(["\n", "\r\n"]))
+    if last and rows and (columns > 1 or rows[-1][0]):
+        text = text.removesuffix("\n").removesuffix("\r")
+    path = tmp_path_factory.mktemp("rfc") / "t.csv"
+    path.write_bytes(b"\xef\xbb\xbf" * mark + text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "_BLOCK", block)
+        parts = lines.read_lines(path, ",", columns, range(columns), lambda done: None)
+        found = [row for part in parts for row in zip(*[column.to_pylist() for column in part], strict=True)]
+    assert found == [tuple(v or None for v in row) for row in rows]
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        theirs = [tuple(row) or ("",) for row in csv.reader(file, strict=True)][1:]
+    assert found == [tuple(v or None for v in row) for row in theirs if columns == 1 or row != ("",)]
+
+
+def test_one_persons_line_breaks_make_no_people(tmp_path):
+    """One field of a thousand bare or quoted line breaks is one person, or none; it was a thousand."""
+    path = tmp_path / "t.csv"
+    asked = {"predicate": None, "by": ["g"], "domain": Domain.of({"g": ["yes", "no"]})}
+    path.write_bytes(b"g\nno\n" + b'"no\ryes' + b"\ryes" * 999 + b'"\n' + b'"no\nyes\nyes"\n' + b"yes\n")
+    assert count_groups(path, **asked).sizes.tolist() == [1, 1]
+    path.write_bytes(b"g\nno" + b"\ryes" * 1000 + b"\n")
+    with pytest.raises(TableInputError, match="line 2"):
+        count_groups(path, **asked)
+
+
+def test_names_of_a_text_file_are_never_quoted(tmp_path):
+    """Without a heading the first person stands there."""
+    path = tmp_path / "t.csv"
+    path.write_text("anna,secretly ill,41\nbert,well,40\n")
+    for changes in ({"predicate": "anne = 1"}, {"predicate": None, "by": ["annn"]}, {"predicate": None, "unit": "an"},
+                    {"predicate": "secretly = 1"}, {"predicate": None, "by": ["x", "X"]}):  # fmt: skip
+        question = {"predicate": None, "by": [], "domain": Domain.of({}), **changes}
+        with pytest.raises((TableInputError, PredicateError), match="first line") as caught:
+            count_groups(path, **question)
+        for told in ("anna", "ill", "41", "Did you mean"):
+            assert told not in str(caught.value)
+    path.write_text("anna,ill,anna\n")
+    with pytest.raises(TableInputError, match="Columns 1 and 3") as caught:
+        count_groups(path, predicate=None, by=[], domain=Domain.of({}))
+    assert "anna" not in str(caught.value)
+
+
+def test_what_another_library_says_is_not_repeated():
+    def batches():
+        raise ValueError("secret value 12345")
+        yield
+
+    reader = pa.RecordBatchReader.from_batches(pa.schema([("g", pa.string())]), batches())
+    with pytest.raises(TableInputError) as caught:
+        count_groups(reader, predicate=None, by=["g"], domain=Domain.of({"g": ["a"]}))
+    assert "12345" not in str(caught.value)
+
+
+FAR = 10**16
+STRANGE = {
+    "ms": (pa.array([FAR, 0, -FAR, None], pa.timestamp("ms")), "x < '2020-01-01'", 1),
+    "s": (pa.array([2**62, 0, -(2**62), None], pa.timestamp("s")), "x < '2020-01-01'", 1),
+    "us": (pa.array([2**63 - 1, 0, -(2**63), None], pa.timestamp("us")), "x < '2020-01-01'", 1),
+    "ns": (pa.array([2**63 - 1, 0, -(2**63) + 1, None], pa.timestamp("ns")), "x < '2020-01-01'", 2),
+    "ms in a zone": (pa.array([FAR, 0, -FAR, None], pa.timestamp("ms", "Europe/Berlin")), "x < '2020-01-01'", 1),
+    "us in no zone of this world": (pa.array([2**63 - 1, 0], pa.timestamp("us", "Mars/Olympus")), "x < '2020-01-01'", 1),
+    "days": (pa.array([2**31 - 1, 0, -(2**31), None], pa.int32()).view(pa.date32()), "x < '2020-01-01'", 1),
+    "days in ms": (pa.array([2**63 - 1, 0, -(2**63), None], pa.int64()).view(pa.date64()), "x < '2020-01-01'", 1),
+    "time": (pa.array([2**30, 0, -5, None], pa.int32()).view(pa.time32("s")), "x is not null", 3),
+    "duration": (pa.array([2**62, 0, -(2**62), None], pa.duration("s")), "x is not null", 3),
+    "list": (pa.array([[FAR], [], None]), "x is not null", 2),
+    "struct": (pa.array([{"y": FAR}, None]), "x is not null", 1),
+    "list of times": (pa.array([[FAR], None], pa.list_(pa.timestamp("ms"))), "x is not null", 1),
+    "categories of times": (pa.array([FAR, 0], pa.timestamp("ms")).dictionary_encode(), "x < '2020-01-01'", 1),
+    "categories": (pa.array(["a", None, "b"]).dictionary_encode(), "x = 'a'", 1),
+    "half": (pa.array(np.array([1.5, np.inf, np.nan], np.float16)), "x > 1", 2),
+    "wide decimal": (pa.array([1, 10**40, None], pa.decimal256(50, 0)), "x > 1", 1),
+    "decimal of too many digits": (
+        pa.Array.from_buffers(pa.decimal128(3, 0), 2, pa.array([123456, 7], pa.decimal128(9, 0)).buffers()), "x > 1", 1),
+    "no text": (
+        pa.Array.from_buffers(pa.string(), 2, [None, pa.array([0, 2, 3], pa.int32()).buffers()[1], pa.py_buffer(b"\xff\xfea")]),
+        "x like '%'", 1),
+    "huge": (pa.array([2**64 - 1, 0, None], pa.uint64()), "x > 1", 1),
+    "bytes": (pa.array([b"\xff", None]), "x is not null", 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+def test_no_value_makes_a_question_fail(tmp_path, kind):
+    """What a type cannot hold is missing, for its own row alone; the first row is the control."""
+    column, text, expected = STRANGE[kind]
+    table = pa.table({"x": column})
+    made = {"arrow": table, "reader": table.to_reader()}
+    try:
+        pq.write_table(table, tmp_path / "t.parquet", version="2.6")
+        made["parquet"] = tmp_path / "t.parquet"
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        assert kind in ("days in ms", "decimal of too many digits", "duration", "s")
+    if kind == "days in ms":
+        made.pop("parquet", None)  # which holds days, wrapped by its writer
+    for name, there in made.items():
+        c = count_groups(there, predicate=text, by=[], domain=Domain.of({}))
+        assert (c.sizes.tolist(), c.counts.tolist()) == ([len(table)], [expected]), name
+    if kind in ("ms", "ms in a zone", "days", "us"):
+        for there in (table, made["parquet"]):
+            c = count_groups(there, predicate=None, by=["x"], domain=Domain.of({"x": ["1970-01-01"]}))
+            assert c.sizes.tolist() == [1]
+            assert count_groups(there, predicate=None, by=[], domain=Domain.of({}), unit="x").sizes.tolist() == [1]
+
+
+FORKED = """
+import multiprocessing, os, sys
+from discreet.engines.duckdb import count_groups
+from discreet.questions.domain import Domain
+
+def count(path):
+    return count_groups(path, predicate="x > 1", by=["g"], domain=Domain.of({"g": ["a"]})).counts.tolist()
+
+count(sys.argv[1]), count(sys.argv[2])
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    print(pool.map(count, sys.argv[1:] * 2))
+child = os.fork()
+if not child:
+    count(sys.argv[1])
+    sys.exit(0)
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_counting_goes_on_in_forked_processes(tmp_path):
+    (tmp_path / "t.csv").write_text("g,x\na,2\n")
+    pq.write_table(pa.table({"g": ["a"], "x": [2]}), tmp_path / "t.parquet")
+    done = subprocess.run([sys.executable, "-c", FORKED, tmp_path / "t.csv", tmp_path / "t.parquet"], timeout=60,
+                          capture_output=True, text=True)  # fmt: skip
+    assert done.stdout.split("\n")[:2] == ["[[1], [1], [1], [1]]", "0"], done.stderr
+
+
+def test_a_count_of_large_files_tells_how_far_it_is(tmp_path):
+    """Each share of a file that was read is told while it is read, also for people: bars do not jump from 0 to 100."""
+    path = tmp_path / "t.csv"
+    path.write_text("g,x,u\n" + "".join(f"a,1,{k}\n" for k in range(1_000_000)))
+    for unit in (None, "u"):
+        seen = []
+        count_groups(path, predicate="x = 1", by=["g"], domain=Domain.of({"g": ["a"]}), unit=unit, progress=seen.append)
+        assert seen == sorted(set(seen))
+        assert (seen[0], seen[-1]) == (0, 100)
+        assert len(seen) > 4

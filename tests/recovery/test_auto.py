@@ -1,0 +1,308 @@
+"""The regularised estimate: a law for every channel, the same every time, and nearer to the truth where it should be.
+
+Margins: over the runs of benchmarks/recovery.py the error against that of 5000 iterations is about 0.5 on a binomial truth
+with 100,000 reports, 0.1 with randomised response (at p = 0.2), and between 0.97 and 1.03 on four points with 1000. The
+seeds are fixed.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import discreet as dt
+from discreet.channels import Finite
+from discreet.errors import RecoveryError
+from discreet.recovery.auto import _edges, _grouped, auto
+from discreet.recovery.bumps import STRATA, WIDTHS, Sampler, shapes, width_chances
+from discreet.recovery.heldout import FOLDS, _folds, held_out_average, iterate
+from discreet.recovery.ibu import ibu
+from discreet.recovery.likelihood import certificate
+from discreet.recovery.mle import mle
+from discreet.recovery.smoothing import near_part
+from discreet.seal import stochastic_table
+
+HUNDRED = dt.geometric(100, epsilon="ln(2)/10").finite()
+RESPONSE = dt.randomized_response(100, epsilon="ln 2").finite()
+BELL = binom.pmf(np.arange(101), 100, 0.5)
+LOW_BELL = binom.pmf(np.arange(101), 100, 0.2)
+POINTS = np.bincount([15, 40, 65, 90], weights=[0.2, 0.3, 0.1, 0.4], minlength=101)
+
+
+def observed(law: np.ndarray, channel: Finite, number: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The law of the values drawn, and the counts of their reports."""
+    rng = np.random.default_rng(seed)
+    values = rng.multinomial(number, law)
+    reports = np.zeros(channel.reports, dtype=np.int64)
+    for place in np.flatnonzero(values):
+        reports += rng.multinomial(values[place], channel.row(place) / channel.row(place).sum())
+    return values / number, reports
+
+
+def is_law(law: np.ndarray, size: int) -> bool:
+    return law.shape == (size,) and bool((law >= 0).all()) and abs(law.sum() - 1) < 1e-12
+
+
+# Nearer to the truth
+
+
+def errors(law: np.ndarray, channel: Finite, number: int, seeds: range) -> dict[str, float]:
+    """The sum of Kantorovich errors over runs: ours, and what it is compared with."""
+    sums = dict.fromkeys(("auto", "5000", "100", "mle"), 0.0)
+    for seed in seeds:
+        truth, counts = observed(law, channel, number, seed)
+        q = counts / number
+        found = {
+            "auto": auto(channel, counts),
+            "5000": ibu(channel, q, iterations=5000),
+            "100": ibu(channel, q, iterations=100),
+            "mle": mle(channel, q),
+        }
+        for name, fit in found.items():
+            sums[name] += dt.kantorovich(fit.law, truth)
+    return sums
+
+
+def test_a_smooth_truth_with_many_reports():
+    found = errors(BELL, HUNDRED, 100_000, range(2))
+    assert found["auto"] < 0.75 * found["5000"]
+    assert not found["mle"] < 0.75 * found["5000"]  # the check can fail: the likeliest law is too spiky here
+
+
+def test_four_points_with_few_reports():
+    found = errors(POINTS, HUNDRED, 1000, range(2))
+    assert found["auto"] < 1.05 * found["5000"]
+    assert not found["100"] < 1.05 * found["5000"]  # the check can fail: a hundred steps are too few here
+
+
+def test_four_points_with_many_reports():
+    found = errors(POINTS, HUNDRED, 100_000, range(1))
+    assert found["auto"] < 0.75 * found["5000"]
+    assert not found["100"] < 0.75 * found["5000"]
+
+
+def test_randomised_response():
+    found = errors(LOW_BELL, RESPONSE, 100_000, range(1))
+    assert found["auto"] < 0.75 * found["5000"]
+    assert not found["mle"] < 0.75 * found["5000"]
+
+
+# A law, always the same
+
+
+def test_the_result_is_a_law_with_its_certificate_and_says_what_it_is():
+    channel, said = dt.geometric(20, alpha="3/4").finite(), []
+    _, counts = observed(binom.pmf(np.arange(21), 20, 0.3), channel, 5000, 1)
+    fit = auto(channel, counts, progress=said.append)
+    assert is_law(fit.law, 21)
+    assert fit.gap == certificate(channel, counts / 5000, fit.law) > 0
+    assert fit.trace[-1][0] == fit.iterations > 0
+    assert fit.trace[-1][2] == fit.gap
+    assert "few bumps" in fit.notes[0]
+    assert "near the maximum likelihood" in fit.notes[0]
+    assert "not meant to be 0" in fit.notes[0]
+    assert fit.unique
+    assert any("step" in line for line in said)
+
+
+def test_the_same_reports_give_the_same_law_and_others_another():
+    channel = dt.geometric(12, alpha="2/3").finite()
+    counts = np.array([50, 40, 80, 60, 20, 10, 5, 0, 3, 0, 1, 0, 2])
+    first = auto(channel, counts).law
+    state = np.random.get_state()[1].tolist()  # noqa: NPY002 - the global generator is neither used nor disturbed
+    np.testing.assert_array_equal(first, auto(channel, counts).law)
+    assert state == np.random.get_state()[1].tolist()  # noqa: NPY002
+    counts[3] += 30
+    assert np.abs(auto(channel, counts).law - first).max() > 1e-4
+
+
+def test_the_one_door():
+    e = dt.recover({0: 300, 1: 200, 2: 90, 3: 40, 4: 60}, dt.geometric(4, alpha="1/2"))
+    assert e.method == "auto"
+    assert is_law(e.distribution, 5)
+    assert 0 < e.mean() < 2
+
+
+# Every channel
+
+SKEW = stochastic_table(
+    [[Fraction(w, 12) for w in row] for row in ([6, 3, 2, 1, 0], [1, 2, 6, 2, 1], [0, 1, 2, 3, 6])]
+)[0]
+FEW = stochastic_table([[Fraction(k, 9), Fraction(9 - k, 9)] for k in range(1, 9)])[0]
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        dt.explicit_fair(8, alpha="9/10").finite(),
+        dt.staircase(12, epsilon="1/2").finite(),
+        dt.geometric(1, alpha="1/2").finite(),
+        dt.randomized_response(5, epsilon=1).finite(),
+        dt.uniform(8).finite(),  # says nothing at all
+        SKEW,  # more reports than true values, and impossible ones
+        FEW,  # fewer reports than true values
+    ],
+    ids=["fair", "staircase", "two values", "response", "uniform", "more reports", "fewer reports"],
+)
+def test_any_channel_gives_a_law(channel):
+    rng = np.random.default_rng(5)
+    counts = rng.multinomial(2000, channel.push(np.full(channel.rows, 1 / channel.rows)))
+    fit = auto(channel, counts)
+    assert is_law(fit.law, channel.rows)
+    assert np.isfinite(fit.gap)
+
+
+@pytest.mark.parametrize(
+    ("make", "counts"),
+    [
+        (dt.geometric, [0, 0, 0, 1, 0, 0]),
+        (dt.randomized_response, [0, 0, 0, 1, 0, 0]),
+        (dt.geometric, [0, 0, 0, 4000, 0, 0]),
+        (dt.geometric, [10**12, 0, 0, 0, 0, 10**12]),
+    ],
+)
+def test_reports_that_are_hardly_any_or_all_the_same(make, counts):
+    fit = auto(make(5, alpha="1/2").finite(), np.array(counts))
+    assert is_law(fit.law, 6)
+    assert np.argmax(fit.law) in (0, 3, 5)
+
+
+def test_an_impossible_report_is_refused():
+    never = stochastic_table([[Fraction(1, 2), Fraction(1, 2), Fraction(0)]] * 2)[0]
+    with pytest.raises(RecoveryError, match="position 2"):
+        auto(never, np.array([1, 1, 1]))
+
+
+def test_the_reports_need_no_order():
+    channel = dt.explicit_fair(10, alpha="1/2").finite()
+    mixed = dt.explicit_fair(10, alpha="1/2").remap([4 * k % 11 for k in range(11)]).finite()
+    _, counts = observed(binom.pmf(np.arange(11), 10, 0.3), channel, 3000, 2)
+    moved = np.zeros_like(counts)
+    moved[[4 * k % 11 for k in range(11)]] = counts
+    plain = auto(channel, counts).law
+    np.testing.assert_allclose(auto(mixed, moved).law, plain, atol=1e-9)
+    assert np.abs(auto(channel, moved).law - plain).max() > 0.01  # the check can fail
+
+
+# Longer grids
+
+
+def bell_on(top: int) -> np.ndarray:
+    law = np.exp(-0.5 * ((np.arange(top + 1) - top / 2) / (top / 20)) ** 2)
+    return law / law.sum()
+
+
+def points_on(top: int) -> np.ndarray:
+    return np.bincount([int(top * x) for x in (0.15, 0.4, 0.65, 0.9)], weights=[0.2, 0.3, 0.1, 0.4], minlength=top + 1)
+
+
+@pytest.mark.parametrize(
+    ("top", "epsilon", "truth", "words"),
+    [
+        (300, 10 * np.log(2) / 300, bell_on, "few bumps"),
+        (520, 10 * np.log(2) / 520, points_on, "512 cells"),
+        (400, 0.7, bell_on, "held-out"),
+        (400, 0.7, points_on, "held-out"),
+    ],
+    ids=["300, wide", "520, wide", "400, narrow, smooth", "400, narrow, points"],
+)
+def test_long_grids_are_near_the_best_of_what_there_is(top, epsilon, truth, words):
+    channel = dt.geometric(top, epsilon=float(epsilon)).finite()
+    law, counts = observed(truth(top), channel, 50_000, 3)
+    fit, q = auto(channel, counts), counts / counts.sum()
+    assert is_law(fit.law, top + 1)
+    assert words in fit.notes[0]
+    flat = np.full(top + 1, 1 / (top + 1))
+    stopped, likeliest = iterate(channel, q, flat, 300), mle(channel, q).law
+    ours, *others, control = (dt.kantorovich(p, law) for p in (fit.law, stopped, likeliest, flat))
+    assert ours < 1.6 * min(others)  # about 1.2 on average in the benchmark; a single run varies more
+    assert not control < 1.6 * min(others)  # the check can fail
+
+
+def test_randomised_response_on_a_long_grid():
+    channel = dt.randomized_response(400, epsilon=8).finite()
+    law, counts = observed(points_on(400), channel, 20_000, 4)
+    assert dt.kantorovich(auto(channel, counts).law, law) < 5
+
+
+def test_cells_and_groups_keep_every_value_and_every_report():
+    channel = dt.geometric(700, alpha="99/100").finite()
+    counts = np.random.default_rng(1).multinomial(10_000, channel.push(np.full(701, 1 / 701)))
+    cells, told = _grouped(channel, counts)
+    assert cells.sizes.sum() == 701
+    assert cells.counts.sum() == 10_000
+    assert cells.rows == 512
+    np.testing.assert_allclose(cells.matrix.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(cells.push(cells.sizes / 701).sum(), 1)
+    assert told < 0.05 < _grouped(dt.geometric(700, alpha="1/2").finite(), counts)[1]
+    assert _edges(5, 512).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+# The parts
+
+
+def test_bumps_are_laws_and_keep_the_uniform_law():
+    widths = np.array(WIDTHS)
+    bumps = shapes(30, widths)
+    assert bumps.min() >= 0
+    np.testing.assert_allclose(bumps.sum(axis=2), 1, atol=1e-12)
+    np.testing.assert_allclose(bumps.sum(axis=1), 1, atol=1e-6)
+    spread = (bumps[:, 15] * (np.arange(30) - 15) ** 2).sum(axis=1)
+    assert (np.diff(spread) > 0).all()
+    assert spread[3] == pytest.approx(
+        widths[3] ** 2, rel=1e-6
+    )  # far from the ends the variance is the square of the width
+    chances = width_chances(widths, STRATA)
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    for row, least in zip(chances, STRATA, strict=True):
+        assert (row > 0).tolist() == (widths >= least).tolist()
+
+
+def test_without_information_the_sampler_draws_from_the_prior():
+    """The number of bumps is then geometric, their places are uniform but for the ends, and the strata's evidence is equal."""
+    channel = dt.uniform(8).finite()
+    widths = np.array(WIDTHS)
+    pushed = shapes(9, widths) @ channel.matrix
+    draws = Sampler(pushed, widths, STRATA, np.full(9, 100.0), np.random.default_rng(8)).run()
+    number = np.arange(1, 13)
+    expected, other = (float(number @ rho**number / (rho**number).sum()) for rho in (0.8, 0.6))
+    assert draws.bumps.mean() == pytest.approx(expected, rel=0.1)
+    assert other != pytest.approx(expected, rel=0.1)  # the check can fail
+    held = draws.weights > 0
+    assert (held.sum(axis=2) == draws.bumps).all()
+    np.testing.assert_allclose(draws.weights.sum(axis=2), 1)
+    places = np.bincount((draws.codes % 9)[held], minlength=9) / held.sum()
+    np.testing.assert_allclose(places[1:-1], places[1:-1].mean(), atol=0.015)
+    assert (places[[0, -1]] < places[1:-1].min()).all()  # the ends reflect; their prior is the smaller (bumps.py)
+    np.testing.assert_allclose(draws.evidence - draws.evidence[0], 0, atol=1e-6)
+    spikes = (draws.codes[:, :24] // 9 == 0)[held[:, :24]].mean()
+    assert spikes == pytest.approx(0.75, abs=0.1)
+    assert not (draws.codes[:, 24:] // 9 == 0)[held[:, 24:]].any()
+
+
+def test_the_blend_leans_to_the_likelihood_where_the_posterior_is_unsure():
+    parts = [near_part(r, 0.0) for r in (0.0, 0.2, 0.3, 0.45, 2.0)]
+    assert parts == sorted(parts)
+    assert (parts[0], parts[-1]) == (0, 1)
+    assert near_part(0.45, 10.0) == 0 < near_part(0.8, 10.0) < 1 == near_part(1.2, 10.0)
+
+
+def test_every_report_is_in_one_fold():
+    counts = np.array([1000, 0, 7, 1])
+    folds = _folds(counts, np.random.default_rng(0))
+    assert folds.shape == (FOLDS, 4)
+    assert folds.sum(axis=0).tolist() == counts.tolist()
+    assert abs(folds[:, 0] - 200).max() < 60
+
+
+def test_held_out_reports_ask_for_many_steps_on_points_and_for_few_on_a_bell():
+    path = (30, 100, 300, 1000)
+    far = [
+        held_out_average(HUNDRED, observed(law, HUNDRED, 20_000, 6)[1], path, np.random.default_rng(0)).weights
+        for law in (BELL, POINTS)
+    ]
+    assert far[0] @ path < 400
+    assert far[1] @ path > 800

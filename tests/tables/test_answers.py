@@ -1,0 +1,209 @@
+"""Stored answers: read with the mechanisms that drew them, in every version that was ever written; and so are records."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+import discreet as dt
+from discreet.errors import FileError, ReleaseError
+from discreet.ledger.ledger import Answer, Balance, Terms
+from discreet.tables import answers, question, results
+from discreet.tables.answers import answer_text, mechanisms_text, read_answer
+from discreet.tables.question import ask, group_level, mechanisms_for
+from discreet.tables.release import release
+from discreet.tables.results import Sheet, record_of
+
+LANDED = Path(__file__).parent / "landed"
+SIZES = [5, 40, 64, 65, 200]
+
+
+@pytest.fixture
+def people() -> pandas.DataFrame:
+    return pandas.DataFrame({"k": np.repeat(np.arange(5), SIZES), "j": 1, "ill": np.arange(sum(SIZES)) % 3 == 0})
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with dt.Ledger(tmp_path / "budget.db") as book:
+        book.create("town", "50", relation="bit", public=["k", "j"])
+        book.create("people", "50", relation="presence")
+        yield book
+
+
+def asked(people, ledger, **other):
+    given = {
+        "dataset": "town",
+        "count": "ill",
+        "by": ["k", "j"],
+        "domain": {"k": list(range(6)), "j": [1]},
+        "epsilon": "1/2",
+    }
+    return release(people, ledger=ledger, margins=["j"], **{**given, **other})
+
+
+def stored(ledger: dt.Ledger) -> list[str]:
+    with closing(sqlite3.connect(ledger.place)) as connection:
+        return [text for (text,) in connection.execute("SELECT text FROM discreet_answer ORDER BY charge")]
+
+
+def a_question(mechanism="auto", bound=None, sizes=SIZES):
+    made = ask("town", "1", "ill", ["k"], {"k": list(range(len(sizes)))}, None, "1/2", mechanism, bound, 1, False)
+    return made, made.level, np.array(sizes)
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "geometric", "explicit_fair"])
+@pytest.mark.parametrize("threshold", [0, 10, 1000])
+def test_an_answer_is_read_as_it_was_drawn_whatever_would_be_chosen_today(
+    people, ledger, monkeypatch, threshold, mechanism
+):
+    first = asked(people, ledger, mechanism=mechanism)
+    monkeypatch.setattr(question, "SMALL_GROUP", threshold)
+    again = asked(people, ledger, mechanism=mechanism)
+    assert again.record["repeated"]
+    assert dict(again.columns) == dict(first.columns)
+    assert dict(again.margins) == dict(first.margins)
+    assert {**again.record, "repeated": False} == dict(first.record)
+
+
+def test_the_threshold_is_what_a_new_question_follows(people, ledger, monkeypatch):
+    """Negative control: the change above does reach what is chosen."""
+    monkeypatch.setattr(question, "SMALL_GROUP", 10)
+    assert asked(people, ledger).columns["mechanism"] == ["explicit_fair", *["geometric"] * 4, "public zero"]
+
+
+@pytest.mark.parametrize("bound", [None, 20, 5000])
+def test_under_presence_privacy_too(people, ledger, monkeypatch, bound):
+    first = asked(people, ledger, dataset="people", bound=bound)
+    monkeypatch.setattr(question, "SMALL_GROUP", 2000)
+    again = asked(people, ledger, dataset="people", bound=bound)
+    assert again.record["repeated"]
+    assert dict(again.columns) == dict(first.columns)
+
+
+def test_what_is_stored_has_a_version_and_each_mechanism_once(people, ledger):
+    asked(people, ledger)
+    document = json.loads(stored(ledger)[0])
+    assert (document["format"], document["version"]) == ("discreet-answer", 2)
+    assert [(e["family"], e["sizes"]) for e in document["mechanisms"]] == [
+        (None, [0]), ("explicit_fair", [5, 40, 64]), ("geometric", [65, 200]),
+    ]  # fmt: skip
+
+
+def test_a_mechanism_of_one_s_own_is_stored_whole(people, ledger, tmp_path):
+    own = dt.geometric(300, alpha="2/3").truncate(10, 250)
+    asked(people, ledger, mechanism=own)
+    entry = json.loads(stored(ledger)[0])["mechanisms"][1]
+    (tmp_path / "own.json").write_text(json.dumps(entry["document"]))
+    assert dt.load(tmp_path / "own.json").digest == own.digest
+    other, level, sizes = a_question()  # somebody who has the text alone
+    plan = read_answer(answer_text({"count": [0] * 5}, json.dumps([entry])), other, level, sizes)[1]
+    assert {m.digest for m in plan.values()} == {own.digest}
+
+
+def test_many_sizes_take_a_few_characters_each():
+    made, level, sizes = a_question(sizes=list(range(1000, 3000)))
+    text = mechanisms_text(made, level, mechanisms_for(made, level, sizes))
+    assert len(text) < 10 * len(sizes)
+
+
+def test_mechanisms_that_are_made_in_another_way_today_are_refused(people, ledger, monkeypatch):
+    asked(people, ledger)
+    monkeypatch.setattr(answers, "made", lambda family, top, level: dt.geometric(top, alpha=level.alpha))
+    with pytest.raises(ReleaseError, match="explicit_fair mechanisms that this version"):
+        asked(people, ledger)
+    assert ledger.balance("town").spent == Fraction(1, 2)
+
+
+def test_a_version_of_the_future_is_refused(people, ledger):
+    made, level, sizes = a_question()
+    text = answer_text({"count": [0] * 5}, "[]").replace('"version":2', '"version":3')
+    with pytest.raises(FileError, match="stored answer has version 3"):
+        read_answer(text, made, level, sizes)
+
+
+@pytest.mark.parametrize("reports", [{"count": [0]}, {"other": [0] * 5}, {}])
+def test_an_answer_of_another_question_is_refused(reports):
+    made, level, sizes = a_question()
+    text = answer_text(reports, mechanisms_text(made, level, mechanisms_for(made, level, sizes)))
+    with pytest.raises(ReleaseError, match="stored answer has other counts"):
+        read_answer(text, made, level, sizes)
+    with pytest.raises(ReleaseError, match="other sizes"):
+        read_answer(answer_text({"count": [0] * 5}, "[]"), made, level, sizes)
+
+
+# What the landed version wrote
+
+
+@pytest.mark.parametrize("threshold", [64, 10, 1000])
+def test_an_answer_of_version_1_is_read_with_the_choice_of_version_1(monkeypatch, threshold):
+    """Its text from the ledger of that version, and what that version published of it."""
+    monkeypatch.setattr(question, "SMALL_GROUP", threshold)
+    with closing(sqlite3.connect(f"{(LANDED / 'ledger.db').as_uri()}?immutable=1", uri=True)) as connection:
+        ((text,),) = connection.execute("SELECT text FROM discreet_answer WHERE name = 'town'")
+    published = json.loads((LANDED / "release.columns.json").read_text())["columns"]
+    half = Fraction(1, 2)
+    terms = Terms("town", 4 * half, "bit", ("district",), None, "then")
+    made = ask("town", "1", "ill = true", ["district"], {"district": published["district"]}, None, "1/2", "auto", None, 1,
+               False)  # fmt: skip
+    level, sizes = group_level(made, terms), np.array(published["n"])
+    reports, plan = read_answer(text, made, level, sizes)
+    sheet = Sheet.of(made, terms, level, half, sizes, plan, (), lambda columns: columns)
+    columns = sheet.filled(reports, Balance(4 * half, half, 3 * half, 0), Answer(text, 2, "then", True)).columns
+    for name in ("report", "low", "high", "mechanism", "n", "epsilon"):
+        assert columns[name] == published[name]
+    for name in ("estimate", "standard_error"):
+        assert columns[name] == pytest.approx(published[name], rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "bound", "sizes", "families"),
+    [
+        ("auto", None, [64, 65], ["explicit_fair", "geometric"]),
+        ("auto", None, [-1, -1], ["geometric"] * 2),
+        ("auto", 64, [-1, -1], ["explicit_fair"] * 2),
+        ("auto", 65, [-1, -1], ["geometric"] * 2),
+        ("geometric", None, [3, 0], ["geometric", None]),
+        ("randomized_response", None, [3, 5], ["randomized_response"] * 2),
+        (dt.geometric(90, alpha="2/3"), None, [3, 0], ["geometric", None]),
+    ],
+)
+def test_every_question_of_version_1_finds_its_mechanisms(mechanism, bound, sizes, families):
+    made, level, sizes = a_question(mechanism, bound, sizes)
+    reports, plan = read_answer('{"reports":{"count":[1,0]}}', made, level, sizes)
+    assert reports["count"].tolist() == [1, 0]
+    assert [m and m.recipe.family for m in map(plan.__getitem__, sizes.tolist())] == families
+
+
+def test_reports_that_version_1_cut_down_to_whole_numbers_are_refused():
+    halves = dt.geometric(10, alpha="2/3").remap(lambda v: Fraction(v, 2), outputs=dt.Grid(0, 5, "1/2"))
+    made, level, sizes = a_question(halves, None, [3, 5])
+    with pytest.raises(ReleaseError, match="whole numbers"):
+        read_answer('{"reports":{"count":[1,0]}}', made, level, sizes)
+
+
+def test_a_record_of_version_1_becomes_todays(people, ledger):
+    old = json.loads((LANDED / "release.record.json").read_text())
+    new = record_of(old)
+    assert {k: v for k, v in new.items() if k in old} == old
+    assert new["format_version"] == 2
+    today = asked(people, ledger).record
+    assert new.keys() == today.keys()
+    assert record_of(today) == dict(today)
+
+
+@pytest.mark.parametrize(
+    "change", [{"format_version": 3}, {"format_version": "2"}, {"format": "discreet-mechanism"}, {"format": None}]
+)
+def test_any_other_record_is_refused(change):
+    old = json.loads((LANDED / "release.record.json").read_text())
+    with pytest.raises(FileError, match=r"version|no record"):
+        record_of({**old, **change})
+    assert results.RECORD.version == 2
