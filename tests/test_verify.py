@@ -771,3 +771,11 @@ def test_every_version_up_to_todays_is_verified(monkeypatch):
         verify.verify(resigned(d, put("version", version)))
     for version in (0, 4, True, "1", 1.0, None, [1]):
         assert kind_of_fault(resigned(d, put("version", version))) == "version"
+
+
+def test_no_depth_of_nesting_is_a_crash():
+    """What the reader of JSON just manages may be too deep for the writer, which makes the digest."""
+    for depth in range(700, 1010):
+        text = '{"format": "discreet-mechanism", "version": 1, "digest": "", "x": ' + "[" * depth + "]" * depth + "}"
+        with pytest.raises(verify.Fault):
+            verify.verify(verify.parse(text.encode()))

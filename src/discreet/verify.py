@@ -60,6 +60,7 @@ class Verified:
     sensitivity: int = 1
     risk_and_bound: tuple[Fraction, Fraction] | None = None  # of a design: no mechanism goes below the bound
     asked: str = ""  # of a design: the problem it is best for, and what of its names was checked
+    among: str = ""  # of a design: the mechanisms that the bound is about
 
 
 class Effort:
@@ -633,8 +634,12 @@ def verify(document: dict[str, Any]) -> Verified:
         f"The file has version {ascii(version)[:20]}; this program reads versions 1 to {VERSION}. "
         "Use the version of discreet that wrote it.",
     )
+    try:
+        whole = digest(document)
+    except RecursionError:  # what the reader of JSON just manages may be too deep for its writer
+        raise Fault("unreadable", "The file nests too deeply for a mechanism file. Save the mechanism again.") from None
     _need(
-        _field(document, "digest", "file") == digest(document),
+        _field(document, "digest", "file") == whole,
         "digest",
         "The file was changed after it was saved: its digest does not fit its content. Save the mechanism again.",
     )
@@ -675,9 +680,9 @@ def verify(document: dict[str, Any]) -> Verified:
     found = Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, sensitivity)
     if document.get("certificate") is None:
         return found
-    proved, asked = _certificate(document["certificate"], channel, grids, found)
+    proved, asked, among = _certificate(document["certificate"], channel, grids, found)
     _agrees(recipe["parameters"], document["certificate"])
-    return replace(found, risk_and_bound=proved, asked=asked)
+    return replace(found, risk_and_bound=proved, asked=asked, among=among)
 
 
 # The certificate of a design: its risk, and a bound by weak duality (discreet/designs/certificate.py says how)
@@ -685,7 +690,7 @@ def verify(document: dict[str, Any]) -> Verified:
 
 def _certificate(
     proof: Any, channel: _Channel, grids: dict[str, _Grid], found: Verified
-) -> tuple[tuple[Fraction, Fraction], str]:
+) -> tuple[tuple[Fraction, Fraction], str, str]:
     """The risk of the mechanism and the bound, both re-derived, and in words what they are the risk and the bound of."""
     loss, prior, kind, among, require, own, bits, neighbours, objective, claimed, given = _fields(
         proof, "certificate", "loss", "prior", "risk", "among", "require", "alpha", "bits", "neighbours", "objective",
@@ -738,7 +743,17 @@ def _certificate(
     told = [_told("loss", loss_name, _loss_fits(loss_name, losses, per, grids, channel.effort))]
     if kind == "average":
         told.append(_told("prior", prior_name, _prior_fits(prior_name, law)))
-    return (risk, bound), f"{kind} risk, " + ", ".join(told)
+    return (risk, bound), f"{kind} risk, " + ", ".join(told), _among(own, neighbours, edges, require, among, found)
+
+
+def _among(
+    own: Fraction, neighbours: Any, edges: list[tuple[int, int]], require: list[str], places: Any, found: Verified
+) -> str:
+    """What the bound is about: it says nothing of mechanisms of a weaker level, or without the properties."""
+    steps = "one step" if found.sensitivity == 1 else f"{found.sensitivity} steps"
+    between = f"true values at most {steps} apart" if neighbours is None else f"{len(edges)} given pairs of values"
+    told = f"alpha {own} between {between}, properties required: {', '.join(sorted(require)) or 'none'}"
+    return told if places is None else f"{told}, worst case among {len(set(places.split()))} values"
 
 
 def _agrees(parameters: dict[str, str], proof: dict[str, Any]) -> None:
@@ -1021,6 +1036,7 @@ def main(arguments: list[str]) -> int:
         risk, bound = (_shown(x) for x in found.risk_and_bound)
         print(f"design: risk {risk}; no mechanism of this kind goes below {bound}")
         print(f"designed for: {found.asked}")
+        print(f"mechanisms of this kind: {found.among}")
     if found.properties is not None:
         print("properties: " + (", ".join(found.properties) or "none"))
     return 0

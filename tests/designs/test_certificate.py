@@ -468,6 +468,26 @@ def test_the_name_of_a_loss_is_compared_with_its_numbers(name):
         assert kind_of_fault(named(other)) == "claim"
 
 
+def test_the_level_of_the_bound_is_told(tmp_path, capsys):
+    """A constant report claims alpha 1/2, truly, and is best at alpha 999/1000: nobody may read that as best at 1/2."""
+    m = dt.design(4, alpha="999/1000", loss="l1", neighbours=[(0, 1), (1, 2), (2, 3), (3, 4)]).mechanism
+    d = json.loads(files.text(m))
+    d["level"] = {"alpha": "1/2", "epsilon": None}
+    del d["recipe"]["parameters"]["alpha"]
+    d["digest"] = verify.digest(d)
+    (tmp_path / "m.json").write_bytes(bytes_of(d))
+    assert verify.main([str(tmp_path / "m.json")]) == 0
+    kind = "alpha 999/1000 between 4 given pairs of values, properties required: none"
+    assert f"mechanisms of this kind: {kind}\n" in capsys.readouterr().out
+
+
+def test_the_values_of_a_worst_case_and_the_properties_are_told():
+    m = dt.design(4, alpha="1/2", loss="l1", risk="worst", require="S,WH", among=[1, 2]).mechanism
+    assert verify.verify(json.loads(files.text(m))).among == (
+        "alpha 1/2 between true values at most one step apart, properties required: S, WH, worst case among 2 values"
+    )
+
+
 def test_a_loss_of_nothing_called_l1_is_refused():
     """Its risk is 0 and so is its bound: all true, and about another problem than the name says."""
     with pytest.raises(verify.Fault, match="not the l1") as caught:

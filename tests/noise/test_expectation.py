@@ -194,3 +194,34 @@ def test_a_discrete_law_is_summed_to_its_end(law):
     assert numerical(law, lambda e: 1 + 1e70 * (abs(e) >= far)) == pytest.approx(float(exact), rel=1e-10)
     assert numerical(law, lambda e: float(e >= far)) == pytest.approx(float(law.upper(far)), rel=1e-10)
     assert numerical(law, lambda e: float(e == 1), breaks=[1]) == pytest.approx(float(law.exact(1)), rel=1e-12)
+
+
+@pytest.mark.parametrize("a", ["0.4873", "0.232", "0.6975", "0.05", "1e-9", "1e-20"])
+def test_a_sum_that_is_infinite_or_not_yet_done_is_refused(a):
+    """E (c/a)^|X| is infinite for c = 1, and for c just below it most of the sum lies where no float has a probability."""
+    law, base = dt.noise.geometric(alpha=a), 1 / float(a)
+    for c in (1, 0.999):
+        with pytest.raises(DiscreetError, match="did not settle"):
+            numerical(law, lambda e, c=c: (c * base) ** abs(e))
+    x = 1e-3
+    exact = (1 - float(a)) / (1 + float(a)) * (1 + 2 * x / (1 - x))
+    assert numerical(law, lambda e: (x * base) ** abs(e)) == pytest.approx(exact, rel=1e-8)
+
+
+@pytest.mark.parametrize("epsilon", [1, 40, 300, 650])
+def test_ordinary_losses_settle_at_every_level(epsilon):
+    for law in (dt.noise.geometric(epsilon=epsilon), dt.noise.discrete_staircase(epsilon=epsilon, sensitivity=5)):
+        for name in ("l0", "l1", "l2"):
+            assert numerical(law, name) == pytest.approx(law.expected_loss(name), rel=1e-8)
+
+
+@pytest.mark.parametrize("step", ["1/10", "1/3", "7/10", "3"])
+def test_a_loss_sees_the_values_of_the_grid(step):
+    """3 * 0.1 is a float beyond 0.3: a loss that jumps behind the third step must not count it."""
+    law = dt.noise.geometric(alpha="1/2", sensitivity=step, step=step)
+    inner = law.law if isinstance(law, dt.noise.OnGrid) else law
+    assert numerical(dt.noise.OnGrid(inner, Fraction(10**400 + 1, 10**400)), "l1") == numerical(inner, "l1")
+    for k in range(1, 30):
+        cut = float(k * Fraction(step))
+        exact = 2 * float(inner.upper(k + 1))
+        assert numerical(law, lambda e, cut=cut: float(abs(e) > cut)) == pytest.approx(exact, rel=1e-10)

@@ -227,3 +227,10 @@ def test_a_printed_epsilon_is_never_below_the_truth(x):
     assert Fraction(repr(x)) <= printed <= Fraction(x) * (1 + Fraction(1, 10**5))
     assert show_above(0.1) == "0.1"
     assert show_above(math.log(2)) == "0.693148"
+
+
+def test_the_logarithm_of_a_number_next_to_one_is_read():
+    """5 10^150 ln(1 + 10^-149) is 50: its float was taken with fewer bits than the logarithm cancels."""
+    level = Level.of(epsilon="5e150 ln(1." + "0" * 148 + "1)")
+    assert level.epsilon == pytest.approx(50, rel=1e-12)
+    assert float(level.asked) == pytest.approx(50, rel=1e-12)

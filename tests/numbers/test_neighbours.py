@@ -53,6 +53,17 @@ def test_two_lists_of_two_numbers_that_may_be_either_are_refused_with_both_spell
     assert dt.check_privacy(HALF, alpha="4/5", metric=dt.Neighbours.distances(nested)).holds  # (4/5)^5 = 0.33
 
 
+@pytest.mark.parametrize("value", [5.1, "5.0999999999", np.float64(5.1)])
+def test_two_lists_of_two_numbers_next_to_true_values_are_not_taken_for_a_matrix(value):
+    """The float 5.1 is not 51/10. As a distance it would allow alpha^-5.1 and say "holds" for 4/5, though the level is 1/2."""
+    m = dt.geometric(dt.Grid(0, "5.1", "5.1"), alpha="1/2", sensitivity="5.1")
+    for rows in ([[0, value], [value, 0]], np.array([[0, value], [value, 0]], dtype=object)):
+        with pytest.raises(MetricError, match=r"Neighbours\.pairs.*Neighbours\.distances"):
+            dt.check_privacy(m, alpha="4/5", metric=rows)
+    assert dt.check_privacy(m, alpha="4/5", metric=dt.Neighbours.distances([[0, value], [value, 0]])).holds
+    assert dt.check_privacy(m, alpha="4/5", metric=[[0, 6], [6, 0]]).holds  # no true value, nor next to one
+
+
 def test_two_lists_of_two_numbers_that_can_only_be_one_thing_are_that():
     m = dt.geometric(1, alpha="1/2")
     assert dt.check_privacy(m, alpha="1/2", metric=[[0, 1], [1, 0]]).holds  # the same demand either way

@@ -22,6 +22,7 @@ _PROBES = 2**10  # looks at the far tail before a sum ends
 _MOST_PANELS = 2**16  # halved in all: about 1500 jumps
 _START = math.log(2) + 2.0**-50  # t at the error 0; what is left out is the last digit of t
 _LAST = 600.0  # what lies beyond must no longer matter
+_NOTHING = 1e-260  # about e^-_LAST: the same for sums
 _END = 690.0  # e^-690 is about the smallest probability that a float holds with all its digits
 _HALF = 8  # a panel has 2 * 8 steps of equal length, so that its halves look at all its places again
 _EDGES = np.concatenate(
@@ -76,16 +77,22 @@ def _unsettled() -> DiscreetError:
 def summed(pmf: Callable[[Floats], Floats], loss: Loss) -> float:
     """E loss(X) for a symmetric law on the integers: blocks of terms, until they no longer matter."""
     centre = float(_at(loss, np.zeros(1))[0][0]) / 2
-    total = float(pmf(np.zeros(1))[0]) * centre
-    size, low = abs(total), 1
+    top = float(pmf(np.zeros(1))[0])
+    total = top * centre
+    size, low, end, least = abs(total), 1, 0.0, math.inf
     while low < _MOST_TERMS:
         high = min(2 * low + 14, low + _BLOCK)
         k = np.arange(low, high, dtype=np.float64)
         mass, terms, sizes = _terms(pmf, loss, k)
         block = float(sizes.sum())
         total, size, low = total + float(terms.sum()), size + block, high
+        if least > 1:  # of the first step down: where it is itself next to nothing, the end is farther out still
+            least = _NOTHING * float(mass.max(where=mass < top, initial=0.0)) or least
+        end += float(sizes[mass < least].sum()) if least < 1 else 0.0
         # a loss that was 0 so far may start far out: then go on until there is no probability left
         if mass[-1] < 1e-290:
+            if end > 1e-10 * size:  # it still matters here, and so it does beyond
+                raise _unsettled()
             return total
         if mass[-1] < 1e-30 and size > 0 and block <= 1e-17 * size and _is_quiet(pmf, loss, low, size):
             return total

@@ -77,5 +77,7 @@ class OnGrid(NoiseLaw):
         return self.law.variance * self.step**2
 
     def _numerical(self, loss: Loss, breaks: Floats = NOWHERE) -> float:
-        step = float(self.step)
-        return self.law._numerical(lambda steps: loss(steps * step))
+        # in this order the float next to the grid value comes out: the third step of 1/10 is 0.3, and not beyond it
+        short = max(self.step.numerator, self.step.denominator) <= 2**53
+        top, bottom = (self.step.numerator, self.step.denominator) if short else (float(self.step), 1)
+        return self.law._numerical(lambda steps: loss(steps * top / bottom))

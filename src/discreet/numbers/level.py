@@ -67,7 +67,8 @@ class Epsilon:
         """Rounded up: an epsilon shown to people is never below the truth."""
         if self.factor == 0:
             return 0.0
-        return exact.float_above(self._ball)
+        # the logarithm of a base next to 1 cancels as many bits as its denominator has
+        return exact.float_above(self._ball, bits=256 + (self.base or self.factor).denominator.bit_length())
 
     def _ball(self) -> flint.arb:
         factor = exact.ball(self.factor)

@@ -27,6 +27,7 @@ from .exact import parse_exact, show
 from .grid import Grid
 
 _MOST_PAIRS = 2**21  # looked at one by one
+_NEXT = Fraction(1, 2**20)  # steps: a float, or a short decimal, that stands for a value of the grid
 _PAIRS = "Neighbours are a list of pairs of true values, for example [(0, 1), (1, 2)]"
 _SPELLINGS = "write Neighbours.pairs([(0, 5)]) for pairs of true values, Neighbours.distances(...) for a matrix"
 
@@ -126,7 +127,8 @@ class Neighbours:
                 found.append((read, set(read.demands(grid))))
             except MetricError:
                 continue
-        if len(found) == 2 and found[0][1] != found[1][1]:
+        nearly = len(found) == 1 and found[0][0].kind == "distances" and _are_nearly_values(rows, grid)
+        if nearly or (len(found) == 2 and found[0][1] != found[1][1]):
             raise MetricError(
                 f"{show(rows)} may be pairs of true values or a matrix of distances on {grid}, and these differ; "
                 f"{_SPELLINGS}."
@@ -261,6 +263,13 @@ def _is_infinite(value: Any) -> bool:
         return not isinstance(value, numbers.Rational) and math.isinf(value) and value > 0
     except (TypeError, ValueError, OverflowError):
         return False
+
+
+def _are_nearly_values(rows: list[Any], grid: Grid) -> bool:
+    """Is each a float next to a value of the grid? 5.1 is not 51/10, but whoever writes it may well mean that value."""
+    numbers = [parse_exact(x) for row in rows for x in row]
+    steps = [None if x is None else (x - grid.anchor) / grid.step for x in numbers]
+    return all(s is not None and abs(s - round(s)) <= _NEXT and 0 <= round(s) <= 1 for s in steps)
 
 
 def _places(grid: Grid, first: Fraction, second: Fraction) -> tuple[int, int]:
