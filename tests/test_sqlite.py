@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from fractions import Fraction
 from itertools import combinations
@@ -58,6 +59,23 @@ def test_a_second_name_of_the_file_is_refused(path):
         other.unlink()
         charge(first, 2)
         assert first.balance("survey").spent == 2 * TENTH
+
+
+@pytest.mark.parametrize("way", ["folder", "link"])
+def test_every_thread_charges_the_file_that_was_opened(path, tmp_path, monkeypatch, way):
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    shutil.copy(path, copies / path.name)  # a backup has the same data sets and the same proof of the secret
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    with Ledger(path.name if way == "folder" else link) as ledger:
+        charge(ledger, 1, Fraction(1))
+        monkeypatch.chdir(copies)
+        link.unlink()
+        link.symlink_to(copies / path.name)
+        with ThreadPoolExecutor() as pool, pytest.raises(BudgetError):
+            pool.submit(charge, ledger, 2, Fraction(1)).result()
 
 
 def test_a_symbolic_link_is_the_same_ledger(path, tmp_path):

@@ -410,7 +410,8 @@ def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Stor
         return lambda: Postgres(text, patience)
     if "://" in text:
         raise LedgerError("A ledger's address starts with postgresql://. Write it so, or give a file's name.")
-    return lambda: Sqlite(text, patience)
+    real = os.path.realpath(text)  # once: a later thread may find another folder, or another end of a symbolic link
+    return lambda: Sqlite(text, real, patience)
 
 
 def _append(run: Run, account: Account, facts: dict[str, Any], spent: str | None = None) -> dict[str, Any]:

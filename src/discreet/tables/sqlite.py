@@ -32,10 +32,11 @@ class Sqlite(Store):
     begin_read = "BEGIN"
     for_update = ""  # BEGIN IMMEDIATE locks the whole file
 
-    def __init__(self, path: str, patience: float) -> None:
-        self._path = os.path.realpath(path)  # a journal lies at the real name; and the process may change its folder
+    def __init__(self, place: str, path: str, patience: float) -> None:
+        """`place` is the name for people, `path` the real one, where a journal lies; the same for every thread."""
+        self._path = path
         self._file: tuple[int, int] = (0, 0)
-        super().__init__(path, patience)
+        super().__init__(place, patience)
 
     @property
     def default_secret(self) -> Path:
