@@ -353,6 +353,17 @@ def test_a_landed_ledger_is_brought_to_today(old):
         assert charge(ledger, "new").text == "x"
 
 
+@posix
+def test_a_landed_ledger_of_two_names_is_refused_as_it_is(tmp_path):
+    """Under one of the names a write-ahead log may wait with charges for the old pages: none of them may change."""
+    path = tmp_path / "l.db"
+    shutil.copy(LANDED, path)
+    os.link(path, tmp_path / "other.db")
+    with pytest.raises(LedgerError, match="2 names"):
+        Ledger(path)
+    assert path.read_bytes() == LANDED.read_bytes()
+
+
 def test_an_upgraded_schema_is_the_one_that_is_made_today(old, tmp_path, request):
     with Ledger(old) as ledger:
         upgraded = schema(ledger)

@@ -51,7 +51,9 @@ class Sqlite(Store):
                 "is mounted as a single file, without the folder that its journal lies in. Mount the folder, or use the "
                 "ledger where it lies."
             )
-        self._file = _identity(os.stat(self._path))
+        about = os.stat(self._path)
+        _refuse_second_name(about)  # before an upgrade, or the end of a write-ahead log, changes it
+        self._file = _identity(about)
         # the thread is not checked, because a fork closes the connections of all threads
         return sqlite3.connect(
             f"file:{quote(os.fsencode(self._path))}?mode=rw",
@@ -86,11 +88,7 @@ class Sqlite(Store):
         found = os.stat(self._path)
         if _identity(found) != self._file:
             raise Unusable("was moved or replaced while it was open. Open the ledger again.")
-        if found.st_nlink != 1:
-            raise Unusable(
-                f"has {found.st_nlink} names (hard links), and a journal lies beside one of them only. Remove the other "
-                "names, or make them copies."
-            )
+        _refuse_second_name(found)
         return self._journal() == "delete"
 
     def inspect(self) -> bool:
@@ -147,6 +145,14 @@ def mounted(path: str, table: str = "/proc/self/mountinfo") -> bool:
 
 def _identity(about: os.stat_result) -> tuple[int, int]:
     return about.st_dev, about.st_ino
+
+
+def _refuse_second_name(about: os.stat_result) -> None:
+    if about.st_nlink != 1:
+        raise Unusable(
+            f"has {about.st_nlink} names (hard links), and a journal lies beside one of them only. Remove the other "
+            "names, or make them copies."
+        )
 
 
 def _make(path: str) -> None:
