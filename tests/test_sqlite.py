@@ -349,6 +349,32 @@ def test_damage_is_found_before_the_first_charge(path):
         charge(ledger, 2)
 
 
+def test_text_that_is_none_is_damage_and_not_quoted(path):
+    with Ledger(path) as ledger:
+        ledger.finish(charge(ledger, 1), "the answer")
+    path.write_bytes(path.read_bytes().replace(b"the answer", b"the answe\xff"))
+    with Ledger(path) as ledger, pytest.raises(LedgerError, match="is damaged") as refused:
+        charge(ledger, 1)
+    assert "the answe" not in str(refused.value)
+
+
+def test_a_damaged_index_hides_no_data_set(path):
+    """That there is no such data set, and that it can be made, would both be untrue."""
+    connection = sqlite3.connect(path)
+    wanted = "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_discreet_data_set_1'"
+    ((page,),) = connection.execute(wanted)
+    connection.close()
+    content = path.read_bytes()
+    at = content.rindex(b"survey", 0, page * PAGE)
+    path.write_bytes(content[:at] + b"surveX" + content[at + 6 :])
+    with Ledger(path) as ledger:
+        with pytest.raises(LedgerError, match=r"is damaged.*Nothing was charged"):
+            charge(ledger, 1)
+        for name in ("survey", "another"):
+            with pytest.raises(LedgerError, match=r"is damaged.*No data set was made"):
+                ledger.create(name, 1)
+
+
 # A write-ahead log, as the landed version keeps one
 
 

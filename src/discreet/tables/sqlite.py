@@ -116,8 +116,8 @@ class Sqlite(Store):
         return not _code(error).startswith(("SQLITE_BUSY", "SQLITE_FULL"))  # these are refused before the commit
 
     def explain(self, error: BaseException) -> str | None:
-        if isinstance(error, UnicodeDecodeError):
-            return _DAMAGED
+        if isinstance(error, UnicodeDecodeError) or str(error).startswith("Could not decode"):
+            return _DAMAGED  # the driver's own words quote a line, a salt or an answer
         if isinstance(error, OSError):
             return f"{_CLOSED} ({error.strerror})."
         if not isinstance(error, sqlite3.Error):
