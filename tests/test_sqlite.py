@@ -61,6 +61,21 @@ def test_a_second_name_of_the_file_is_refused(path):
         assert first.balance("survey").spent == 2 * TENTH
 
 
+def test_a_ledger_that_is_gone_is_missed_by_every_thread_and_not_made_anew(path):
+    with Ledger(path) as ledger, ThreadPoolExecutor() as pool:
+        charge(ledger, 1, Fraction(1))
+        path.rename(path.with_name("moved.db"))
+        for _ in range(2):  # the second time without a connection
+            with pytest.raises(LedgerError, match=r"l\.db (cannot be opened|was moved or removed).*Nothing was charged"):
+                charge(ledger, 2)
+        with pytest.raises(LedgerError, match=r"was moved or removed.*No data set was made"):
+            pool.submit(ledger.create, "survey", 1).result()
+        assert not path.exists()
+        path.with_name("moved.db").rename(path)
+        with pytest.raises(BudgetError):
+            charge(ledger, 2)
+
+
 @pytest.mark.parametrize("way", ["folder", "link"])
 def test_every_thread_charges_the_file_that_was_opened(path, tmp_path, monkeypatch, way):
     copies = tmp_path / "copies"

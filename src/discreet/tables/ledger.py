@@ -415,7 +415,8 @@ def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Stor
     if "://" in text:
         raise LedgerError("A ledger's address starts with postgresql://. Write it so, or give a file's name.")
     real = os.path.realpath(text)  # once: a later thread may find another folder, or another end of a symbolic link
-    return lambda: Sqlite(text, real, patience)
+    first = iter([True])  # one that is gone later is missing, and no new one: that would be an untouched budget
+    return lambda: Sqlite(text, real, patience, make=next(first, False))
 
 
 def _append(run: Run, account: Account, facts: dict[str, Any], spent: str | None = None) -> dict[str, Any]:

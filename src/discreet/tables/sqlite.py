@@ -32,9 +32,9 @@ class Sqlite(Store):
     begin_read = "BEGIN"
     for_update = ""  # BEGIN IMMEDIATE locks the whole file
 
-    def __init__(self, place: str, path: str, patience: float) -> None:
+    def __init__(self, place: str, path: str, patience: float, *, make: bool) -> None:
         """`place` is the name for people, `path` the real one, where a journal lies; the same for every thread."""
-        self._path = path
+        self._path, self._may_make = path, make
         self._file: tuple[int, int] = (0, 0)
         super().__init__(place, patience)
 
@@ -45,7 +45,10 @@ class Sqlite(Store):
     def connect(self) -> Any:
         with _making:  # closing a file drops this process's locks on it, so no other thread may open it meanwhile
             if not os.path.lexists(self._path):
+                if not self._may_make:
+                    raise Unusable("was moved or removed while it was open. Bring it back.")
                 _make(self._path)
+            self._may_make = False
         if mounted(self._path):
             raise Unusable(
                 "is mounted as a single file, without the folder that its journal lies in. Mount the folder, or use the "
