@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.errors import OutOfRangeError
+from discreet.numbers.intake import as_array
 from discreet.numbers.positions import positions, values_at
 from discreet.randomness.source import insecure_source
 
@@ -103,7 +104,7 @@ def test_a_mask_that_hides_nothing_is_no_refusal():
 
 @pytest.mark.parametrize("strange", [
     np.array([1, 2], dtype="datetime64[ns]"), np.datetime64(5, "ns"), [[1, 2], [3]],
-    np.array([1 + 0j]), 1j, [1, "x"], None, {"a": 1}, object(),
+    np.array([1 + 0j]), 1j, [1, "x"], None, {"a": 1}, object(), pandas.DataFrame({"name": [1]}),
 ])  # fmt: skip
 def test_strange_things_are_refused(strange):
     with pytest.raises(OutOfRangeError, match=r"missing|not a number|Cannot read|Nested"):
@@ -338,6 +339,9 @@ def test_large_whole_numbers_are_not_rounded_by_their_neighbours():
         assert m.sample(np.array([np.longdouble(2**53) + 1])).tolist() == [2**53 + 1]
         assert m.sample(np.longdouble(2**53) + 1) == 2**53 + 1
     assert m.sample(np.array([2**53 + 1])).tolist() == [2**53 + 1]
+    wide = range(-4, 2**63 + 20, 2**62 + 9)  # NumPy finds no type for these but floats
+    grid = dt.Grid(None, None, 8)
+    assert positions(grid, as_array(wide)[1]).tolist() == [grid.position(v) for v in wide]
 
 
 @pytest.mark.parametrize("step", [Fraction(1, 10**400), Fraction(10**400)])

@@ -11,7 +11,7 @@ from .channels import Channel
 from .errors import OutOfRangeError, SourceError
 from .numbers.exact import show
 from .numbers.grid import Grid
-from .numbers.intake import as_array, plain_scalar
+from .numbers.intake import as_array, first_masked, plain_scalar
 from .numbers.positions import position_of, positions, values_at
 from .randomness.alias import CHUNK
 from .randomness.source import KeyedSource, Source, fork_mark, secure_source
@@ -100,11 +100,15 @@ def _check(inputs: Grid, flat: NDArray[Any], clamp: bool) -> None:
         positions(inputs, flat[start : start + CHUNK], clamp=clamp, offset=start)
 
 
+_NO_NUMBERS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+
 def _records(records: Any, size: int) -> NDArray[np.int64]:
     if records is None:
-        return np.zeros(0, dtype=np.int64)
+        return _NO_NUMBERS
+    numbers: NDArray[Any]
     try:
-        numbers = np.asarray(records if len(records) else np.zeros(0, dtype=np.int64))
+        numbers = np.zeros(0) if _is_masked(records) else np.asarray(records if len(records) else _NO_NUMBERS)
     except (TypeError, ValueError):  # no sequence, or rows of different lengths
         numbers = np.zeros(0)
     if (
@@ -117,6 +121,13 @@ def _records(records: Any, size: int) -> NDArray[np.int64]:
     if _has_repeats(numbers):
         raise SourceError("Two values have the same record number and would share their noise; number them apart.")
     return numbers
+
+
+def _is_masked(records: Any) -> bool:
+    """What lies under a mask is nobody's number."""
+    if isinstance(records, (list, tuple)):
+        return first_masked(records, set(map(type, records))) is not None
+    return bool(np.ma.is_masked(records))
 
 
 def _has_repeats(numbers: NDArray[np.int64]) -> bool:

@@ -208,6 +208,27 @@ def test_a_secret_that_cannot_be_made_is_a_refusal(tmp_path):
         assert ledger.datasets() == []
 
 
+@posix
+def test_a_link_that_leads_nowhere_is_no_secret(tmp_path):
+    """A folder of secrets that is not mounted, say: nothing may be keyed by an empty key, and no proof of one stay."""
+    new, old = tmp_path / "new.db", tmp_path / "old.db"
+    shutil.copy(LANDED, old)
+    for path in (new, old):
+        Path(f"{path}.secret").symlink_to(tmp_path / "vault" / path.name)
+    with Ledger(new) as ledger, Ledger(old) as landed:
+        with pytest.raises(LedgerError, match=r"a link to a file that is not there.*Nothing was charged"):
+            ledger.create("survey", 1)
+        with pytest.raises(LedgerError, match="a link to a file that is not there"):
+            landed.begin("survey", {"q": 1}, epsilon=Fraction(1, 100), data="a")
+        (tmp_path / "vault").mkdir()
+        for path in (new, old):
+            file = tmp_path / "vault" / path.name
+            file.touch(0o600)
+            file.write_text("ab" * 32)
+        ledger.create("survey", 1)
+        landed.begin("survey", {"q": 1}, epsilon=Fraction(1, 100), data="a")
+
+
 def test_two_ledgers_may_share_a_secret(tmp_path):
     for name in ("a.db", "b.db"):
         with Ledger(tmp_path / name, secret=tmp_path / "secret") as ledger:
@@ -330,6 +351,17 @@ def test_a_landed_ledger_is_brought_to_today(old):
     with Ledger(old) as ledger:
         assert ledger.verify("survey", head=LANDED_HEADS["survey"]).count == 6
         assert charge(ledger, "new").text == "x"
+
+
+@posix
+def test_a_landed_ledger_of_two_names_is_refused_as_it_is(tmp_path):
+    """Under one of the names a write-ahead log may wait with charges for the old pages: none of them may change."""
+    path = tmp_path / "l.db"
+    shutil.copy(LANDED, path)
+    os.link(path, tmp_path / "other.db")
+    with pytest.raises(LedgerError, match="2 names"):
+        Ledger(path)
+    assert path.read_bytes() == LANDED.read_bytes()
 
 
 def test_an_upgraded_schema_is_the_one_that_is_made_today(old, tmp_path, request):

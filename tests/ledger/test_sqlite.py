@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from fractions import Fraction
 from itertools import combinations
@@ -58,6 +59,38 @@ def test_a_second_name_of_the_file_is_refused(path):
         other.unlink()
         charge(first, 2)
         assert first.balance("survey").spent == 2 * TENTH
+
+
+def test_a_ledger_that_is_gone_is_missed_by_every_thread_and_not_made_anew(path):
+    with Ledger(path) as ledger, ThreadPoolExecutor() as pool:
+        charge(ledger, 1, Fraction(1))
+        path.rename(path.with_name("moved.db"))
+        for _ in range(2):  # the second time without a connection
+            with pytest.raises(LedgerError, match=r"l\.db (cannot be opened|was moved or removed).*Nothing was charged"):
+                charge(ledger, 2)
+        with pytest.raises(LedgerError, match=r"was moved or removed.*No data set was made"):
+            pool.submit(ledger.create, "survey", 1).result()
+        assert not path.exists()
+        path.with_name("moved.db").rename(path)
+        with pytest.raises(BudgetError):
+            charge(ledger, 2)
+
+
+@pytest.mark.parametrize("way", ["folder", "link"])
+def test_every_thread_charges_the_file_that_was_opened(path, tmp_path, monkeypatch, way):
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    shutil.copy(path, copies / path.name)  # a backup has the same data sets and the same proof of the secret
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    with Ledger(path.name if way == "folder" else link) as ledger:
+        charge(ledger, 1, Fraction(1))
+        monkeypatch.chdir(copies)
+        link.unlink()
+        link.symlink_to(copies / path.name)
+        with ThreadPoolExecutor() as pool, pytest.raises(BudgetError):
+            pool.submit(charge, ledger, 2, Fraction(1)).result()
 
 
 def test_a_symbolic_link_is_the_same_ledger(path, tmp_path):
@@ -329,6 +362,32 @@ def test_damage_is_found_before_the_first_charge(path):
     connection.close()
     with Ledger(path) as ledger, pytest.raises(LedgerError, match="totals say otherwise"):
         charge(ledger, 2)
+
+
+def test_text_that_is_none_is_damage_and_not_quoted(path):
+    with Ledger(path) as ledger:
+        ledger.finish(charge(ledger, 1), "the answer")
+    path.write_bytes(path.read_bytes().replace(b"the answer", b"the answe\xff"))
+    with Ledger(path) as ledger, pytest.raises(LedgerError, match="is damaged") as refused:
+        charge(ledger, 1)
+    assert "the answe" not in str(refused.value)
+
+
+def test_a_damaged_index_hides_no_data_set(path):
+    """That there is no such data set, and that it can be made, would both be untrue."""
+    connection = sqlite3.connect(path)
+    wanted = "SELECT rootpage FROM sqlite_master WHERE name = 'sqlite_autoindex_discreet_data_set_1'"
+    ((page,),) = connection.execute(wanted)
+    connection.close()
+    content = path.read_bytes()
+    at = content.rindex(b"survey", 0, page * PAGE)
+    path.write_bytes(content[:at] + b"surveX" + content[at + 6 :])
+    with Ledger(path) as ledger:
+        with pytest.raises(LedgerError, match=r"is damaged.*Nothing was charged"):
+            charge(ledger, 1)
+        for name in ("survey", "another"):
+            with pytest.raises(LedgerError, match=r"is damaged.*No data set was made"):
+                ledger.create(name, 1)
 
 
 # A write-ahead log, as the landed version keeps one

@@ -593,7 +593,10 @@ def test_record_numbers_are_checked():
         for records in (*bad, {1: 2}, {1, 2}, [True, False], np.ones((2, 1), dtype=np.int64), ["1", "2"], 5, [None, 1]):
             with pytest.raises(SourceError):
                 m.sample([1, 2], source=s, records=records)
-        for record in (None, -5, 2.7, [1, 2], "1"):
+        for records in (np.ma.array([1, 2], mask=[0, 1]), [1, np.ma.array(2, mask=True)]):
+            with pytest.raises(SourceError):
+                m.sample([1, 2], source=s, records=records)
+        for record in (None, -5, 2.7, [1, 2], "1", np.ma.array(2, mask=True)):
             with pytest.raises(SourceError):
                 m.sample(1, source=s, records=record)
         assert m.sample([], source=s, records=[]) == []

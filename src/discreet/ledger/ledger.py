@@ -153,7 +153,9 @@ class Ledger:
             "unit": unit,
         }
         facts |= {"kind": "create", "version": LEDGER.version, "salt": salted(salt, "")}
-        with self._store().transaction(_CREATING, write=True) as run:
+        store = self._store()
+        with store.transaction(_CREATING, write=True) as run:
+            store.inspect()  # a damaged index may hide a data set of this name
             self._key(run)
             made = run(
                 "INSERT INTO discreet_data_set (name, budget, spent, salt, count, head) VALUES "
@@ -332,11 +334,13 @@ class Ledger:
         the first time, all of its history is audited, and before every change the end of it.
         """
         store = self._store()
+        known = name in store.inspected
+        audited = not known and store.inspect()  # before the row is looked for, which a damaged index hides
         account = self._account(run, name, lock=True)
-        if name not in store.inspected and store.inspect():
+        if audited:
             audit(account, *self._lines(run, name), None)
             store.inspected.add(name)
-        elif name in store.inspected:
+        elif known:
             last = run(f"{_ENTRIES} AND number >= :count", name=name, count=account.count)
             if [(number, link) for number, _, link in last] != [(account.count, account.head)]:
                 bad(name, account.count, "is not where the data set's row says that its history ends")
@@ -410,7 +414,9 @@ def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Stor
         return lambda: Postgres(text, patience)
     if "://" in text:
         raise LedgerError("A ledger's address starts with postgresql://. Write it so, or give a file's name.")
-    return lambda: Sqlite(text, patience)
+    real = os.path.realpath(text)  # once: a later thread may find another folder, or another end of a symbolic link
+    first = iter([True])  # one that is gone later is missing, and no new one: that would be an untouched budget
+    return lambda: Sqlite(text, real, patience, make=next(first, False))
 
 
 def _append(run: Run, account: Account, facts: dict[str, Any], spent: str | None = None) -> dict[str, Any]:

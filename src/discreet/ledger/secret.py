@@ -126,7 +126,10 @@ def _make(path: Path) -> bytes:
             f"The secret {path} cannot be made ({error.strerror}): allow that, or give another place with secret= or the "
             f"variable {VARIABLE}. Nothing was charged."
         ) from None
-    return _read(path)
+    made = _read(path)
+    if not made:  # the name is taken, and leads nowhere: an empty key would be no key
+        raise LedgerError(f"The secret {path} is a link to a file that is not there: put the file there, {_MOVE}")
+    return made
 
 
 def _sync_folder(folder: Path) -> None:

@@ -32,10 +32,11 @@ class Sqlite(Store):
     begin_read = "BEGIN"
     for_update = ""  # BEGIN IMMEDIATE locks the whole file
 
-    def __init__(self, path: str, patience: float) -> None:
-        self._path = os.path.realpath(path)  # a journal lies at the real name; and the process may change its folder
+    def __init__(self, place: str, path: str, patience: float, *, make: bool) -> None:
+        """`place` is the name for people, `path` the real one, where a journal lies; the same for every thread."""
+        self._path, self._may_make = path, make
         self._file: tuple[int, int] = (0, 0)
-        super().__init__(path, patience)
+        super().__init__(place, patience)
 
     @property
     def default_secret(self) -> Path:
@@ -44,13 +45,18 @@ class Sqlite(Store):
     def connect(self) -> Any:
         with _making:  # closing a file drops this process's locks on it, so no other thread may open it meanwhile
             if not os.path.lexists(self._path):
+                if not self._may_make:
+                    raise Unusable("was moved or removed while it was open. Bring it back.")
                 _make(self._path)
+            self._may_make = False
         if mounted(self._path):
             raise Unusable(
                 "is mounted as a single file, without the folder that its journal lies in. Mount the folder, or use the "
                 "ledger where it lies."
             )
-        self._file = _identity(os.stat(self._path))
+        about = os.stat(self._path)
+        _refuse_second_name(about)  # before an upgrade, or the end of a write-ahead log, changes it
+        self._file = _identity(about)
         # the thread is not checked, because a fork closes the connections of all threads
         return sqlite3.connect(
             f"file:{quote(os.fsencode(self._path))}?mode=rw",
@@ -85,11 +91,7 @@ class Sqlite(Store):
         found = os.stat(self._path)
         if _identity(found) != self._file:
             raise Unusable("was moved or replaced while it was open. Open the ledger again.")
-        if found.st_nlink != 1:
-            raise Unusable(
-                f"has {found.st_nlink} names (hard links), and a journal lies beside one of them only. Remove the other "
-                "names, or make them copies."
-            )
+        _refuse_second_name(found)
         return self._journal() == "delete"
 
     def inspect(self) -> bool:
@@ -117,8 +119,8 @@ class Sqlite(Store):
         return not _code(error).startswith(("SQLITE_BUSY", "SQLITE_FULL"))  # these are refused before the commit
 
     def explain(self, error: BaseException) -> str | None:
-        if isinstance(error, UnicodeDecodeError):
-            return _DAMAGED
+        if isinstance(error, UnicodeDecodeError) or str(error).startswith("Could not decode"):
+            return _DAMAGED  # the driver's own words quote a line, a salt or an answer
         if isinstance(error, OSError):
             return f"{_CLOSED} ({error.strerror})."
         if not isinstance(error, sqlite3.Error):
@@ -146,6 +148,14 @@ def mounted(path: str, table: str = "/proc/self/mountinfo") -> bool:
 
 def _identity(about: os.stat_result) -> tuple[int, int]:
     return about.st_dev, about.st_ino
+
+
+def _refuse_second_name(about: os.stat_result) -> None:
+    if about.st_nlink != 1:
+        raise Unusable(
+            f"has {about.st_nlink} names (hard links), and a journal lies beside one of them only. Remove the other "
+            "names, or make them copies."
+        )
 
 
 def _make(path: str) -> None:

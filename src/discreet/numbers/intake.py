@@ -31,7 +31,7 @@ def as_array(values: Any) -> tuple[Kind, Array]:
         return _from_numpy(values)
     if library == "pyarrow" and hasattr(values, "null_count"):
         return _from_arrow(values)
-    if library == "pandas" and hasattr(values, "iloc") and hasattr(values, "name"):
+    if library == "pandas" and hasattr(values, "iloc") and values.ndim == 1:  # a frame may have a column called name
         return _from_pandas(values)
     if library == "polars" and hasattr(values, "to_numpy") and hasattr(values, "null_count") and hasattr(values, "name"):
         return _from_polars(values)
@@ -176,8 +176,8 @@ def _from_polars(values: Any) -> tuple[Kind, Array]:
 
 def _from_list(values: list[Any] | tuple[Any, ...] | range) -> tuple[Kind, Array]:
     make = tuple if isinstance(values, tuple) else list
-    kinds = set() if isinstance(values, range) else set(map(type, values))
-    masked = _first_masked(values, kinds)
+    kinds: set[type] = {int} if isinstance(values, range) else set(map(type, values))
+    masked = first_masked(values, kinds)
     if masked is not None:
         _none_missing([*[False] * masked, True])
     try:
@@ -194,7 +194,7 @@ def _from_list(values: list[Any] | tuple[Any, ...] | range) -> tuple[Kind, Array
     return (lambda drawn: drawn.tolist() if make is list or drawn.ndim > 1 else tuple(drawn.tolist())), array
 
 
-def _first_masked(values: Any, kinds: set[type]) -> int | None:
+def first_masked(values: Any, kinds: set[type]) -> int | None:
     """The flat position of the first masked value in a list, however deep; NumPy would read what lies under the mask."""
     if not any(issubclass(kind, (list, tuple, np.ma.MaskedArray)) for kind in kinds):
         return None
@@ -204,7 +204,7 @@ def _first_masked(values: Any, kinds: set[type]) -> int | None:
             where = np.flatnonzero(np.ma.getmaskarray(value))
             inner = int(where[0]) if len(where) else None
         else:
-            inner = _first_masked(value, set(map(type, value))) if isinstance(value, (list, tuple)) else None
+            inner = first_masked(value, set(map(type, value))) if isinstance(value, (list, tuple)) else None
         if inner is not None:
             return passed + inner
         passed += int(np.size(value)) if isinstance(value, (list, tuple, np.ndarray)) else 1
