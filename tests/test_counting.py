@@ -502,6 +502,22 @@ def test_a_line_that_may_concern_others_refuses_the_file(tmp_path, bad, before, 
     assert found.counts.tolist() == [before + after]
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("shift", range(-2, 3))
+def test_how_long_a_line_may_be_does_not_hang_on_the_lines_before_it(tmp_path, end, shift):
+    """A record of the greatest length that begins where a block of the file ends; one byte more is too long."""
+    from discreet.tables.lines import _BLOCK, LONGEST
+
+    path = tmp_path / "t.csv"
+    before = b"g,t\na," + b"y" * (_BLOCK + shift - len(b"g,t\na,\n")) + b"\n"
+    asked = {"predicate": None, "by": ["g"], "domain": Domain.of({"g": ["a"]})}
+    for last in (end, b""):
+        path.write_bytes(before + b"a," + b"z" * (LONGEST - 2) + last)
+        assert count_groups(path, **asked).sizes.tolist() == [2]
+        path.write_bytes(before + b"a," + b"z" * (LONGEST - 1) + last)
+        refused("line 3 is longer than", path, predicate=None)
+
+
 def test_every_bad_line_is_numbered(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("g,x\na,1\nb\na,1,2\n\n" + '"x\ny",2\n' + "c\n")
