@@ -713,6 +713,27 @@ def test_an_o_that_cannot_be_written_is_refused_before_the_charge(run, survey):
     assert not list(Path().glob(".*"))
 
 
+def test_force_never_overwrites_the_secret(run, survey, monkeypatch):
+    """Without its secret a ledger can charge nothing more."""
+    Path("key.json").write_bytes(Path("b.db.secret").read_bytes())
+    Path("key.json").chmod(0o600)
+    Path("link.csv").symlink_to("b.db.secret")
+    before = Path("key.json").read_bytes()
+    assert_one_good_error(run("release", *survey, "-o", "link.csv", "--force"))
+    monkeypatch.setenv("DISCREET_SECRET", "key.json")
+    assert_one_good_error(run("release", *survey, "-o", "key.csv", "--force"))
+    assert [Path(name).read_bytes() for name in ("key.json", "b.db.secret")] == [before, before]
+    assert spent(run) == "0"
+
+
+def test_links_that_hide_a_file_are_refused_before_the_charge(run, survey):
+    Path("two.csv").symlink_to("two.json")
+    Path("round.csv").symlink_to("round.csv")
+    for out in ("two.csv", "round.csv"):
+        assert_one_good_error(run("release", *survey, "-o", out, "--force"))
+    assert spent(run) == "0"
+
+
 def test_a_disk_that_fills_up_leaves_all_files_as_they_were_and_says_that_asking_again_is_free(
     run, survey, monkeypatch
 ):
