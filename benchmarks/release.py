@@ -7,13 +7,16 @@ own, so that peaks do not mix; the two alternate.
 from __future__ import annotations
 
 import json
+import os
 import platform
 import subprocess
 import sys
 import tempfile
 from datetime import date
 from pathlib import Path
+from typing import Any
 
+import _machine
 from rich.console import Console
 from rich.table import Table
 
@@ -86,7 +89,7 @@ def main() -> None:
 def write(rows: list[dict[str, Any]]) -> None:
     """The results as JSON, and as a table for people."""
     RESULTS.mkdir(exist_ok=True)
-    about = {"date": date.today().isoformat(), "python": platform.python_version(), "machine": cpu_model()}
+    about = {"date": date.today().isoformat(), "python": platform.python_version(), "machine": _machine.cpu_model()}
     (RESULTS / "release.json").write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", encoding="utf-8")
     lines = ["# Releases", "", f"{', '.join(about.values())}, load {os.getloadavg()[0]:.2f}. The best of three runs each.", "",
              "| case | seconds | DuckDB alone | asked at most | peak MB (asked < 1000) | met |", "|---|--:|--:|--:|--:|---|"]  # fmt: skip
