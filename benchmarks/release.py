@@ -92,7 +92,8 @@ def write(rows: list[dict[str, Any]]) -> None:
     about = {"date": date.today().isoformat(), "python": platform.python_version(), "machine": _machine.cpu_model()}
     (RESULTS / "release.json").write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", encoding="utf-8")
     lines = ["# Releases", "", f"{', '.join(about.values())}, load {os.getloadavg()[0]:.2f}. The best of three runs each.", "",
-             "| case | seconds | DuckDB alone | asked at most | peak MB (asked < 1000) | met |", "|---|--:|--:|--:|--:|---|"]  # fmt: skip
+             "| case | seconds | DuckDB alone | asked at most | peak MB (asked < 1000) | met |",
+             "|---|--:|--:|--:|--:|---|"]  # fmt: skip
     lines += [
         f"| {r['case']} | {r['seconds']:.2f} | {r['duckdb']:.2f} | {r['asked']:.2f} | {r['peak_mb']:.0f} | "
         f"{'yes' if r['met'] else 'NO'} |"

@@ -659,7 +659,7 @@ def test_force_replaces_the_files_of_an_earlier_release_and_no_others(run, surve
 
 def test_force_removes_the_totals_of_a_release_of_version_1(run, survey):
     """Its record listed no files; their names followed from the margins."""
-    old = json.loads((Path(__file__).parent / "landed" / "release.record.json").read_text())
+    old = json.loads((Path(__file__).parent.parent / "landed" / "release.record.json").read_text())
     Path("out.json").write_text(json.dumps({"record": old, "margins": {"a b": [], "x": []}}))
     for name in ("out-by-a_b.csv", "out-by-x.csv", "out-by-y.csv"):
         Path(name).write_text("old")
@@ -674,7 +674,7 @@ def test_force_removes_the_totals_of_a_release_of_version_1(run, survey):
     "people.csv", None, 7, {"people.csv": 1},
 ])  # fmt: skip
 def test_a_record_that_lists_what_is_not_its_own_deletes_nothing(run, survey, listed):
-    old = json.loads((Path(__file__).parent / "landed" / "release.record.json").read_text())
+    old = json.loads((Path(__file__).parent.parent / "landed" / "release.record.json").read_text())
     Path("out.json").write_text(json.dumps({"record": {**old, "format_version": 2, "files": listed}, "margins": {}}))
     Path("kept.txt").write_text("kept")
     Path("../keep-by-x.csv").write_text("kept")

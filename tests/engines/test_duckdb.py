@@ -270,8 +270,8 @@ def test_more_rows_than_memory(tmp_path):
 SLOW = """
 import time
 import pyarrow as pa
-from discreet.tables.counting import count_groups
-from discreet.tables.domain import Domain
+from discreet.engines.duckdb import count_groups
+from discreet.questions.domain import Domain
 
 def slowly():
     for _ in range(6):
@@ -506,7 +506,7 @@ def test_a_line_that_may_concern_others_refuses_the_file(tmp_path, bad, before, 
 @pytest.mark.parametrize("shift", range(-2, 3))
 def test_how_long_a_line_may_be_does_not_hang_on_the_lines_before_it(tmp_path, end, shift):
     """A record of the greatest length that begins where a block of the file ends; one byte more is too long."""
-    from discreet.tables.lines import _BLOCK, LONGEST
+    from discreet.engines.lines import _BLOCK, LONGEST
 
     path = tmp_path / "t.csv"
     before = b"g,t\na," + b"y" * (_BLOCK + shift - len(b"g,t\na,\n")) + b"\n"
