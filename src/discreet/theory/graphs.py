@@ -16,13 +16,14 @@ from typing import Any
 from ..errors import MetricError, PrivacyError, SizeError
 from ..numbers.exact import show
 from ..numbers.level import Level
+from ..present.shown import Result, Shown, plain
 
 _MOST_DATABASES = 2**16
 _MOST_PAIRS = 2**22  # of databases, put to a predicate
 
 
-@dataclass(frozen=True)
-class Graph:
+@dataclass(frozen=True, repr=False)
+class Graph(Result):
     """The answers of a query, and which of them neighbouring databases can have."""
 
     vertices: tuple[Hashable, ...]
@@ -90,6 +91,18 @@ class Graph:
     def is_path(self) -> bool:
         """A tree without a fork. Only these serve all users with monotone losses (Brenner and Nissim 2010)."""
         return self.is_tree and self.degree <= 2
+
+    def shown(self) -> Shown:
+        kind = "a path" if self.is_path else "a tree" if self.is_tree else "connected" if self.is_connected else "in parts"
+        rows = tuple(
+            (str(v), ", ".join(str(self.vertices[k]) for k in near)) for v, near in zip(self.vertices, self.near, strict=True)
+        )
+        title = f"{len(self.vertices)} answers and {len(self.edges)} edges, {kind}"
+        return Shown(title, ("answer", "neighbours"), rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answers and the edges between them, numbers as they are."""
+        return {"vertices": plain(self.vertices), "edges": plain(self.edges), "is_path": self.is_path}
 
 
 def query_graph(databases: Iterable[Any], query: Callable[[Any], Hashable], neighbours: Any = "hamming") -> Graph:
