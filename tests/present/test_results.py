@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import subprocess
 import sys
@@ -82,6 +83,12 @@ RESULTS: dict[str, Callable[[], Result]] = {
 }
 
 
+@functools.cache
+def made(name: str) -> Any:
+    """A result by its name; they are frozen, so the tests can share them."""
+    return RESULTS[name]()
+
+
 class Tags(HTMLParser):
     """The names of all tags, and whether each is closed."""
 
@@ -103,7 +110,7 @@ class Tags(HTMLParser):
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_every_result_is_alike(name):
-    result = RESULTS[name]()
+    result = made(name)
     assert isinstance(result, Result)
     assert len(repr(result)) < 200
     assert repr(result).isprintable()
@@ -123,7 +130,7 @@ def test_every_result_is_alike(name):
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_every_result_is_frozen(name):
-    result = RESULTS[name]()
+    result = made(name)
     for field in dataclasses.fields(result):  # type: ignore[arg-type]
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(result, field.name, None)
@@ -132,7 +139,7 @@ def test_every_result_is_frozen(name):
 @pytest.mark.parametrize("name", RESULTS)
 def test_the_notebook_shows_what_print_shows(name):
     """Every word of the title, and every name of a column, stands in both."""
-    result = RESULTS[name]()
+    result = made(name)
 
     def all_of(shown: Shown) -> list[str]:
         words = [*shown.title.split(), *shown.columns, *(word for note in shown.notes for word in note.split())]
@@ -156,7 +163,7 @@ def test_no_class_of_results_is_forgotten():
     def below(kind: type) -> set[type]:
         return {kind}.union(*(below(each) for each in kind.__subclasses__()))
 
-    known = {type(make()) for make in RESULTS.values()}
+    known = {type(made(name)) for name in RESULTS}
     own = {k for k in below(Result) - {Result} if k.__module__.startswith("discreet.") and ".planning." not in k.__module__}
     assert own == known
 
@@ -166,8 +173,8 @@ def test_the_types_of_results_are_public():
              "Verdict"]  # fmt: skip
     assert set(names) <= set(dt.__all__)
     assert all(isinstance(getattr(dt, name), type) for name in names)
-    assert isinstance(RESULTS["a design"](), dt.Design)
-    assert isinstance(RESULTS["an estimate"](), dt.Estimate)
+    assert isinstance(made("a design"), dt.Design)
+    assert isinstance(made("an estimate"), dt.Estimate)
 
 
 def test_plain_values_are_those_of_json():
@@ -193,19 +200,19 @@ def test_a_number_too_long_to_write_is_no_error():
 
 
 def test_the_rows_of_a_long_release_are_not_made_to_print_it(monkeypatch):
-    made = a_release(5000)
+    long = a_release(5000)
     monkeypatch.setattr(Release, "rows", lambda self, most=None: pytest.fail("all rows were built"))
-    assert "... and 4976 more rows" in str(made)
-    assert "... and 4900 more rows" in made._repr_html_()
-    assert repr(made)
+    assert "... and 4976 more rows" in str(long)
+    assert "... and 4900 more rows" in long._repr_html_()
+    assert repr(long)
 
 
 def test_the_rows_of_a_release_are_its_columns():
-    made = a_release(7)
-    assert len(made.rows()) == made.size == 7
-    assert made.rows(3) == made.rows()[:3]
-    assert [row["report"] for row in made.rows()] == made.columns["report"]
-    assert made.rows()[0].keys() == made.columns.keys()
+    seven = a_release(7)
+    assert len(seven.rows()) == seven.size == 7
+    assert seven.rows(3) == seven.rows()[:3]
+    assert [row["report"] for row in seven.rows()] == seven.columns["report"]
+    assert seven.rows()[0].keys() == seven.columns.keys()
 
 
 def test_the_rows_of_an_estimate_are_its_law():
@@ -228,8 +235,8 @@ def test_a_head_is_read_as_it_is_printed():
 def test_results_can_be_pickled_and_compared():
     import pickle
 
-    for make in (RESULTS["a verdict that holds"], RESULTS["a calibration"], RESULTS["balances"], RESULTS["a head"]):
-        result = make()
+    for name in ("a verdict that holds", "a calibration", "balances", "a head"):
+        result = made(name)
         assert pickle.loads(pickle.dumps(result)) == result
 
 
