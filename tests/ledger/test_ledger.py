@@ -894,7 +894,7 @@ def test_a_copy_of_the_file_is_a_ledger(tmp_path):
 
 
 def test_balances_of_all_data_sets_and_of_one(ledger):
-    assert str(ledger.balances()) == "nothing yet\ndata set  relation  budget  spent  left  without answer"
+    assert str(ledger.balances()) == "nothing yet"
     ledger.create("town", "1", relation="presence")
     ledger.create("survey", "1/3", relation="bit", public=["sex"], unit="id")
     ledger.begin("town", {"q": 1}, epsilon=TENTH, data="d")
@@ -903,6 +903,7 @@ def test_balances_of_all_data_sets_and_of_one(ledger):
     assert rows[1] == {
         "data set": "town", "relation": "presence", "budget": "1", "spent": "1/10", "left": "9/10", "without answer": 1,
     }  # fmt: skip
+    assert repr(ledger.balances()) == "<Balances of 2 data sets>"
     assert ledger.balances("survey").rows() == rows[:1]
     assert ledger.balances().to_dict()["survey"]["unit"] == "id"
     assert str(ledger.balance("town")) == "1/10 of 1 spent, 9/10 left; 1 charged without an answer"

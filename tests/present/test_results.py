@@ -68,6 +68,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a description of no claim": lambda: dt.describe(dt.random_rounding(20, base=3)),
     "a derivation": lambda: dt.derivable(G),
     "a derivation that fails": lambda: dt.derivable(dt.explicit_fair(8, alpha="9/10")),
+    "a violation": lambda: dt.derivable(dt.explicit_fair(8, alpha="9/10")).violation,  # type: ignore[return-value]
     "a regret": lambda: dt.regret([("red", "green"), ("green", "blue"), ("blue", "red")], alpha="1/2"),
     "no regret": lambda: dt.regret([(0, 1), (1, 2)], alpha="1/2"),
     "a graph": lambda: dt.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
@@ -142,7 +143,8 @@ def test_the_notebook_shows_what_print_shows(name):
     result = made(name)
 
     def all_of(shown: Shown) -> list[str]:
-        words = [*shown.title.split(), *shown.columns, *(word for note in shown.notes for word in note.split())]
+        words = [*shown.title.split(), *(shown.columns if shown.rows else ())]
+        words += [word for note in shown.notes for word in note.split()]
         return words + [word for part in shown.parts for word in all_of(part)]
 
     from html import escape

@@ -178,5 +178,13 @@ def test_a_graph_is_shown_with_its_neighbours():
     assert repr(star) == "<Graph 4 answers and 3 edges, a tree>"
     assert {row["answer"]: row["neighbours"] for row in star.rows()}["hub"] == "a, b, c"
     assert star.to_dict()["edges"] == [list(edge) for edge in star.edges]
+    assert Graph.of([("hub", k) for k in range(99)]).rows()[0]["neighbours"].endswith("9, ...")
     for graph, kind in ((Graph.of([(0, 1), (1, 2)]), "a path"), (Graph((0, 1), ()), "in parts")):
         assert repr(graph).endswith(f"{kind}>")
+
+
+def test_a_large_graph_is_named_at_once():
+    """Whether it is connected needs the distances from one answer, not from all: 20,000^2 would not fit."""
+    line = Graph(tuple(range(20_000)), tuple((k, k + 1) for k in range(19_999)))
+    assert repr(line) == "<Graph 20000 answers and 19999 edges, a path>"
+    assert "distances" not in vars(line)

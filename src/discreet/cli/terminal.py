@@ -68,27 +68,21 @@ def _colour(level: float) -> str:
     return "".join(f"{round(float(c)):02x}" for c in mixed)
 
 
-def table(shown: Shown, most: int = _MOST_ROWS) -> RichTable:
-    """What is shown as a table for people."""
-    made = RichTable(box=None, header_style="bold", pad_edge=False)
-    for name, right in zip(shown.columns, are_right(shown), strict=True):
-        made.add_column(Text(name), justify="right" if right else "left")
-    for row in cells(shown, most)[0]:
-        made.add_row(*map(Text, row))  # as Text: a value in brackets is no markup
-    return made
-
-
 def show(console: Console, shown: Shown, most: int = _MOST_ROWS) -> None:
     """Title, table, parts and notes. The table has its full width: in a narrow terminal its lines wrap, and no number is
     cut off."""
     if shown.title:
         console.print(shown.title, markup=False)
     if shown.rows:
-        made, width = table(shown, most), console.width
-        console.width = max(width, console.measure(made, options=console.options.update(width=1000)).maximum)
-        console.print(made)
+        texts, rest = cells(shown, most)
+        table, width = RichTable(box=None, header_style="bold", pad_edge=False), console.width
+        for name, right in zip(shown.columns, are_right(shown), strict=True):
+            table.add_column(Text(name), justify="right" if right else "left")
+        for row in texts:
+            table.add_row(*map(Text, row))  # as Text: a value in brackets is no markup
+        console.width = max(width, console.measure(table, options=console.options.update(width=1000)).maximum)
+        console.print(table)
         console.width = width
-        rest = cells(shown, most)[1]
         if rest:
             console.print(rest, style="dim")
     for part in shown.parts:

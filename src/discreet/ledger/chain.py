@@ -92,6 +92,9 @@ class Balances(Result):
         """Each data set by its name."""
         return {terms.name: {**terms.to_dict(), **balance.to_dict()} for terms, balance in self.accounts}
 
+    def _title(self) -> str:
+        return f"of {len(self.accounts)} data sets"
+
 
 @dataclass(frozen=True)
 class Pending:

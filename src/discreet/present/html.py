@@ -26,12 +26,12 @@ svg { display: block } .small { color: #6b7280; font-size: .85rem } a { color: #
 def section(shown: Shown, most: int = MOST_ROWS) -> str:
     """Title, table, parts and notes as HTML."""
     parts = [f"<p>{_lines(shown.title)}</p>"] if shown.title else []
-    if shown.columns:
+    if shown.rows:
         texts, rest = cells(shown, most)
         parts.append(table(shown.columns, [[escape(x) for x in row] for row in texts], are_right(shown)))
         parts += [f"<p>{escape(rest)}</p>"] if rest else []
     parts += [section(part, most) for part in shown.parts]
-    parts += [f"<p>{_lines(note)}</p>" for note in shown.notes]
+    parts += ["<p>" + "<br>".join(_lines(note) for note in shown.notes) + "</p>"] if shown.notes else []
     return "<div>" + "".join(parts) + "</div>"
 
 

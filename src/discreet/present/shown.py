@@ -32,6 +32,12 @@ class Shown:
     parts: tuple[Shown, ...] = ()  # between the table and the notes
     more: int = 0
 
+    def __post_init__(self) -> None:
+        """Names and texts come from files and data too: none of them steers a terminal."""
+        object.__setattr__(self, "title", _lines(self.title))
+        object.__setattr__(self, "columns", tuple(map(one_line, self.columns)))
+        object.__setattr__(self, "notes", tuple(map(_lines, self.notes)))
+
     @classmethod
     def of(cls, title: str, rows: Sequence[Mapping[str, Any]]) -> Shown:
         """A table of rows that name their columns, all the same ones."""
@@ -78,6 +84,10 @@ class Result(ABC):
 def one_line(text: str) -> str:
     """A text without line ends and without characters that steer a terminal."""
     return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(one_line, text.split("\n")))
 
 
 def plain(value: Any) -> Any:

@@ -54,7 +54,7 @@ def are_right(shown: Shown) -> list[bool]:
 def text(shown: Shown, most: int = MOST_ROWS) -> str:
     """Title, table, parts and notes; columns are as wide as they need to be, and long tables are cut with a word about it."""
     lines = [shown.title] if shown.title else []
-    if shown.columns:
+    if shown.rows:
         table, rest = cells(shown, most)
         widths = [max(map(len, column)) for column in zip(shown.columns, *table, strict=True)]
         right = are_right(shown)

@@ -98,7 +98,7 @@ class Release(Result):
         repeated = "The same question was asked before: this is the stored answer, at no charge."
         notes.append(repeated if record["repeated"] else cost)
         notes.append(f"Budget of {record['dataset']}: {left['spent']} of {left['budget']} spent, {left['left']} left.")
-        return tuple(one_line(note) for note in notes)
+        return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
         """All rows, the totals and the record."""

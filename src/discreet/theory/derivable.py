@@ -39,8 +39,8 @@ _LONG = 64  # steps beyond which the distance is bounded more coarsely: its exac
 _WRITTEN = 2**16  # entries of a remap that is written out in Fractions
 
 
-@dataclass(frozen=True)
-class Violation:
+@dataclass(frozen=True, repr=False)
+class Violation(Result):
     """What forbids it: two or three neighbouring true values and a report whose probabilities curve the wrong way.
 
     `amount` is below 0: (1 + a^2) x_j - a (x_{j-1} + x_{j+1}) for three `truths`; for two, which stand at an end,
@@ -52,14 +52,19 @@ class Violation:
     chances: tuple[Fraction, ...]
     amount: Fraction
 
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
         terms = [f"Pr[{self.report} | {i}]" for i in self.truths]
         if len(terms) == 3:
             left, right = f"(1 + a^2) {terms[1]}", f"a ({terms[0]} + {terms[2]})"
         else:  # the end itself is the less likely of the two
             low = 0 if self.chances[0] < self.chances[1] else 1
             left, right = terms[low], f"a {terms[1 - low]}"
-        return f"{left} is less than {right}, by {_short(-self.amount)}"
+        return Shown(f"{left} is less than {right}, by {_short(-self.amount)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The true values and the report as texts, the probabilities exactly."""
+        places = {"truths": [str(i) for i in self.truths], "report": str(self.report)}
+        return {**places, "chances": plain(self.chances), "amount": plain(self.amount)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
