@@ -71,6 +71,7 @@ def design(
     """
     from .. import files
     from ..designs.design import design as make
+    from ..measure.description import describe
     from . import terminal
 
     with terminal.patience() as progress:
@@ -86,17 +87,11 @@ def design(
     if out is not None:
         m.save(out)
     if json:
-        told = {
-            "objective": made.objective, "bound": made.bound, "gap": made.gap, "method": made.method,
-            "loss": made.problem.loss.name, "risk": risk, "require": sorted(made.problem.require),
-            "alpha": str(m.alpha), "epsilon": finite_or_none(m.epsilon),
-            "properties": terminal.property_letters(m), "digest": m.digest,
-        }  # fmt: skip
-        print(dump(told))
+        print(dump(made.to_dict()))
         return 0
     console = make_console()
-    console.print(plain(terminal.headline(m)))
-    console.print(plain(str(made)))
+    console.print(describe(m).headline, markup=False)
+    console.print(str(made), markup=False)
     console.print(
         f"saved to {out}" if out is not None else "not saved: give -o FILE to keep it", style="dim", markup=False
     )
@@ -123,12 +118,13 @@ def compare(
 
     Example: discreet compare --n 8 --alpha 9/10
     """
+    from ..measure.description import comparison_row
     from . import terminal
 
     one_of(json, csv)
     law = _prior(prior)
     rows = [
-        terminal.comparison_row(name, m, law, loss)
+        comparison_row(name, m, law, loss)
         for name, m in _candidates(_count(n), alpha, epsilon, loss, law, require).items()
     ]
     if json:
@@ -137,7 +133,7 @@ def compare(
         terminal.print_csv(rows)
     else:
         console = make_console()
-        terminal.print_table(console, rows)
+        terminal.print_rows(console, rows)
         console.print(
             f"GM geometric, EM explicit fair, WM weakly honest, UM uniform, kRR randomised response; losses under the prior "
             f"{prior or 'uniform'}; worst: the largest mean {loss} of a truth; best use: the mean {loss} after the best remap",
