@@ -17,8 +17,8 @@ fitted laws weighed by their evidence: no constant is tuned to a shape, and no r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,31 @@ _FAR = 8.0  # log evidence below the best from which models no longer matter
 _MOST = 24  # atoms
 
 
+class Operator:
+    """What is needed of a channel here, by its matrix. Every Finite channel has the same methods; so have cells."""
+
+    rows: int
+    reports: int
+    matrix: Floats
+
+    def push(self, law: Floats) -> Floats:
+        return law @ self.matrix
+
+    push_rows = push
+
+    def pull(self, v: Floats) -> Floats:
+        return self.matrix @ v
+
+    def pull_rows(self, functions: Floats) -> Floats:
+        return functions @ self.matrix.T
+
+    def pull_squares(self, v: Floats) -> Floats:
+        return np.asarray(self.matrix**2 @ v)
+
+    def row(self, i: int) -> Floats:
+        return np.asarray(self.matrix[i])
+
+
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """One model at its most probable parameters."""
@@ -49,14 +74,23 @@ class Fitted:
     parameters: Floats  # of the field, then l (where there are atoms), then one for each atom
     law: Floats
     evidence: float
+    masses: Floats  # of the atoms, beside what the field gives to their values
+    field: Floats  # at each value
 
     @property
-    def masses(self) -> Floats:
-        """The probabilities of the atoms, beside what the field gives to their values."""
-        return self._masses
+    def level(self) -> float:
+        """l: 0 without atoms."""
+        return 8 * float(self.parameters[-len(self.atoms) - 1]) if self.atoms else 0.0
 
-    _masses: Floats = field(default_factory=lambda: np.zeros(0))
-    field_values: Floats = field(default_factory=lambda: np.zeros(0))
+    @property
+    def heights(self) -> dict[int, float]:
+        """h of each atom."""
+        return dict(zip(self.atoms, (2 * self.parameters[len(self.parameters) - len(self.atoms) :]).tolist(), strict=True))
+
+    @property
+    def whole(self) -> float:
+        """The sum of all weights over n+1: what a probability is multiplied with to become exp(h)."""
+        return float(np.exp(self.field + self.level).mean()) + sum(map(math.exp, self.heights.values()))
 
 
 class _Model:
@@ -100,7 +134,7 @@ class _Model:
     def slopes(self, law: Floats, chances: Floats, own: Floats, masses: Floats) -> Floats:
         """The derivatives of the chances of the reports, a row for each parameter."""
         moved = self.waves * own
-        rows = self.data.push_rows(moved) - moved.sum(axis=1)[:, None] * chances
+        rows: Floats = self.data.push_rows(moved) - moved.sum(axis=1)[:, None] * chances
         if not self.atoms:
             return rows
         whole = float(own.sum())
@@ -124,7 +158,7 @@ class _Model:
 class _Data:
     """The reports, the channel, and the waves of the field."""
 
-    def __init__(self, channel: Finite, counts: NDArray[np.int64]) -> None:
+    def __init__(self, channel: Finite | Operator, counts: NDArray[Any]) -> None:
         self.channel, self.counts = channel, counts.astype(np.float64)
         self.rows, self.number = channel.rows, float(counts.sum())
         self.seen = counts > 0
@@ -199,7 +233,7 @@ def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Any, Floats
 class Search:
     """Looks for models of high evidence, and keeps all that it has seen."""
 
-    def __init__(self, channel: Finite, counts: NDArray[np.int64], progress: Progress | None = None) -> None:
+    def __init__(self, channel: Finite | Operator, counts: NDArray[Any], progress: Progress | None = None) -> None:
         self.data, self.progress = _Data(channel, counts), progress
         self.seen: dict[tuple[float, int, tuple[int, ...]], Fitted] = {}
         self._tangents: dict[tuple[float, int, tuple[int, ...]], tuple[Any, Floats]] = {}
@@ -211,11 +245,9 @@ class Search:
         key = (smooth, j, atoms)
         if key not in self.seen:
             model = _Model(self.data, smooth, SCALES[j], atoms)
-            known = {} if near is None else _heights(near, self.data.rows)
-            known |= heights or {}
-            values = None if near is None else near.field_values
-            first = (_level(near) if near is not None else 0.0) if level is None else level
-            theta = model.start(values, first, [known.get(a, -3.0) for a in atoms])
+            known = {**(near.heights if near else {}), **(heights or {})}
+            first = level if level is not None else near.level if near else 0.0
+            theta = model.start(near.field if near else None, first, [known.get(a, -3.0) for a in atoms])
             self.seen[key], *tangent = _fit(self.data, model, theta)
             self._tangents[key] = (tangent[0], tangent[1])
             if self.best is None or self.seen[key].evidence > self.best.evidence:
@@ -224,12 +256,20 @@ class Search:
                     self.progress(f"{len(self.seen)} models, {len(self.best.atoms)} atoms")
         return self.seen[key]
 
-    def run(self, heaps: Callable[[], Floats]) -> None:
+    @property
+    def steps(self) -> int:
+        """Newton steps in all."""
+        return self.data.steps
+
+    def run(self, likeliest: Floats | None) -> None:
+        """Fields of every smoothness and scale; atoms added to them one by one, or found in the likeliest law; then moved,
+        and tried with every field."""
         for smooth in SMOOTH:
             self._scales(smooth, ())
         for j in (6, 8, 0, 10):
             self._grow(2.0, j)
-        self._from_heaps(heaps())
+        if likeliest is not None:
+            self._from_heaps(likeliest)
         assert self.best is not None
         if self.best.atoms:
             self._shifted()
@@ -257,7 +297,7 @@ class Search:
             place = int(gains.argmax())
             if gains[place] <= 0:
                 return
-            height = {place: math.log(max(sizes[place], 1e-12) * math.exp(-_log_mean(now)))}
+            height = {place: math.log(max(float(sizes[place]), 1e-12) * now.whole)}
             then = self.fit(smooth, j, tuple(sorted((*now.atoms, place))), now, height)
             if then.evidence <= now.evidence:
                 return
@@ -285,9 +325,8 @@ class Search:
         data = self.data
         factor, slopes = self._tangents[key]
         chances = np.maximum(data.push(now.law), 1e-300)
-        pull = data.channel.pull
-        slope = pull(data.counts / chances) - data.number
-        own = self._information(chances)
+        slope = data.channel.pull(data.counts / chances) - data.number
+        own = np.maximum(data.number * (data.channel.pull_squares(1 / chances) - 1), 0.0)  # sum of (C[x, y] - m)^2 / m
         across = data.number * data.channel.pull_rows(slopes / chances)
         information = own - (across * cho_solve(factor, across, check_finite=False)).sum(axis=0)
         information = np.maximum(information, 1e-9 * np.maximum(own, 1e-300))
@@ -296,11 +335,6 @@ class Search:
         )
         gains[list(now.atoms)] = -np.inf
         return gains, slope / information
-
-    def _information(self, chances: Floats) -> Floats:
-        """N (sum over reports of C[x, y]^2 / m_y - 1) for each value x."""
-        data = self.data
-        return np.maximum(data.number * (data.channel.pull_squares(1 / chances) - 1), 0.0)
 
     def _from_heaps(self, law: Floats) -> None:
         """Another start: the heaps of the likeliest law, on a field with two parts in a hundred."""
@@ -328,7 +362,7 @@ class Search:
                 for moved in (x - step, x + step):
                     if 0 <= moved < self.data.rows and moved not in now.atoms:
                         atoms = tuple(sorted((*(a for a in now.atoms if a != x), moved)))
-                        heights = {moved: _heights(now, self.data.rows)[x]}
+                        heights = {moved: now.heights[x]}
                         changed |= self.fit(now.smooth, SCALES.index(now.scale), atoms, now, heights).evidence > now.evidence
             if not changed:
                 step //= 2
@@ -340,20 +374,6 @@ class Search:
         weights /= weights.sum()
         law = sum((w * f.law for w, f in zip(weights, models, strict=True)), np.zeros(self.data.rows))
         return np.asarray(law), weights, models
-
-
-def _heights(f: Fitted, rows: int) -> dict[int, float]:
-    return {a: 2 * float(x) for a, x in zip(f.atoms, f.parameters[len(f.parameters) - len(f.atoms) :], strict=True)}
-
-
-def _level(f: Fitted) -> float:
-    return 8 * float(f.parameters[len(f.parameters) - len(f.atoms) - 1]) if f.atoms else 0.0
-
-
-def _log_mean(f: Fitted) -> float:
-    """ln of (n+1) over the sum of all weights: what turns a mass into exp(h)."""
-    whole = np.exp(f.field_values + _level(f)).mean() + sum(math.exp(h) for h in _heights(f, 0).values())
-    return -math.log(max(float(whole), 1e-300))
 
 
 def heaps_of(law: Floats, most: int = 20) -> tuple[list[int], list[float]]:
