@@ -22,8 +22,10 @@ Counts = NDArray[np.int64]
 
 _SINGLE = 1024  # true values up to which each stands for itself
 _SINGLE_REPORTS = 4096  # the same for reports
+_NARROW = 0.05  # a report tells the cell with this chance: the noise is hardly wider than the cells
 _CELLS = 512  # cells of a longer grid, and groups of its reports
 _SHARPENED = 30  # steps at full resolution, after the cells
+_NARROWED = 300  # the same where noise is narrow, and shows what happens within a cell
 _FLOOR = 1e-3  # part of the uniform law with which they start: a step cannot fill a value without any mass
 _DENSE = 512  # true values up to which the likeliest law of any channel is quick
 
@@ -46,27 +48,31 @@ def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progre
         if cells is not None:
             law = np.repeat(law / cells.sizes, cells.sizes)  # evenly within a cell
             law = (1 - _FLOOR) * law + _FLOOR / channel.rows
-        for _ in range(1 if cells is None else _SHARPENED):
+        for _ in range(1 if cells is None else cells.sharpening):
             law = law * channel.pull(np.divide(q, channel.push(law), out=np.zeros_like(q), where=q > 0))
         law /= law.sum()
-    best = models[0]
+    # with atoms or without: whichever kind of model has more of the weight
+    with_atoms = sum(w for w, f in zip(weights, models, strict=True) if f.atoms)
+    best = next(f for f in models if bool(f.atoms) == (with_atoms > 0.5))
     places = np.array(best.atoms, dtype=np.float64) if cells is None else cells.middles[list(best.atoms)]
     atoms = tuple(zip(places.tolist(), best.masses.tolist(), strict=True))
     found, steps = certificate(channel, q, law), search.steps
     trace = ((steps, mean_log_likelihood(channel, q, law), found),)
-    note = _told(best, float(weights[0]), len(models), None if cells is None else len(cells.sizes))
+    sure = with_atoms if best.atoms else 1 - with_atoms
+    note = _told(best, float(sure), len(models), None if cells is None else len(cells.sizes))
     return Fit(law, found, steps, trace, (note,), True if is_injective(channel, q) else None, atoms)
 
 
-def _told(best: Fitted, weight: float, models: int, cells: int | None) -> str:
-    """What was found, in words."""
+def _told(best: Fitted, sure: float, models: int, cells: int | None) -> str:
+    """What was found, in words: the best model, and how much weight models of its kind (with atoms, or without) have."""
     share = 1 - float(best.masses.sum())
     smooth = {1.0: "rough", 2.0: "smooth", 3.0: "very smooth"}[best.smooth]
     atoms = f"{len(best.atoms)} atom{'s' if len(best.atoms) != 1 else ''} and " if best.atoms else ""
     rest = f"a {smooth} curve" + (f" with {share:.0%} of the mass" if best.atoms else "")
-    where = "" if cells is None else f" Found for {cells} cells of the grid, then sharpened by {_SHARPENED} iterations."
+    where = "" if cells is None else f" Found for {cells} cells of the grid, then sharpened by iterations at full resolution."
     return (
-        f"An average of {models} models by their evidence; the best, with {weight:.0%} of the weight, is {atoms}{rest}.{where} "
+        f"An average of {models} models by their evidence; the best is {atoms}{rest}, and "
+        f"{'such with' if best.atoms else 'those without'} atoms have {sure:.0%} of the weight.{where} "
         "It is regularised, so its gap is not meant to be 0."
     )
 
@@ -92,6 +98,8 @@ class _Cells(Operator):
             inside[low:high] = 1 / (high - low)
             self.matrix[k] = self.together(channel.push(inside))
         self.rows, self.reports = self.matrix.shape
+        told = float(self.matrix.max(axis=0).sum()) / self.rows  # by the best guess, when all cells are equally likely
+        self.sharpening = _NARROWED if told > _NARROW else _SHARPENED
 
     def together(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
         """Counts or chances of the groups of reports."""

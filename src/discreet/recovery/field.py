@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..channels import Finite
 from .likelihood import Floats, Progress
@@ -37,6 +37,8 @@ _STEPS = 30  # of one fit
 _SETTLED = 0.01  # a fit whose next step gains less has arrived
 _FAR = 8.0  # log evidence below the best from which models no longer matter
 _MOST = 24  # atoms
+_FINEST = 32.0  # parts of the grid among which the place of an atom is a choice, at least: it costs log of that
+_DOUBTFUL = 3.0  # log evidence that a promise may lack and still be looked at
 
 
 class Operator:
@@ -206,15 +208,19 @@ def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Any, Floats
         for _ in range(12):
             damped = hessian.copy()
             damped[place, place] *= 1 + damping
-            step = cho_solve(cho_factor(damped, lower=True, check_finite=False), gradient, check_finite=False)
+            try:
+                step = cho_solve(cho_factor(damped, lower=True, check_finite=False), gradient, check_finite=False)
+            except LinAlgError:  # rounding, with very many reports
+                damping *= 4
+                continue
             trial = model.value(theta + step)
             if trial[0] >= value:
                 moved = True
                 break
             damping *= 4
-        gain = float(gradient @ step) / 2
         if not moved:
             break
+        gain = float(gradient @ step) / 2
         theta, (value, law, chances, own, masses) = theta + step, trial
         damping = max(damping / 4, 1e-6)
         if gain < _SETTLED:
@@ -223,11 +229,42 @@ def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Any, Floats
     scaled = slopes * np.sqrt(data.number / np.maximum(chances, 1e-300))
     hessian = scaled @ scaled.T
     hessian[np.arange(len(theta)), np.arange(len(theta))] += 1
-    factor = cho_factor(hessian, lower=True, check_finite=False)
+    factor = _factorised(hessian)
     half = float(np.log(np.diag(factor[0])).sum())
     evidence = value - half - len(model.atoms) * math.log(data.rows)
+    if model.atoms:
+        evidence += float(np.log(_widths(data, model, masses, chances, scaled, factor)).sum())
     values = theta[: len(model.waves)] @ model.waves
     return Fitted(model.smooth, model.scale, model.atoms, theta, law, evidence, masses, values), factor, slopes
+
+
+def _widths(
+    data: _Data, model: _Model, masses: Floats, chances: Floats, scaled: Floats, factor: Any
+) -> Floats:
+    """Over how many values the place of each atom is uncertain: sqrt(2 pi / information), given all other parameters.
+
+    A model stands for all with its atoms a little to one side, which explain the reports about as well. Without this an atom
+    would cost more on a finer grid, and scale would matter.
+    """
+    low, high = np.maximum(model.places - 1, 0), np.minimum(model.places + 1, data.rows - 1)
+    slopes = (data.rows_of(high) - data.rows_of(low)) / np.maximum(high - low, 1)[:, None]
+    slopes *= masses[:, None] * np.sqrt(data.number / np.maximum(chances, 1e-300))
+    across = scaled @ slopes.T
+    information = (slopes**2).sum(axis=1) - (across * cho_solve(factor, across, check_finite=False)).sum(axis=0)
+    widths: Floats = np.sqrt(2 * math.pi / np.maximum(information, 1e-300))
+    return np.clip(widths, 1.0, max(data.rows / _FINEST, 1.0))
+
+
+def _factorised(matrix: Floats) -> Any:
+    """Cholesky's factor, with so much added to the diagonal as rounding needs."""
+    ridge, place = 0.0, np.arange(len(matrix))
+    while True:
+        try:
+            lifted = matrix.copy()
+            lifted[place, place] *= 1 + ridge
+            return cho_factor(lifted, lower=True, check_finite=False)
+        except LinAlgError:
+            ridge = max(1e-14, 10 * ridge)
 
 
 class Search:
@@ -270,12 +307,18 @@ class Search:
             self._grow(2.0, j)
         if likeliest is not None:
             self._from_heaps(likeliest)
-        assert self.best is not None
-        if self.best.atoms:
-            self._shifted()
-            atoms, near = self.best.atoms, self.best
+        now = self._best_with_atoms()
+        if now is not None:
+            now = self._shifted(now)
             for smooth in SMOOTH:
-                self._scales(smooth, atoms, near)
+                self._scales(smooth, now.atoms, now)
+
+    def _best_with_atoms(self) -> Fitted | None:
+        """The best model that has atoms, if it matters beside the best of all."""
+        some = [f for f in self.seen.values() if f.atoms]
+        now = max(some, key=lambda f: f.evidence, default=None)
+        assert self.best is not None
+        return now if now is not None and now.evidence > self.best.evidence - _FAR else None
 
     def _scales(self, smooth: float, atoms: tuple[int, ...], near: Fitted | None = None) -> None:
         """All scales of a smoothness, upwards then downwards, until they no longer matter."""
@@ -295,7 +338,7 @@ class Search:
         while len(now.atoms) < _MOST:
             gains, sizes = self._gains(now, (smooth, j, now.atoms))
             place = int(gains.argmax())
-            if gains[place] <= 0:
+            if gains[place] <= -min(_DOUBTFUL, math.log(max(self.data.rows / _FINEST, 1.0))):
                 return
             height = {place: math.log(max(float(sizes[place]), 1e-12) * now.whole)}
             then = self.fit(smooth, j, tuple(sorted((*now.atoms, place))), now, height)
@@ -349,31 +392,28 @@ class Search:
                 break
             now = then
 
-    def _shifted(self) -> None:
+    def _shifted(self, now: Fitted) -> Fitted:
         """Move atoms by halving steps while that helps."""
-        assert self.best is not None
         step = max(self.data.rows // 64, 1)
         while step:
-            changed = False
-            for x in self.best.atoms:
-                now = self.best
-                if x not in now.atoms:
-                    continue
+            before = now
+            for x in before.atoms:
                 for moved in (x - step, x + step):
-                    if 0 <= moved < self.data.rows and moved not in now.atoms:
+                    if x in now.atoms and 0 <= moved < self.data.rows and moved not in now.atoms:
                         atoms = tuple(sorted((*(a for a in now.atoms if a != x), moved)))
-                        heights = {moved: now.heights[x]}
-                        changed |= self.fit(now.smooth, SCALES.index(now.scale), atoms, now, heights).evidence > now.evidence
-            if not changed:
+                        then = self.fit(now.smooth, SCALES.index(now.scale), atoms, now, {moved: now.heights[x]})
+                        now = max(now, then, key=lambda f: f.evidence)
+            if now is before:
                 step //= 2
+        return now
 
     def law(self) -> tuple[Floats, Floats, list[Fitted]]:
         """The average over all models, their weights, and the models."""
         models = sorted(self.seen.values(), key=lambda f: -f.evidence)
         weights = np.exp([f.evidence - models[0].evidence for f in models])
         weights /= weights.sum()
-        law = sum((w * f.law for w, f in zip(weights, models, strict=True)), np.zeros(self.data.rows))
-        return np.asarray(law), weights, models
+        law: Floats = weights @ np.array([f.law for f in models])
+        return law, weights, models
 
 
 def heaps_of(law: Floats, most: int = 20) -> tuple[list[int], list[float]]:
