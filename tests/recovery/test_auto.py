@@ -48,7 +48,7 @@ def is_law(law: np.ndarray, size: int) -> bool:
 
 def errors(law: np.ndarray, channel: Finite, number: int, seeds: range) -> dict[str, float]:
     """The sum of Kantorovich errors over runs: ours, and what it is compared with."""
-    sums = dict.fromkeys(("auto", "5000", "100", "mle"), 0.0)
+    sums = dict.fromkeys(("auto", "5000", "100", "10", "mle"), 0.0)
     for seed in seeds:
         truth, counts = observed(law, channel, number, seed)
         q = counts / number
@@ -56,6 +56,7 @@ def errors(law: np.ndarray, channel: Finite, number: int, seeds: range) -> dict[
             "auto": auto(channel, counts),
             "5000": ibu(channel, q, iterations=5000),
             "100": ibu(channel, q, iterations=100),
+            "10": ibu(channel, q, iterations=10),
             "mle": mle(channel, q),
         }
         for name, fit in found.items():
@@ -73,7 +74,7 @@ def test_four_points_with_few_reports():
     """A thousand reports at this noise hardly tell points from bells: the one kind of cell where iterations do better."""
     found = errors(POINTS, HUNDRED, 1000, range(6))
     assert found["auto"] < 1.7 * found["5000"]
-    assert found["auto"] < found["100"]  # a hundred steps are too few here
+    assert not found["10"] < 1.7 * found["5000"]  # the check can fail: ten steps are too few here
 
 
 def test_four_points_with_many_reports():
