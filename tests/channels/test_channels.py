@@ -145,6 +145,16 @@ def test_push_and_pull_are_products_with_the_law(kind):
 
 
 @every_kind
+def test_rows_are_pushed_and_pulled_one_by_one(kind):
+    channel, law = KINDS[kind]
+    matrix, rng = np.array(law, dtype=float), np.random.default_rng(4)
+    laws, functions = rng.normal(size=(3, channel.rows)), rng.normal(size=(3, channel.reports))
+    assert channel.push_rows(laws) == pytest.approx(laws @ matrix, rel=1e-9, abs=1e-12)
+    assert channel.pull_rows(functions) == pytest.approx(functions @ matrix.T, rel=1e-9, abs=1e-12)
+    assert channel.pull_squares(functions[0]) == pytest.approx(matrix**2 @ functions[0], rel=1e-9, abs=1e-12)
+
+
+@every_kind
 def test_solve_inverts_push_or_says_that_nothing_does(kind):
     channel, law = KINDS[kind]
     matrix, p = np.array(law, dtype=float), np.random.default_rng(2).dirichlet(np.ones(channel.rows))

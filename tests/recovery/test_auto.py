@@ -16,13 +16,10 @@ from scipy.stats import binom
 import discreet as dt
 from discreet.channels import Finite
 from discreet.errors import RecoveryError
-from discreet.recovery.auto import _edges, _grouped, auto
-from discreet.recovery.bumps import STRATA, WIDTHS, Sampler, shapes, width_chances
-from discreet.recovery.heldout import FOLDS, _folds, held_out_average, iterate
+from discreet.recovery.auto import _Cells, _edges, auto
 from discreet.recovery.ibu import ibu
 from discreet.recovery.likelihood import certificate
 from discreet.recovery.mle import mle
-from discreet.recovery.smoothing import near_part
 from discreet.seal import stochastic_table
 
 HUNDRED = dt.geometric(100, epsilon="ln(2)/10").finite()
@@ -51,7 +48,7 @@ def is_law(law: np.ndarray, size: int) -> bool:
 
 def errors(law: np.ndarray, channel: Finite, number: int, seeds: range) -> dict[str, float]:
     """The sum of Kantorovich errors over runs: ours, and what it is compared with."""
-    sums = dict.fromkeys(("auto", "5000", "100", "mle"), 0.0)
+    sums = dict.fromkeys(("auto", "5000", "100", "10", "mle"), 0.0)
     for seed in seeds:
         truth, counts = observed(law, channel, number, seed)
         q = counts / number
@@ -59,6 +56,7 @@ def errors(law: np.ndarray, channel: Finite, number: int, seeds: range) -> dict[
             "auto": auto(channel, counts),
             "5000": ibu(channel, q, iterations=5000),
             "100": ibu(channel, q, iterations=100),
+            "10": ibu(channel, q, iterations=10),
             "mle": mle(channel, q),
         }
         for name, fit in found.items():
@@ -73,9 +71,10 @@ def test_a_smooth_truth_with_many_reports():
 
 
 def test_four_points_with_few_reports():
-    found = errors(POINTS, HUNDRED, 1000, range(2))
-    assert found["auto"] < 1.05 * found["5000"]
-    assert not found["100"] < 1.05 * found["5000"]  # the check can fail: a hundred steps are too few here
+    """A thousand reports at this noise hardly tell points from bells: the one kind of cell where iterations do better."""
+    found = errors(POINTS, HUNDRED, 1000, range(6))
+    assert found["auto"] < 1.7 * found["5000"]
+    assert not found["10"] < 1.7 * found["5000"]  # the check can fail: ten steps are too few here
 
 
 def test_four_points_with_many_reports():
@@ -101,11 +100,11 @@ def test_the_result_is_a_law_with_its_certificate_and_says_what_it_is():
     assert fit.gap == certificate(channel, counts / 5000, fit.law) > 0
     assert fit.trace[-1][0] == fit.iterations > 0
     assert fit.trace[-1][2] == fit.gap
-    assert "few bumps" in fit.notes[0]
-    assert "near the maximum likelihood" in fit.notes[0]
+    assert "by their evidence" in fit.notes[0]
+    assert "curve, and those without atoms have" in fit.notes[0]
     assert "not meant to be 0" in fit.notes[0]
     assert fit.unique
-    assert any("step" in line for line in said)
+    assert any("models" in line for line in said)
 
 
 def test_the_same_reports_give_the_same_law_and_others_another():
@@ -200,26 +199,26 @@ def points_on(top: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("top", "epsilon", "truth", "words"),
+    ("top", "epsilon", "truth", "cells"),
     [
-        (300, 10 * np.log(2) / 300, bell_on, "few bumps"),
-        (520, 10 * np.log(2) / 520, points_on, "512 cells"),
-        (400, 0.7, bell_on, "held-out"),
-        (400, 0.7, points_on, "held-out"),
+        (300, 10 * np.log(2) / 300, bell_on, False),
+        (1100, 10 * np.log(2) / 1100, points_on, True),
+        (400, 0.7, bell_on, False),
+        (1100, 0.7, points_on, True),
     ],
-    ids=["300, wide", "520, wide", "400, narrow, smooth", "400, narrow, points"],
+    ids=["300, wide", "1100, wide", "400, narrow, smooth", "1100, narrow, points"],
 )
-def test_long_grids_are_near_the_best_of_what_there_is(top, epsilon, truth, words):
+def test_long_grids_are_near_the_best_of_what_there_is(top, epsilon, truth, cells):
     channel = dt.geometric(top, epsilon=float(epsilon)).finite()
     law, counts = observed(truth(top), channel, 50_000, 3)
     fit, q = auto(channel, counts), counts / counts.sum()
     assert is_law(fit.law, top + 1)
-    assert words in fit.notes[0]
+    assert ("512 cells" in fit.notes[0]) == cells
+    stopped, likeliest = ibu(channel, q, iterations=300).law, mle(channel, q).law
     flat = np.full(top + 1, 1 / (top + 1))
-    stopped, likeliest = iterate(channel, q, flat, 300), mle(channel, q).law
     ours, *others, control = (dt.kantorovich(p, law) for p in (fit.law, stopped, likeliest, flat))
-    assert ours < 1.6 * min(others)  # about 1.2 on average in the benchmark; a single run varies more
-    assert not control < 1.6 * min(others)  # the check can fail
+    assert ours < 1.2 * min(others) or ours < 0.05  # in steps of the grid: narrow noise, and cells of two values
+    assert not control < 1.2 * min(others)  # the check can fail
 
 
 def test_randomised_response_on_a_long_grid():
@@ -231,78 +230,43 @@ def test_randomised_response_on_a_long_grid():
 def test_cells_and_groups_keep_every_value_and_every_report():
     channel = dt.geometric(700, alpha="99/100").finite()
     counts = np.random.default_rng(1).multinomial(10_000, channel.push(np.full(701, 1 / 701)))
-    cells, told = _grouped(channel, counts)
+    cells = _Cells(channel)
     assert cells.sizes.sum() == 701
-    assert cells.counts.sum() == 10_000
+    assert cells.together(counts).sum() == 10_000
     assert cells.rows == 512
     np.testing.assert_allclose(cells.matrix.sum(axis=1), 1, atol=1e-12)
-    np.testing.assert_allclose(cells.push(cells.sizes / 701).sum(), 1)
-    assert told < 0.05 < _grouped(dt.geometric(700, alpha="1/2").finite(), counts)[1]
-    assert _edges(5, 512).tolist() == [0, 1, 2, 3, 4, 5]
+    # a law that is even within cells gives the groups the chances that the channel gives them
+    law = np.random.default_rng(2).dirichlet(np.ones(512))
+    whole = channel.push(np.repeat(law / cells.sizes, cells.sizes))
+    np.testing.assert_allclose(cells.push(law), cells.together(whole), rtol=1e-9)
+    assert _edges(5).tolist() == [0, 1, 2, 3, 4, 5]
 
 
-# The parts
+# What was found is told
 
 
-def test_bumps_are_laws_and_keep_the_uniform_law():
-    widths = np.array(WIDTHS)
-    bumps = shapes(30, widths)
-    assert bumps.min() >= 0
-    np.testing.assert_allclose(bumps.sum(axis=2), 1, atol=1e-12)
-    np.testing.assert_allclose(bumps.sum(axis=1), 1, atol=1e-6)
-    spread = (bumps[:, 15] * (np.arange(30) - 15) ** 2).sum(axis=1)
-    assert (np.diff(spread) > 0).all()
-    assert spread[3] == pytest.approx(
-        widths[3] ** 2, rel=1e-6
-    )  # far from the ends the variance is the square of the width
-    chances = width_chances(widths, STRATA)
-    np.testing.assert_allclose(chances.sum(axis=1), 1)
-    for row, least in zip(chances, STRATA, strict=True):
-        assert (row > 0).tolist() == (widths >= least).tolist()
+def test_atoms_are_found_and_told_in_the_answer_s_units():
+    m = dt.geometric(dt.Grid(0, 50, "1/2"), epsilon=1, sensitivity=1)
+    values = np.repeat([10, 40.5], [7000, 3000])
+    e = dt.recover(m.sample(values, source=dt.insecure_source(3)), m)
+    assert [value for value, _ in e.atoms] == [10, 40.5]
+    assert [mass for _, mass in e.atoms] == pytest.approx([0.7, 0.3], abs=0.02)
+    assert "atoms: 10 (" in str(e)
+    assert e.to_dict()["atoms"][1][0] == 40.5
 
 
-def test_without_information_the_sampler_draws_from_the_prior():
-    """The number of bumps is then geometric, their places are uniform but for the ends, and the strata's evidence is equal."""
-    channel = dt.uniform(8).finite()
-    widths = np.array(WIDTHS)
-    pushed = shapes(9, widths) @ channel.matrix
-    draws = Sampler(pushed, widths, STRATA, np.full(9, 100.0), np.random.default_rng(8)).run()
-    number = np.arange(1, 13)
-    expected, other = (float(number @ rho**number / (rho**number).sum()) for rho in (0.8, 0.6))
-    assert draws.bumps.mean() == pytest.approx(expected, rel=0.1)
-    assert other != pytest.approx(expected, rel=0.1)  # the check can fail
-    held = draws.weights > 0
-    assert (held.sum(axis=2) == draws.bumps).all()
-    np.testing.assert_allclose(draws.weights.sum(axis=2), 1)
-    places = np.bincount((draws.codes % 9)[held], minlength=9) / held.sum()
-    np.testing.assert_allclose(places[1:-1], places[1:-1].mean(), atol=0.015)
-    assert (places[[0, -1]] < places[1:-1].min()).all()  # the ends reflect; their prior is the smaller (bumps.py)
-    np.testing.assert_allclose(draws.evidence - draws.evidence[0], 0, atol=1e-6)
-    spikes = (draws.codes[:, :24] // 9 == 0)[held[:, :24]].mean()
-    assert spikes == pytest.approx(0.75, abs=0.1)
-    assert not (draws.codes[:, 24:] // 9 == 0)[held[:, 24:]].any()
+def test_a_smooth_truth_has_no_atoms():
+    _, counts = observed(BELL, HUNDRED, 100_000, 1)
+    assert auto(HUNDRED, counts).atoms == ()
 
 
-def test_the_blend_leans_to_the_likelihood_where_the_posterior_is_unsure():
-    parts = [near_part(r, 0.0) for r in (0.0, 0.2, 0.3, 0.45, 2.0)]
-    assert parts == sorted(parts)
-    assert (parts[0], parts[-1]) == (0, 1)
-    assert near_part(0.45, 10.0) == 0 < near_part(0.8, 10.0) < 1 == near_part(1.2, 10.0)
-
-
-def test_every_report_is_in_one_fold():
-    counts = np.array([1000, 0, 7, 1])
-    folds = _folds(counts, np.random.default_rng(0))
-    assert folds.shape == (FOLDS, 4)
-    assert folds.sum(axis=0).tolist() == counts.tolist()
-    assert abs(folds[:, 0] - 200).max() < 60
-
-
-def test_held_out_reports_ask_for_many_steps_on_points_and_for_few_on_a_bell():
-    path = (30, 100, 300, 1000)
-    far = [
-        held_out_average(HUNDRED, observed(law, HUNDRED, 20_000, 6)[1], path, np.random.default_rng(0)).weights
-        for law in (BELL, POINTS)
-    ]
-    assert far[0] @ path < 400
-    assert far[1] @ path > 800
+def test_scale_does_not_matter():
+    """The same shape on a grid twice as fine, with noise of the same relative width: the same curve."""
+    found = []
+    for n in (60, 121):  # 61 and 122 values
+        place = (np.arange(n + 1) + 0.5) / (n + 1)
+        law = np.exp(-0.5 * ((place - 0.35) / 0.1) ** 2) + 0.4 * np.exp(-0.5 * ((place - 0.75) / 0.05) ** 2)
+        channel = dt.geometric(n, epsilon=12 / (n + 1)).finite()
+        counts = np.round(20_000 * channel.push(law / law.sum())).astype(np.int64)
+        found.append(np.interp(np.linspace(0, 1, 50), place, np.cumsum(auto(channel, counts).law)))
+    assert np.abs(found[0] - found[1]).max() < 0.02

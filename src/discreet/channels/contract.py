@@ -193,6 +193,18 @@ class Finite(Channel):
     def pull(self, v: ArrayLike) -> Floats:
         """Cv: for each true value, the mean of v(report)."""
 
+    def push_rows(self, laws: Floats) -> Floats:
+        """push for each row of a matrix."""
+        return np.asarray(laws @ self.matrix)
+
+    def pull_rows(self, functions: Floats) -> Floats:
+        """pull for each row of a matrix."""
+        return np.asarray(functions @ self.matrix.T)
+
+    def pull_squares(self, v: Floats) -> Floats:
+        """For each true value the sum over reports of C[x, y]^2 v(y)."""
+        return np.asarray(self.matrix**2 @ v)
+
     @abstractmethod
     def solve(self, q: ArrayLike) -> Floats:
         """q C^-1, where there is one."""

@@ -38,6 +38,7 @@ class Fit(Frozen):
     trace: Trace = ()
     notes: tuple[str, ...] = ()
     unique: bool | None = None
+    atoms: tuple[tuple[float, float], ...] = ()  # places and probabilities of values that stand out
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "law", frozen(np.asarray(self.law, dtype=np.float64)))

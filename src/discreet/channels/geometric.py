@@ -88,19 +88,19 @@ class Geometric(Closed):
         matrix[:, [0, -1]] *= end / middle
         return np.asarray(matrix)
 
-    def _smooth(self, v: Floats) -> Floats:
+    def _smooth(self, v: Floats, a: float | None = None) -> Floats:
         """sum_i v_i a^|i-j| for every j: a recursion forwards and one backwards."""
         from scipy.signal import lfilter  # a slow import, kept out of the way of those who do not need it
 
-        a = float(self.a)
+        a = float(self.a) if a is None else a
         forward = lfilter([1.0], [1.0, -a], v)
-        backward = lfilter([1.0], [1.0, -a], v[::-1])[::-1]
+        backward = lfilter([1.0], [1.0, -a], v[..., ::-1])[..., ::-1]
         return np.asarray(forward + backward - v)
 
     def _weigh(self, v: Floats) -> Floats:
         end, middle = self._end_weights()
         weighed = middle * v
-        weighed[[0, -1]] = end * v[[0, -1]]
+        weighed[..., [0, -1]] = end * v[..., [0, -1]]
         return weighed
 
     def push(self, p: ArrayLike) -> Floats:
@@ -108,6 +108,16 @@ class Geometric(Closed):
 
     def pull(self, v: ArrayLike) -> Floats:
         return self._smooth(self._weigh(self._vector(v, self.reports, "The values of the reports")))
+
+    def push_rows(self, laws: Floats) -> Floats:
+        return self._weigh(self._smooth(laws))
+
+    def pull_rows(self, functions: Floats) -> Floats:
+        return self._smooth(self._weigh(functions))
+
+    def pull_squares(self, v: Floats) -> Floats:
+        """(w_y a^|x-y|)^2 is w_y^2 (a^2)^|x-y|: the recursions of a^2."""
+        return self._smooth(self._weigh(self._weigh(v)), float(self.a**2))
 
     def solve(self, q: ArrayLike) -> Floats:
         """q G^-1; G^-1 has the rows [1, -a]/(1-a), [-a, 1+a^2, -a]/(1-a)^2, [-a, 1]/(1-a)."""

@@ -207,6 +207,22 @@ class Keep(Finite):
             return np.asarray(float(self.keep) * vector + float(self._guess) * vector.sum())
         return self._shares * vector + (1 - self._shares) * self.other.pull(vector)
 
+    def pull_squares(self, v: Floats) -> Floats:
+        if self.other is not None:
+            return super().pull_squares(v)
+        guess, kept = float(self._guess), float(self.keep)
+        return np.asarray(guess**2 * v.sum() + kept * (kept + 2 * guess) * v)
+
+    def push_rows(self, laws: Floats) -> Floats:
+        if self.other is not None:
+            return self._shares * laws + self.other.push_rows((1 - self._shares) * laws)
+        return np.asarray(float(self.keep) * laws + float(self._guess) * laws.sum(axis=-1, keepdims=True))
+
+    def pull_rows(self, functions: Floats) -> Floats:
+        if self.other is not None:
+            return self._shares * functions + (1 - self._shares) * self.other.pull_rows(functions)
+        return self.push_rows(functions)  # symmetric
+
     def solve(self, q: ArrayLike) -> Floats:
         """With uniform draws by Sherman-Morrison: (q - guess sum(q)) / keep."""
         vector = self._vector(q, self.size, "The law of the reports")

@@ -61,10 +61,16 @@ class Estimate(Frozen, Result):
     trace: Trace
     notes: tuple[str, ...]
     unique: bool | None
+    places: tuple[tuple[float, float], ...] = ()  # of the atoms, with their probabilities
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", frozen(self.counts))
         object.__setattr__(self, "distribution", frozen(self.distribution))
+
+    @property
+    def atoms(self) -> tuple[tuple[float, float], ...]:
+        """Values that stand out, each with a probability of its own, in the best model of "auto"; empty for other methods."""
+        return tuple((self._moved(place), mass) for place, mass in self.places)
 
     @property
     def reports(self) -> int:
@@ -263,6 +269,8 @@ class Estimate(Frozen, Result):
             lines.append("these reports do not determine the mean: no unbiased estimate exists")
         except DiscreetError:
             pass  # a single report has no standard error
+        if self.atoms:
+            lines.append("atoms: " + ", ".join(f"{value:g} ({mass:.2%})" for value, mass in self.atoms))
         lines.append(f"log-likelihood {self.log_likelihood:.8g}; no law has more than {self.gap:.2g} more per report")
         if self.unique is False:
             lines.append("other laws are as likely: the reports do not tell them apart")
@@ -294,6 +302,7 @@ class Estimate(Frozen, Result):
             "iterations": self.iterations,
             "trace": plain(self.trace),
             "unique": self.unique,
+            "atoms": [list(atom) for atom in self.atoms],
             "notes": list(self.notes),
             "direct": self._direct_mean(confidence),
         }

@@ -107,4 +107,5 @@ def recover(
         fit.trace,
         (*fit.notes, *notes),
         fit.unique,
+        fit.atoms,
     )

@@ -1,0 +1,429 @@
+"""A law behind many reports: a smooth field and a few atoms, averaged over models by their evidence.
+
+    p_x is proportional to exp(l + f_x) + (n+1) sum over atoms a of [x = x_a] exp(h_a)
+
+The field f is a Gaussian one, a sum of cosines k = 1, 2, ... with standard deviations t k^-b: b says how smooth it is, t how
+far it moves. Positions and cosines are those of the grid stretched to a unit, so that scale does not matter. An atom is a value
+with a probability of its own. A model is a choice of b, t and the atoms' places; each atom costs log(n+1), the choice of
+its place. All parameters have a standard normal prior (h times 2, l times 8), so a model is fitted by maximising
+
+    F = log-likelihood - |parameters|^2 / 2        by Gauss-Newton steps with H = A'A + 1,
+
+A the derivatives of the chances of the reports, each divided by its standard deviation. How probable the reports are under the
+model as a whole, its evidence, follows by Laplace's method: F - logdet(H)/2 - (atoms) log(n+1). The result is the average of the
+fitted laws weighed by their evidence: no constant is tuned to a shape, and no random number is used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from ..channels import Finite
+from .likelihood import Floats, Progress
+
+SMOOTH = (1.0, 2.0, 3.0)  # b
+SCALES = tuple(2.0**j / 64 for j in range(16))  # t
+_MODES = 256  # cosines, at most
+_KEPT = 8  # cosines that are kept however little they move
+_STEPS = 30  # of one fit
+_SETTLED = 0.01  # a fit whose next step gains less has arrived
+_FAR = 8.0  # log evidence below the best from which models no longer matter
+_MOST = 24  # atoms
+_FINEST = 32.0  # parts of the grid among which the place of an atom is a choice, at least: it costs log of that
+_DOUBTFUL = 3.0  # log evidence that a promise may lack and still be looked at
+
+
+class Operator:
+    """What is needed of a channel here, by its matrix. Every Finite channel has the same methods; so have cells."""
+
+    rows: int
+    reports: int
+    matrix: Floats
+
+    def push(self, law: Floats) -> Floats:
+        return law @ self.matrix
+
+    push_rows = push
+
+    def pull(self, v: Floats) -> Floats:
+        return self.matrix @ v
+
+    def pull_rows(self, functions: Floats) -> Floats:
+        return functions @ self.matrix.T
+
+    def pull_squares(self, v: Floats) -> Floats:
+        return np.asarray(self.matrix**2 @ v)
+
+    def row(self, i: int) -> Floats:
+        return np.asarray(self.matrix[i])
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """One model at its most probable parameters."""
+
+    smooth: float
+    scale: float
+    atoms: tuple[int, ...]
+    parameters: Floats  # of the field, then l (where there are atoms), then one for each atom
+    law: Floats
+    evidence: float
+    masses: Floats  # of the atoms, beside what the field gives to their values
+    field: Floats  # at each value
+
+    @property
+    def level(self) -> float:
+        """l: 0 without atoms."""
+        return 8 * float(self.parameters[-len(self.atoms) - 1]) if self.atoms else 0.0
+
+    @property
+    def heights(self) -> dict[int, float]:
+        """h of each atom."""
+        return dict(zip(self.atoms, (2 * self.parameters[len(self.parameters) - len(self.atoms) :]).tolist(), strict=True))
+
+    @property
+    def whole(self) -> float:
+        """The sum of all weights over n+1: what a probability is multiplied with to become exp(h)."""
+        return float(np.exp(self.field + self.level).mean()) + sum(map(math.exp, self.heights.values()))
+
+
+class _Model:
+    """One choice of smoothness, scale and places of atoms, as functions of its parameters."""
+
+    def __init__(self, data: _Data, smooth: float, scale: float, atoms: tuple[int, ...]) -> None:
+        self.data, self.smooth, self.scale, self.atoms = data, smooth, scale, atoms
+        deviations = scale * np.arange(1, data.modes + 1) ** -smooth
+        least = 1e-3 * min(1.0, math.sqrt(1e4 / data.number))
+        count = data.modes if smooth <= 1 else max(int((deviations >= least).sum()), min(_KEPT, data.modes))
+        self.waves = data.waves[:count] * deviations[:count, None]
+        self.places = np.array(atoms, dtype=np.int64)
+        self.size = count + (1 + len(atoms) if atoms else 0)
+
+    def shares(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
+        """The field, what it gives to each value, and what the atoms have."""
+        count = len(self.waves)
+        values = theta[:count] @ self.waves
+        if not self.atoms:
+            raised = np.exp(values - values.max())
+            return values, raised / raised.sum(), np.zeros(0)
+        logs = np.append(values + 8 * theta[count], math.log(self.data.rows) + 2 * theta[count + 1 :])
+        raised = np.exp(logs - logs.max())
+        raised /= raised.sum()
+        return values, raised[: self.data.rows], raised[self.data.rows :]
+
+    def law(self, own: Floats, masses: Floats) -> Floats:
+        if not self.atoms:
+            return own
+        law = own.copy()
+        np.add.at(law, self.places, masses)
+        return law
+
+    def value(self, theta: Floats) -> tuple[float, Floats, Floats, Floats, Floats]:
+        """F, the law, the chances of the reports, and the two shares."""
+        _, own, masses = self.shares(theta)
+        law = self.law(own, masses)
+        chances = self.data.push(law)
+        return self.data.likelihood(chances) - float(theta @ theta) / 2, law, chances, own, masses
+
+    def slopes(self, law: Floats, chances: Floats, own: Floats, masses: Floats) -> Floats:
+        """The derivatives of the chances of the reports, a row for each parameter."""
+        moved = self.waves * own
+        rows: Floats = self.data.push_rows(moved) - moved.sum(axis=1)[:, None] * chances
+        if not self.atoms:
+            return rows
+        whole = float(own.sum())
+        level = 8 * (self.data.push(own) - whole * chances)
+        each = 2 * masses[:, None] * (self.data.rows_of(self.places) - chances)
+        return np.vstack([rows, level[None, :], each])
+
+    def start(self, values: Floats | None = None, level: float = 0.0, heights: Iterable[float] = ()) -> Floats:
+        """Parameters whose field is near to given values."""
+        theta = np.zeros(self.size)
+        count = len(self.waves)
+        if values is not None:
+            theta[:count] = (self.waves @ values) / (self.waves**2).sum(axis=1).clip(1e-300)
+            theta[:count] = np.clip(theta[:count], -4, 4)
+        if self.atoms:
+            theta[count] = level / 8
+            theta[count + 1 :] = np.fromiter(heights, float) / 2
+        return theta
+
+
+class _Data:
+    """The reports, the channel, and the waves of the field."""
+
+    def __init__(self, channel: Finite | Operator, counts: NDArray[Any]) -> None:
+        self.channel, self.counts = channel, counts.astype(np.float64)
+        self.rows, self.number = channel.rows, float(counts.sum())
+        self.seen = counts > 0
+        self.modes = min(self.rows - 1, _MODES)
+        place = (np.arange(self.rows) + 0.5) / self.rows
+        self.waves = math.sqrt(2) * np.cos(math.pi * np.arange(1, self.modes + 1)[:, None] * place)
+        self._rows: dict[int, Floats] = {}
+        self.steps = 0
+
+    def push(self, law: Floats) -> Floats:
+        return self.channel.push(law)
+
+    def push_rows(self, rows: Floats) -> Floats:
+        return self.channel.push_rows(rows)
+
+    def rows_of(self, places: NDArray[np.int64]) -> Floats:
+        for place in places.tolist():
+            if place not in self._rows:
+                self._rows[place] = self.channel.row(place)
+        return np.array([self._rows[place] for place in places.tolist()])
+
+    def likelihood(self, chances: Floats) -> float:
+        here = chances[self.seen]
+        return float(self.counts[self.seen] @ np.log(here)) if here.min() > 0 else -math.inf
+
+    @cached_property
+    def flat(self) -> Floats:
+        return np.full(self.rows, 1 / self.rows)
+
+
+def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Any, Floats]:
+    """Gauss-Newton with a damping that grows where a step fails."""
+    damping = 0.1
+    value, law, chances, own, masses = model.value(theta)
+    for _ in range(_STEPS):
+        data.steps += 1
+        slopes = model.slopes(law, chances, own, masses)
+        safe = np.maximum(chances, 1e-300)
+        gradient = slopes @ (data.counts / safe) - theta
+        scaled = slopes * np.sqrt(data.number / safe)
+        hessian = scaled @ scaled.T
+        place = np.arange(len(theta))
+        hessian[place, place] += 1
+        moved = False
+        for _ in range(12):
+            damped = hessian.copy()
+            damped[place, place] *= 1 + damping
+            try:
+                step = cho_solve(cho_factor(damped, lower=True, check_finite=False), gradient, check_finite=False)
+            except LinAlgError:  # rounding, with very many reports
+                damping *= 4
+                continue
+            trial = model.value(theta + step)
+            if trial[0] >= value:
+                moved = True
+                break
+            damping *= 4
+        if not moved:
+            break
+        gain = float(gradient @ step) / 2
+        theta, (value, law, chances, own, masses) = theta + step, trial
+        damping = max(damping / 4, 1e-6)
+        if gain < _SETTLED:
+            break
+    slopes = model.slopes(law, chances, own, masses)
+    scaled = slopes * np.sqrt(data.number / np.maximum(chances, 1e-300))
+    hessian = scaled @ scaled.T
+    hessian[np.arange(len(theta)), np.arange(len(theta))] += 1
+    factor = _factorised(hessian)
+    half = float(np.log(np.diag(factor[0])).sum())
+    evidence = value - half - len(model.atoms) * math.log(data.rows)
+    if model.atoms:
+        evidence += float(np.log(_widths(data, model, masses, chances, scaled, factor)).sum())
+    values = theta[: len(model.waves)] @ model.waves
+    return Fitted(model.smooth, model.scale, model.atoms, theta, law, evidence, masses, values), factor, slopes
+
+
+def _widths(
+    data: _Data, model: _Model, masses: Floats, chances: Floats, scaled: Floats, factor: Any
+) -> Floats:
+    """Over how many values the place of each atom is uncertain: sqrt(2 pi / information), given all other parameters.
+
+    A model stands for all with its atoms a little to one side, which explain the reports about as well. Without this an atom
+    would cost more on a finer grid, and scale would matter.
+    """
+    low, high = np.maximum(model.places - 1, 0), np.minimum(model.places + 1, data.rows - 1)
+    slopes = (data.rows_of(high) - data.rows_of(low)) / np.maximum(high - low, 1)[:, None]
+    slopes *= masses[:, None] * np.sqrt(data.number / np.maximum(chances, 1e-300))
+    across = scaled @ slopes.T
+    information = (slopes**2).sum(axis=1) - (across * cho_solve(factor, across, check_finite=False)).sum(axis=0)
+    widths: Floats = np.sqrt(2 * math.pi / np.maximum(information, 1e-300))
+    return np.clip(widths, 1.0, max(data.rows / _FINEST, 1.0))
+
+
+def _factorised(matrix: Floats) -> Any:
+    """Cholesky's factor, with so much added to the diagonal as rounding needs."""
+    ridge, place = 0.0, np.arange(len(matrix))
+    while True:
+        try:
+            lifted = matrix.copy()
+            lifted[place, place] *= 1 + ridge
+            return cho_factor(lifted, lower=True, check_finite=False)
+        except LinAlgError:
+            ridge = max(1e-14, 10 * ridge)
+
+
+class Search:
+    """Looks for models of high evidence, and keeps all that it has seen."""
+
+    def __init__(self, channel: Finite | Operator, counts: NDArray[Any], progress: Progress | None = None) -> None:
+        self.data, self.progress = _Data(channel, counts), progress
+        self.seen: dict[tuple[float, int, tuple[int, ...]], Fitted] = {}
+        self._tangents: dict[tuple[float, int, tuple[int, ...]], tuple[Any, Floats]] = {}
+        self.best: Fitted | None = None
+
+    def fit(self, smooth: float, j: int, atoms: tuple[int, ...] = (), near: Fitted | None = None,
+            heights: dict[int, float] | None = None, level: float | None = None) -> Fitted:  # fmt: skip
+        """One model, started from a fitted one that is like it."""
+        key = (smooth, j, atoms)
+        if key not in self.seen:
+            model = _Model(self.data, smooth, SCALES[j], atoms)
+            known = {**(near.heights if near else {}), **(heights or {})}
+            first = level if level is not None else near.level if near else 0.0
+            theta = model.start(near.field if near else None, first, [known.get(a, -3.0) for a in atoms])
+            self.seen[key], *tangent = _fit(self.data, model, theta)
+            self._tangents[key] = (tangent[0], tangent[1])
+            if self.best is None or self.seen[key].evidence > self.best.evidence:
+                self.best = self.seen[key]
+                if self.progress is not None:
+                    self.progress(f"{len(self.seen)} models, {len(self.best.atoms)} atoms")
+        return self.seen[key]
+
+    @property
+    def steps(self) -> int:
+        """Newton steps in all."""
+        return self.data.steps
+
+    def run(self, likeliest: Floats | None) -> None:
+        """Fields of every smoothness and scale; atoms added to them one by one, or found in the likeliest law; then moved,
+        and tried with every field."""
+        for smooth in SMOOTH:
+            self._scales(smooth, ())
+        for j in (6, 8, 0, 10):
+            self._grow(2.0, j)
+        if likeliest is not None:
+            self._from_heaps(likeliest)
+        now = self._best_with_atoms()
+        if now is not None:
+            now = self._shifted(now)
+            for smooth in SMOOTH:
+                self._scales(smooth, now.atoms, now)
+
+    def _best_with_atoms(self) -> Fitted | None:
+        """The best model that has atoms, if it matters beside the best of all."""
+        some = [f for f in self.seen.values() if f.atoms]
+        now = max(some, key=lambda f: f.evidence, default=None)
+        assert self.best is not None
+        return now if now is not None and now.evidence > self.best.evidence - _FAR else None
+
+    def _scales(self, smooth: float, atoms: tuple[int, ...], near: Fitted | None = None) -> None:
+        """All scales of a smoothness, upwards then downwards, until they no longer matter."""
+        middle = 7 if near is None else SCALES.index(near.scale)
+        top = -math.inf
+        for path in (range(middle, len(SCALES)), range(middle - 1, -1, -1)):
+            last = near
+            for j in path:
+                last = self.fit(smooth, j, atoms, last)
+                top = max(top, last.evidence)
+                if last.evidence < top - _FAR:
+                    break
+
+    def _grow(self, smooth: float, j: int) -> None:
+        """Add the atom that promises most, as long as the evidence rises."""
+        now = self.fit(smooth, j)
+        while len(now.atoms) < _MOST:
+            gains, sizes = self._gains(now, (smooth, j, now.atoms))
+            place = int(gains.argmax())
+            if gains[place] <= -min(_DOUBTFUL, math.log(max(self.data.rows / _FINEST, 1.0))):
+                return
+            height = {place: math.log(max(float(sizes[place]), 1e-12) * now.whole)}
+            then = self.fit(smooth, j, tuple(sorted((*now.atoms, place))), now, height)
+            if then.evidence <= now.evidence:
+                return
+            now = self._dropped(then, smooth, j)
+
+    def _dropped(self, now: Fitted, smooth: float, j: int) -> Fitted:
+        """Without one of the two lightest atoms, if that is better."""
+        for _ in range(2):
+            if len(now.atoms) < 2:
+                break
+            lightest = [now.atoms[k] for k in np.argsort(now.masses)[:2]]
+            others = [self.fit(smooth, j, tuple(a for a in now.atoms if a != x), now) for x in lightest]
+            best = max(others, key=lambda f: f.evidence)
+            if best.evidence <= now.evidence:
+                break
+            now = best
+        return now
+
+    def _gains(self, now: Fitted, key: tuple[float, int, tuple[int, ...]]) -> tuple[Floats, Floats]:
+        """What a new atom at each value promises for the evidence, and how heavy it would be.
+
+        With D the slope of the log-likelihood in its mass and V its information given all other parameters (a Schur
+        complement) the gain is about D^2/2V - log(1+V)/2 - log(n+1).
+        """
+        data = self.data
+        factor, slopes = self._tangents[key]
+        chances = np.maximum(data.push(now.law), 1e-300)
+        slope = data.channel.pull(data.counts / chances) - data.number
+        own = np.maximum(data.number * (data.channel.pull_squares(1 / chances) - 1), 0.0)  # sum of (C[x, y] - m)^2 / m
+        across = data.number * data.channel.pull_rows(slopes / chances)
+        information = own - (across * cho_solve(factor, across, check_finite=False)).sum(axis=0)
+        information = np.maximum(information, 1e-9 * np.maximum(own, 1e-300))
+        gains = np.where(
+            slope > 0, slope**2 / (2 * information) - np.log1p(information) / 2 - math.log(data.rows), -np.inf
+        )
+        gains[list(now.atoms)] = -np.inf
+        return gains, slope / information
+
+    def _from_heaps(self, law: Floats) -> None:
+        """Another start: the heaps of the likeliest law, on a field with two parts in a hundred."""
+        places, masses = heaps_of(law)
+        if not 1 <= len(places) <= 20:
+            return
+        heights = {x: math.log(max(0.98 * m, 1e-9)) for x, m in zip(places, masses, strict=True)}
+        now = self.fit(2.0, 0, tuple(places), None, heights, math.log(0.02))
+        while True:
+            then = self._dropped(now, 2.0, 0)
+            if then is now:
+                break
+            now = then
+
+    def _shifted(self, now: Fitted) -> Fitted:
+        """Move atoms by halving steps while that helps."""
+        step = max(self.data.rows // 64, 1)
+        while step:
+            before = now
+            for x in before.atoms:
+                for moved in (x - step, x + step):
+                    if x in now.atoms and 0 <= moved < self.data.rows and moved not in now.atoms:
+                        atoms = tuple(sorted((*(a for a in now.atoms if a != x), moved)))
+                        then = self.fit(now.smooth, SCALES.index(now.scale), atoms, now, {moved: now.heights[x]})
+                        now = max(now, then, key=lambda f: f.evidence)
+            if now is before:
+                step //= 2
+        return now
+
+    def law(self) -> tuple[Floats, Floats, list[Fitted]]:
+        """The average over all models, their weights, and the models."""
+        models = sorted(self.seen.values(), key=lambda f: -f.evidence)
+        weights = np.exp([f.evidence - models[0].evidence for f in models])
+        weights /= weights.sum()
+        law: Floats = weights @ np.array([f.law for f in models])
+        return law, weights, models
+
+
+def heaps_of(law: Floats, most: int = 20) -> tuple[list[int], list[float]]:
+    """Where a law gathers: it is cut at its valleys, and of more than `most` heaps the heaviest are kept."""
+    support = np.flatnonzero(law > 1e-9)
+    groups = np.split(support, np.flatnonzero(np.diff(support) > 1) + 1) if len(support) else []
+    places, masses = [], []
+    for group in groups:
+        mass = float(law[group].sum())
+        places.append(round(float(law[group] @ group) / mass))
+        masses.append(mass)
+    order = sorted(np.argsort(masses)[::-1][:most].tolist())
+    return [places[k] for k in order], [masses[k] for k in order]
