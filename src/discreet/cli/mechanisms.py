@@ -341,7 +341,7 @@ def load_mechanism(file: str) -> Mechanism:
 
 def _summary(m: Mechanism) -> dict[str, Any]:
     from ..measure.privacy import check_privacy
-    from . import terminal
+    from ..measure.properties import property_letters
 
     tight = check_privacy(m)
     local = check_privacy(m, metric="discrete") if m.inputs.n is not None else None
@@ -356,7 +356,7 @@ def _summary(m: Mechanism) -> dict[str, Any]:
         "tight_alpha": str(tight.tight),
         "tight_epsilon": finite_or_none(tight.epsilon),
         "local_epsilon": None if local is None else finite_or_none(local.epsilon),
-        "properties": terminal.property_letters(m),
+        "properties": property_letters(m),
         "distance_from_law": m.recipe.distance,
         "citation": m.recipe.citation,
         "digest": m.digest,

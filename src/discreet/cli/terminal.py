@@ -18,11 +18,9 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from ..errors import DiscreetError
 from ..measure.privacy import check_privacy
-from ..measure.properties import LETTERS, explain, properties
-from ..measure.remaps import bayes_risk
-from ..measure.utility import bias, expected_loss, loss_per_value, rmse, worst_loss
+from ..measure.properties import explain, property_letters
+from ..measure.utility import bias, loss_per_value
 from ..mechanism import Mechanism
 from ..numbers.exact import show_above, show_rational
 from ..numbers.grid import Grid
@@ -30,15 +28,6 @@ from ..numbers.grid import Grid
 _WIDEST = 40  # values a heat map shows side by side
 _MOST_ROWS = 24
 _SHADES = " .:-=+*#%@"  # where there is no colour, density says it
-
-
-def property_letters(m: Mechanism) -> list[str] | None:
-    """The properties that hold, in the paper's order; None where the question has no meaning."""
-    try:
-        held = properties(m)
-    except DiscreetError:
-        return None
-    return [letter for letter in LETTERS if letter in held]
 
 
 def headline(m: Mechanism) -> str:
@@ -116,27 +105,6 @@ def per_value_rows(m: Mechanism) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def comparison_row(name: str, m: Mechanism, prior: Any = None, loss: str = "l1") -> dict[str, Any]:
-    """One mechanism in one line: level, properties, losses under a prior, and what a rational user gets from it."""
-    n = m.finite().rows - 1
-    l0, letters = expected_loss(m, "l0", prior), property_letters(m) or []
-    return {
-        "mechanism": name,
-        "epsilon <=": check_privacy(m).epsilon,
-        "local <=": check_privacy(m, metric="discrete").epsilon,
-        "proved": bool(check_privacy(m)),
-        "properties": "all seven" if letters == list(LETTERS) else " ".join(letters),
-        "L0": l0,
-        "rescaled": l0 * (n + 1) / n,
-        "L1": expected_loss(m, "l1", prior),
-        "L2": expected_loss(m, "l2", prior),
-        "RMSE": rmse(m, prior),
-        **({} if loss in ("l0", "l1", "l2") else {loss: expected_loss(m, loss, prior)}),
-        "worst": worst_loss(m, loss),
-        "best use": bayes_risk(m, prior, loss),
-    }
-
-
 def table(rows: list[dict[str, Any]]) -> RichTable:
     """Rows as a table for people."""
     shown = RichTable(box=None, header_style="bold", pad_edge=False)
@@ -146,14 +114,6 @@ def table(rows: list[dict[str, Any]]) -> RichTable:
         # as Text: a value in brackets is no markup
         shown.add_row(*(Text(_cell(value, above=name.endswith("<="))) for name, value in row.items()))
     return shown
-
-
-def print_table(console: Console, rows: list[dict[str, Any]]) -> None:
-    """Rows as a table in full width: in a narrow terminal its lines wrap, and no number is cut off."""
-    shown, width = table(rows), console.width
-    console.width = max(width, console.measure(shown, options=console.options.update(width=1000)).maximum)
-    console.print(shown)
-    console.width = width
 
 
 def _cell(value: Any, above: bool) -> str:

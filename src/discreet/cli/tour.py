@@ -67,13 +67,15 @@ def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
     from ..mechanisms.geometric import geometric
     from ..mechanisms.response import randomized_response
     from ..mechanisms.uniform import uniform
+    from ..planning.compare import compare
     from . import terminal
 
     mechanisms = {
         "GM": geometric(8, alpha="9/10"), "EM": explicit_fair(8, alpha="9/10"), "UM": uniform(8),
         "kRR": randomized_response(8, alpha="9/10"),
     }  # fmt: skip
-    rows = [terminal.comparison_row(name, m) for name, m in mechanisms.items()]
+    compared = compare(mechanisms=mechanisms)
+    rows: list[dict[str, Any]] = compared.to_dict()["rows"]
     for name, m in mechanisms.items():
         m.save(folder / f"{name}.json")
     write_whole(folder / "comparison.csv", terminal.csv_text(rows))
@@ -83,7 +85,7 @@ def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
         console.print(
             'Four ways to answer "how many of these eight?" at alpha = 9/10, every level proved:', style="bold"
         )
-        terminal.print_table(console, rows)
+        console.print(str(compared), markup=False)
         console.print(
             "GM is right most often, but likes to say 0 or 8; EM says the truth equally often whatever it is:"
         )
