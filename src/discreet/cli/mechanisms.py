@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from ..registry import FAMILIES
 from .app import (
     Alpha,
     Csv,
@@ -27,14 +28,18 @@ from .app import (
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
-Family = Literal[
-    "geometric", "explicit-fair", "weakly-honest", "randomized-response", "uniform", "laplace", "staircase", "from-matrix",
-    "random-rounding", "suppression", "cell-key",
-]  # fmt: skip
+if TYPE_CHECKING:
+    Family = str
+else:
+    Family = Literal[tuple(f.word for f in FAMILIES)]
+
+_FINE = " and ".join(f.word for f in FAMILIES if "step" in f.takes)
 
 
-def _option(help: str) -> Parameter:
-    return Parameter(allow_leading_hyphen=True, help=help)
+def _option(help: str, name: str = "") -> Parameter:
+    """An option's help; with its name in the registry, the families that take it come first."""
+    takers = ", ".join(f.word for f in FAMILIES if name in f.takes)
+    return Parameter(allow_leading_hyphen=True, help=f"{takers}: {help}" if takers else help)
 
 
 @app.command
@@ -47,21 +52,19 @@ def make(
     epsilon: EpsilonText = None,
     low: Annotated[str | None, _option("The smallest value, instead of --n (with --high).")] = None,
     high: Annotated[str | None, _option("The largest value, instead of --n (with --low).")] = None,
-    step: Annotated[str | None, _option("The step of the grid: 1, or a fine one for laplace and staircase.")] = None,
+    step: Annotated[str | None, _option(f"The step of the grid: 1, or a fine one for {_FINE}.")] = None,
     sensitivity: Annotated[str | None, _option("How much one person can change the answer, in its units; 1.")] = None,
-    r: Annotated[
-        str | None, _option("staircase: steps of a stair's upper part, or the loss to be best for; l1.")
-    ] = None,
+    r: Annotated[str | None, _option("steps of a stair's upper part, or the loss to be best for; l1.", "r")] = None,
     matrix: Annotated[
         str | None, _option("from-matrix: a CSV or JSON file of probabilities, a row for each true value; - for input.")
     ] = None,
-    require: Annotated[str | None, _option("from-matrix, weakly-honest: properties to keep, for example CM.")] = None,
-    base: Annotated[str | None, _option("random-rounding: what is rounded to multiples of; 3.")] = None,
-    below: Annotated[str | None, _option("suppression: the smallest count that is shown; 5.")] = None,
-    show_zero: Annotated[bool | None, Parameter(help="suppression: is a count of 0 shown?")] = None,
-    deviation: Annotated[str | None, _option("cell-key: the largest noise; 5.")] = None,
-    variance: Annotated[str | None, _option("cell-key: the variance of the noise; 2.")] = None,
-    never_report: Annotated[str | None, _option("cell-key: no report lies in 1..this; 0.")] = None,
+    require: Annotated[str | None, _option("properties to keep, for example CM.", "require")] = None,
+    base: Annotated[str | None, _option("what is rounded to multiples of; 3.", "base")] = None,
+    below: Annotated[str | None, _option("the smallest count that is shown; 5.", "below")] = None,
+    show_zero: Annotated[bool | None, _option("is a count of 0 shown?", "show_zero")] = None,
+    deviation: Annotated[str | None, _option("the largest noise; 5.", "deviation")] = None,
+    variance: Annotated[str | None, _option("the variance of the noise; 2.", "variance")] = None,
+    never_report: Annotated[str | None, _option("no report lies in 1..this; 0.", "never_report")] = None,
     out: Out = None,
     json: Json = False,
     debug: Debug = False,
@@ -106,9 +109,8 @@ def _made(
 ) -> Mechanism:
     """The mechanism that the words on the command line describe."""
     from ..errors import DiscreetError
-    from ..registry import FAMILIES
 
-    maker = next(f for f in FAMILIES if f.name == family.replace("-", "_"))
+    maker = next(f for f in FAMILIES if f.word == family)
     stray = next((name for name in given if name != "step" and name not in maker.takes), None)
     if stray is not None:
         reason = {

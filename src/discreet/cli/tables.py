@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
+from ..registry import RELEASED
 from .app import Alpha, Csv, Debug, EpsilonText, Json, app, dump, make_console, one_of
 
 if TYPE_CHECKING:
@@ -41,9 +42,7 @@ def release(
     domain: Annotated[str | None, Parameter(help='A JSON file of declared keys: {"column": [values], ...}.')] = None,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
-    mechanism: Annotated[
-        str, Parameter(help="auto, geometric, explicit_fair, randomized_response, or a file.")
-    ] = "auto",
+    mechanism: Annotated[str, Parameter(help=f"auto, {', '.join(RELEASED)}, or a file.")] = "auto",
     version: Annotated[
         str, Parameter(help="Your name for this version of the data; a new one is a new question.")
     ] = "1",
