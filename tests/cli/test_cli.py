@@ -739,13 +739,20 @@ def test_a_disk_that_fills_up_leaves_all_files_as_they_were_and_says_that_asking
     assert not Path("out-by-education.csv").exists()
 
 
-def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey):
+def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey, monkeypatch):
     told = run("release", *survey, "--dry-run")
     assert told.code == 0
     assert "nothing charged" in told.out
     assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"
+    with Path("people.csv").open("a") as more:
+        more.write("z,high,1\n" * 7)
+    from discreet.engines import duckdb as counting
+
+    opened, open_table = [], counting.open_table
+    monkeypatch.setattr(counting, "open_table", lambda *a, **k: opened.append(1) or open_table(*a, **k))
     told = run("release", *survey, "--strict", "--json")
-    assert "operator only" in told.err
+    assert "operator only, not for publication: 7 rows" in told.err
+    assert len(opened) == 1  # the file is not counted again
     assert json.loads(told.out)["rows"]
 
 

@@ -75,13 +75,12 @@ def release(
     """
     from rich.console import Console
 
-    from ..engines.duckdb import count_groups
     from ..errors import FileError
     from ..files import load
     from ..ledger.ledger import Ledger
     from ..questions.domain import Domain
     from ..tables.release import expected_errors
-    from ..tables.release import release as run
+    from ..tables.release import release_and_dropped as run
     from . import terminal
 
     one_of(json, csv)
@@ -118,7 +117,7 @@ def release(
             return 0
         with terminal.progress("releasing") as advance:
             most = 100 if out is None else 70  # writing takes about as long as drawing and reading
-            made = run(
+            made, lost = run(
                 table, ledger=book, margins=totals, fresh=fresh, progress=lambda p: advance(p * most // 100), **asked
             )
             if out is not None:
@@ -130,10 +129,6 @@ def release(
                         kind=error.kind,
                     ) from None
         if strict:
-            unit = book.terms(dataset).unit
-            with terminal.progress("counting again") as advance:
-                lost = count_groups(table, predicate=count, by=columns, domain=asked["domain"] or Domain.of({}, ()), unit=unit,
-                                    max_groups=max_groups, other=other, progress=advance).dropped  # fmt: skip
             Console(stderr=True, soft_wrap=True).print(
                 f"operator only, not for publication: {lost} rows were not counted (undeclared or missing keys, missing ids, or "
                 "beyond max_groups)",
