@@ -7,13 +7,16 @@ own, so that peaks do not mix; the two alternate.
 from __future__ import annotations
 
 import json
+import os
 import platform
 import subprocess
 import sys
 import tempfile
 from datetime import date
 from pathlib import Path
+from typing import Any
 
+import _machine
 from rich.console import Console
 from rich.table import Table
 
@@ -80,14 +83,23 @@ def main() -> None:
         shown.add_row(r["case"], f"{r['seconds']:.2f}", f"{r['duckdb']:.2f}", f"{r['asked']:.2f}", f"{r['peak_mb']:.0f}",
                       "yes" if r["met"] else "NO")  # fmt: skip
     Console().print(shown)
+    write(rows)
+
+
+def write(rows: list[dict[str, Any]]) -> None:
+    """The results as JSON, and as a table for people."""
     RESULTS.mkdir(exist_ok=True)
-    told = {
-        "date": date.today().isoformat(),
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-        "rows": rows,
-    }
-    (RESULTS / "release.json").write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    about = {"date": date.today().isoformat(), "python": platform.python_version(), "machine": _machine.cpu_model()}
+    (RESULTS / "release.json").write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+    lines = ["# Releases", "", f"{', '.join(about.values())}, load {os.getloadavg()[0]:.2f}. The best of three runs each.", "",
+             "| case | seconds | DuckDB alone | asked at most | peak MB (asked < 1000) | met |",
+             "|---|--:|--:|--:|--:|---|"]  # fmt: skip
+    lines += [
+        f"| {r['case']} | {r['seconds']:.2f} | {r['duckdb']:.2f} | {r['asked']:.2f} | {r['peak_mb']:.0f} | "
+        f"{'yes' if r['met'] else 'NO'} |"
+        for r in rows
+    ]
+    (RESULTS / "release.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """One-token changes that the tests should notice: draws some for a room, and lists those that survive.
 
-    make mutants ROOM=level COUNT=20 SEED=1            # a module or a folder of src/discreet
+    make mutants ROOM=numbers.level COUNT=20 SEED=1            # a module or a folder of src/discreet
     make mutants ROOM=channels COUNT=40 WHOLE=1        # survivors also meet the whole suite
 
 Each change is made in a copy of the checkout and put to the tests named for its room. A run that fails, or that takes
@@ -37,33 +37,17 @@ NAMES = {a: b for pair in TWINS for a, b in (pair, pair[::-1])}
 SUITE = "not campaign"  # the suite, as `make test` runs it
 SPARE = ("__pycache__", ".*", "demo-out", "build", "dist", "results")  # what no test needs, left out of the copy
 
-# Rooms whose tests are not called test_<room>.py. A folder's entry serves its modules; a module's own entry comes first.
+# Rooms without tests of their own name, and the tests that look at them: files or folders below tests/.
 TESTED_IN = {
-    "blas": "design",
-    "catalogue": "documentation cli",
-    "cli": "cli documentation",
-    "designs": "design certificate weakly_honest",
-    "errors": "house",
-    "exact": "level",
-    "graphs": "graphs universality",
-    "mechanism": "mechanisms privacy",
-    "mechanisms.laplace": "noise_mechanisms",
-    "mechanisms.matrix": "from_matrix",
-    "mechanisms.staircase": "noise_mechanisms",
-    "positions": "sampling grid",
-    "privacy": "privacy metrics",
-    "recovery": "recovery estimate",
-    "recovery.bands": "estimate",
-    "recovery.bumps": "auto",
-    "recovery.heldout": "auto",
-    "recovery.smoothing": "auto",
-    "structure": "mechanisms",
-    "tables": "release ledger counting",
-    "tables.chain": "ledger",
-    "tables.margins": "readings release",
-    "tables.postgres": "ledger",
-    "tables.stores": "ledger",
-    "terminal": "cli",
+    "blas": "designs",
+    "channels.contract": "channels measure/test_posteriors.py",
+    "cli": "cli test_documentation.py",
+    "errors": "test_errors.py",
+    "files": "test_files.py test_verify.py",
+    "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
+    "numbers.intake": "test_sampling.py",
+    "registry": "test_documentation.py cli",
+    "tables.margins": "channels/test_reading.py tables/test_release.py",
 }
 
 Place = tuple[int, int]  # a line, from 1, and a column in characters
@@ -187,13 +171,15 @@ def rooms(package: Path, room: str) -> list[Path]:
 
 
 def tests_of(tests: Path, room: str) -> list[str]:
-    """The test files named for a room, below the folder of tests; for none, those of the folder it is in."""
-    own = tests / f"test_{room.split('.')[-1]}.py"
+    """The tests named for a room, below the folder of tests: a file of its name, or all of the folder it is in."""
+    own = Path(*room.split("."))
+    named = own.parent / f"test_{own.name}.py"
     if room in TESTED_IN:
-        names = TESTED_IN[room].split()
-        return [name if name.endswith(".py") else f"test_{name}.py" for name in names]
-    if own.is_file():
-        return [own.name]
+        return TESTED_IN[room].split()
+    if (tests / named).is_file():
+        return [named.as_posix()]
+    if (tests / own).is_dir():
+        return [own.as_posix()]
     return tests_of(tests, room.rpartition(".")[0]) if "." in room else []
 
 

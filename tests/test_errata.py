@@ -266,7 +266,7 @@ def test_a_percentage_of_a_thousand_moves_by_a_tenth():
     assert abs(sorted(people)[499] - sorted(changed)[499]) == 10_000
 
 
-# Chen, Pal and Golubchik, Oblivious mechanisms in differential privacy (equations 6 to 10: tests/test_noise.py)
+# Chen, Pal and Golubchik, Oblivious mechanisms in differential privacy (equations 6 to 10: tests/noise/test_noise.py)
 
 
 def smooth(beta: float) -> tuple[list[float], list[float]]:

@@ -99,9 +99,12 @@ def test_the_tests_of_every_room_are_there():
     for room, names in tool.TESTED_IN.items():
         assert package.joinpath(*room.split(".")).is_dir() or package.joinpath(*room.split(".")).with_suffix(".py").is_file()
         assert names
-        assert all((tests / name).is_file() for name in tool.tests_of(tests, room)), room
-    assert tool.tests_of(tests, "level") == ["test_level.py"]
-    assert tool.tests_of(tests, "noise.heavy") == ["test_noise.py"]  # the folder's
+        assert all((tests / name).exists() for name in tool.tests_of(tests, room)), room
+    for path in package.rglob("*.py"):
+        room = ".".join(path.relative_to(package).with_suffix("").parts)
+        assert path.name == "__init__.py" or tool.tests_of(tests, room), room
+    assert tool.tests_of(tests, "numbers.level") == ["numbers/test_level.py"]
+    assert tool.tests_of(tests, "noise.heavy") == ["noise"]  # the folder's
     assert known_changes(tests / "mutants.txt")
 
 

@@ -519,14 +519,14 @@ def test_the_digest_is_plain_sha256_of_canonical_json():
 
 def test_the_limits_are_those_of_the_package():
     """A file that discreet writes with one limit must not be read with another."""
-    from discreet.channels import additive, contract, geometric, table, then
+    from discreet.channels import contract, geometric, keep, noisy, table, then
     from discreet.noise import stairs
 
     assert then._MAX_PRODUCT == verify.MAX_PRODUCT
     assert then._MAX_WORK == verify.MAX_WORK
-    assert then._MAX_BITS == geometric._MAX_BITS == additive._MAX_BITS == verify.MAX_WEIGHT_BITS
+    assert then._MAX_BITS == geometric._MAX_BITS == noisy._MAX_BITS == keep._MAX_BITS == verify.MAX_WEIGHT_BITS
     assert (table.MAX_ENTRIES, table.MAX_TOTAL) == (verify.MAX_ENTRIES, verify.MAX_TOTAL)
-    assert additive.MAX_ENTRIES == verify.MAX_ENTRIES
+    assert noisy.MAX_ENTRIES == verify.MAX_ENTRIES
     assert stairs.LONGEST_STAIR == verify.MAX_STAIR
     assert contract.WRITTEN_BITS == verify.WRITTEN_BITS
 

@@ -659,7 +659,7 @@ def test_force_replaces_the_files_of_an_earlier_release_and_no_others(run, surve
 
 def test_force_removes_the_totals_of_a_release_of_version_1(run, survey):
     """Its record listed no files; their names followed from the margins."""
-    old = json.loads((Path(__file__).parent / "landed" / "release.record.json").read_text())
+    old = json.loads((Path(__file__).parent.parent / "landed" / "release.record.json").read_text())
     Path("out.json").write_text(json.dumps({"record": old, "margins": {"a b": [], "x": []}}))
     for name in ("out-by-a_b.csv", "out-by-x.csv", "out-by-y.csv"):
         Path(name).write_text("old")
@@ -674,7 +674,7 @@ def test_force_removes_the_totals_of_a_release_of_version_1(run, survey):
     "people.csv", None, 7, {"people.csv": 1},
 ])  # fmt: skip
 def test_a_record_that_lists_what_is_not_its_own_deletes_nothing(run, survey, listed):
-    old = json.loads((Path(__file__).parent / "landed" / "release.record.json").read_text())
+    old = json.loads((Path(__file__).parent.parent / "landed" / "release.record.json").read_text())
     Path("out.json").write_text(json.dumps({"record": {**old, "format_version": 2, "files": listed}, "margins": {}}))
     Path("kept.txt").write_text("kept")
     Path("../keep-by-x.csv").write_text("kept")
@@ -711,6 +711,27 @@ def test_an_o_that_cannot_be_written_is_refused_before_the_charge(run, survey):
     assert_one_good_error(run("release", *survey, "-o", "n" * 250 + ".csv"))
     assert spent(run) == "0"
     assert not list(Path().glob(".*"))
+
+
+def test_force_never_overwrites_the_secret(run, survey, monkeypatch):
+    """Without its secret a ledger can charge nothing more."""
+    Path("key.json").write_bytes(Path("b.db.secret").read_bytes())
+    Path("key.json").chmod(0o600)
+    Path("link.csv").symlink_to("b.db.secret")
+    before = Path("key.json").read_bytes()
+    assert_one_good_error(run("release", *survey, "-o", "link.csv", "--force"))
+    monkeypatch.setenv("DISCREET_SECRET", "key.json")
+    assert_one_good_error(run("release", *survey, "-o", "key.csv", "--force"))
+    assert [Path(name).read_bytes() for name in ("key.json", "b.db.secret")] == [before, before]
+    assert spent(run) == "0"
+
+
+def test_links_that_hide_a_file_are_refused_before_the_charge(run, survey):
+    Path("two.csv").symlink_to("two.json")
+    Path("round.csv").symlink_to("round.csv")
+    for out in ("two.csv", "round.csv"):
+        assert_one_good_error(run("release", *survey, "-o", out, "--force"))
+    assert spent(run) == "0"
 
 
 def test_a_disk_that_fills_up_leaves_all_files_as_they_were_and_says_that_asking_again_is_free(

@@ -288,6 +288,38 @@ def test_more_people_than_memory(tmp_path, monkeypatch):
         assert (asked[0][0] > 1) == (guess > 0)
 
 
+def test_more_rows_than_memory(tmp_path):
+    """Rows pass by: what is held are the declared keys, however many rows there are."""
+    with duckdb.connect() as connection:
+        path = tmp_path / "t.parquet"
+        connection.execute(f"COPY (SELECT 'group ' || (range % 1000) AS g, range AS x FROM range(2000000)) TO '{path}'")
+    domain = Domain.of({"g": [f"group {k}" for k in range(1000)]})
+    c = count_groups(path, predicate="x >= 1000", by=["g"], domain=domain, memory_mb=60)
+    assert (set(c.sizes.tolist()), set(c.counts.tolist()), c.dropped) == ({2000}, {1999}, 0)
+
+
+SLOW = """
+import time
+import pyarrow as pa
+from discreet.engines.duckdb import count_groups
+from discreet.questions.domain import Domain
+
+def slowly():
+    for _ in range(6):
+        time.sleep(0.5)
+        yield pa.record_batch({"g": ["a"] * 3000})
+
+reader = pa.RecordBatchReader.from_batches(pa.schema([("g", pa.string())]), slowly())
+assert count_groups(reader, predicate=None, by=["g"], domain=Domain.of({"g": ["a"]})).sizes.tolist() == [18000]
+"""
+
+
+def test_a_slow_count_prints_nothing():
+    """Where there is no script, as in a notebook, the engine shows a bar of its own after two seconds."""
+    done = subprocess.run([sys.executable, "-c", SLOW], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
 KILLED = """
 import sys
 from discreet.engines.duckdb import count_groups
@@ -499,6 +531,22 @@ def test_a_line_that_may_concern_others_refuses_the_file(tmp_path, bad, before, 
     path.write_bytes(b"g,x,t\n" + GOOD * (before + after))
     found = count_groups(path, predicate="x = 1", by=["g"], domain=Domain.of({"g": ["a"]}))
     assert found.counts.tolist() == [before + after]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("shift", range(-2, 3))
+def test_how_long_a_line_may_be_does_not_hang_on_the_lines_before_it(tmp_path, end, shift):
+    """A record of the greatest length that begins where a block of the file ends; one byte more is too long."""
+    from discreet.engines.lines import _BLOCK, LONGEST
+
+    path = tmp_path / "t.csv"
+    before = b"g,t\na," + b"y" * (_BLOCK + shift - len(b"g,t\na,\n")) + b"\n"
+    asked = {"predicate": None, "by": ["g"], "domain": Domain.of({"g": ["a"]})}
+    for last in (end, b""):
+        path.write_bytes(before + b"a," + b"z" * (LONGEST - 2) + last)
+        assert count_groups(path, **asked).sizes.tolist() == [2]
+        path.write_bytes(before + b"a," + b"z" * (LONGEST - 1) + last)
+        refused("line 3 is longer than", path, predicate=None)
 
 
 def test_every_bad_line_is_numbered(tmp_path):

@@ -19,7 +19,7 @@ from discreet.errors import LedgerError
 from discreet.ledger.ledger import Head, Ledger, Pending
 from tests import postgres
 
-LANDED = Path(__file__).parent / "landed" / "ledger.db"
+LANDED = Path(__file__).parent.parent / "landed" / "ledger.db"
 TENTH = Fraction(1, 10)
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the rights of POSIX")
 

@@ -101,9 +101,10 @@ def release(
     console = make_console()
     totals = [c.strip() for c in margins.split(",") if c.strip()]
     old: list[Path] = []
-    if out is not None:
-        old = _check_outputs(Path(out), totals, [table, domain, ledger, mechanism], force or dry_run)
     with Ledger.existing(ledger) as book:
+        if out is not None:
+            read = [table, domain, ledger, mechanism, str(book.secret_file)]
+            old = _check_outputs(Path(out), totals, read, force or dry_run)
         if dry_run:
             with terminal.progress("counting") as advance:
                 rows = expected_errors(table, ledger=book, margins=totals, progress=advance, **asked)
@@ -182,7 +183,7 @@ def _outputs(path: Path, margins: Sequence[str]) -> list[Path]:
 
     A margin's name stands in its file's name with everything but letters, digits, _ and - as %XX, so that no two share one.
     """
-    safe = [re.sub(r"[^\w-]", lambda c: "".join(f"%{b:02X}" for b in c[0].encode()), margin) for margin in margins]
+    safe = [re.sub(r"[^\w-]", lambda c: "".join(f"%{b:02X}" for b in os.fsencode(c[0])), margin) for margin in margins]
     totals = [path.with_name(f"{path.stem}-by-{name}.csv") for name in dict.fromkeys(safe)]
     return [path.with_suffix(".html"), *totals, path, path.with_suffix(".json")]
 
@@ -208,9 +209,15 @@ def _check_outputs(path: Path, margins: Sequence[str], inputs: Sequence[str | No
             "Nothing was charged.", kind="missing",
         )  # fmt: skip
     old = _old_totals(path, outputs)
+    try:
+        real = {output: output.resolve() for output in [*outputs, *old]}
+    except (OSError, RuntimeError):
+        raise FileError(f"-o {path} leads through links in a circle; choose another.", kind="missing") from None
+    if len(set(real.values())) < len(real):
+        raise FileError(f"Two files of -o {path} are links to one; remove them. Nothing was charged.", kind="missing")
     taken = {Path(name).resolve() for name in inputs if name is not None and "://" not in name}
     for output in [*outputs, *old]:
-        if output.resolve() in taken:
+        if real[output] in taken:
             raise FileError(
                 f"{output} is read by this command and would be overwritten; choose another -o.", kind="missing"
             )

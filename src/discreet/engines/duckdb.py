@@ -157,10 +157,13 @@ def _lock_up(connection: Any, memory_mb: int) -> None:
     """Let the connection read what it is handed and nothing else, and write nothing, whatever is asked of it.
 
     Without a temporary directory the engine keeps everything in memory or gives up: no row is ever left on a disk.
+    Of a join it must hold the declared keys, on the right, and let the rows pass: it would choose by a guess of the sizes,
+    and takes a stream for one row. Its own bar of progress would stand in the standard output of notebooks and of python -c.
     """
     for setting in (
         f"memory_limit = '{int(memory_mb)}MB'", "temp_directory = ''", "max_temp_directory_size = '0KiB'",
-        "preserve_insertion_order = false", "python_enable_replacements = false",
+        "preserve_insertion_order = false", "python_enable_replacements = false", "enable_progress_bar = false",
+        "disabled_optimizers = 'join_order,build_side_probe_side'",
         "autoinstall_known_extensions = false", "allowed_paths = []", "enable_external_access = false",
         "lock_configuration = true",
     ):  # fmt: skip

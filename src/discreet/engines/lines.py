@@ -64,7 +64,7 @@ def read_lines(
 def _whole_lines(file: BinaryIO, scan: _Scan, unended: bytes) -> bytes:
     """The next lines of the file, the last of them ended even where the file does not; nothing at its end."""
     block = file.read(_BLOCK)
-    block += file.readline(LONGEST)
+    block += file.readline(LONGEST + 2)  # CR LF included, so that where a record begins decides nothing
     if not block or block.endswith(b"\n"):
         return block
     line = scan.line + unended.count(b"\n") + block.count(b"\n")

@@ -104,6 +104,11 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.place!r})"
 
+    @property
+    def secret_file(self) -> Path:
+        """Where its secret lies, or will when the first data set is made."""
+        return self._secret.path
+
     def __enter__(self) -> Ledger:
         return self
 
