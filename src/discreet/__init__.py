@@ -11,19 +11,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import errors as errors
     from . import noise as noise
+    from .designs.design import Design as Design
     from .designs.design import design as design
     from .designs.weakly_honest import weakly_honest as weakly_honest
     from .files import load as load
+    from .ledger.chain import Balance as Balance
     from .ledger.ledger import Ledger as Ledger
+    from .measure.auditing import Audit as Audit
     from .measure.auditing import audit as audit
+    from .measure.description import describe as describe
     from .measure.distances import kantorovich as kantorovich
     from .measure.distances import kl_divergence as kl_divergence
     from .measure.distances import total_variation as total_variation
+    from .measure.loss import Loss as Loss
     from .measure.posteriors import coverage as coverage
     from .measure.posteriors import credible_interval as credible_interval
     from .measure.posteriors import likelihood_interval as likelihood_interval
     from .measure.posteriors import posterior as posterior
     from .measure.posteriors import unbiased as unbiased
+    from .measure.prior import Prior as Prior
+    from .measure.privacy import Verdict as Verdict
     from .measure.privacy import calibrate as calibrate
     from .measure.privacy import check_privacy as check_privacy
     from .measure.properties import explain as explain
@@ -55,10 +62,12 @@ if TYPE_CHECKING:
     from .planning.plan import plan as plan
     from .randomness.source import Job as Job
     from .randomness.source import insecure_source as insecure_source
+    from .recovery.estimate import Estimate as Estimate
     from .recovery.recover import recover as recover
     from .scalar.sums import exact_mean as exact_mean
     from .scalar.sums import exact_sum as exact_sum
     from .tables.release import release as release
+    from .tables.results import Release as Release
     from .theory.derivable import derivable as derivable
     from .theory.graphs import query_graph as query_graph
     from .theory.regret import regret as regret
@@ -68,7 +77,16 @@ __version__ = "0.1.0"
 _HOME = {
     "errors": None,
     "noise": None,
+    "Audit": "measure.auditing",
+    "Balance": "ledger.chain",
+    "Design": "designs.design",
+    "Estimate": "recovery.estimate",
+    "Loss": "measure.loss",
+    "Prior": "measure.prior",
+    "Release": "tables.results",
+    "Verdict": "measure.privacy",
     "audit": "measure.auditing",
+    "describe": "measure.description",
     "derivable": "theory.derivable",
     "design": "designs.design",
     "weakly_honest": "designs.weakly_honest",

@@ -1074,3 +1074,64 @@ def test_what_cannot_be_sampled_is_refused_by_its_position_and_never_quoted(run,
     assert said in told.err
     assert "77" not in told.err
     assert (Path(gm).read_bytes(), Path("two.csv").read_bytes()) == before
+
+
+# What the library says is what the command line prints
+
+
+def test_json_is_what_to_dict_has(run, gm):
+    m = dt.load(gm)
+    assert json.loads(run("make", "geometric", "--n", 8, "--alpha", "9/10", "--json").out) == dt.describe(m).to_dict()
+    assert json.loads(run("show", gm, "--json").out) == dt.describe(m, matrix=True).to_dict()
+    assert json.loads(run("check", gm, "--json").out) == dt.check_privacy(m).to_dict()
+    words = ("--n", 4, "--alpha", "9/10", "--loss", "l0", "--require", "F")
+    made = dt.design(4, alpha="9/10", loss="l0", require="F")
+    assert json.loads(run("design", *words, "--json").out) == made.to_dict()
+    assert str(made) in run("design", *words).out
+    assert str(dt.check_privacy(m)) == run("check", gm).out.strip()
+    found = json.loads(run("audit", gm, "--draws", 1000, "--seed", 7, "--json").out)
+    assert found == dt.audit(m, draws=1000, source=dt.insecure_source(7)).to_dict()
+    Path("r.csv").write_text("y\n" + "3\n4\n8\n" * 20)
+    estimate = dt.recover([3, 4, 8] * 20, m, "mle")
+    told = json.loads(run("recover", "r.csv", "-m", gm, "--method", "mle", "--json", "--confidence", "0.9").out)
+    assert told == estimate.to_dict("0.9")
+    assert told["direct"]["interval"] == pytest.approx(estimate.interval("0.9", "mean"))
+    assert run("recover", "r.csv", "-m", gm, "--method", "mle").out.startswith(str(estimate))
+
+
+def test_an_audit_of_what_claims_nothing_has_json(run):
+    """An infinite claim is null: JSON has no infinity."""
+    run("make", "random-rounding", "--n", 20, "-o", "m.json")
+    told = run("audit", "m.json", "--draws", 1000, "--json")
+    assert told.code == 0
+    assert json.loads(told.out)["claimed"] is None
+
+
+def test_a_release_is_printed_as_the_library_prints_it(run, survey):
+    told = run("release", *survey, "--margins", "sex")
+    with dt.Ledger("b.db") as book:
+        made = dt.release(
+            "people.csv", dataset="s", ledger=book, by=["sex", "education"], count="income > 50000", epsilon="1/2",
+            margins=["sex"], domain=json.loads(Path("domain.json").read_text()),
+        )  # fmt: skip
+        balances = book.balances()
+    assert made.record["repeated"]
+    assert lines_of(told.out)[: made.size + 2] == lines_of(str(made))[: made.size + 2]
+    again = run("release", *survey, "--margins", "sex")
+    assert lines_of(again.out) == lines_of(str(made))
+    assert json.loads(run("release", *survey, "--margins", "sex", "--json").out) == made.to_dict()
+    assert run("release", *survey, "--margins", "sex", "--csv").out == made.csv_text()
+    assert lines_of(run("ledger", "show", "--ledger", "b.db").out) == lines_of(str(balances))
+    assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out) == balances.rows()
+
+
+def lines_of(text: str) -> list[str]:
+    return [line.rstrip() for line in text.rstrip().splitlines()]
+
+
+def test_a_ledger_without_data_sets_has_nothing_to_show(run):
+    dt.Ledger("b.db").close()
+    assert run("ledger", "show", "--ledger", "b.db") == (0, "nothing yet\n", "")
+    assert run("ledger", "show", "--ledger", "b.db", "--json") == (0, "[]\n", "")
+    told = run("ledger", "show", "--ledger", "b.db", "--csv")
+    assert told == (0, "data set,relation,budget,spent,left,without answer\n", "")

@@ -888,3 +888,27 @@ def test_a_copy_of_the_file_is_a_ledger(tmp_path):
         [sys.executable, "-c", code, str(tmp_path / "copy.db")], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == head.hash
+
+
+# What people see
+
+
+def test_balances_of_all_data_sets_and_of_one(ledger):
+    assert str(ledger.balances()) == "nothing yet"
+    ledger.create("town", "1", relation="presence")
+    ledger.create("survey", "1/3", relation="bit", public=["sex"], unit="id")
+    ledger.begin("town", {"q": 1}, epsilon=TENTH, data="d")
+    rows = ledger.balances().rows()
+    assert [row["data set"] for row in rows] == ["survey", "town"]
+    assert rows[1] == {
+        "data set": "town", "relation": "presence", "budget": "1", "spent": "1/10", "left": "9/10", "without answer": 1,
+    }  # fmt: skip
+    assert repr(ledger.balances()) == "<Balances of 2 data sets>"
+    assert ledger.balances("survey").rows() == rows[:1]
+    assert ledger.balances().to_dict()["survey"]["unit"] == "id"
+    assert str(ledger.balance("town")) == "1/10 of 1 spent, 9/10 left; 1 charged without an answer"
+    assert str(ledger.terms("survey")) == "survey: budget 1/3, bit private, public: sex, a person is id"
+    with pytest.raises(LedgerError):
+        ledger.balances("nobody")
+    assert [row["kind"] for entry in ledger.history("town") for row in entry.rows()] == ["create", "charge"]
+    assert ledger.export("town")["entries"] == [entry.to_dict() for entry in ledger.history("town")]

@@ -229,3 +229,27 @@ def test_a_calibration_makes_its_mechanism():
     assert dt.check_privacy(m, alpha="1/2", metric=[(0, 1), (3, 4)]).holds
     assert not dt.check_privacy(m, alpha="1/2", metric=[(0, "3/2")]).holds
     assert dt.calibrate(100, bound="1e200", radius=10).level.asked.base == 10**200
+
+
+# For machines
+
+
+def test_a_verdict_for_machines():
+    m = dt.geometric(8, alpha="9/10")
+    told = dt.check_privacy(m, epsilon="1/20").to_dict()
+    assert (told["holds"], told["asked"], told["tight_alpha"], told["exact"], told["measured"]) == (
+        False, "1/20", "9/10", True, True,
+    )  # fmt: skip
+    assert told["tight_epsilon"] >= -math.log(0.9)
+    witness = dt.check_privacy(m, epsilon="1/20").witness
+    assert witness is not None
+    assert Fraction(witness.to_dict()["ratio"]) == Fraction(10, 9)
+    assert dt.check_privacy(m, metric="discrete").to_dict()["tight_alpha"] == str(Fraction(9, 10) ** 8)
+    assert dt.calibrate(100, bound=2, radius=10).to_dict()["asked_epsilon"] == "ln(2)/10"
+
+
+def test_what_is_infinite_is_null():
+    verdict = dt.check_privacy(dt.random_rounding(20, base=3))
+    assert verdict.to_dict()["tight_epsilon"] is None
+    assert verdict.witness is not None
+    assert verdict.witness.to_dict()["ratio"] is None

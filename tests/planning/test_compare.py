@@ -107,3 +107,13 @@ def test_a_missing_level_and_an_unknown_name():
         dt.compare(4)
     with pytest.raises(DiscreetError, match="was not compared"):
         dt.compare(4, alpha="1/2")["XY"]
+
+
+def test_a_row_of_a_comparison():
+    row = dt.compare({"UM": dt.uniform(4)})["UM"]
+    assert row["L0"] == pytest.approx(4 / 5)
+    assert row["rescaled"] == pytest.approx(1)
+    assert row["L1"] == pytest.approx(sum(abs(i - j) for i in range(5) for j in range(5)) / 25)
+    assert row["best use"] == pytest.approx(6 / 5)  # the median of 0..4, whatever was reported
+    assert (row["properties"], row["epsilon <="], row["proved"]) == ("all seven", 0.0, True)
+    assert "tail(2)" in dt.compare({"UM": dt.uniform(4)}, loss="tail(2)")["UM"]

@@ -50,6 +50,34 @@ def test_html_escapes_everything():
     assert "<i>" not in page
     assert "&lt;script&gt;" in page
     assert "<p>&amp;</p>" in page
+    assert section(Shown("t", notes=("a<", "b"))).endswith("<p>a&lt;<br>b</p></div>")
+
+
+def test_an_empty_table_is_not_drawn():
+    empty = Shown("nothing yet", ("a", "b"))
+    assert text(empty) == "nothing yet"
+    assert "<table>" not in section(empty)
+
+
+def test_parts_stand_between_the_table_and_the_notes():
+    shown = Shown("t", ("k",), ((1,),), ("a note",), (Shown("part", ("x",), ((2,),)),))
+    assert text(shown) == "t\nk\n1\n\npart\nx\n2\n\na note"
+    page = section(shown)
+    assert page.index("<td") < page.index("part") < page.index("a note")
+
+
+def test_rows_that_are_not_given_are_counted():
+    assert "... and 7 more rows" in text(Shown("t", ("k",), ((1,),), more=7))
+
+
+def test_the_points_of_a_column_are_aligned():
+    lines = text(Shown("", ("x", "small"), ((0.5, 1e-9), (12.25, 2e-9), (-1e-17, 0.0), (None, 3e-9)))).splitlines()
+    assert lines == ["      x  small", " 0.5000  1e-09", "12.2500  2e-09", " 0.0000      0", "         3e-09"]
+
+
+def test_a_cell_is_one_line_and_steers_no_terminal():
+    assert cell("a\nb\x1b[31m\u2028c") == "a b [31m c"
+    assert repr(Small("one\rtwo\x1b[31m")).isprintable()
 
 
 def test_every_result_is_alike():
@@ -63,4 +91,12 @@ def test_every_result_is_alike():
 
 
 def test_csv_has_the_numbers_in_full():
+    assert csv_text([]) == ""
     assert csv_text([{"a": 1 / 3, "b": "x,y"}]) == 'a,b\n0.3333333333333333,"x,y"\n'
+
+
+def test_what_is_shown_steers_no_terminal():
+    shown = Shown("a\x1b[2J\nb\r", ("c\n",), (("\x07",),), ("d\x1b",))
+    told = text(Shown("", parts=(shown,)))
+    assert told.replace("\n", "").isprintable()
+    assert told.splitlines() == ["", "a [2J", "b ", "c", "", "d "]

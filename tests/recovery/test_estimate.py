@@ -344,3 +344,23 @@ def test_it_becomes_json():
     assert again["mechanism"]["digest"] == FOUR.digest
     assert again["trace"][-1][0] == 20
     assert again["gap"] == e.gap
+
+
+def test_the_direct_mean_for_machines(e):
+    """LAW's mean by hand; null where the reports do not determine it or are too few for a standard error."""
+    told = e.to_dict("0.9")["direct"]
+    assert told["mean"] == pytest.approx(0.35 + 2 * 0.3 + 3 * 0.15 + 4 * 0.1)
+    assert told["interval"] == pytest.approx(
+        [told["mean"] + sign * NormalDist().inv_cdf(0.95) * told["standard_error"] for sign in (-1, 1)]
+    )
+    assert told["confidence"] == "0.9"
+    assert dt.recover([3], FOUR).to_dict()["direct"] is None
+    assert dt.recover(COUNTS, dt.uniform(4), "ibu", iterations=1).to_dict()["direct"] is None
+    with pytest.raises(RecoveryError, match="confidence"):
+        e.to_dict(2)
+
+
+def test_the_words_are_lines_and_a_repr_solves_nothing(e, monkeypatch):
+    assert str(e).splitlines()[0] in repr(e)
+    monkeypatch.setattr(Estimate, "direct", lambda *_: pytest.fail("it did"))
+    assert repr(e) == "<Estimate 10000 reports of geometric on 0..4, by inverse>"

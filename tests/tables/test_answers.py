@@ -21,7 +21,7 @@ from discreet.tables.question import ask, group_level, mechanisms_for
 from discreet.tables.release import release
 from discreet.tables.results import Sheet, record_of
 
-LANDED = Path(__file__).parent.parent / "landed"
+LANDED = Path(__file__).parents[1] / "landed"
 SIZES = [5, 40, 64, 65, 200]
 
 

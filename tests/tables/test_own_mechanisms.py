@@ -94,7 +94,7 @@ def test_the_interval_of_every_report_covers_every_truth_often_enough(people, le
         assert Fraction(sum(w for w, (low, high) in zip(row, ends, strict=True) if low <= x <= high), total) >= GOAL
     assert all(0 <= low <= high <= m.inputs.n for low, high in ends)
     assert ends == [dt.likelihood_interval(m, report) for report in reports]
-    json.dumps([made.rows, made.record], allow_nan=False)
+    json.dumps([made.rows(), made.record], allow_nan=False)
     release_page(made)
     assert len(made.table) == len(reports)
 
@@ -277,7 +277,7 @@ def test_totals_over_small_and_large_groups_do_not_fail(ledger, monkeypatch, eps
                    domain={"k": [0, 1, 2], "j": [1]}, margins=["j", "k"])  # fmt: skip
     assert made.record["epsilon_charged"] == str(Fraction(epsilon))
     release_page(made)
-    json.dumps([made.rows, dict(made.margins)], allow_nan=False)
+    json.dumps([made.rows(), dict(made.margins)], allow_nan=False)
 
 
 @pytest.mark.parametrize("epsilon", ["1e-17", "1e-6"])

@@ -51,17 +51,17 @@ def bits(people, ledger, **other):
 
 def test_a_bit_private_release_has_a_row_for_each_declared_key(people, ledger):
     made = bits(people, ledger)
-    assert [(r["district"], r["age"]) for r in made.rows] == [(d, a) for d in "abc" for a in ("old", "young")]
+    assert [(r["district"], r["age"]) for r in made.rows()] == [(d, a) for d in "abc" for a in ("old", "young")]
     sizes = people.groupby(["district", "age"]).size()
-    assert [r["n"] for r in made.rows] == [int(sizes.get((d, a), 0)) for d in "abc" for a in ("old", "young")]
-    for row in made.rows:
+    assert [r["n"] for r in made.rows()] == [int(sizes.get((d, a), 0)) for d in "abc" for a in ("old", "young")]
+    for row in made.rows():
         assert 0 <= row["report"] <= row["n"]
         assert 0 <= row["low"] <= row["high"] <= row["n"]
         assert row["mechanism"] == (
             "public zero" if row["n"] == 0 else "explicit_fair" if row["n"] <= 64 else "geometric"
         )
         assert row["epsilon"] == ("0" if row["n"] == 0 else "1/2")
-    zero = made.rows[-1]
+    zero = made.rows()[-1]
     assert (zero["n"], zero["report"], zero["low"], zero["high"], zero["estimate"]) == (0, 0, 0, 0, 0.0)
 
 
@@ -143,11 +143,11 @@ def test_charged_before_drawn_stored_before_shown(people, ledger, monkeypatch):
 def test_presence_privacy_clamps_at_zero_and_at_the_bound(people, ledger):
     open_ended = release(people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old", "young", "none"]},
                          epsilon="1/2")  # fmt: skip
-    assert all(r["report"] >= 0 for r in open_ended.rows)
+    assert all(r["report"] >= 0 for r in open_ended.rows())
     assert "n" not in open_ended.columns
     bounded = release(people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old", "none"]}, epsilon="1/2",
                       bound=50)  # fmt: skip
-    assert all(r["report"] <= 50 and r["mechanism"] == "explicit_fair" for r in bounded.rows)
+    assert all(r["report"] <= 50 and r["mechanism"] == "explicit_fair" for r in bounded.rows())
 
 
 def test_people_with_several_groups_share_their_level(people, ledger):
@@ -189,19 +189,19 @@ def test_margins_match_their_parts(people, ledger):
     made = bits(people, ledger, margins=["district", "age"])
     for margin in ("district", "age"):
         for total in made.margins[margin]:
-            parts = [r["fitted"] for r in made.rows if r[margin] == total[margin]]
+            parts = [r["fitted"] for r in made.rows() if r[margin] == total[margin]]
             assert total["total"] == sum(parts)
             assert total["low"] <= total["total"] <= total["high"]
-    assert all(0 <= r["fitted"] <= r["n"] for r in made.rows)
+    assert all(0 <= r["fitted"] <= r["n"] for r in made.rows())
 
 
 def test_other_pools_what_is_not_declared(people, ledger, monkeypatch):
     monkeypatch.setattr(dt.Mechanism, "sample", lambda self, values, clamp: np.asarray(values))
     made = bits(people, ledger, other=True)
     undeclared = people[~people.district.isin(["a", "b", "c"])]
-    assert made.rows[-1]["district"] == "(other)"
-    assert made.rows[-1]["n"] == len(undeclared)
-    assert made.rows[-1]["report"] == (undeclared.sick == "yes").sum()
+    assert made.rows()[-1]["district"] == "(other)"
+    assert made.rows()[-1]["n"] == len(undeclared)
+    assert made.rows()[-1]["report"] == (undeclared.sick == "yes").sum()
 
 
 @pytest.mark.parametrize("max_groups", [1, 2])
@@ -263,7 +263,7 @@ def test_bad_questions_are_refused_and_cost_nothing(people, ledger, bad):
 
 def test_a_mechanism_of_ones_own(people, ledger):
     made = bits(people, ledger, mechanism=dt.geometric(1000, epsilon="1/2"))
-    assert {r["mechanism"] for r in made.rows} <= {"geometric", "public zero"}
+    assert {r["mechanism"] for r in made.rows()} <= {"geometric", "public zero"}
 
 
 def test_the_same_kind_of_table_comes_back(people, ledger, tmp_path):
@@ -330,7 +330,7 @@ def test_a_repeated_release_has_the_same_record(people, ledger):
 
 
 def test_one_domain_serves_several_questions(people, ledger):
-    assert len(bits(people, ledger, by=["age"]).rows) == 2
+    assert len(bits(people, ledger, by=["age"]).rows()) == 2
 
 
 def test_the_page_shows_the_parts_that_add_up(people, ledger):
@@ -342,7 +342,7 @@ def test_the_page_shows_the_parts_that_add_up(people, ledger):
 def test_the_dry_run_is_as_wide_as_the_release(people, ledger):
     asked = {"dataset": "people", "by": ["age"], "domain": {"age": ["old"]}, "epsilon": "1/4", "ledger": ledger}
     expected = expected_errors(people, **asked)[0]
-    row = release(people, **asked).rows[0]
+    row = release(people, **asked).rows()[0]
     assert row["high"] - row["low"] == 2 * expected["half width"]
 
 
@@ -364,7 +364,7 @@ def test_nothing_private_is_in_the_record_or_the_page(people, ledger, monkeypatc
     )
     big = pandas.concat([people] * 37, ignore_index=True)
     made = bits(big, ledger, margins=["age"], epsilon="1/100")
-    text = json.dumps({"record": made.record, "rows": made.rows, "margins": made.margins}, default=str) + release_page(
+    text = json.dumps({"record": made.record, "rows": made.rows(), "margins": made.margins}, default=str) + release_page(
         made
     )
     shown = set(map(str, made.columns["report"])) | set(map(str, made.columns["n"]))
@@ -401,7 +401,7 @@ def test_columns_may_be_declared_in_another_order(people, ledger):
     made = bits(people, ledger, domain=turned)
     assert set(made.columns["district"]) == {"a", "b", "c"}
     sizes = people.groupby(["district", "age"]).size()
-    assert all(r["n"] == sizes.get((r["district"], r["age"]), 0) for r in made.rows)
+    assert all(r["n"] == sizes.get((r["district"], r["age"]), 0) for r in made.rows())
 
 
 def test_pooled_cells_beside_whole_numbers_make_a_table(people, ledger):
@@ -426,7 +426,7 @@ def test_extreme_levels_are_released_and_read(people, ledger, epsilon):
     """Nothing fails after the charge, at any level."""
     ledger.create("wide", "50", relation="bit", public=["district", "age"])
     made = bits(people, ledger, dataset="wide", epsilon=epsilon, margins=["age"])
-    assert len(made.rows) == 6
+    assert len(made.rows()) == 6
     release_page(made)
 
 

@@ -171,3 +171,20 @@ def test_only_trees_of_two_answers_have_it(graph):
     with pytest.raises(MetricError, match="no tree"):
         tree_mechanism(graph, alpha="1/3")
     assert tree_mechanism([(0, 1)], alpha="1/3") == ((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4)))
+
+
+def test_a_graph_is_shown_with_its_neighbours():
+    star = Graph.of([("hub", "a"), ("hub", "b"), ("hub", "c")])
+    assert repr(star) == "<Graph 4 answers and 3 edges, a tree>"
+    assert {row["answer"]: row["neighbours"] for row in star.rows()}["hub"] == "a, b, c"
+    assert star.to_dict()["edges"] == [list(edge) for edge in star.edges]
+    assert Graph.of([("hub", k) for k in range(99)]).rows()[0]["neighbours"].endswith("9, ...")
+    for graph, kind in ((Graph.of([(0, 1), (1, 2)]), "a path"), (Graph((0, 1), ()), "in parts")):
+        assert repr(graph).endswith(f"{kind}>")
+
+
+def test_a_large_graph_is_named_at_once():
+    """Whether it is connected needs the distances from one answer, not from all: 20,000^2 would not fit."""
+    line = Graph(tuple(range(20_000)), tuple((k, k + 1) for k in range(19_999)))
+    assert repr(line) == "<Graph 20000 answers and 19999 edges, a path>"
+    assert "distances" not in vars(line)

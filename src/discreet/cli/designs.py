@@ -17,7 +17,6 @@ from .app import (
     Out,
     app,
     dump,
-    finite_or_none,
     make_console,
     one_of,
     plain,
@@ -66,7 +65,7 @@ def design(
     """
     from .. import files
     from ..designs.design import design as make
-    from ..measure.properties import property_letters
+    from ..measure.description import describe
     from . import terminal
 
     with terminal.patience() as progress:
@@ -82,17 +81,11 @@ def design(
     if out is not None:
         m.save(out)
     if json:
-        told = {
-            "objective": made.objective, "bound": made.bound, "gap": made.gap, "method": made.method,
-            "loss": made.problem.loss.name, "risk": risk, "require": sorted(made.problem.require),
-            "alpha": str(m.alpha), "epsilon": finite_or_none(m.epsilon),
-            "properties": property_letters(m), "digest": m.digest,
-        }  # fmt: skip
-        print(dump(told))
+        print(dump(made.to_dict()))
         return 0
     console = make_console()
-    console.print(plain(terminal.headline(m)))
-    console.print(plain(str(made)))
+    console.print(describe(m).headline, markup=False)
+    console.print(str(made), markup=False)
     console.print(
         f"saved to {out}" if out is not None else "not saved: give -o FILE to keep it", style="dim", markup=False
     )
@@ -132,7 +125,7 @@ def compare(
     elif csv:
         terminal.print_csv(found.rows())
     else:
-        make_console().print(plain(str(found)))
+        terminal.show(make_console(), found.shown())
     return 0
 
 

@@ -8,22 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ..registry import FAMILIES
-from .app import (
-    Alpha,
-    Csv,
-    Debug,
-    EpsilonText,
-    File,
-    Json,
-    N,
-    Out,
-    app,
-    dump,
-    finite_or_none,
-    make_console,
-    one_of,
-    plain,
-)
+from .app import Alpha, Csv, Debug, EpsilonText, File, Json, N, Out, app, dump, make_console, one_of
 from .columns import is_heading, place_of, read_rows, read_text
 
 if TYPE_CHECKING:
@@ -81,6 +66,7 @@ def make(
     Example: discreet make random-rounding --n 20 --base 3 -o rounding.json
     """
     from .. import files
+    from ..measure.description import describe
 
     given: dict[str, Any] = {
         "alpha": alpha, "epsilon": epsilon, "sensitivity": sensitivity, "step": step, "r": r, "require": require,
@@ -93,11 +79,12 @@ def make(
         return 0
     if out is not None:
         m.save(out)
+    found = describe(m)
     if json:
-        print(dump(_summary(m)))
+        print(dump(found.to_dict()))
         return 0
     console = make_console()
-    console.print(_headline(m))
+    console.print(found.headline, markup=False)
     if out is not None:
         console.print(f"saved to {out}, digest {m.digest[:19]}...", markup=False)
     else:
@@ -184,18 +171,9 @@ def check(
     m = load_mechanism(file)
     verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, metric=metric, group=group)
     if json:
-        told: dict[str, Any] = {
-            "holds": verdict.holds,
-            "asked": str(verdict.asked.asked or verdict.asked.alpha),
-            "metric": verdict.metric,
-            "tight_alpha": str(verdict.tight),
-            "tight_epsilon": finite_or_none(verdict.epsilon),
-            "exact": verdict.exact,
-            "witness": str(verdict.witness) if verdict.witness else None,
-        }
-        print(dump(told))
+        print(dump(verdict.to_dict()))
     else:
-        make_console().print(("[green]" if verdict else "[red]") + plain(str(verdict)))
+        make_console().print(str(verdict), style="green" if verdict else "red", markup=False)
     return 0 if verdict else 1
 
 
@@ -212,19 +190,17 @@ def show(
 
     Example: discreet show gm.json
     """
+    from ..measure.description import describe, per_value_rows
     from . import terminal
 
     m = load_mechanism(file)
     one_of(json, csv)
     if json:
-        print(dump({**_summary(m), "matrix": _matrix_or_none(m)}))
-        return 0
-    if csv:
-        terminal.print_csv(terminal.per_value_rows(m))
-        return 0
-    console = make_console()
-    console.print(_headline(m))
-    terminal.show_mechanism(console, m)
+        print(dump(describe(m, matrix=True).to_dict()))
+    elif csv:
+        terminal.print_csv(per_value_rows(m))
+    else:
+        terminal.show_description(make_console(), describe(m))
     return 0
 
 
@@ -276,23 +252,9 @@ def audit(
         source=None if seed is None else insecure_source(seed),
     )
     if json:
-        print(
-            dump(
-                {
-                    "flagged": found.flagged,
-                    "epsilon_lower": found.epsilon_lower,
-                    "claimed": found.claimed,
-                    "pair": [str(x) for x in found.pair],
-                    "event": found.event,
-                    "counts": list(found.counts),
-                    "draws": found.draws,
-                    "confidence": found.confidence,
-                    "source": found.source,
-                }
-            )
-        )
+        print(dump(found.to_dict()))
     else:
-        make_console().print(("[red]" if found.flagged else "[green]") + plain(str(found)))
+        make_console().print(str(found), style="red" if found.flagged else "green", markup=False)
     return 1 if found.flagged else 0
 
 
@@ -416,38 +378,3 @@ def load_mechanism(file: str) -> Mechanism:
     from ..verify import MAX_BYTES
 
     return loads(sys.stdin.buffer.read(MAX_BYTES + 1), "standard input") if file == "-" else load(file)
-
-
-def _summary(m: Mechanism) -> dict[str, Any]:
-    from ..measure.privacy import check_privacy
-    from ..measure.properties import property_letters
-
-    tight = check_privacy(m)
-    local = check_privacy(m, metric="discrete") if m.inputs.n is not None else None
-    return {
-        "family": m.recipe.family,
-        "inputs": str(m.inputs),
-        "outputs": str(m.outputs),
-        "sensitivity_steps": m.sensitivity,
-        "alpha": str(m.alpha),
-        "epsilon": finite_or_none(m.epsilon),
-        "asked_epsilon": None if m.level.asked is None else str(m.level.asked),
-        "tight_alpha": str(tight.tight),
-        "tight_epsilon": finite_or_none(tight.epsilon),
-        "local_epsilon": None if local is None else finite_or_none(local.epsilon),
-        "properties": property_letters(m),
-        "distance_from_law": m.recipe.distance,
-        "citation": m.recipe.citation,
-        "digest": m.digest,
-    }
-
-
-def _headline(m: Mechanism) -> str:
-    from . import terminal
-
-    return plain(terminal.headline(m))
-
-
-def _matrix_or_none(m: Mechanism) -> list[list[float]] | None:
-    channel = m.channel.finite()
-    return m.matrix.tolist() if channel is not None and channel.rows * channel.reports <= 2**16 else None

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import Debug, Json, Out, app, dump, make_console, plain
+from .app import Debug, Json, Out, app, dump, make_console
 from .columns import is_heading, place_of, read_rows
 from .mechanisms import load_mechanism
-
-if TYPE_CHECKING:
-    from ..recovery.estimate import Estimate
 
 
 @app.command
@@ -52,14 +49,14 @@ def recover(
     data = _read(reports, column, counts)
     with terminal.patience() as progress:
         found = run(data, m, method, iterations=iterations, progress=progress)
-    told = {**found.to_dict(), "direct": _direct(found, confidence)}
+    told = found.to_dict(confidence)
     if out is not None and out != "-":
         write_whole(out, dump(told) + "\n")
     if json or out == "-":
         print(dump(told))
         return 0
     console = make_console()
-    console.print(plain(str(found)))
+    console.print(str(found), markup=False)
     if told["direct"] is not None:
         low, high = told["direct"]["interval"]
         console.print(f"interval of the mean at confidence {confidence}: {low:.6g} to {high:.6g}", markup=False)
@@ -67,20 +64,6 @@ def recover(
     if out is not None:
         console.print(f"saved to {out}", markup=False)
     return 0
-
-
-def _direct(found: Estimate, confidence: str) -> dict[str, Any] | None:
-    """The unbiased mean with its interval; None where the reports do not determine it."""
-    from ..errors import SingularError
-
-    if found.reports < 2:
-        return None
-    try:
-        estimate, error = found.direct("mean")
-    except SingularError:
-        return None
-    low, high = found.interval(confidence, "mean")
-    return {"mean": estimate, "standard_error": error, "confidence": confidence, "interval": [low, high]}
 
 
 def _read(name: str, column: str | None, counts: str | None) -> Any:

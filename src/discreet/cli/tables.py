@@ -15,7 +15,7 @@ from ..registry import RELEASED
 from .app import Alpha, Csv, Debug, EpsilonText, Json, app, dump, make_console, one_of
 
 if TYPE_CHECKING:
-    from ..ledger.ledger import Ledger
+    from ..present.shown import Shown
     from ..tables.results import Release
 
 Dataset = Annotated[str, Parameter(help="The name of the data set in the ledger.")]
@@ -113,7 +113,7 @@ def release(
             elif csv:
                 terminal.print_csv(rows)
             else:
-                console.print(terminal.table(rows[:40]))
+                terminal.print_rows(console, rows)
                 console.print(f"{len(rows)} groups; nothing was drawn, nothing charged", style="dim")
             return 0
         with terminal.progress("releasing") as advance:
@@ -136,46 +136,14 @@ def release(
                 style="yellow",
             )
     if json:
-        print(dump({"rows": made.rows, "margins": dict(made.margins), "record": dict(made.record)}))
+        print(dump(made.to_dict()))
     elif csv:
-        terminal.print_csv(made.rows)
+        print(made.csv_text(), end="")
     else:
-        _tell(made, out)
+        terminal.show(console, made.shown())
+        if out is not None:
+            console.print(f"Written: {out}, with the record and a page for people beside it.", markup=False)
     return 0
-
-
-def _tell(made: Release, out: str | None) -> None:
-    from . import terminal
-
-    console, record = make_console(), made.record
-    hidden = ("digest", "estimate", "standard_error", "epsilon")
-    rows = made.rows
-    shown = [{k: v for k, v in row.items() if k not in hidden} for row in rows[:20]]
-    console.print(terminal.table(shown))
-    if len(rows) > 20:
-        console.print(f"... and {len(rows) - 20} more rows", style="dim")
-    for margin, rows in made.margins.items():
-        console.print(f"\nTotals by {margin}, matching the fitted parts:", markup=False)
-        console.print(terminal.table(rows[:40]))
-    console.print(f"\n{record['protects']} {record['person']}", markup=False)
-    for text in record["beware"]:
-        console.print(text, markup=False)
-    if record["empty_groups"]:
-        some = ", ".join("/".join(map(str, key)) for key in record["empty_groups"][:10])
-        console.print(
-            f"Nobody is in: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Is that spelt right?",
-            markup=False,
-        )
-    if record["repeated"]:
-        console.print("The same question was asked before: this is the stored answer, at no charge.")
-    else:
-        console.print(f"Charged epsilon {record['epsilon_charged']}.")
-    left = record["budget"]
-    console.print(
-        f"Budget of {record['dataset']}: {left['spent']} of {left['budget']} spent, {left['left']} left.", markup=False
-    )
-    if out is not None:
-        console.print(f"Written: {out}, with the record and a page for people beside it.", markup=False)
 
 
 def _outputs(path: Path, margins: Sequence[str]) -> list[Path]:
@@ -263,21 +231,17 @@ def write_release(made: Release, path: Path, old: Sequence[Path] = ()) -> None:
     The record goes last, when the totals of an earlier release are gone: until then it is the earlier one that lists them.
     """
     from ..files import write_together
+    from ..present.words import csv_text
     from ..tables.pages import release_page
-    from . import terminal
 
     outputs = _outputs(path, list(made.margins))
     page, *totals, rows, record = outputs
     listed = {**made.record, "files": [output.name for output in outputs]}
     contents = {page: release_page(made)}
-    contents |= {f: terminal.csv_text(lines) for f, lines in zip(totals, made.margins.values(), strict=True)}
-    contents |= {rows: terminal.csv_text(made.rows)}
+    contents |= {f: csv_text(lines) for f, lines in zip(totals, made.margins.values(), strict=True)}
+    contents |= {rows: made.csv_text()}
     contents |= {record: dump({"record": listed, "margins": dict(made.margins)}) + "\n"}
     write_together(contents, remove=old)
-
-
-def _names(book: Ledger, dataset: str | None) -> list[str]:
-    return book.datasets() if dataset is None else [dataset]
 
 
 @ledger_app.command
@@ -306,8 +270,7 @@ def create(
     with Ledger(ledger) as book:
         terms = book.create(dataset, budget, relation=relation, public=[c.strip() for c in public.split(",") if c.strip()],
                             unit=unit)  # fmt: skip
-    make_console().print(f"{terms.name}: budget {terms.budget}, {terms.relation} private, public: "
-                         f"{', '.join(terms.public) or 'none'}, a person is {terms.unit or 'a row'}", markup=False)  # fmt: skip
+    make_console().print(str(terms), markup=False)
     return 0
 
 
@@ -320,16 +283,11 @@ def show(
     Example: discreet ledger show --ledger budget.db
     """
     from ..ledger.ledger import Ledger
-    from . import terminal
 
     one_of(json, csv)
     with Ledger.existing(ledger) as book:
-        rows = [
-            {"data set": name, "relation": book.terms(name).relation, "budget": str(b.budget), "spent": str(b.spent),
-             "left": str(b.left), "without answer": b.pending}
-            for name in _names(book, dataset) for b in [book.balance(name)]
-        ]  # fmt: skip
-    _print_rows(terminal, rows, json, csv)
+        found = book.balances(dataset)
+    _print_rows(found.shown(), json, csv)
     return 0
 
 
@@ -340,17 +298,12 @@ def history(dataset: str, /, *, ledger: LedgerPlace, json: Json = False, csv: Cs
     Example: discreet ledger history survey-2026 --ledger budget.db
     """
     from ..ledger.ledger import Ledger
-    from . import terminal
+    from ..present.shown import Shown
 
     one_of(json, csv)
     with Ledger.existing(ledger) as book:
-        lines = book.history(dataset)
-    rows = [
-        {"line": e.number, "when": e.when, "kind": e.kind, "epsilon": str(e.facts.get("epsilon", "")),
-         "answers line": str(e.facts.get("charge", ""))}
-        for e in lines
-    ]  # fmt: skip
-    _print_rows(terminal, rows, json, csv)
+        rows = [row for entry in book.history(dataset) for row in entry.rows()]
+    _print_rows(Shown.of("", rows), json, csv)
     return 0
 
 
@@ -371,12 +324,7 @@ def verify(
     from ..errors import LedgerError
     from ..ledger.ledger import Head, Ledger
 
-    kept = None
-    if head is not None:
-        count, _, text = head.partition(":")
-        if not (count.isascii() and count.isdigit() and text):
-            raise LedgerError("A head is written as count:hash, as `discreet ledger head` prints it.")
-        kept = Head(int(count), text)
+    kept = None if head is None else Head.of(head)
     with Ledger.existing(ledger) as book:
         book.terms(dataset)
         try:
@@ -397,8 +345,7 @@ def head(dataset: str, /, *, ledger: LedgerPlace, debug: Debug = False) -> int:
     from ..ledger.ledger import Ledger
 
     with Ledger.existing(ledger) as book:
-        found = book.head(dataset)
-    print(f"{found.count}:{found.hash}")
+        print(book.head(dataset))
     return 0
 
 
@@ -415,12 +362,14 @@ def export(dataset: str, /, *, ledger: LedgerPlace, debug: Debug = False) -> int
     return 0
 
 
-def _print_rows(terminal: Any, rows: list[dict[str, Any]], json: bool, csv: bool) -> None:
+def _print_rows(shown: Shown, json: bool, csv: bool) -> None:
+    from ..present.shown import plain
+    from ..present.words import csv_lines
+    from . import terminal
+
     if json:
-        print(dump(rows))
+        print(dump([plain(dict(zip(shown.columns, row, strict=True))) for row in shown.rows]))
     elif csv:
-        terminal.print_csv(rows)
-    elif rows:
-        make_console().print(terminal.table(rows))
+        print(csv_lines(shown.columns, shown.rows), end="")
     else:
-        make_console().print("nothing yet", style="dim")
+        terminal.show(make_console(), shown, most=len(shown.rows))

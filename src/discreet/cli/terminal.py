@@ -1,13 +1,11 @@
-"""What people see in a terminal: tables, heat maps, and the same rows as CSV."""
+"""What a terminal adds to what is shown: colours, heat maps, bars and progress."""
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Timer
 from time import monotonic
 from typing import Any
@@ -18,38 +16,15 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from ..measure.privacy import check_privacy
-from ..measure.properties import explain, property_letters
-from ..measure.utility import bias, loss_per_value
+from ..measure.description import Description
 from ..mechanism import Mechanism
-from ..numbers.exact import show_above, show_rational
 from ..numbers.grid import Grid
+from ..present.shown import Shown
+from ..present.words import are_right, cells, csv_text
 
 _WIDEST = 40  # values a heat map shows side by side
 _MOST_ROWS = 24
 _SHADES = " .:-=+*#%@"  # where there is no colour, density says it
-
-
-def headline(m: Mechanism) -> str:
-    """Family, grids, level, and the level of local privacy beside it."""
-    tight = check_privacy(m)
-    places = f"{m.inputs}" + ("" if m.inputs == m.outputs else f" -> {m.outputs}")
-    lines = [f"{m.recipe.family} on {places}"]
-    asked = f" (asked as epsilon {m.level.asked})" if m.level.asked is not None else ""
-    level = (
-        f"level: alpha {show_rational(m.alpha)}, epsilon <= {show_above(m.epsilon)}{asked}, proved for neighbours "
-        f"at most {m.sensitivity * m.inputs.step} apart; tight: epsilon <= {show_above(tight.epsilon)}"
-    )
-    lines.append(level if m.alpha else f"level: {tight}")
-    if m.inputs.n is not None:
-        local = check_privacy(m, metric="discrete")
-        lines.append(f"between any two values (local privacy): epsilon <= {show_above(local.epsilon)}")
-    if m.recipe.distance:
-        lines.append(f"integers within {m.recipe.distance:.2g} of the law in total variation; drawn is what was proved")
-    letters = property_letters(m)
-    if letters is not None:
-        lines.append("properties: " + (" ".join(letters) or "none"))
-    return "\n".join(lines)
 
 
 def heat_map(m: Mechanism) -> Text:
@@ -93,48 +68,38 @@ def _colour(level: float) -> str:
     return "".join(f"{round(float(c)):02x}" for c in mixed)
 
 
-def per_value_rows(m: Mechanism) -> list[dict[str, Any]]:
-    """For each true value: the chance of the truth, bias and expected losses."""
-    channel = m.finite()
-    diagonal: Any = np.diag(m.matrix) if m.inputs == m.outputs else [None] * channel.rows
-    columns = zip(diagonal, bias(m), *(loss_per_value(m, loss) for loss in ("l0", "l1", "l2")), strict=True)
-    return [
-        {"true": str(m.inputs.value(i)), "truthful": None if t is None else float(t), "bias": float(b),
-         "l0": float(l0), "l1": float(l1), "l2": float(l2)}
-        for i, (t, b, l0, l1, l2) in enumerate(columns)
-    ]  # fmt: skip
+def show(console: Console, shown: Shown, most: int = _MOST_ROWS) -> None:
+    """Title, table, parts and notes. The table has its full width: in a narrow terminal its lines wrap, and no number is
+    cut off."""
+    if shown.title:
+        console.print(shown.title, markup=False)
+    if shown.rows:
+        texts, rest = cells(shown, most)
+        table, width = RichTable(box=None, header_style="bold", pad_edge=False), console.width
+        for name, right in zip(shown.columns, are_right(shown), strict=True):
+            table.add_column(Text(name), justify="right" if right else "left")
+        for row in texts:
+            table.add_row(*map(Text, row))  # as Text: a value in brackets is no markup
+        console.width = max(width, console.measure(table, options=console.options.update(width=1000)).maximum)
+        console.print(table)
+        console.width = width
+        if rest:
+            console.print(rest, style="dim")
+    for part in shown.parts:
+        console.print("")
+        show(console, part, most)
+    if shown.parts and shown.notes:
+        console.print("")
+    for note in shown.notes:
+        console.print(note, markup=False)
 
 
-def table(rows: list[dict[str, Any]]) -> RichTable:
-    """Rows as a table for people."""
-    shown = RichTable(box=None, header_style="bold", pad_edge=False)
-    for name, value in rows[0].items():
-        shown.add_column(Text(name), justify="right" if isinstance(value, float) else "left")
-    for row in rows:
-        # as Text: a value in brackets is no markup
-        shown.add_row(*(Text(_cell(value, above=name.endswith("<="))) for name, value in row.items()))
-    return shown
+def print_rows(console: Console, rows: Sequence[Mapping[str, Any]], most: int = _MOST_ROWS) -> None:
+    """Rows that are all there is to see."""
+    show(console, Shown.of("", rows), most)
 
 
-def _cell(value: Any, above: bool) -> str:
-    if above:
-        return show_above(value, 4)
-    if isinstance(value, bool):
-        return "yes" if value else "NO"
-    return f"{value:.4f}" if isinstance(value, float) else "" if value is None else str(value)
-
-
-def csv_text(rows: list[dict[str, Any]]) -> str:
-    """Rows as CSV, numbers in full."""
-    buffer = io.StringIO()
-    names = list(rows[0])
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([row[name] for name in names] for row in rows)
-    return buffer.getvalue()
-
-
-def print_csv(rows: list[dict[str, Any]]) -> None:
+def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
     sys.stdout.write(csv_text(rows))
 
 
@@ -197,24 +162,14 @@ def patience() -> Iterator[Callable[[str], None]]:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _noise_words(m: Mechanism) -> str:
-    """The size of unbounded noise, in the answer's units."""
-    noise, step = m.channel.noise, float(m.inputs.step)
-    if noise is None:
-        return ""
-    mean, deviation = float(noise.mean_absolute) * step, math.sqrt(noise.variance) * step
-    reach = float(noise.quantile(0.975)) * step
-    return f"noise: mean distance {mean:.6g}, standard deviation {deviation:.6g}; 95 % of it within {reach:.6g} of the truth"
-
-
-def show_mechanism(console: Console, m: Mechanism) -> None:
-    """Heat map, failing properties with their witnesses, and bias and loss per true value, as far as they fit."""
+def show_description(console: Console, found: Description) -> None:
+    """Headline, heat map, failing properties with their witnesses, and bias and loss per true value, as far as they fit."""
+    m, shown = found.mechanism, found.shown()
     channel = m.channel.finite()
+    console.print(shown.title, markup=False)
     if channel is None:
-        console.print(_noise_words(m), markup=False)
         console.print("The reports are unbounded: no heat map. Truncate the mechanism to see one.", style="dim")
-        return
-    if channel.rows <= _WIDEST and channel.reports <= _WIDEST and _map_width(m) <= console.width:
+    elif channel.rows <= _WIDEST and channel.reports <= _WIDEST and _map_width(m) <= console.width:
         console.print("\nHow often each report (across) follows each truth (down); brighter is more often:")
         console.print(heat_map(m))
     else:
@@ -222,14 +177,4 @@ def show_mechanism(console: Console, m: Mechanism) -> None:
             f"\n{channel.rows} x {channel.reports}: too wide for a heat map; --csv gives a row for each true value.",
             style="dim",
         )
-    if property_letters(m) is not None and (failing := explain(m)):
-        console.print("\nProperties that fail, and where:")
-        for letter, sentence in failing.items():
-            console.print(f"  {letter:2}  {sentence}", markup=False)
-    if channel.rows * channel.reports > 2**22:
-        return
-    rows = per_value_rows(m)
-    console.print("\nFor each true value (l0: chance of a wrong report, l1: mean distance, l2: mean square):")
-    console.print(table(rows[:_MOST_ROWS]))
-    if len(rows) > _MOST_ROWS:
-        console.print(f"... and {len(rows) - _MOST_ROWS} more; --csv gives all of them", style="dim")
+    show(console, replace(shown, title=""))

@@ -68,6 +68,7 @@ def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
     from ..mechanisms.response import randomized_response
     from ..mechanisms.uniform import uniform
     from ..planning.compare import compare
+    from ..present.words import csv_text
     from . import terminal
 
     mechanisms = {
@@ -78,14 +79,14 @@ def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = compared.to_dict()["rows"]
     for name, m in mechanisms.items():
         m.save(folder / f"{name}.json")
-    write_whole(folder / "comparison.csv", terminal.csv_text(rows))
+    write_whole(folder / "comparison.csv", csv_text(rows))
     write_whole(folder / "comparison.json", dump(rows) + "\n")
     if not quiet:
         console = make_console()
         console.print(
             'Four ways to answer "how many of these eight?" at alpha = 9/10, every level proved:', style="bold"
         )
-        console.print(str(compared), markup=False)
+        terminal.show(console, compared.shown())
         console.print(
             "GM is right most often, but likes to say 0 or 8; EM says the truth equally often whatever it is:"
         )
@@ -124,18 +125,16 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         }  # fmt: skip
         first = release(table, epsilon="1", margins=["district", "age"], **ask)
         write_release(first, folder / "asthma.csv")
-        rows = sorted(first.rows, key=lambda r: int(r["n"]))
+        rows = sorted(first.rows(), key=lambda r: int(r["n"]))
         some = [rows[0], rows[len(rows) // 4], rows[len(rows) // 2], rows[-1]]
         columns = ("district", "age", "n", "report", "low", "high", "mechanism")
         say(
             f"\nFour of {len(rows)} reports, from the smallest group to the largest (EM for small groups, geometric for large):"
         )
         if not quiet:
-            console.print(terminal.table([{k: r[k] for k in columns} for r in some]))
+            terminal.print_rows(console, [{k: r[k] for k in columns} for r in some])
             console.print("\nTotals by age that match their parts:")
-            console.print(
-                terminal.table([{k: r[k] for k in ("age", "total", "low", "high")} for r in first.margins["age"]])
-            )
+            terminal.print_rows(console, [{k: r[k] for k in ("age", "total", "low", "high")} for r in first.margins["age"]])
         say(f"\nThat cost epsilon 1; left: {book.balance('town').left}.")
         again = release(table, epsilon="1", **ask)
         same = again.columns["report"] == first.columns["report"] and again.record["repeated"]
@@ -154,14 +153,15 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
     say(f"\nIn {folder}/: index.html to show a colleague; asthma.csv, its record (.json) and its page (.html); "
         "ledger.json; GM, EM, UM and kRR.json, which verify.py can check.",
         markup=False)  # fmt: skip
-    return {"groups": len(first.rows), "spent": str(balance.spent), "left": str(balance.left), "repeated": same,
+    return {"groups": first.size, "spent": str(balance.spent), "left": str(balance.left), "repeated": same,
             "refused": refused, "ledger_head": f"{head.count}:{head.hash}"}  # fmt: skip
 
 
 def _index(first: Release, again: Release, refused: str, spent: str, left: str) -> str:
-    from ..tables.pages import page, rows_table, statement
+    from ..present.html import page
+    from ..tables.pages import rows_table, statement
 
-    small = sorted(first.rows, key=lambda r: int(r["n"]))
+    small = sorted(first.rows(), key=lambda r: int(r["n"]))
     shown = [*small[:8], *small[-8:]]
     body = [
         "<h1>How many have asthma here?</h1>",

@@ -14,6 +14,7 @@ import numpy as np
 from ..channels import MAX_ENTRIES, Finite, Geometric, Map, Then
 from ..channels.properties import LETTERS, letters_of, shape_faults
 from ..errors import DesignError, DiscreetError, GridError, MetricError, SizeError
+from ..measure.description import property_letters
 from ..measure.loss import Loss, loss_of
 from ..measure.prior import prior_of
 from ..measure.remaps import bayes_risk, best_remap
@@ -23,6 +24,7 @@ from ..numbers.exact import ball, float_above, show, show_above
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..numbers.neighbours import Neighbours
+from ..present.shown import Result, Shown, plain
 from ..seal import seal
 from .certificate import Certificate, Dual, certify
 from .interior import solve
@@ -39,8 +41,8 @@ _GRAPH = 128  # values up to which any graph of neighbours, or a sensitivity of 
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True, eq=False)
-class Design:
+@dataclass(frozen=True, eq=False, repr=False)
+class Design(Result):
     """A mechanism, its exact risk, and a bound that no mechanism of the same kind goes below."""
 
     mechanism: Mechanism
@@ -68,12 +70,9 @@ class Design:
         """How much better a mechanism could be at most, relative as Certificate.gap says; 0 where only a theorem says so."""
         return 0.0 if self.certificate is None else self.certificate.gap
 
-    def __repr__(self) -> str:
-        return f"<Design {self}>"
-
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
         required = " ".join(letter for letter in LETTERS if letter in self.problem.require) or "no property"
-        return (
+        return Shown(
             f"{self.problem.risk} {self.problem.loss.name} {self.objective:.9g} at {self.problem.level}, {required}; "
             + (
                 "best by theorem, without a certificate; "
@@ -82,6 +81,24 @@ class Design:
             )
             + self.method
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was asked, what was found and how near it is to the best; the mechanism by its level and digest."""
+        m, problem = self.mechanism, self.problem
+        return {
+            "objective": plain(self.objective),
+            "bound": plain(self.bound),
+            "gap": plain(self.gap),
+            "method": self.method,
+            "by_theorem": self.by_theorem,
+            "loss": problem.loss.name,
+            "risk": problem.risk,
+            "require": sorted(problem.require),
+            "alpha": str(m.alpha),
+            "epsilon": plain(m.epsilon),
+            "properties": property_letters(m),
+            "digest": m.digest,
+        }
 
 
 def design(

@@ -16,6 +16,7 @@ from typing import Any, Literal, NoReturn, cast
 
 from ..errors import LedgerError
 from ..numbers import exact
+from ..present.shown import Result, Shown
 from .stores import Rows
 
 Relation = Literal["bit", "presence"]
@@ -26,8 +27,8 @@ _RATIONAL = re.compile(r"(0|[1-9]\d{0,1300})/([1-9]\d{0,1300})", re.ASCII)
 START = "0" * 64  # what the first entry follows
 
 
-@dataclass(frozen=True)
-class Terms:
+@dataclass(frozen=True, repr=False)
+class Terms(Result):
     """What was agreed for a data set when it was made; nothing changes it later.
 
     `relation` says what one neighbour differs in: one person's "bit", or one person's "presence".
@@ -40,15 +41,59 @@ class Terms:
     unit: str | None
     created: str
 
+    def shown(self) -> Shown:
+        return Shown(
+            f"{self.name}: budget {self.budget}, {self.relation} private, public: {', '.join(self.public) or 'none'}, "
+            f"a person is {self.unit or 'a row'}"
+        )
 
-@dataclass(frozen=True)
-class Balance:
+    def to_dict(self) -> dict[str, Any]:
+        """All that was agreed; the budget is an exact text."""
+        return {
+            "name": self.name, "budget": str(self.budget), "relation": self.relation, "public": list(self.public),
+            "unit": self.unit, "created": self.created,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class Balance(Result):
     """What a data set may still spend. `pending` charges have no answer: a process died, or is at work on them."""
 
     budget: Fraction
     spent: Fraction
     left: Fraction
     pending: int
+
+    def shown(self) -> Shown:
+        waiting = f"; {self.pending} charged without an answer" if self.pending else ""
+        return Shown(f"{self.spent} of {self.budget} spent, {self.left} left{waiting}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Exact texts, and the number of charges without an answer."""
+        return {
+            "budget": str(self.budget), "spent": str(self.spent), "left": str(self.left), "pending": self.pending,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class Balances(Result):
+    """The balances of several data sets, with what was agreed for each."""
+
+    accounts: tuple[tuple[Terms, Balance], ...]
+
+    def shown(self) -> Shown:
+        columns = ("data set", "relation", "budget", "spent", "left", "without answer")
+        rows = tuple(
+            (t.name, t.relation, str(b.budget), str(b.spent), str(b.left), b.pending) for t, b in self.accounts
+        )
+        return Shown("", columns, rows) if rows else Shown("nothing yet", columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Each data set by its name."""
+        return {terms.name: {**terms.to_dict(), **balance.to_dict()} for terms, balance in self.accounts}
+
+    def _title(self) -> str:
+        return f"of {len(self.accounts)} data sets"
 
 
 @dataclass(frozen=True)
@@ -69,8 +114,8 @@ class Answer:
     repeated: bool
 
 
-@dataclass(frozen=True)
-class Entry:
+@dataclass(frozen=True, repr=False)
+class Entry(Result):
     """One line of a data set's history: 'create', 'charge' or 'answer', with what its hash covers."""
 
     number: int
@@ -79,13 +124,41 @@ class Entry:
     facts: Mapping[str, Any]
     hash: str
 
+    def shown(self) -> Shown:
+        return Shown(f"line {self.number}: {self.kind}, {self.when}")
 
-@dataclass(frozen=True)
-class Head:
+    def rows(self) -> list[dict[str, Any]]:
+        """One row: what was charged, or which line is answered."""
+        return [{
+            "line": self.number, "when": self.when, "kind": self.kind, "epsilon": str(self.facts.get("epsilon", "")),
+            "answers line": str(self.facts.get("charge", "")),
+        }]  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """The line as the ledger's export has it."""
+        return {"entry": dict(self.facts), "hash": self.hash}
+
+
+@dataclass(frozen=True, repr=False)
+class Head(Result):
     """The end of a history: how many lines, and the hash of the last. Keep it elsewhere: it fixes all lines before."""
 
     count: int
     hash: str
+
+    @classmethod
+    def of(cls, text: str) -> Head:
+        """A head as its text has it."""
+        count, _, link = text.partition(":")
+        if not (count.isascii() and count.isdigit() and link):
+            raise LedgerError("A head is written as count:hash, as `discreet ledger head` prints it.")
+        return cls(int(count), link)
+
+    def shown(self) -> Shown:
+        return Shown(f"{self.count}:{self.hash}")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"count": self.count, "hash": self.hash}
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from .chain import (
     Account,
     Answer,
     Balance,
+    Balances,
     Entry,
     Head,
     Pending,
@@ -294,6 +295,11 @@ class Ledger:
         budget, spent = total_of(name, account.budget), total_of(name, account.spent)
         return Balance(budget, spent, budget - spent, pending=account.count - 1 - 2 * answers)
 
+    def balances(self, name: str | None = None) -> Balances:
+        """What was agreed, spent and left for a data set, or for all of them."""
+        names = self.datasets() if name is None else [name]
+        return Balances(tuple((self.terms(each), self.balance(each)) for each in names))
+
     def head(self, name: str) -> Head:
         """The end of the history now. Keep it where the ledger's owner cannot write, and give it to `verify` later."""
         with self._store().transaction() as run:
@@ -315,8 +321,8 @@ class Ledger:
     def export(self, name: str) -> dict[str, Any]:
         """The history for others to check, without answers, questions and salts; its hashes can be computed anew."""
         account, rows, _ = self._read(name)
-        entries = [{"entry": dict(entry_of(name, *row).facts), "hash": row[2]} for row in rows]
-        head = {"count": account.count, "hash": account.head}
+        entries = [entry_of(name, *row).to_dict() for row in rows]
+        head = Head(account.count, account.head).to_dict()
         return {"format": "discreet-ledger", "version": LEDGER.version, "name": name, "head": head, "entries": entries}
 
     def _store(self) -> Store:

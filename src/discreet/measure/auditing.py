@@ -21,6 +21,7 @@ from ..errors import AuditError
 from ..mechanism import Mechanism
 from ..numbers.exact import show
 from ..numbers.level import Level
+from ..present.shown import Result, Shown, plain
 from ..randomness.source import Source
 
 Sampler = Callable[[NDArray[Any]], Any]
@@ -29,8 +30,8 @@ _BINS = 1024
 _GROUPS = (16, 64, 256, 1024)  # of neighbouring reports, ranked together
 
 
-@dataclass(frozen=True)
-class Audit:
+@dataclass(frozen=True, repr=False)
+class Audit(Result):
     """What the draws show: epsilon is at least `epsilon_lower`, at the stated confidence, unless nothing is shown (0).
 
     `event` is the set of reports that shows it: more likely at the first true value of `pair` than at the second.
@@ -50,18 +51,32 @@ class Audit:
         """Do the draws contradict the claimed level?"""
         return self.claimed is not None and self.epsilon_lower > self.claimed
 
-    def __str__(self) -> str:
-        shown = (
+    def shown(self) -> Shown:
+        told = (
             f"epsilon >= {self.epsilon_lower:.6g} at confidence {self.confidence:.12g}: reports {self.event} came "
             f"{self.counts[0]} and {self.counts[1]} times in {self.draws} draws each at the true values "
             f"{self.pair[0]} and {self.pair[1]} (source: {self.source})"
         )
         if self.claimed is None:
-            return shown
+            return Shown(told)
         if self.claimed == math.inf:
-            return f"no level is claimed; {shown}"
+            return Shown(f"no level is claimed; {told}")
         verdict = "FLAGGED: the draws contradict" if self.flagged else "nothing in the draws contradicts"
-        return f"{verdict} the claimed epsilon {self.claimed:.6g}; {shown}"
+        return Shown(f"{verdict} the claimed epsilon {self.claimed:.6g}; {told}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was drawn and what it shows; `claimed` is null where no level is claimed."""
+        return {
+            "flagged": self.flagged,
+            "epsilon_lower": self.epsilon_lower,
+            "claimed": plain(self.claimed),
+            "pair": [str(x) for x in self.pair],
+            "event": self.event,
+            "counts": list(self.counts),
+            "draws": self.draws,
+            "confidence": self.confidence,
+            "source": self.source,
+        }
 
 
 def audit(

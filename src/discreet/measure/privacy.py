@@ -28,10 +28,11 @@ from ..numbers.exact import (
 from ..numbers.grid import Grid
 from ..numbers.level import BITS, Epsilon, Level
 from ..numbers.neighbours import Neighbours
+from ..present.shown import Result, Shown, plain
 
 
-@dataclass(frozen=True)
-class Witness:
+@dataclass(frozen=True, repr=False)
+class Witness(Result):
     """Two true values and a report whose probabilities differ by `ratio` (None: infinitely)."""
 
     first: Any
@@ -40,9 +41,9 @@ class Witness:
     ratio: Fraction | None
     power: int = 1
 
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
         if self.ratio is None:
-            return (
+            return Shown(
                 f"report {self.report} is possible when the truth is {self.first} "
                 f"and impossible when it is {self.second}"
             )
@@ -50,11 +51,17 @@ class Witness:
         times = f"{float(self.ratio):.6g}" if size < 1000 else f"about 2^{size}"
         times = times if self.power == 1 else f"({times})^{self.power}"
         report = "some report" if self.report is None else f"report {self.report}"
-        return f"{report} is {times} times as likely when the truth is {self.first} as when it is {self.second}"
+        return Shown(f"{report} is {times} times as likely when the truth is {self.first} as when it is {self.second}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The two true values and the report as texts; `ratio` is null where it is infinite."""
+        values = {name: getattr(self, name) for name in ("first", "second", "report")}
+        told = {name: None if x is None else str(x) for name, x in values.items()}
+        return {**told, "ratio": plain(self.ratio), "power": self.power}
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Result):
     """Does the level hold? `tight` is the best level that does, or a safe bound of it where `exact` is False.
 
     `measured` is False where the channel is too large to look at and its level is inherited: a check that fails then has
@@ -73,7 +80,23 @@ class Verdict:
     def __bool__(self) -> bool:
         return self.holds
 
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
+        return Shown(self._sentence())
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was asked and what is true; `tight_epsilon` is null where there is none."""
+        return {
+            "holds": self.holds,
+            "asked": str(self.asked.asked or self.asked.alpha),
+            "metric": self.metric,
+            "tight_alpha": plain(self.tight),
+            "tight_epsilon": plain(self.epsilon),
+            "exact": self.exact,
+            "measured": self.measured,
+            "witness": None if self.witness is None else str(self.witness),
+        }
+
+    def _sentence(self) -> str:
         # an epsilon that fails by the last digit (the float 0.1 is more than 1/10) must not look like one that holds
         close = not self.holds and show_above(self.epsilon) == show_above(self.asked.epsilon)
         told = show_above(self.epsilon, 17 if close else 6)
@@ -203,8 +226,8 @@ def _tight(ratio: Ratio, distance: Fraction) -> tuple[Fraction | None, float, bo
     return dyadic_power_above(ratio.alpha, power, BITS) - Fraction(1, 2**BITS), epsilon, False
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, repr=False)
+class Calibration(Result):
     """An epsilon per step, and what it means within a radius and over the whole grid."""
 
     grid: Grid
@@ -225,15 +248,24 @@ class Calibration:
         """The geometric mechanism at this level a step."""
         return geometric(self.grid, alpha=self.level.alpha, sensitivity=self.grid.step)
 
-    def __repr__(self) -> str:
-        return f"<Calibration {self}>"
-
-    def __str__(self) -> str:
-        return (
+    def shown(self) -> Shown:
+        return Shown(
             f"{self.level} a step: no report is more than {show_above(self.bound)} times as likely for one true value as "
             f"for another within {self.radius} of it; over all of {self.grid}, local epsilon <= "
             f"{show_above(self.local_epsilon)}"
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The level a step, and what it means within the radius and over the whole grid."""
+        return {
+            "grid": str(self.grid),
+            "radius": str(self.radius),
+            "alpha": str(self.alpha),
+            "epsilon": plain(self.epsilon),
+            "asked_epsilon": None if self.level.asked is None else str(self.level.asked),
+            "bound": plain(self.bound),
+            "local_epsilon": plain(self.local_epsilon),
+        }
 
 
 def calibrate(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..channels import Fault, Finite
 from ..channels.properties import LETTERS, WORDS, shape_faults
-from ..errors import DiscreetError, SizeError, StructureError
+from ..errors import SizeError, StructureError
 from ..mechanism import Mechanism
 
-__all__ = ["LETTERS", "WORDS", "explain", "faults", "properties", "property_letters"]
+__all__ = ["LETTERS", "WORDS", "explain", "faults", "properties"]
 
 
 def properties(m: Mechanism) -> frozenset[str]:
@@ -18,15 +18,6 @@ def properties(m: Mechanism) -> frozenset[str]:
     ['RH', 'RM', 'S']
     """
     return frozenset(LETTERS) - faults(m).keys()
-
-
-def property_letters(m: Mechanism) -> list[str] | None:
-    """The properties that hold, in the paper's order; None where the question has no meaning."""
-    try:
-        held = properties(m)
-    except DiscreetError:
-        return None
-    return [letter for letter in LETTERS if letter in held]
 
 
 def explain(m: Mechanism) -> dict[str, str]:

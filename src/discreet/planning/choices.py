@@ -13,7 +13,7 @@ from ..mechanism import Mechanism
 from ..numbers.exact import show, show_above, show_rational
 from ..numbers.grid import Grid
 from ..numbers.level import Level
-from ..present.shown import Result, Shown
+from ..present.shown import Result, Shown, plain
 from ..registry import PLANNED
 
 LARGE = 2**24  # values beyond which nothing is looked at value by value
@@ -59,12 +59,12 @@ class Choice(Result):
         return Shown(self._sentence())
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "family": self.family, "alpha": None if self.alpha is None else str(self.alpha),
-            "epsilon": _finite(self.epsilon), "between": self.hidden, "error": None if self.error is None else str(self.error),
-            "chance": _finite(self.chance), "rmse": _finite(self.rmse), "mean_error": _finite(self.mean_error),
-            "reports": self.reports, "refused": self.refused or None,
+        told = {
+            "family": self.family, "alpha": self.alpha, "epsilon": self.epsilon, "between": self.hidden,
+            "error": None if self.error is None else str(self.error), "chance": self.chance, "rmse": self.rmse,
+            "mean_error": self.mean_error, "reports": self.reports, "refused": self.refused or None,
         }  # fmt: skip
+        return {name: plain(value) for name, value in told.items()}
 
     def _sentence(self) -> str:
         if self.level is None or self.refused:
@@ -113,11 +113,6 @@ class Plan(Result):
 
     def to_dict(self) -> dict[str, Any]:
         return {"question": self.question, "choices": self.rows(), "notes": list(self.notes)}
-
-
-def _finite(number: float) -> float | None:
-    """A number for machines: JSON knows no infinity."""
-    return number if math.isfinite(number) else None
 
 
 def hidden_by(m: Mechanism) -> str:

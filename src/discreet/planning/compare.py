@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 from ..designs.design import design
 from ..errors import DiscreetError, SizeError
+from ..measure.description import property_letters
 from ..measure.loss import loss_of
 from ..measure.prior import prior_of
 from ..measure.privacy import check_privacy
-from ..measure.properties import LETTERS, property_letters
+from ..measure.properties import LETTERS
 from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, rmse, worst_loss
 from ..mechanism import Mechanism
 from ..numbers.grid import Grid
 from ..numbers.level import Level
-from ..present.shown import Result, Shown
+from ..present.shown import Result, Shown, plain
 from ..registry import FAMILIES, legend
 from .choices import named
 
@@ -41,15 +41,10 @@ class Comparison(Result):
         return found[name]
 
     def shown(self) -> Shown:
-        columns = tuple(self.table[0])
-        return Shown(self.question, columns, tuple(tuple(row.values()) for row in self.table), self.notes)
+        return replace(Shown.of(self.question, self.table), notes=self.notes)
 
     def to_dict(self) -> dict[str, Any]:
-        rows = [
-            {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in row.items()}
-            for row in self.table
-        ]
-        return {"question": self.question, "rows": rows, "notes": list(self.notes)}
+        return {"question": self.question, "rows": plain(self.table), "notes": list(self.notes)}
 
 
 def compare(

@@ -2,30 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from .shown import Shown
-from .words import cells, is_number
+from .words import are_right, cells
 
 MOST_ROWS = 100
 
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #1d2430; background: #fbfaf7; margin: 2rem auto;
+       max-width: 62rem; padding: 0 1rem; }
+h1 { font-size: 1.6rem; margin-bottom: .2rem } h2 { font-size: 1.15rem; margin-top: 2rem }
+p.lead { color: #4a5568; margin-top: 0 } .box { background: #fff; border: 1px solid #e4e0d8; border-radius: 8px;
+       padding: .8rem 1.2rem; }
+table { border-collapse: collapse; width: 100%; background: #fff; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .6rem; border-bottom: 1px solid #eee9df; text-align: left; } td.n, th.n { text-align: right }
+th { font-weight: 600; color: #4a5568; font-size: .85rem } tr:hover td { background: #f6f3ec }
+svg { display: block } .small { color: #6b7280; font-size: .85rem } a { color: #7a3b69 }
+"""
+
 
 def section(shown: Shown, most: int = MOST_ROWS) -> str:
-    """Title, table and notes as HTML."""
+    """Title, table, parts and notes as HTML."""
     parts = [f"<p>{_lines(shown.title)}</p>"] if shown.title else []
-    if shown.columns:
-        table, rest = cells(shown, most)
-        right = [any(is_number(row[k]) for row in shown.rows) for k in range(len(shown.columns))]
-        align = ['style="text-align:right"' if r else 'style="text-align:left"' for r in right]
-        head = "".join(f"<th {a}>{escape(name)}</th>" for name, a in zip(shown.columns, align, strict=True))
-        body = "".join(
-            "<tr>" + "".join(f"<td {a}>{escape(x)}</td>" for x, a in zip(row, align, strict=True)) + "</tr>"
-            for row in table
-        )
-        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+    if shown.rows:
+        texts, rest = cells(shown, most)
+        parts.append(table(shown.columns, [[escape(x) for x in row] for row in texts], are_right(shown)))
         parts += [f"<p>{escape(rest)}</p>"] if rest else []
-    parts += [f"<p>{_lines(note)}</p>" for note in shown.notes]
+    parts += [section(part, most) for part in shown.parts]
+    parts += ["<p>" + "<br>".join(_lines(note) for note in shown.notes) + "</p>"] if shown.notes else []
     return "<div>" + "".join(parts) + "</div>"
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool]) -> str:
+    """A table of cells that are HTML already; those of some columns stand to the right."""
+    align = ['style="text-align:right"' if r else 'style="text-align:left"' for r in right]
+    head = "".join(f"<th {a}>{escape(name)}</th>" for name, a in zip(columns, align, strict=True))
+    body = "".join(
+        "<tr>" + "".join(f"<td {a}>{x}</td>" for x, a in zip(row, align, strict=True)) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def page(title: str, body: str) -> str:
+    """A whole page around a body, in one file that needs nothing else."""
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>'
+        f"<body>\n{body}\n</body></html>\n"
+    )
 
 
 def _lines(text: str) -> str:

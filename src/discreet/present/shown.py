@@ -6,22 +6,42 @@ made from that here, so that the terminal, a notebook and a file never tell diff
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, final
 
 _LONGEST = 160  # characters of a repr
+_WRITTEN_BITS = 2**13  # of a rational that is written out; beyond, it is shown as a float and marked so
 
 
 @final
 @dataclass(frozen=True)
 class Shown:
-    """A title of one or more lines; a table where there are columns; notes. A column named "... <=" is rounded up."""
+    """A title of one or more lines; a table where there are columns; further parts; notes.
+
+    A column named "... <=" is rounded up. `more` counts the rows that a long table has beyond those given here.
+    """
 
     title: str
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
     notes: tuple[str, ...] = ()
+    parts: tuple[Shown, ...] = ()  # between the table and the notes
+    more: int = 0
+
+    def __post_init__(self) -> None:
+        """Names and texts come from files and data too: none of them steers a terminal."""
+        object.__setattr__(self, "title", _lines(self.title))
+        object.__setattr__(self, "columns", tuple(map(one_line, self.columns)))
+        object.__setattr__(self, "notes", tuple(map(_lines, self.notes)))
+
+    @classmethod
+    def of(cls, title: str, rows: Sequence[Mapping[str, Any]]) -> Shown:
+        """A table of rows that name their columns, all the same ones."""
+        return cls(title, tuple(rows[0]) if rows else (), tuple(tuple(row.values()) for row in rows))
 
 
 class Result(ABC):
@@ -41,8 +61,12 @@ class Result(ABC):
         shown = self.shown()
         return [dict(zip(shown.columns, row, strict=True)) for row in shown.rows]
 
+    def _title(self) -> str:
+        """What a repr begins with; a result whose table takes work to make says it without."""
+        return self.shown().title
+
     def __repr__(self) -> str:
-        title = self.shown().title.partition("\n")[0]
+        title = one_line(next(iter(self._title().splitlines()), ""))
         told = title if len(title) <= _LONGEST else f"{title[:_LONGEST]}..."
         return f"<{type(self).__name__} {told}>"
 
@@ -55,3 +79,35 @@ class Result(ABC):
         from .html import section
 
         return section(self.shown())
+
+
+def one_line(text: str) -> str:
+    """A text without line ends and without characters that steer a terminal."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(one_line, text.split("\n")))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: exact numbers as texts, what is infinite or no number as null, arrays as lists."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, (int, Fraction)):
+        return _exact(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple, Set)):
+        return [plain(part) for part in value]
+    return plain(value.tolist()) if hasattr(value, "tolist") else str(value)
+
+
+def _exact(value: int | Fraction) -> int | str:
+    """An integer as it is, a rational in full; about how large it is where it has thousands of digits."""
+    top, bottom = value.numerator.bit_length(), value.denominator.bit_length()
+    if max(top, bottom) <= _WRITTEN_BITS:
+        return value if isinstance(value, int) else str(value)
+    return f"~{float(value):.9g}" if abs(top - bottom) < 1000 else f"{'-' if value < 0 else ''}~2^{top - bottom}"

@@ -5,60 +5,78 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from ..numbers.exact import show_above, show_rational
-from .shown import Shown
+from .shown import Shown, one_line
 
 MOST_ROWS = 24
 
 
 def cell(value: Any, *, above: bool = False) -> str:
-    """One value for people; `above` rounds a number up."""
+    """One value for people, in one line; `above` rounds a number up."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool):
         return "yes" if value else "NO"
     if isinstance(value, float):
         return show_above(value, 4) if above else f"{value:.6g}"
-    return show_rational(value) if isinstance(value, Fraction) else str(value)
+    return one_line(show_rational(value) if isinstance(value, Fraction) else str(value))
 
 
 def cells(shown: Shown, most: int) -> tuple[list[list[str]], str]:
     """The table as texts, and what to say about the rows that are left out."""
     kept = shown.rows[:most]
-    texts = [
-        [cell(value, above=name.endswith("<=")) for name, value in zip(shown.columns, row, strict=True)] for row in kept
+    columns = [_column(name, [row[k] for row in kept]) for k, name in enumerate(shown.columns)]
+    left = shown.more + len(shown.rows) - len(kept)
+    return [list(row) for row in zip(*columns, strict=True)], f"... and {left} more rows" if left else ""
+
+
+def _column(name: str, values: list[Any]) -> list[str]:
+    """The values of a column: numbers of an everyday size with as many decimals each, so that their points are aligned."""
+    largest = max((abs(x) for x in values if isinstance(x, float) and math.isfinite(x)), default=0.0)
+    if name.endswith("<=") or not 1e-2 <= largest < 1e7:
+        return [cell(value, above=name.endswith("<=")) for value in values]
+    return [f"{round(x, 4) + 0.0:.4f}" if isinstance(x, float) and math.isfinite(x) else cell(x) for x in values]
+
+
+def are_right(shown: Shown) -> list[bool]:
+    """For each column: does it stand to the right, so that the digits of its numbers are below each other?"""
+    numbers = (int, float, Fraction)
+    return [
+        any(isinstance(row[k], numbers) and not isinstance(row[k], bool) for row in shown.rows)
+        for k in range(len(shown.columns))
     ]
-    left = len(shown.rows) - len(kept)
-    return texts, f"... and {left} more rows" if left else ""
-
-
-def is_number(value: Any) -> bool:
-    """Is it set to the right, so that the digits of a column stand below each other?"""
-    return isinstance(value, (int, float, Fraction)) and not isinstance(value, bool)
 
 
 def text(shown: Shown, most: int = MOST_ROWS) -> str:
-    """Title, table and notes; columns are as wide as they need to be, and long tables are cut with a word about it."""
+    """Title, table, parts and notes; columns are as wide as they need to be, and long tables are cut with a word about it."""
     lines = [shown.title] if shown.title else []
-    if shown.columns:
+    if shown.rows:
         table, rest = cells(shown, most)
         widths = [max(map(len, column)) for column in zip(shown.columns, *table, strict=True)]
-        right = [any(is_number(row[k]) for row in shown.rows) for k in range(len(widths))]
+        right = are_right(shown)
         for row in [list(shown.columns), *table]:
             padded = (x.rjust(w) if r else x.ljust(w) for x, w, r in zip(row, widths, right, strict=True))
             lines.append("  ".join(padded).rstrip())
         lines += [rest] if rest else []
+    for part in shown.parts:
+        lines += ["", text(part, most)]
+    lines += [""] if shown.parts and shown.notes else []
     return "\n".join([*lines, *shown.notes])
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as CSV, numbers in full."""
+    """Rows as CSV, numbers in full; without rows nothing is known, not even a heading."""
+    return csv_lines(rows[0], ([row[name] for name in rows[0]] for row in rows)) if rows else ""
+
+
+def csv_lines(names: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
+    """A heading and lines of values as CSV, numbers in full."""
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(lines)
     return buffer.getvalue()

@@ -26,6 +26,7 @@ from ..errors import DiscreetError, RecoveryError, SingularError, SizeError
 from ..mechanism import Mechanism
 from ..numbers.exact import parse_exact, show
 from ..numbers.frozen import Frozen, frozen
+from ..present.shown import Result, Shown, plain
 from .bands import PROGRAMS, as_distribution_functions, band_over_laws, direct_band, moments
 from .likelihood import Floats, Trace
 
@@ -42,8 +43,8 @@ class Direct(NamedTuple):
     standard_error: Any
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate(Frozen):
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(Frozen, Result):
     """The law of the true values recovered from counts of reports, and how it was found.
 
     `gap` certifies it: no law has a mean log-likelihood (per report) higher by more. `log_likelihood` is that of all
@@ -245,9 +246,12 @@ class Estimate(Frozen):
 
     # For people and for machines
 
-    def __str__(self) -> str:
+    def _title(self) -> str:
         ways = f"{self.method}, {self.iterations} iterations" if self.iterations else self.method
-        lines = [f"{self.reports} reports of {self.mechanism.recipe.family} on {self.mechanism.inputs}, by {ways}"]
+        return f"{self.reports} reports of {self.mechanism.recipe.family} on {self.mechanism.inputs}, by {ways}"
+
+    def shown(self) -> Shown:
+        lines = [self._title()]
         lines.append(
             f"mean {self.mean():.6g}, standard deviation {math.sqrt(max(self.variance(), 0.0)):.6g}; "
             + ", ".join(f"{name} {self.quantile(p)}" for name, p in _QUANTILES)
@@ -262,10 +266,18 @@ class Estimate(Frozen):
         lines.append(f"log-likelihood {self.log_likelihood:.8g}; no law has more than {self.gap:.2g} more per report")
         if self.unique is False:
             lines.append("other laws are as likely: the reports do not tell them apart")
-        return "\n".join([*lines, *self.notes])
+        return Shown("\n".join(lines), notes=self.notes)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the mechanism's own law, ready for JSON; what is infinite is null."""
+    def rows(self) -> list[dict[str, Any]]:
+        """The recovered law: a probability for each true value."""
+        grid = self.mechanism.inputs
+        return [{"value": grid.value(k), "probability": p} for k, p in enumerate(self.distribution.tolist())]
+
+    def to_dict(self, confidence: Any = "0.95") -> dict[str, Any]:
+        """Everything but the mechanism's own law, ready for JSON; what is infinite is null.
+
+        `direct` has the unbiased mean with its interval; null where the reports do not determine it.
+        """
         return {
             "mechanism": {
                 "family": self.mechanism.recipe.family,
@@ -277,13 +289,23 @@ class Estimate(Frozen):
             "counts": self.counts.tolist(),
             "method": self.method,
             "distribution": self.distribution.tolist(),
-            "gap": _finite(self.gap),
-            "log_likelihood": _finite(self.log_likelihood),
+            "gap": plain(self.gap),
+            "log_likelihood": plain(self.log_likelihood),
             "iterations": self.iterations,
-            "trace": [[k, _finite(value), _finite(gap)] for k, value, gap in self.trace],
+            "trace": plain(self.trace),
             "unique": self.unique,
             "notes": list(self.notes),
+            "direct": self._direct_mean(confidence),
         }
+
+    def _direct_mean(self, confidence: Any) -> dict[str, Any] | None:
+        try:
+            estimate, error = self.direct("mean")
+        except DiscreetError:
+            return None
+        low, high = self.interval(confidence, "mean")
+        told = {"mean": estimate, "standard_error": error, "confidence": confidence, "interval": [low, high]}
+        return {name: plain(value) for name, value in told.items()}
 
 
 def _holds_a_law(low: Floats, high: Floats) -> bool:
@@ -292,10 +314,6 @@ def _holds_a_law(low: Floats, high: Floats) -> bool:
 
 
 _QUANTILES = (("5 %", 0.05), ("median", 0.5), ("95 %", 0.95))
-
-
-def _finite(x: float) -> float | None:
-    return x if math.isfinite(x) else None
 
 
 def _between(value: Any, name: str, what: str, *, closed: bool = False) -> float:

@@ -23,6 +23,8 @@ from ..measure.totals import SumBound
 from ..mechanism import Mechanism
 from ..numbers.level import Level
 from ..numbers.positions import positions
+from ..present.shown import Result, Shown, one_line, plain
+from ..present.words import csv_lines
 from .margins import fit_parts
 from .question import Question
 
@@ -33,10 +35,12 @@ Part = dict[str, NDArray[Any]]  # the columns of one count
 
 COVERAGE = Fraction(19, 20)
 ADDING_UP = "for adding up, not for reading"
+_FOR_MACHINES = ("digest", "estimate", "standard_error", "epsilon")  # columns that are not printed
+_FIRST, _LONGEST = 100, 40  # rows that are shown, and characters of a key
 
 
-@dataclass(frozen=True)
-class Release:
+@dataclass(frozen=True, repr=False)
+class Release(Result):
     """Reports that may be published, with what is needed to read them.
 
     `columns` holds one list per column, one entry per declared group (and count, when there are several).
@@ -53,10 +57,52 @@ class Release:
         return self.make_table(self.columns)
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
-        """The rows as dictionaries."""
+    def size(self) -> int:
+        """How many rows there are."""
+        return len(self.columns["report"])
+
+    def rows(self, most: int | None = None) -> list[dict[str, Any]]:
+        """The rows as dictionaries, or the first ones. `columns` holds the same and is quicker to go through."""
         names = list(self.columns)
-        return [dict(zip(names, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
+        lines = zip(*(values[:most] for values in self.columns.values()), strict=True)
+        return [dict(zip(names, line, strict=True)) for line in lines]
+
+    def csv_text(self) -> str:
+        """All rows as CSV, numbers in full."""
+        return csv_lines(self.columns, zip(*self.columns.values(), strict=True))
+
+    def _title(self) -> str:
+        what = ", ".join(text or "people" for text in self.record["counts"].values())
+        by = f" by {', '.join(self.record['by'])}" if self.record["by"] else ""
+        return one_line(f"{self.record['dataset']}: {what}{by}; {self.size} reports")
+
+    def shown(self) -> Shown:
+        """The first rows without what is for machines, the totals, what protects them and what they cost."""
+        names = tuple(name for name in self.columns if name not in _FOR_MACHINES)
+        first = zip(*(self.columns[name][:_FIRST] for name in names), strict=True)
+        rows = tuple(tuple(_short(x) for x in row) for row in first)
+        totals = tuple(
+            Shown.of(f"Totals by {_short(margin)}, matching the fitted parts:",
+                     [{name: _short(x) for name, x in line.items()} for line in lines])
+            for margin, lines in self.margins.items()
+        )  # fmt: skip
+        return Shown(self._title(), names, rows, self._notes(), totals, more=self.size - len(rows))
+
+    def _notes(self) -> tuple[str, ...]:
+        record, left = self.record, self.record["budget"]
+        notes = [f"{record['protects']} {record['person']}", *record["beware"]]
+        if record["empty_groups"]:
+            some = ", ".join("/".join(str(_short(x)) for x in key) for key in record["empty_groups"][:10])
+            notes.append(f"Nobody is in: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Is that spelt right?")
+        cost = f"Charged epsilon {record['epsilon_charged']}."
+        repeated = "The same question was asked before: this is the stored answer, at no charge."
+        notes.append(repeated if record["repeated"] else cost)
+        notes.append(f"Budget of {record['dataset']}: {left['spent']} of {left['budget']} spent, {left['left']} left.")
+        return tuple(notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All rows, the totals and the record."""
+        return {"rows": plain(self.rows()), "margins": plain(self.margins), "record": plain(self.record)}
 
 
 @dataclass(frozen=True)
@@ -238,6 +284,11 @@ def _fixed_columns(question: Question, terms: Terms, plan: Plan, sizes: Indices,
     columns["digest"] = [_digest_of(m) for m in used] * times
     columns["epsilon"] = ["0" if m is None else label for m in used] * times
     return columns
+
+
+def _short(value: Any) -> Any:
+    """A key as it is printed: a long text is cut."""
+    return f"{value[:_LONGEST]}..." if isinstance(value, str) and len(value) > _LONGEST else value
 
 
 def _digest_of(m: Mechanism | None) -> str:

@@ -32,14 +32,15 @@ from ..errors import LevelError, SizeError
 from ..mechanism import Mechanism
 from ..numbers.exact import parse_exact, show
 from ..numbers.level import Level
+from ..present.shown import Result, Shown, plain
 
 WITHIN = Fraction(1, 10**15)  # a shortfall that rounding to 63 bits may leave
 _LONG = 64  # steps beyond which the distance is bounded more coarsely: its exact value has too many digits
 _WRITTEN = 2**16  # entries of a remap that is written out in Fractions
 
 
-@dataclass(frozen=True)
-class Violation:
+@dataclass(frozen=True, repr=False)
+class Violation(Result):
     """What forbids it: two or three neighbouring true values and a report whose probabilities curve the wrong way.
 
     `amount` is below 0: (1 + a^2) x_j - a (x_{j-1} + x_{j+1}) for three `truths`; for two, which stand at an end,
@@ -51,18 +52,23 @@ class Violation:
     chances: tuple[Fraction, ...]
     amount: Fraction
 
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
         terms = [f"Pr[{self.report} | {i}]" for i in self.truths]
         if len(terms) == 3:
             left, right = f"(1 + a^2) {terms[1]}", f"a ({terms[0]} + {terms[2]})"
         else:  # the end itself is the less likely of the two
             low = 0 if self.chances[0] < self.chances[1] else 1
             left, right = terms[low], f"a {terms[1 - low]}"
-        return f"{left} is less than {right}, by {_short(-self.amount)}"
+        return Shown(f"{left} is less than {right}, by {_short(-self.amount)}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The true values and the report as texts, the probabilities exactly."""
+        places = {"truths": [str(i) for i in self.truths], "report": str(self.report)}
+        return {**places, "chances": plain(self.chances), "amount": plain(self.amount)}
 
 
-@dataclass(frozen=True, eq=False)
-class Derivation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Derivation(Result):
     """Is the mechanism a remap of the geometric one at `level`? The remap where it is, the violation where it is not.
 
     `alpha` is the geometric mechanism's own parameter, per step: the level itself for a sensitivity of one step.
@@ -109,16 +115,22 @@ class Derivation:
         if not self.holds:
             raise LevelError(f"There is no such remap: {self.violation}; try a smaller alpha.", value=self.level.alpha)
 
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
         if self.holds:
-            return f"holds: a remap of the geometric mechanism at {self.level}"
+            return Shown(f"holds: a remap of the geometric mechanism at {self.level}")
         a = "" if self.alpha == self.level.alpha else f" with a = {_short(self.alpha)} a step"
         told = f"does not hold: no remap of the geometric mechanism at {self.level}{a}; {self.violation}"
         if not self.nearly:
-            return told
-        return (
+            return Shown(told)
+        return Shown(
             f"{told}; it holds up to {_short(self.within)} in each row, and a remap lies within {_short(self.distance)}"
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict and the exact numbers beside it."""
+        numbers = {name: getattr(self, name) for name in ("alpha", "within", "shortfall", "distance")}
+        told = {"holds": self.holds, "nearly": self.nearly, "level_alpha": self.level.alpha, **numbers}
+        return {**plain(told), "violation": None if self.violation is None else str(self.violation)}
 
 
 def derivable(

@@ -16,13 +16,15 @@ from typing import Any
 from ..errors import MetricError, PrivacyError, SizeError
 from ..numbers.exact import show
 from ..numbers.level import Level
+from ..present.shown import Result, Shown, plain
 
 _MOST_DATABASES = 2**16
+_NEAR = 10  # neighbours of an answer that are printed
 _MOST_PAIRS = 2**22  # of databases, put to a predicate
 
 
-@dataclass(frozen=True)
-class Graph:
+@dataclass(frozen=True, repr=False)
+class Graph(Result):
     """The answers of a query, and which of them neighbouring databases can have."""
 
     vertices: tuple[Hashable, ...]
@@ -79,7 +81,7 @@ class Graph:
 
     @property
     def is_connected(self) -> bool:
-        return min(self.distances[0]) >= 0
+        return min(self._distances_from(0)) >= 0
 
     @property
     def is_tree(self) -> bool:
@@ -90,6 +92,21 @@ class Graph:
     def is_path(self) -> bool:
         """A tree without a fork. Only these serve all users with monotone losses (Brenner and Nissim 2010)."""
         return self.is_tree and self.degree <= 2
+
+    def _title(self) -> str:
+        kind = "a path" if self.is_path else "a tree" if self.is_tree else "connected" if self.is_connected else "in parts"
+        return f"{len(self.vertices)} answers and {len(self.edges)} edges, {kind}"
+
+    def shown(self) -> Shown:
+        rows = tuple(
+            (str(v), ", ".join(str(self.vertices[k]) for k in near[:_NEAR]) + (", ..." if len(near) > _NEAR else ""))
+            for v, near in zip(self.vertices, self.near, strict=True)
+        )
+        return Shown(self._title(), ("answer", "neighbours"), rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answers and the edges between them, numbers as they are."""
+        return {"vertices": plain(self.vertices), "edges": plain(self.edges), "is_path": self.is_path}
 
 
 def query_graph(databases: Iterable[Any], query: Callable[[Any], Hashable], neighbours: Any = "hamming") -> Graph:

@@ -35,6 +35,7 @@ from ..measure.prior import Prior, prior_of
 from ..numbers.exact import show
 from ..numbers.grid import Grid
 from ..numbers.level import Level
+from ..present.shown import Result, Shown, plain
 from .graphs import Graph
 
 Floats = NDArray[np.float64]
@@ -47,8 +48,8 @@ _BITS = 80  # of the fixed point in which a solver's floats are read
 _ONE = 1 << _BITS
 
 
-@dataclass(frozen=True, eq=False)
-class Regret:
+@dataclass(frozen=True, eq=False, repr=False)
+class Regret(Result):
     """How far the best single mechanism is from serving every user: certainly from `lower` to `upper`.
 
     `columns` is a mechanism that attains `upper`, exactly: for each report its probabilities over the answers. `worst`
@@ -69,14 +70,27 @@ class Regret:
         """Proved: no private mechanism is the best for all of these users at once."""
         return self.lower > 0
 
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
         told = f"{len(self.losses)} users at {self.level}"
         if self.is_positive:
-            return (
+            return Shown(
                 f"no mechanism serves all {told}: the best leaves some user a regret between "
                 f"{float(self.lower):.6g} and {float(self.upper):.6g}"
             )
-        return f"one mechanism serves all {told}, up to a regret of {float(self.upper):.2g}"
+        return Shown(f"one mechanism serves all {told}, up to a regret of {float(self.upper):.2g}")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """What each user loses by the mechanism, and at least by the user's own best; exact."""
+        return [
+            {"user": k, "loss": loss, "own best": best, "regret": loss - best}
+            for k, (loss, best) in enumerate(zip(self.losses, self.optima, strict=True))
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The bounds as exact texts, and the users' losses."""
+        bounds = {"alpha": self.level.alpha, "lower": self.lower, "upper": self.upper}
+        told: dict[str, Any] = plain({**bounds, "is_positive": self.is_positive, "worst": self.worst, "users": self.rows()})
+        return told
 
 
 def subset_users(graph: Any) -> list[tuple[list[Fraction], str]]:

@@ -1,0 +1,148 @@
+"""What there is to say about a mechanism: its level, its properties, and what it does to each true value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import DiscreetError
+from ..mechanism import Mechanism
+from ..numbers.exact import show_above, show_rational
+from ..present.shown import Result, Shown, plain
+from .privacy import Verdict, check_privacy
+from .properties import LETTERS, explain, properties
+from .utility import bias, loss_per_value
+
+_MOST_ENTRIES = 2**22  # of a channel whose values are gone through one by one
+_MATRIX = 2**16  # entries of a matrix that is written out
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Description(Result):
+    """A mechanism in words and numbers. `tight` is the verdict on its own claim, `local` that between any two values."""
+
+    mechanism: Mechanism
+    tight: Verdict
+    local: Verdict | None
+    properties: tuple[str, ...] | None
+    with_matrix: bool = False
+
+    @property
+    def headline(self) -> str:
+        """Family, grids, level, the level of local privacy beside it, and the properties that hold."""
+        m = self.mechanism
+        places = f"{m.inputs}" + ("" if m.inputs == m.outputs else f" -> {m.outputs}")
+        lines = [f"{m.recipe.family} on {places}"]
+        asked = f" (asked as epsilon {m.level.asked})" if m.level.asked is not None else ""
+        level = (
+            f"level: alpha {show_rational(m.alpha)}, epsilon <= {show_above(m.epsilon)}{asked}, proved for neighbours "
+            f"at most {m.sensitivity * m.inputs.step} apart; tight: epsilon <= {show_above(self.tight.epsilon)}"
+        )
+        lines.append(level if m.alpha else f"level: {self.tight}")
+        if self.local is not None:
+            lines.append(f"between any two values (local privacy): epsilon <= {show_above(self.local.epsilon)}")
+        if m.recipe.distance:
+            lines.append(
+                f"integers within {m.recipe.distance:.2g} of the law in total variation; drawn is what was proved"
+            )
+        if self.properties is not None:
+            lines.append("properties: " + (" ".join(self.properties) or "none"))
+        return "\n".join(lines)
+
+    def shown(self) -> Shown:
+        """The headline, the size of unbounded noise, the properties that fail and where, and a row for each true value."""
+        failing = explain(self.mechanism) if self.properties is not None else {}
+        noise = _noise_words(self.mechanism)
+        rows, parts = self.rows(), []
+        if failing:
+            where = tuple(f"  {letter:2}  {sentence}" for letter, sentence in failing.items())
+            parts.append(Shown("Properties that fail, and where:", notes=where))
+        if rows:
+            words = "For each true value (l0: chance of a wrong report, l1: mean distance, l2: mean square):"
+            parts.append(Shown.of(words, rows))
+        return Shown(self.headline + (f"\n{noise}" if noise else ""), parts=tuple(parts))
+
+    def _title(self) -> str:
+        return self.headline
+
+    def rows(self) -> list[dict[str, Any]]:
+        """As `per_value_rows`; empty where the mechanism is too large to go through its values, or unbounded."""
+        channel = self.mechanism.channel.finite()
+        small = channel is not None and channel.rows * channel.reports <= _MOST_ENTRIES
+        return per_value_rows(self.mechanism) if small else []
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in the headline; the matrix where it was asked for (null where it is large or unbounded)."""
+        m = self.mechanism
+        told: dict[str, Any] = {
+            "family": m.recipe.family,
+            "inputs": str(m.inputs),
+            "outputs": str(m.outputs),
+            "sensitivity_steps": m.sensitivity,
+            "alpha": m.alpha,
+            "epsilon": m.epsilon,
+            "asked_epsilon": None if m.level.asked is None else str(m.level.asked),
+            "tight_alpha": self.tight.tight,
+            "tight_epsilon": self.tight.epsilon,
+            "local_epsilon": None if self.local is None else self.local.epsilon,
+            "properties": self.properties,
+            "distance_from_law": m.recipe.distance,
+            "citation": m.recipe.citation,
+            "digest": m.digest,
+        }
+        if self.with_matrix:
+            channel = m.channel.finite()
+            small = channel is not None and channel.rows * channel.reports <= _MATRIX
+            told["matrix"] = m.matrix if small else None
+        return {name: plain(value) for name, value in told.items()}
+
+
+def describe(m: Mechanism, *, matrix: bool = False) -> Description:
+    """Everything there is to see of a mechanism: level, properties, and bias and loss for each true value.
+
+    With matrix=True the matrix, where it is small, stands in `to_dict()` too.
+
+    >>> import discreet as dt
+    >>> print(dt.describe(dt.geometric(8, alpha="9/10")).headline)
+    geometric on 0..8
+    level: alpha 9/10, epsilon <= 0.105361, proved for neighbours at most 1 apart; tight: epsilon <= 0.105361
+    between any two values (local privacy): epsilon <= 0.842885
+    properties: RH RM S
+    """
+    letters = property_letters(m)
+    local = None if m.inputs.n is None else check_privacy(m, metric="discrete")
+    return Description(m, check_privacy(m), local, None if letters is None else tuple(letters), matrix)
+
+
+def property_letters(m: Mechanism) -> list[str] | None:
+    """The properties that hold, in the paper's order; None where the question has no meaning."""
+    try:
+        held = properties(m)
+    except DiscreetError:
+        return None
+    return [letter for letter in LETTERS if letter in held]
+
+
+def per_value_rows(m: Mechanism) -> list[dict[str, Any]]:
+    """For each true value: the chance of the truth, bias and expected losses."""
+    channel = m.finite()
+    diagonal: Any = np.diag(m.matrix) if m.inputs == m.outputs else [None] * channel.rows
+    columns = zip(diagonal, bias(m), *(loss_per_value(m, loss) for loss in ("l0", "l1", "l2")), strict=True)
+    return [
+        {"true": str(m.inputs.value(i)), "truthful": None if t is None else float(t), "bias": float(b),
+         "l0": float(l0), "l1": float(l1), "l2": float(l2)}
+        for i, (t, b, l0, l1, l2) in enumerate(columns)
+    ]  # fmt: skip
+
+
+def _noise_words(m: Mechanism) -> str:
+    """The size of unbounded noise, in the answer's units; nothing where reports have an end."""
+    noise, step = m.channel.noise, float(m.inputs.step)
+    if noise is None or m.channel.finite() is not None:
+        return ""
+    mean, deviation = float(noise.mean_absolute) * step, math.sqrt(noise.variance) * step
+    reach = float(noise.quantile(0.975)) * step
+    return f"noise: mean distance {mean:.6g}, standard deviation {deviation:.6g}; 95 % of it within {reach:.6g} of the truth"

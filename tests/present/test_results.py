@@ -1,0 +1,251 @@
+"""Every result of the library is alike: one test over all of them, and what some of them owe beyond that."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dt
+from discreet.ledger.chain import Balance, Balances, Entry, Head, Terms
+from discreet.present.shown import Result, Shown, plain
+from discreet.tables.results import Release
+
+EVIL = "<script>alert(1)</script>&\r\n\x1b[31mred\u2028"
+
+G = dt.geometric(8, alpha="9/10")
+TERMS = Terms(EVIL, Fraction(1), "bit", (EVIL,), EVIL, "then")
+BALANCE = Balance(Fraction(1), Fraction(1, 3), Fraction(2, 3), 1)
+COUNTS = np.arange(9) * 10 + 5
+
+
+def record(**other: Any) -> dict[str, Any]:
+    return {
+        "dataset": EVIL, "counts": {"": EVIL}, "by": [EVIL], "protects": "All of it.", "person": "A row.", "beware": [EVIL],
+        "empty_groups": [[EVIL]], "repeated": False, "epsilon_charged": "1/2",
+        "budget": {"budget": "1", "spent": "1/2", "left": "1/2"}, **other,
+    }  # fmt: skip
+
+
+def a_release(groups: int = 3, keys: str = EVIL) -> Release:
+    numbers = list(range(groups))
+    columns: dict[str, list[Any]] = {
+        keys: [f"{EVIL}{k}" for k in numbers], "report": numbers, "low": numbers, "high": numbers,
+        "estimate": [float(k) for k in numbers], "standard_error": [0.5] * groups, "mechanism": ["geometric"] * groups,
+        "digest": ["sha256:0"] * groups, "epsilon": ["1/2"] * groups,
+    }  # fmt: skip
+    totals = [{keys: EVIL, "total": k, "low": 0, "high": None} for k in numbers]
+    return Release(columns, {EVIL: totals}, record(), lambda columns: dict(columns))
+
+
+RESULTS: dict[str, Callable[[], Result]] = {
+    "a verdict that holds": lambda: dt.check_privacy(G),
+    "a verdict that does not": lambda: dt.check_privacy(G, epsilon="1/20"),
+    "a verdict on what claims nothing": lambda: dt.check_privacy(dt.random_rounding(20, base=3)),
+    "a witness": lambda: dt.check_privacy(G, epsilon="1/20").witness,  # type: ignore[return-value]
+    "an infinite witness": lambda: dt.check_privacy(dt.random_rounding(20, base=3)).witness,  # type: ignore[return-value]
+    "a calibration": lambda: dt.calibrate(100, bound=2, radius=10),
+    "a calibration beyond floats": lambda: dt.calibrate(10**6, radius=10**6, epsilon=1),
+    "a design": lambda: dt.design(4, alpha="9/10", loss="l1"),
+    "a design by theorem": lambda: dt.design(2000, alpha="9/10", loss="l1"),
+    "an estimate": lambda: dt.recover(COUNTS, G, kind="counts"),
+    "an estimate without a certificate": lambda: dt.recover(COUNTS, G, method="inverse", kind="counts"),
+    "an estimate of one report": lambda: dt.recover([3], G),
+    "an audit": lambda: dt.audit(G, draws=1000),
+    "an audit of no claim": lambda: dt.audit(dt.random_rounding(20, base=3), draws=1000),
+    "an audit of a stranger": lambda: dt.audit(lambda x: x, pairs=[(0, 1)], draws=1000),
+    "a description": lambda: dt.describe(G, matrix=True),
+    "a description of what is open": lambda: dt.describe(dt.laplace(epsilon=1), matrix=True),
+    "a description of no claim": lambda: dt.describe(dt.random_rounding(20, base=3)),
+    "a derivation": lambda: dt.derivable(G),
+    "a derivation that fails": lambda: dt.derivable(dt.explicit_fair(8, alpha="9/10")),
+    "a violation": lambda: dt.derivable(dt.explicit_fair(8, alpha="9/10")).violation,  # type: ignore[return-value]
+    "a regret": lambda: dt.regret([("red", "green"), ("green", "blue"), ("blue", "red")], alpha="1/2"),
+    "no regret": lambda: dt.regret([(0, 1), (1, 2)], alpha="1/2"),
+    "a graph": lambda: dt.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
+    "a release": a_release,
+    "a release of nothing": lambda: a_release(0),
+    "a long release": lambda: a_release(5000),
+    "terms": lambda: TERMS,
+    "a balance": lambda: BALANCE,
+    "balances": lambda: Balances(((TERMS, BALANCE),)),
+    "no balances": lambda: Balances(()),
+    "an entry": lambda: Entry(2, "charge", "then", {"epsilon": "1/2", "kind": "charge"}, "00"),
+    "a head": lambda: Head(3, "ab" * 32),
+}
+
+
+@functools.cache
+def made(name: str) -> Any:
+    """A result by its name; they are frozen, so the tests can share them."""
+    return RESULTS[name]()
+
+
+class Tags(HTMLParser):
+    """The names of all tags, and whether each is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.names: set[str] = set()
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.names.add(tag)
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_result_is_alike(name):
+    result = made(name)
+    assert isinstance(result, Result)
+    assert len(repr(result)) < 200
+    assert repr(result).isprintable()
+    assert len(repr(result).splitlines()) == 1
+    assert repr(result).startswith(f"<{type(result).__name__} ")
+    assert str(result).strip()
+    assert len(str(result)) < 4000
+    told = result.to_dict()
+    assert isinstance(told, dict)
+    assert json.loads(json.dumps(told, allow_nan=False)) == told, "nothing changes on the way: no tuples, no other keys"
+    assert isinstance(result.rows(), list)
+    assert all(isinstance(row, dict) for row in result.rows())
+    tags = Tags(result._repr_html_())
+    assert tags.names <= {"div", "p", "br", "table", "thead", "tbody", "tr", "th", "td"}
+    assert tags.open == []
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_every_result_is_frozen(name):
+    result = made(name)
+    for field in dataclasses.fields(result):  # type: ignore[arg-type]
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(result, field.name, None)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_notebook_shows_what_print_shows(name):
+    """Every word of the title, and every name of a column, stands in both."""
+    result = made(name)
+
+    def all_of(shown: Shown) -> list[str]:
+        words = [*shown.title.split(), *(shown.columns if shown.rows else ())]
+        words += [word for note in shown.notes for word in note.split()]
+        return words + [word for part in shown.parts for word in all_of(part)]
+
+    from html import escape
+
+    for word in all_of(result.shown()):
+        assert word in str(result)
+        assert escape(word) in result._repr_html_()
+
+
+def test_no_class_of_results_is_forgotten():
+    """Whatever is a Result, anywhere in the library, stands in the list above; those of planning have their own tests."""
+    import importlib
+    import pkgutil
+
+    for module in pkgutil.walk_packages(dt.__path__, "discreet."):
+        importlib.import_module(module.name)
+
+    def below(kind: type) -> set[type]:
+        return {kind}.union(*(below(each) for each in kind.__subclasses__()))
+
+    known = {type(made(name)) for name in RESULTS}
+    own = {k for k in below(Result) - {Result} if k.__module__.startswith("discreet.") and ".planning." not in k.__module__}
+    assert own == known
+
+
+def test_the_types_of_results_are_public():
+    names = ["Audit", "Balance", "Design", "Estimate", "Grid", "Level", "Loss", "Mechanism", "Neighbours", "Prior", "Release",
+             "Verdict"]  # fmt: skip
+    assert set(names) <= set(dt.__all__)
+    assert all(isinstance(getattr(dt, name), type) for name in names)
+    assert isinstance(made("a design"), dt.Design)
+    assert isinstance(made("an estimate"), dt.Estimate)
+
+
+def test_plain_values_are_those_of_json():
+    given = {
+        "a": Fraction(1, 3), "b": float("inf"), "c": float("nan"), "d": np.array([1.5, np.nan]), "e": (1, None, True),
+        "f": np.int64(7), "g": {1: Fraction(2)}, "h": Fraction(1, 3**10_000), "k": Fraction(7**9000 + 1, 7**9001),
+        "l": -(3**10_000), "i": np.float64(0.5), "j": np.bool_(True),
+    }  # fmt: skip
+    assert json.loads(json.dumps(plain(given), allow_nan=False)) == {
+        "a": "1/3", "b": None, "c": None, "d": [1.5, None], "e": [1, None, True], "f": 7, "g": {"1": "2"}, "h": "~2^-15849",
+        "k": "~0.142857143", "l": "-~2^15849", "i": 0.5, "j": True,
+    }  # fmt: skip
+
+
+def test_a_number_too_long_to_write_is_no_error():
+    """Python refuses to write integers of thousands of digits: a repr must not fail for it."""
+    from discreet.measure.privacy import Witness
+
+    told = Witness(0, 1, 2, Fraction(3**20_000))
+    assert "2^31" in str(told)
+    assert len(repr(told)) < 200
+    json.dumps(told.to_dict())
+
+
+def test_the_rows_of_a_long_release_are_not_made_to_print_it(monkeypatch):
+    long = a_release(5000)
+    monkeypatch.setattr(Release, "rows", lambda self, most=None: pytest.fail("all rows were built"))
+    assert "... and 4976 more rows" in str(long)
+    assert "... and 4900 more rows" in long._repr_html_()
+    assert repr(long)
+
+
+def test_the_rows_of_a_release_are_its_columns():
+    seven = a_release(7)
+    assert len(seven.rows()) == seven.size == 7
+    assert seven.rows(3) == seven.rows()[:3]
+    assert [row["report"] for row in seven.rows()] == seven.columns["report"]
+    assert seven.rows()[0].keys() == seven.columns.keys()
+
+
+def test_the_rows_of_an_estimate_are_its_law():
+    e = dt.recover(COUNTS, G, kind="counts")
+    rows = e.rows()
+    assert [row["value"] for row in rows] == list(range(9))
+    assert [row["probability"] for row in rows] == e.distribution.tolist()
+    half = dt.recover([1, 2, 3], dt.geometric(dt.Grid(0, 1, "1/2"), alpha="1/2", sensitivity="1/2"), kind="counts")
+    assert [row["value"] for row in half.rows()] == [0, Fraction(1, 2), 1]
+
+
+def test_a_head_is_read_as_it_is_printed():
+    head = Head(3, "ab" * 32)
+    assert Head.of(str(head)) == head
+    for text in ("3", ":", "x:y", "3:", "٣:ab"):
+        with pytest.raises(dt.errors.LedgerError, match="count:hash"):
+            Head.of(text)
+
+
+def test_results_can_be_pickled_and_compared():
+    import pickle
+
+    for name in ("a verdict that holds", "a calibration", "balances", "a head"):
+        result = made(name)
+        assert pickle.loads(pickle.dumps(result)) == result
+
+
+def test_presenting_is_loaded_when_something_is_shown():
+    """Words and HTML are not loaded by a check."""
+    code = (
+        "import sys, discreet as dt; dt.check_privacy(dt.uniform(2)); "
+        "sys.exit('discreet.present.html' in sys.modules or 'discreet.present.words' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
