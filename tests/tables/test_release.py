@@ -174,7 +174,7 @@ def test_the_operator_is_told_what_was_dropped_by_the_count_itself(people, ledge
     made, dropped = release_and_dropped(people, ledger=ledger, **asked, **rest)
     assert dropped == int((~people.district.isin(["a", "b", "c"])).sum()) > 0
     again, same = release_and_dropped(people, ledger=ledger, **asked, **rest)  # a stored answer, counted anew
-    assert (again.rows, same) == (made.rows, dropped)
+    assert (again.rows(), same) == (made.rows(), dropped)
 
 
 def test_several_counts_divide_the_level(people, ledger):
