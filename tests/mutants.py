@@ -46,7 +46,7 @@ TESTED_IN = {
     "files": "test_files.py test_verify.py",
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
     "numbers.intake": "test_sampling.py",
-    "registry": "test_documentation.py cli",
+    "registry": "test_registry.py test_documentation.py",
     "tables.margins": "channels/test_reading.py tables/test_release.py",
 }
 

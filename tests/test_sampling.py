@@ -17,10 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dt
-from discreet.errors import OutOfRangeError
+from discreet.errors import DiscreetError, OutOfRangeError, SourceError
 from discreet.numbers.intake import as_array
 from discreet.numbers.positions import positions, values_at
 from discreet.randomness.source import insecure_source
+from discreet.registry import FAMILIES
 
 G = dt.geometric(100, epsilon="0.1")
 EXACT = dt.geometric(100, epsilon=40)  # so little noise (e^-40) that reports are the truth: rounding and shape show
@@ -413,3 +414,63 @@ def test_values_at_is_the_grid():
     for grid in GRIDS:
         places = np.arange(grid.size)
         assert values_at(grid, places).tolist() == pytest.approx([float(grid.value(int(k))) for k in places], rel=1e-15)
+
+
+# Many reports of one value
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.name)
+def test_many_reports_of_one_value_are_those_of_an_array_of_it(family):
+    example = dict(family.example)
+    m = family.make(example.pop("n", None) or example.pop("matrix"), **example)
+    for size in (0, 1, 5, 40_000):
+        drawn = m.sample(m.inputs.value(1), size=size, source=insecure_source(5))
+        again = m.sample(np.array([m.inputs.value(1)] * size, dtype=object), source=insecure_source(5))
+        assert isinstance(drawn, np.ndarray)
+        assert drawn.shape == (size,)
+        assert drawn.tolist() == again.tolist()
+
+
+def test_many_reports_of_a_value_have_its_law():
+    """Each report's share within 6 standard errors of its probability (a false alarm in 10^8), and not of its neighbour's."""
+    m, size = dt.geometric(8, alpha="1/2"), 200_000
+    seen = np.bincount(m.sample(3, size=size, source=insecure_source(1)), minlength=9) / size
+    error = np.sqrt(m.matrix[3] * (1 - m.matrix[3]) / size)
+    assert (np.abs(seen - m.matrix[3]) < 6 * error).all()
+    assert (np.abs(seen - m.matrix[4]) > 6 * error).any()
+
+
+def test_a_value_is_read_as_ever_when_it_is_drawn_often():
+    assert EXACT.sample("7", size=np.int64(3)).tolist() == [7] * 3
+    assert EXACT.sample(Fraction(13, 2), size="2").tolist() == [7] * 2  # halves upwards
+    assert EXACT.sample(1000, size=2, clamp=True).tolist() == [100] * 2
+    fine = dt.laplace(dt.Grid(0, 1, "1/8"), epsilon=40, sensitivity="1/8")
+    assert fine.sample(0.5, size=2).tolist() == [0.5, 0.5]
+    with pytest.raises(OutOfRangeError, match=r"outside 0\.\.100") as caught:
+        EXACT.sample(1234, size=2)
+    assert "1234" not in str(caught.value)
+
+
+@pytest.mark.parametrize("values", [[3], np.array([3, 4]), (1,), pandas.Series([1]), range(2), []])
+def test_size_is_for_one_value(values):
+    with pytest.raises(DiscreetError, match=r"one true value.*leave size out"):
+        EXACT.sample(values, size=2)
+
+
+@pytest.mark.parametrize("size", [-1, 1.5, "many", True, (2, 3), 2**33, 10**40, float("nan")])
+def test_a_size_is_a_whole_number(size):
+    with pytest.raises(DiscreetError, match="whole number from 0"):
+        EXACT.sample(3, size=size)
+
+
+def test_keyed_draws_of_one_value_need_a_record_for_each():
+    with dt.Job("file") as job:
+        source = job.source("file", "column", G.digest)
+        drawn = G.sample(7, size=50, source=source, records=np.arange(50))
+        again = G.sample([7] * 50, source=source, records=np.arange(50))
+        assert drawn.tolist() == again
+        assert len(set(again)) > 1
+        with pytest.raises(SourceError, match="50 record numbers"):
+            G.sample(7, size=50, source=source, records=np.arange(49))
+    with pytest.raises(SourceError, match="give both or neither"):
+        G.sample(7, size=50, records=np.arange(50))

@@ -56,6 +56,9 @@ if TYPE_CHECKING:
     from .numbers.grid import Grid as Grid
     from .numbers.level import Level as Level
     from .numbers.neighbours import Neighbours as Neighbours
+    from .planning.choices import Plan as Plan
+    from .planning.compare import Comparison as Comparison
+    from .planning.compare import compare as compare
     from .planning.plan import plan as plan
     from .randomness.source import Job as Job
     from .randomness.source import insecure_source as insecure_source
@@ -106,6 +109,9 @@ _HOME = {
     "staircase": "mechanisms.staircase",
     "uniform": "mechanisms.uniform",
     "Neighbours": "numbers.neighbours",
+    "Plan": "planning.choices",
+    "Comparison": "planning.compare",
+    "compare": "planning.compare",
     "plan": "planning.plan",
     "coverage": "measure.posteriors",
     "credible_interval": "measure.posteriors",

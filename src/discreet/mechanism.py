@@ -131,15 +131,20 @@ class Mechanism:
 
         save(self, path)
 
-    def sample(self, values: Any, *, clamp: bool = False, source: Any = None, records: Any = None) -> Any:
+    def sample(
+        self, values: Any, *, size: Any = None, clamp: bool = False, source: Any = None, records: Any = None
+    ) -> Any:
         """A report for each true value: a number, list, NumPy or Arrow array or Series, and the same kind back.
 
         A value outside the inputs is refused and nothing is drawn, unless clamp=True moves it to the nearest end first.
         Values off the grid are rounded to it. `source` is the secure one unless you say otherwise; `records` are the
         stable record numbers that a keyed source needs, which must have been made for this mechanism's digest.
+
+        With `size`, so many independent reports of one true value, as a NumPy array (a keyed source needs so many record
+        numbers). That is for studying the noise: k reports about one person cost k times the epsilon.
         """
         digest = "" if records is None else self.digest
-        return sample(self.channel, self.inputs, self.outputs, values, clamp, source, records, digest)
+        return sample(self.channel, self.inputs, self.outputs, values, clamp, source, records, digest, size)
 
     def remap(self, targets: Any, *, outputs: Grid | int | None = None) -> Mechanism:
         """Post-process the reports: by a function or mapping of values, a list of one value for each report, or a

@@ -1,16 +1,27 @@
-"""Every family of mechanisms in one list: the command line, the README and the tests are made from it."""
+"""Every family of mechanisms in one list: README, command line, plan, compare, release and the tests read it.
+
+It loads nothing but itself: a family's code is imported when a mechanism of it is made.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from .mechanism import Mechanism
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
 
 
 @dataclass(frozen=True)
 class Family:
-    """A function that makes mechanisms: where it is, what it takes besides the grid, what it is for."""
+    """A function that makes mechanisms: where it is, what it takes besides the grid, what it is for.
+
+    `planned`: of two levels the more private one never keeps nearer to the truth (see discreet.planning.one_report).
+    `released`: it serves counts from 0 to any number of people at any level. `compared`: the rows that it has beside
+    others, short names with what is given besides the level.
+    """
 
     name: str
     home: str
@@ -19,10 +30,17 @@ class Family:
     purpose: str
     takes: tuple[str, ...] = ("alpha", "epsilon", "sensitivity")
     example: tuple[tuple[str, object], ...] = (("n", 8), ("alpha", "9/10"))
+    planned: bool = False
+    released: bool = False
+    compared: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    @property
+    def word(self) -> str:
+        """Its name on the command line."""
+        return self.name.replace("_", "-")
 
     def make(self, *given: object, **named: object) -> Mechanism:
-        made = getattr(import_module(f".{self.home}", __package__), self.name)(*given, **named)
-        assert isinstance(made, Mechanism)
+        made: Mechanism = getattr(import_module(f".{self.home}", __package__), self.name)(*given, **named)
         return made
 
 
@@ -33,23 +51,26 @@ FAMILIES = (
     Family(
         "geometric", "mechanisms.geometric", "geometric (GM)", "dt.geometric(n, alpha=...)",
         "counts of any size, also unbounded: `dt.Grid(None, None)`; most often right, on average (Ghosh et al. 2009)",
+        planned=True, released=True, compared={"GM": {}},
     ),
     Family(
         "explicit_fair", "mechanisms.fair", "explicit fair (EM)", "dt.explicit_fair(n, alpha=...)",
         "small groups, n up to 1023; all seven properties (Cormode et al. 2018)",
+        planned=True, released=True, compared={"EM": {}},
     ),
     Family(
         "weakly_honest", "designs.weakly_honest", "weakly honest (WM)", "dt.weakly_honest(n, alpha=...)",
         "small groups: the truth at least as often as by guessing; `require={\"CM\"}` adds column monotonicity (the same)",
-        (*LEVEL, "require"),
+        (*LEVEL, "require"), compared={"WM": {}, "WM, CM": {"require": "CM"}},
     ),
     Family(
         "randomized_response", "mechanisms.response", "randomised response", "dt.randomized_response(n, epsilon=...)",
         "local privacy: any two values are neighbours", LEVEL,
+        planned=True, released=True, compared={"kRR": {}},
     ),
     Family(
         "uniform", "mechanisms.uniform", "uniform (UM)", "dt.uniform(n)",
-        "the bottom line: perfect privacy, no information", (), (("n", 8),),
+        "the bottom line: perfect privacy, no information", (), (("n", 8),), compared={"UM": {}},
     ),
     Family(
         "laplace", "mechanisms.laplace", "Laplace", "dt.laplace(epsilon=..., sensitivity=...)",
@@ -80,6 +101,14 @@ FAMILIES = (
         "the same: not private", ("deviation", "variance", "never_report"), (("n", 8),),
     ),
 )  # fmt: skip
+
+PLANNED = {f.name: f for f in FAMILIES if f.planned}
+RELEASED = {f.name: f for f in FAMILIES if f.released}
+
+
+def legend() -> str:
+    """What the short names in comparisons stand for."""
+    return ", ".join(f"{next(iter(f.compared))} {f.title.partition(' (')[0]}" for f in FAMILIES if f.compared)
 
 
 def markdown() -> str:

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .channels import Channel
-from .errors import OutOfRangeError, SourceError
-from .numbers.exact import show
+from .errors import DiscreetError, OutOfRangeError, SourceError
+from .numbers.exact import parse_exact, show
 from .numbers.grid import Grid
 from .numbers.intake import as_array, first_masked, plain_scalar
 from .numbers.positions import position_of, positions, values_at
 from .randomness.alias import CHUNK
 from .randomness.source import KeyedSource, Source, fork_mark, secure_source
 
+_MOST = 2**32  # draws of one value
+
 
 def sample(
-    channel: Channel, inputs: Grid, outputs: Grid, values: Any, clamp: bool, source: Any, records: Any, digest: str
-) -> Any:
-    """A report for each true value. Everything is checked before the first word is drawn.
+    channel: Channel, inputs: Grid, outputs: Grid, values: Any, clamp: bool, source: Any, records: Any, digest: str,
+    size: Any = None,
+) -> Any:  # fmt: skip
+    """A report for each true value, or `size` reports of one. Everything is checked before the first word is drawn.
 
     `digest` is the mechanism's own, which a keyed source must have been made for; no other source asks for it.
     """
@@ -33,36 +37,50 @@ def sample(
         raise SourceError("Record numbers go with a keyed source, and only with one: give both or neither.")
     if isinstance(source, KeyedSource):
         source.bind(digest)
+    if size is not None:
+        number = _number_of_draws(size, values)
+        place = np.full(min(number, CHUNK), position_of(inputs, plain_scalar(values), clamp))
+        return _draw_all(channel, outputs, number, lambda start, stop: place[: stop - start], source, records)
     if _is_scalar(values):
         return _one(channel, inputs, outputs, values, clamp, source, records)
     kind, array = as_array(values)
     flat = array.reshape(-1)
     _check(inputs, flat, clamp)
-    numbers = _records(records, flat.size)
-    while True:
-        process = fork_mark()
-        drawn = _draw_all(channel, inputs, outputs, flat, clamp, source, numbers)
-        if process == fork_mark() or isinstance(source, KeyedSource):
-            return kind(drawn.reshape(array.shape))
-        # a child forked in the middle holds words of its parent: it draws everything anew
+
+    def places(start: int, stop: int) -> NDArray[np.int64]:
+        return positions(inputs, flat[start:stop], clamp=clamp, offset=start)
+
+    return kind(_draw_all(channel, outputs, flat.size, places, source, records).reshape(array.shape))
+
+
+def _number_of_draws(size: Any, value: Any) -> int:
+    if not _is_scalar(value):
+        raise DiscreetError("size is for many reports of one true value, and there are several, each of which gets its own; "
+                            "leave size out. Nothing was drawn.")  # fmt: skip
+    number = parse_exact(size)
+    if number is None or number.denominator != 1 or not 0 <= number <= _MOST:
+        raise DiscreetError(f"size = {show(size)} must be a whole number from 0 to 2^32; draw in parts where you need more. "
+                            "Nothing was drawn.")  # fmt: skip
+    return int(number)
 
 
 def _draw_all(
-    channel: Channel,
-    inputs: Grid,
-    outputs: Grid,
-    flat: NDArray[Any],
-    clamp: bool,
-    source: Any,
-    numbers: NDArray[np.int64],
+    channel: Channel, outputs: Grid, size: int, places: Callable[[int, int], NDArray[np.int64]], source: Any, records: Any
 ) -> NDArray[Any]:
-    drawn = np.empty(flat.size, dtype=np.int64)
-    for start in range(0, flat.size, CHUNK):
-        stop = min(start + CHUNK, flat.size)
-        places = positions(inputs, flat[start:stop], clamp=clamp, offset=start)
-        stream = source.at(numbers[start:stop], places) if isinstance(source, KeyedSource) else source
-        channel.draw(places, stream, drawn[start:stop])
-    return drawn if outputs.is_counts else values_at(outputs, drawn)
+    """A report for each of so many positions, which are found as they are needed, in chunks that fit the cache."""
+    numbers = _records(records, size)
+    while True:
+        process = fork_mark()
+        drawn = np.empty(size, dtype=np.int64)
+        for start in range(0, size, CHUNK):
+            stop = min(start + CHUNK, size)
+            here = places(start, stop)
+            stream = source.at(numbers[start:stop], here) if isinstance(source, KeyedSource) else source
+            channel.draw(here, stream, drawn[start:stop])
+        reports = drawn if outputs.is_counts else values_at(outputs, drawn)
+        if process == fork_mark() or isinstance(source, KeyedSource):
+            return reports
+        # a child forked in the middle holds words of its parent: it draws everything anew
 
 
 def _is_scalar(values: Any) -> bool:

@@ -221,13 +221,14 @@ def _mended(target: Integers, used: NDArray[np.int64], letters: frozenset[str], 
 
 def _raise_nearer(matrix: Integers, by_truth: bool, by_report: bool) -> None:
     """Raise entries off the diagonal to those farther from it, in place: from the corners inwards."""
-    last = len(matrix) - 1
-    for apart in range(last - 1 if by_truth or by_report else 0, 0, -1):
-        low = np.arange(last + 1 - apart)
-        for i, j, outwards in ((low, low + apart, -1), (low + apart, low, 1)):  # above the diagonal, and below it
-            for wanted, far_i, far_j in ((by_truth, i + outwards, j), (by_report, i, j - outwards)):
-                fits = (far_i >= 0) & (far_i <= last) & (far_j >= 0) & (far_j <= last) & wanted
-                matrix[i[fits], j[fits]] = np.maximum(matrix[i[fits], j[fits]], matrix[far_i[fits], far_j[fits]])
+    above = np.triu(np.ones(matrix.shape, dtype=bool), 1) & (by_truth or by_report)
+    for turned in (matrix, matrix[::-1, ::-1]):  # what lies below the diagonal, turned around, lies above it
+        raised = np.where(above, turned, 0)
+        if by_truth:
+            raised = np.maximum.accumulate(raised, axis=0)
+        if by_report:
+            raised = np.maximum.accumulate(raised[:, ::-1], axis=1)[:, ::-1]
+        turned[above] = raised[above]
 
 
 def _inner(shape: tuple[int, ...], used: NDArray[np.int64], letters: frozenset[str], alpha: Fraction) -> Integers:

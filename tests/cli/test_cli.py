@@ -760,13 +760,20 @@ def test_a_disk_that_fills_up_leaves_all_files_as_they_were_and_says_that_asking
     assert not Path("out-by-education.csv").exists()
 
 
-def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey):
+def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey, monkeypatch):
     told = run("release", *survey, "--dry-run")
     assert told.code == 0
     assert "nothing charged" in told.out
     assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"
+    with Path("people.csv").open("a") as more:
+        more.write("z,high,1\n" * 7)
+    from discreet.engines import duckdb as counting
+
+    opened, open_table = [], counting.open_table
+    monkeypatch.setattr(counting, "open_table", lambda *a, **k: opened.append(1) or open_table(*a, **k))
     told = run("release", *survey, "--strict", "--json")
-    assert "operator only" in told.err
+    assert "operator only, not for publication: 7 rows" in told.err
+    assert len(opened) == 1  # the file is not counted again
     assert json.loads(told.out)["rows"]
 
 
@@ -1018,6 +1025,55 @@ def test_reports_that_cannot_be_recovered_from_are_refused_in_a_sentence(run, co
     assert_one_good_error(told)
     assert words in told.err
     assert not Path("e.json").exists()
+
+
+# sample
+
+
+def test_reports_of_values_from_words_files_and_standard_input(run, monkeypatch):
+    dt.geometric(8, epsilon=40).save("g.json")  # e^-40: reports are the truth, so order and reading show
+    Path("column.txt").write_text("3\n0\n8\n")
+    Path("people.csv").write_text("id,y\n1,3\n2,0\n3,8\n")
+    for words in (["3", "0", "8"], ["column.txt"], ["people.csv", "--column", "y"], ["-"]):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("y\n3\n0\n8\n"))
+        told = run("sample", "g.json", *words)
+        assert (told.code, told.out, told.err) == (0, "3\n0\n8\n", "")
+    assert run("sample", "g.json", "--value", "3", "--size", "4", "--csv").out == "report\n3\n3\n3\n3\n"
+    told = json.loads(run("sample", "g.json", "13/2", "-7", "99", "--clamp", "--json").out)
+    assert told == {"family": "geometric", "digest": dt.load("g.json").digest, "reports": [7, 0, 8]}
+    assert run("sample", "g.json", "3", "0", "8", "-o", "out.csv").code == 0
+    assert Path("out.csv").read_text() == "report\n3\n0\n8\n"
+    assert run("recover", "out.csv", "-m", "g.json", "--method", "mle", "--json").code == 0
+
+
+def test_reports_on_the_command_line_have_the_law(run, gm):
+    """6 standard errors: a false alarm in 10^8."""
+    drawn = json.loads(run("sample", gm, "--value", "3", "--size", "100000", "--json").out)["reports"]
+    law = reference.geometric(8, Fraction(9, 10))[3]
+    for report, p in enumerate(map(float, law)):
+        assert abs(drawn.count(report) / 1e5 - p) < 6 * math.sqrt(p * (1 - p) / 1e5)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["3", "77"], "position 1 lies outside 0..8"), (["3", "77", "--size", "2"], "--size"), ([], "--value"),
+        (["--value", "77", "--size", "3"], "--clamp"), (["3", "77x"], "position 1"), (["none.csv"], "cannot be read"),
+        (["two.csv"], "--column"), (["two.csv", "--column", "z"], "--column"), (["--value", "77", "3"], "once"),
+        (["bad.csv"], "position 1"), (["3", "--size", "many"], "whole number"), (["3", "--column", "y"], "--column"),
+        (["two.csv", "--column", "y", "-o", "two.csv"], "overwritten"), (["3", "-o", "gm.json"], "overwritten"),
+        (["3", "--json", "--csv"], "--csv"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_sampled_is_refused_by_its_position_and_never_quoted(run, gm, words, said):
+    Path("two.csv").write_text("77,y\n77,3\n")
+    Path("bad.csv").write_text("y\n3\n77x\n")
+    before = Path(gm).read_bytes(), Path("two.csv").read_bytes()
+    told = run("sample", gm, *words)
+    assert_one_good_error(told)
+    assert said in told.err
+    assert "77" not in told.err
+    assert (Path(gm).read_bytes(), Path("two.csv").read_bytes()) == before
 
 
 # What the library says is what the command line prints

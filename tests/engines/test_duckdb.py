@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.engines.duckdb import count_groups
+from discreet.engines.duckdb import count_each, count_groups
 from discreet.errors import MissingExtraError, PredicateError, TableInputError
 from discreet.questions.domain import Domain
 
@@ -224,6 +224,37 @@ def test_the_fingerprint_is_as_documented():
         assert c.fingerprint == expected
         c = count_groups(table.take(order), predicate=text, by=[], domain=Domain.of({}), unit="i")
         assert c.fingerprint == expected
+
+
+@settings(max_examples=4, deadline=None)
+@given(tables, st.booleans(), st.booleans())
+def test_several_predicates_in_one_pass_are_each_counted_as_alone(tmp_path_factory, rows, unit, other):
+    """Counts and fingerprints alike: an answer that a ledger has for one of them stays the answer."""
+    table = kinds(rows, tmp_path_factory.mktemp("t"))
+    asked = {"by": ["g", "k"], "domain": DOMAIN, "unit": "u" if unit else None, "other": other}
+    texts = [*PREDICATES, "x >= 2"]
+    for kind in ("csv", "objects", "arrow"):
+        together = count_each(table[kind], predicates=texts, **asked)
+        for text, found in zip(texts, together, strict=True):
+            alone = count_groups(table[kind], predicate=text, **asked)
+            for name in ("sizes", "counts"):
+                assert getattr(found, name).tolist() == getattr(alone, name).tolist()
+            for name in ("other_size", "other_count", "dropped", "fingerprint", "canonical", "columns"):
+                assert getattr(found, name) == getattr(alone, name)
+
+
+def test_several_predicates_read_the_table_once(monkeypatch):
+    from discreet.engines.sources import Source
+
+    passes, handed = [], Source.__arrow_c_stream__
+    monkeypatch.setattr(Source, "__arrow_c_stream__", lambda self, schema=None: passes.append(1) or handed(self, schema))
+    table = pa.table({"g": ["a", "b"], "x": [1, 2]})
+    domain = Domain.of({"g": ["a", "b"]})
+    found = count_each(table, predicates=["x > 1", "x > 0", None], by=["g"], domain=domain)
+    assert [c.counts.tolist() for c in found] == [[0, 1], [1, 1], [1, 1]]
+    together = len(passes)
+    count_groups(table, predicate="x > 1", by=["g"], domain=domain)
+    assert together == len(passes) - together
 
 
 def test_progress_is_in_percent(tmp_path):

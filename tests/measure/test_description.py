@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 import discreet as dt
-from discreet.measure.description import comparison_row, per_value_rows
+from discreet.measure.description import per_value_rows
 
 G = dt.geometric(8, alpha="9/10")
 
@@ -68,13 +68,3 @@ def test_a_repr_does_not_go_through_the_values(monkeypatch):
     assert repr(found) == "<Description geometric on 0..8>"
     with pytest.raises(pytest.fail.Exception):
         str(found)
-
-
-def test_a_row_of_a_comparison():
-    row = comparison_row("UM", dt.uniform(4))
-    assert row["L0"] == pytest.approx(4 / 5)
-    assert row["rescaled"] == pytest.approx(1)
-    assert row["L1"] == pytest.approx(sum(abs(i - j) for i in range(5) for j in range(5)) / 25)
-    assert row["best use"] == pytest.approx(6 / 5)  # the median of 0..4, whatever was reported
-    assert (row["properties"], row["epsilon <="], row["proved"]) == ("all seven", 0.0, True)
-    assert "tail(2)" in comparison_row("UM", dt.uniform(4), None, "tail(2)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.errors import DiscreetError
-from discreet.planning.plan import BITS
+from discreet.planning.one_report import BITS
+from discreet.registry import FAMILIES
 from tests import reference
 
 MAKERS = {
@@ -154,3 +156,25 @@ def test_refusals_say_the_next_move():
             dt.plan(8, **given_wrong)
     with pytest.raises(DiscreetError, match="choose from geometric"):
         dt.plan(8, error=1, families=["geometric"])["uniform"]
+
+
+def test_plans_and_choices_are_results():
+    plan = dt.plan(10, error=2, sensitivity=10)
+    assert isinstance(plan, dt.Plan)
+    assert repr(plan) == f"<Plan {plan.question}>"
+    assert str(plan).splitlines() == [plan.question, *(f"  {choice}" for choice in plan)]
+    told = json.loads(json.dumps(plan.to_dict(), allow_nan=False))
+    assert told["choices"] == plan.rows() == [choice.to_dict() for choice in plan]
+    assert [Fraction(row["alpha"]) for row in told["choices"]] == [choice.alpha for choice in plan]
+    assert all(row["between"] == "any two values" for row in told["choices"])
+    for choice in plan:
+        assert "\n" not in repr(choice)
+        assert len(repr(choice)) < 200
+        assert choice.family in plan._repr_html_()
+    refused = dt.plan(2000, error=5, families=["explicit_fair"])["explicit_fair"].to_dict()
+    assert (refused["alpha"], refused["epsilon"], refused["rmse"]) == (None, None, None)
+    assert refused["refused"]
+
+
+def test_the_families_planned_with_are_the_catalogues():
+    assert [choice.family for choice in dt.plan(4, alpha="1/2")] == [f.name for f in FAMILIES if f.planned]

@@ -11,7 +11,7 @@ import pytest
 import discreet as dt
 from discreet.errors import DiscreetError
 from discreet.measure.prior import prior_of
-from discreet.planning import reports as sizes
+from discreet.planning import simulation as sizes
 from tests import reference
 
 FOUR = {15: "0.2", 40: "0.3", 65: "0.1", 90: "0.4"}  # the four points of a paper's experiment

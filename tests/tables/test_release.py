@@ -18,7 +18,7 @@ from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputEr
 from discreet.tables import release as module
 from discreet.tables.pages import release_page, times_at_most
 from discreet.tables.question import charge_of
-from discreet.tables.release import expected_errors, release
+from discreet.tables.release import expected_errors, release, release_and_dropped
 
 DOMAIN = {"district": ["a", "b", "c"], "age": ["old", "young"]}
 
@@ -157,6 +157,24 @@ def test_people_with_several_groups_share_their_level(people, ledger):
     assert made.record["epsilon_each_report"] == "1/2"
     beta = Fraction(made.record["alpha_each_report"])
     assert dt.Level.of(epsilon=1).admits(beta, power=2)
+
+
+def test_a_release_reads_its_table_once(people, ledger, monkeypatch):
+    from discreet.engines import duckdb as counting
+
+    opened, open_table = [], counting.open_table
+    monkeypatch.setattr(counting, "open_table", lambda *a, **k: opened.append(1) or open_table(*a, **k))
+    bits(people, ledger, count={"ill": "sick = 'yes'", "well": "sick = 'no'", "young": "sick = 'yes' or age = 'young'"})
+    assert len(opened) == 1
+
+
+def test_the_operator_is_told_what_was_dropped_by_the_count_itself(people, ledger):
+    asked = {"dataset": "bits", "count": "sick = 'yes'", "by": ["district", "age"], "domain": DOMAIN, "epsilon": "1/2"}
+    rest = {"version": "1", "alpha": None, "mechanism": "auto", "bound": None, "max_groups": 1, "other": False}
+    made, dropped = release_and_dropped(people, ledger=ledger, **asked, **rest)
+    assert dropped == int((~people.district.isin(["a", "b", "c"])).sum()) > 0
+    again, same = release_and_dropped(people, ledger=ledger, **asked, **rest)  # a stored answer, counted anew
+    assert (again.rows(), same) == (made.rows(), dropped)
 
 
 def test_several_counts_divide_the_level(people, ledger):

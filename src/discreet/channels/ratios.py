@@ -11,6 +11,7 @@ from .contract import Integers, Ratio
 
 _HALF = np.uint64(32)
 _LOW = np.uint64(2**32 - 1)
+_FEW = 256  # fractions among which the largest is found sooner one by one than in arrays
 
 Words = NDArray[np.uint64]
 
@@ -37,14 +38,19 @@ def largest(numerators: Integers, denominators: Integers) -> int:
     infinite = index[denominators[index] == 0]
     if len(infinite):
         return int(infinite[0])
-    while len(index) > 1:  # a tournament: halve the field, keeping the larger of each pair
+    while len(index) > _FEW:  # a tournament: halve the field, keeping the larger of each pair
         half = (len(index) + 1) // 2
         left, right = index[:half].copy(), index[half:]
         rival = left[: len(right)]
         wins = greater(numerators[right], denominators[right], numerators[rival], denominators[rival])
         rival[wins] = right[wins]
         index = left
-    return int(index[0])
+    field = list(zip(numerators[index].tolist(), denominators[index].tolist(), index.tolist(), strict=True))
+    while len(field) > 1:  # its last rounds, in Python's own integers
+        half = (len(field) + 1) // 2
+        pairs = zip(field, field[half:], strict=False)
+        field = [b if b[0] * a[1] > a[0] * b[1] else a for a, b in pairs] + field[len(field) - half : half]
+    return field[0][2]
 
 
 def window_extreme(weights: Integers, distance: int, extreme: np.ufunc) -> Integers:

@@ -1,4 +1,4 @@
-"""The command line. Library verbs are commands: make, check, show, audit, design, compare, plan, recover, release, ledger, demo."""
+"""The command line: library verbs are commands. See `discreet --help`, and app.COMMANDS for the list."""
 
 from . import designs, mechanisms, recovery, tables, tour  # each registers its commands
 from .app import app, main

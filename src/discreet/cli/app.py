@@ -77,7 +77,7 @@ def make_console() -> Console:
     return Patient(highlight=False, soft_wrap=True)
 
 
-COMMANDS = ("make", "check", "show", "audit", "design", "compare", "plan", "recover", "release", "ledger", "demo")
+COMMANDS = ("make", "check", "show", "audit", "sample", "design", "compare", "plan", "recover", "release", "ledger", "demo")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -19,14 +17,10 @@ from .app import (
     Out,
     app,
     dump,
-    finite_or_none,
     make_console,
     one_of,
     plain,
 )
-
-if TYPE_CHECKING:
-    from ..mechanism import Mechanism
 
 Losses = Annotated[
     str,
@@ -118,27 +112,20 @@ def compare(
 
     Example: discreet compare --n 8 --alpha 9/10
     """
-    from ..measure.description import comparison_row
+    from ..planning.compare import compare as make
     from . import terminal
 
     one_of(json, csv)
-    law = _prior(prior)
-    rows = [
-        comparison_row(name, m, law, loss)
-        for name, m in _candidates(_count(n), alpha, epsilon, loss, law, require).items()
-    ]
+    with terminal.patience() as progress:
+        found = make(
+            _count(n), alpha=alpha, epsilon=epsilon, loss=loss, prior=_prior(prior), require=require, progress=progress
+        )
     if json:
-        print(dump([{key: finite_or_none(x) if isinstance(x, float) else x for key, x in row.items()} for row in rows]))
+        print(dump(found.to_dict()["rows"]))
     elif csv:
-        terminal.print_csv(rows)
+        terminal.print_csv(found.rows())
     else:
-        console = make_console()
-        terminal.print_rows(console, rows)
-        console.print(
-            f"GM geometric, EM explicit fair, WM weakly honest, UM uniform, kRR randomised response; losses under the prior "
-            f"{prior or 'uniform'}; worst: the largest mean {loss} of a truth; best use: the mean {loss} after the best remap",
-            style="dim", markup=False,
-        )  # fmt: skip
+        terminal.show(make_console(), found.shown())
     return 0
 
 
@@ -173,49 +160,10 @@ def plan(
         standard_error=standard_error, kantorovich=kantorovich, method=method,
     )  # fmt: skip
     if json:
-        rows = [
-            {
-                "family": c.family, "alpha": None if c.alpha is None else str(c.alpha),
-                "epsilon": finite_or_none(c.epsilon), "error": None if c.error is None else str(c.error),
-                "chance": finite_or_none(c.chance), "rmse": finite_or_none(c.rmse),
-                "mean_error": finite_or_none(c.mean_error), "reports": c.reports,
-                "refused": c.refused or None,
-            }
-            for c in found
-        ]  # fmt: skip
-        print(dump({"question": found.question, "choices": rows}))
+        print(dump(found.to_dict()))
     else:
         make_console().print(plain(str(found)))
     return 0
-
-
-def _candidates(n: Any, alpha: Any, epsilon: Any, loss: str, prior: Any, require: str) -> dict[str, Mechanism]:
-    from ..designs.design import design as make
-    from ..designs.weakly_honest import weakly_honest
-    from ..errors import SizeError
-    from ..mechanisms.fair import explicit_fair
-    from ..mechanisms.geometric import geometric
-    from ..mechanisms.response import randomized_response
-    from ..mechanisms.uniform import uniform
-    from . import terminal
-
-    level = {"alpha": alpha, "epsilon": epsilon}
-    makers: dict[str, Callable[[], Mechanism]] = {
-        "GM": lambda: geometric(n, **level),
-        "EM": lambda: explicit_fair(n, **level),
-        "WM": lambda: weakly_honest(n, **level),
-        "WM, CM": lambda: weakly_honest(n, require={"CM"}, **level),
-        "UM": lambda: uniform(n),
-        "kRR": lambda: randomized_response(n, **level),
-    }
-    found: dict[str, Mechanism] = {}
-    for name, maker in makers.items():
-        with suppress(SizeError):  # those that are tables end at n = 1023
-            found[name] = maker()
-    name = f"best {loss}" + (f", {require}" if require else "")
-    with terminal.patience() as progress:
-        found[name] = make(n, loss=loss, prior=prior, require=require, progress=progress, **level).mechanism
-    return found
 
 
 def _count(n: str | None) -> Any:

@@ -1,4 +1,4 @@
-"""Commands about mechanisms: make, check, show, audit."""
+"""Commands about mechanisms: make, check, show, audit, sample."""
 
 from __future__ import annotations
 
@@ -7,19 +7,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from ..registry import FAMILIES
 from .app import Alpha, Csv, Debug, EpsilonText, File, Json, N, Out, app, dump, make_console, one_of
+from .columns import is_heading, place_of, read_rows, read_text
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
 
-Family = Literal[
-    "geometric", "explicit-fair", "weakly-honest", "randomized-response", "uniform", "laplace", "staircase", "from-matrix",
-    "random-rounding", "suppression", "cell-key",
-]  # fmt: skip
+if TYPE_CHECKING:
+    Family = str
+else:
+    Family = Literal[tuple(f.word for f in FAMILIES)]
+
+_FINE = " and ".join(f.word for f in FAMILIES if "step" in f.takes)
 
 
-def _option(help: str) -> Parameter:
-    return Parameter(allow_leading_hyphen=True, help=help)
+def _option(help: str, name: str = "") -> Parameter:
+    """An option's help; with its name in the registry, the families that take it come first."""
+    takers = ", ".join(f.word for f in FAMILIES if name in f.takes)
+    return Parameter(allow_leading_hyphen=True, help=f"{takers}: {help}" if takers else help)
 
 
 @app.command
@@ -32,21 +38,19 @@ def make(
     epsilon: EpsilonText = None,
     low: Annotated[str | None, _option("The smallest value, instead of --n (with --high).")] = None,
     high: Annotated[str | None, _option("The largest value, instead of --n (with --low).")] = None,
-    step: Annotated[str | None, _option("The step of the grid: 1, or a fine one for laplace and staircase.")] = None,
+    step: Annotated[str | None, _option(f"The step of the grid: 1, or a fine one for {_FINE}.")] = None,
     sensitivity: Annotated[str | None, _option("How much one person can change the answer, in its units; 1.")] = None,
-    r: Annotated[
-        str | None, _option("staircase: steps of a stair's upper part, or the loss to be best for; l1.")
-    ] = None,
+    r: Annotated[str | None, _option("steps of a stair's upper part, or the loss to be best for; l1.", "r")] = None,
     matrix: Annotated[
         str | None, _option("from-matrix: a CSV or JSON file of probabilities, a row for each true value; - for input.")
     ] = None,
-    require: Annotated[str | None, _option("from-matrix, weakly-honest: properties to keep, for example CM.")] = None,
-    base: Annotated[str | None, _option("random-rounding: what is rounded to multiples of; 3.")] = None,
-    below: Annotated[str | None, _option("suppression: the smallest count that is shown; 5.")] = None,
-    show_zero: Annotated[bool | None, Parameter(help="suppression: is a count of 0 shown?")] = None,
-    deviation: Annotated[str | None, _option("cell-key: the largest noise; 5.")] = None,
-    variance: Annotated[str | None, _option("cell-key: the variance of the noise; 2.")] = None,
-    never_report: Annotated[str | None, _option("cell-key: no report lies in 1..this; 0.")] = None,
+    require: Annotated[str | None, _option("properties to keep, for example CM.", "require")] = None,
+    base: Annotated[str | None, _option("what is rounded to multiples of; 3.", "base")] = None,
+    below: Annotated[str | None, _option("the smallest count that is shown; 5.", "below")] = None,
+    show_zero: Annotated[bool | None, _option("is a count of 0 shown?", "show_zero")] = None,
+    deviation: Annotated[str | None, _option("the largest noise; 5.", "deviation")] = None,
+    variance: Annotated[str | None, _option("the variance of the noise; 2.", "variance")] = None,
+    never_report: Annotated[str | None, _option("no report lies in 1..this; 0.", "never_report")] = None,
     out: Out = None,
     json: Json = False,
     debug: Debug = False,
@@ -93,9 +97,8 @@ def _made(
 ) -> Mechanism:
     """The mechanism that the words on the command line describe."""
     from ..errors import DiscreetError
-    from ..registry import FAMILIES
 
-    maker = next(f for f in FAMILIES if f.name == family.replace("-", "_"))
+    maker = next(f for f in FAMILIES if f.word == family)
     stray = next((name for name in given if name != "step" and name not in maker.takes), None)
     if stray is not None:
         reason = {
@@ -124,15 +127,10 @@ def _read_matrix(name: str) -> list[list[Any]]:
     """A matrix of numbers as texts, so that decimals and fractions are read exactly: JSON, or CSV without a heading."""
     import csv
     from json import loads
-    from pathlib import Path
 
     from ..errors import SealError
 
-    try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not a text"
-        raise SealError(f"{name} cannot be read ({why}). Check the path of the matrix.") from None
+    text = read_text(name, "matrix", SealError)
     if text.lstrip().startswith("["):
         try:
             rows = loads(text, parse_float=str)
@@ -258,6 +256,87 @@ def audit(
     else:
         make_console().print(str(found), style="red" if found.flagged else "green", markup=False)
     return 1 if found.flagged else 0
+
+
+@app.command
+def sample(
+    file: File,
+    /,
+    *values: Annotated[
+        str,
+        Parameter(allow_leading_hyphen=True, help="True values, or a file with a column of them; - for standard input."),
+    ],
+    value: Annotated[str | None, _option("One true value.")] = None,
+    size: Annotated[str | None, _option("So many reports of one true value.")] = None,
+    column: Annotated[str | None, Parameter(help="The column of the file; needed where there are several.")] = None,
+    clamp: Annotated[bool, Parameter(negative=(), help="Move true values beyond the ends to the ends.")] = False,
+    out: Out = None,
+    json: Json = False,
+    csv: Csv = False,
+    debug: Debug = False,
+) -> int:
+    """Draw a report for each true value, or many for one. The reports alone are printed, in the order of the values.
+
+    Nothing is charged to any ledger: k reports about one person cost k times the epsilon.
+
+    Example: discreet sample gm.json --value 3 --size 10
+
+    Example: discreet sample gm.json 3 0 8 -o noisy.csv
+    """
+    from pathlib import Path
+
+    from ..errors import DiscreetError, FileError, OutOfRangeError
+    from ..files import write_whole
+
+    one_of(json, csv)
+    if (value is None) == (not values):
+        raise DiscreetError("Say which true values to report, once: for example --value 3, or 3 0 8, or a file of them.")
+    if file == "-" and values == ("-",):
+        raise DiscreetError("Standard input is the mechanism or the true values, not both; give one of them as a file.")
+    if out not in (None, "-") and Path(out).resolve() in {Path(name).resolve() for name in (file, *values[:1])}:
+        raise FileError(f"{out} is read by this command and would be overwritten; choose another -o.", kind="missing")
+    m = load_mechanism(file)
+    true = _true_values(values if value is None else (value,), column, alone=value is not None)
+    if size is not None and len(true) != 1:
+        raise DiscreetError(f"--size is for many reports of one true value, not of {len(true)}; leave it out.")
+    try:
+        drawn = m.sample(true, clamp=clamp) if size is None else m.sample(true[0], size=size, clamp=clamp).tolist()
+    except OutOfRangeError as error:
+        raise OutOfRangeError(str(error).replace("pass clamp=True", "say --clamp"), **vars(error)) from None
+    lines = "".join(f"{report}\n" for report in drawn)
+    if json:
+        lines = dump({"family": m.recipe.family, "digest": m.digest, "reports": drawn}) + "\n"
+    elif csv or out not in (None, "-"):
+        lines = f"report\n{lines}"
+    if out is None or out == "-":
+        sys.stdout.write(lines)
+        return 0
+    write_whole(out, lines)
+    make_console().print(f"{len(drawn)} reports, saved to {out}", markup=False)
+    return 0
+
+
+def _true_values(given: tuple[str, ...], column: str | None, alone: bool) -> list[Any]:
+    """True values from the command line, or from a file where one word is no number. None of them is ever quoted."""
+    from ..errors import DiscreetError, OutOfRangeError
+    from ..numbers.exact import parse_exact
+
+    named = len(given) == 1 and not alone and parse_exact(given[0]) is None
+    if named:
+        rows = read_rows(given[0], "true value", OutOfRangeError)
+        place = place_of(rows[0], column, "The file", "--column", OutOfRangeError, quotable=False) if rows else 0
+        first = 1 if rows and is_heading(rows[0]) else 0
+        given = tuple(row[place] if place < len(row) else "" for row in rows[first:])
+    elif column is not None:
+        raise DiscreetError("--column is for a file of true values; leave it out, or give a file.")
+    found: list[Any] = []
+    for position, text in enumerate(given):
+        number = parse_exact(text.strip())
+        if number is None:
+            raise OutOfRangeError(f"The true value at position {position} is no number; give numbers, or one file of them. "
+                                  "Nothing was drawn.", position=position)  # fmt: skip
+        found.append(number.numerator if number.denominator == 1 else number)
+    return found
 
 
 def _function(name: str) -> Any:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import sys
 from collections import Counter
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from .app import Debug, Json, Out, app, dump, make_console
+from .columns import is_heading, place_of, read_rows
 from .mechanisms import load_mechanism
 
 
@@ -72,23 +69,14 @@ def recover(
 def _read(name: str, column: str | None, counts: str | None) -> Any:
     """The reports in a CSV file, counted as they are read: {report: how often}."""
     from ..errors import RecoveryError
-    from ..numbers.exact import parse_exact
 
-    try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not a text"
-        raise RecoveryError(f"{name} cannot be read ({why}). Check the path of the reports.") from None
-    try:
-        lines = [row for row in csv.reader(io.StringIO(text)) if row]
-    except csv.Error as error:
-        raise RecoveryError(f"{name} cannot be read as CSV ({error}); give one report in each line.") from None
-    heading, rows = (lines[0] if lines else None), lines[1:]
-    if not heading:
+    lines = read_rows(name, "report", RecoveryError)
+    if not lines:
         raise RecoveryError(f"{name} is empty; give a file with a heading and one report in each line.")
-    if all(parse_exact(part.strip()) is not None for part in heading):
+    heading, rows = lines[0], lines[1:]
+    if not is_heading(heading):
         raise RecoveryError(f"The first line of {name} is numbers; add a line with the names of the columns above it.")
-    place = _place(heading, column, name, "--column")
+    place = place_of(heading, column, name, "--column", RecoveryError)
     if counts is not None and counts == column:
         raise RecoveryError(
             "--column and --counts name the same column; say which has the reports and which the counts."
@@ -96,7 +84,7 @@ def _read(name: str, column: str | None, counts: str | None) -> Any:
     if counts is None:
         seen = Counter(row[place] if place < len(row) else "" for row in rows if row)
     else:
-        number, seen = _place(heading, counts, name, "--counts"), Counter()
+        number, seen = place_of(heading, counts, name, "--counts", RecoveryError), Counter()
         for line, row in enumerate(rows, start=2):
             if row:
                 often = row[number].strip() if number < len(row) else ""
@@ -120,19 +108,3 @@ def _values(seen: Counter[str], name: str) -> dict[Any, int]:
         key = value.numerator if value.denominator == 1 else value
         found[key] = found.get(key, 0) + often
     return found
-
-
-def _place(heading: list[str], wanted: str | None, name: str, option: str) -> int:
-    from ..errors import RecoveryError
-
-    names = [part.strip() for part in heading]
-    if wanted is None and len(names) == 1:
-        return 0
-    if names.count(wanted or "") > 1:
-        raise RecoveryError(f"{name} has several columns named {wanted}; give them different names.")
-    if wanted not in names:
-        listed = ", ".join(names[:8])
-        raise RecoveryError(
-            f"{name} has the columns {listed}; say which one with {option}, for example {option} {names[0]}."
-        )
-    return names.index(wanted)

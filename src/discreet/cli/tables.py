@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
+from ..registry import RELEASED
 from .app import Alpha, Csv, Debug, EpsilonText, Json, app, dump, make_console, one_of
 
 if TYPE_CHECKING:
@@ -41,9 +42,7 @@ def release(
     domain: Annotated[str | None, Parameter(help='A JSON file of declared keys: {"column": [values], ...}.')] = None,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
-    mechanism: Annotated[
-        str, Parameter(help="auto, geometric, explicit_fair, randomized_response, or a file.")
-    ] = "auto",
+    mechanism: Annotated[str, Parameter(help=f"auto, {', '.join(RELEASED)}, or a file.")] = "auto",
     version: Annotated[
         str, Parameter(help="Your name for this version of the data; a new one is a new question.")
     ] = "1",
@@ -76,13 +75,12 @@ def release(
     """
     from rich.console import Console
 
-    from ..engines.duckdb import count_groups
     from ..errors import FileError
     from ..files import load
     from ..ledger.ledger import Ledger
     from ..questions.domain import Domain
     from ..tables.release import expected_errors
-    from ..tables.release import release as run
+    from ..tables.release import release_and_dropped as run
     from . import terminal
 
     one_of(json, csv)
@@ -120,7 +118,7 @@ def release(
             return 0
         with terminal.progress("releasing") as advance:
             most = 100 if out is None else 70  # writing takes about as long as drawing and reading
-            made = run(
+            made, lost = run(
                 table, ledger=book, margins=totals, fresh=fresh, progress=lambda p: advance(p * most // 100), **asked
             )
             if out is not None:
@@ -132,10 +130,6 @@ def release(
                         kind=error.kind,
                     ) from None
         if strict:
-            unit = book.terms(dataset).unit
-            with terminal.progress("counting again") as advance:
-                lost = count_groups(table, predicate=count, by=columns, domain=asked["domain"] or Domain.of({}, ()), unit=unit,
-                                    max_groups=max_groups, other=other, progress=advance).dropped  # fmt: skip
             Console(stderr=True, soft_wrap=True).print(
                 f"operator only, not for publication: {lost} rows were not counted (undeclared or missing keys, missing ids, or "
                 "beyond max_groups)",

@@ -63,11 +63,11 @@ def demo(
 def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
     """Four mechanisms for a group of eight, built, proved, saved and compared."""
     from ..files import write_whole
-    from ..measure.description import comparison_row
     from ..mechanisms.fair import explicit_fair
     from ..mechanisms.geometric import geometric
     from ..mechanisms.response import randomized_response
     from ..mechanisms.uniform import uniform
+    from ..planning.compare import compare
     from ..present.words import csv_text
     from . import terminal
 
@@ -75,7 +75,8 @@ def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
         "GM": geometric(8, alpha="9/10"), "EM": explicit_fair(8, alpha="9/10"), "UM": uniform(8),
         "kRR": randomized_response(8, alpha="9/10"),
     }  # fmt: skip
-    rows = [comparison_row(name, m) for name, m in mechanisms.items()]
+    compared = compare(mechanisms=mechanisms)
+    rows: list[dict[str, Any]] = compared.to_dict()["rows"]
     for name, m in mechanisms.items():
         m.save(folder / f"{name}.json")
     write_whole(folder / "comparison.csv", csv_text(rows))
@@ -85,7 +86,7 @@ def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
         console.print(
             'Four ways to answer "how many of these eight?" at alpha = 9/10, every level proved:', style="bold"
         )
-        terminal.print_rows(console, rows)
+        terminal.show(console, compared.shown())
         console.print(
             "GM is right most often, but likes to say 0 or 8; EM says the truth equally often whatever it is:"
         )

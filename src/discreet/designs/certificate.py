@@ -140,10 +140,10 @@ def bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits
     cost, denominator = problem.costs(prior)
     paid = np.zeros(cost.shape, dtype=object)  # by the constraints, in units of 1/(q 2^bits)
     paid += q * multipliers["rows"][:, None]
-    for e, (j, k) in enumerate(problem.edges):
-        for one, other, u in ((j, k, multipliers["level"][2 * e]), (k, j, multipliers["level"][2 * e + 1])):
-            paid[one] += q * u
-            paid[other] -= p * u
+    up, down = multipliers["level"][::2], multipliers["level"][1::2]  # of each edge, both ways
+    for one, pays in enumerate((q * up - p * down, q * down - p * up)):
+        for edge, payment in zip(problem.edges, pays, strict=True):
+            paid[edge[one]] += payment
     for kind in multipliers.keys() - {"rows", "level"}:
         paid += q * payments(kind, multipliers[kind], problem.size)
     reduced = cost * (q << bits) - denominator * paid

@@ -72,7 +72,7 @@ class Inequalities:
             self._add("CH", i * size + i + 0 * j, i * size + j, 1.0, i * size + j, i != j)
         if "WH" in require:
             self._add("WH", place * size + place, np.full(size, nothing), 0.0, place, h=1 / size)
-        lonely = np.setdiff1d(place, edges.ravel())  # P >= 0 is implied wherever there is a neighbour
+        lonely = np.flatnonzero(np.bincount(edges.ravel(), minlength=size) == 0)  # P >= 0 is implied by any neighbour
         alone = (lonely[:, None] * size + place).ravel()
         if "WH" in require:
             alone = alone[alone // size != alone % size]

@@ -47,7 +47,7 @@ Indices = NDArray[np.int64]
 
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
 _MOST_PARTS = 2**16
-_BYTES_EACH = 128  # what the engine holds, about, for each person in a group
+_BYTES_EACH = 120  # what the engine holds, about, for each person in a group, besides 8 for each condition
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,15 @@ def count_groups(
     predicate, and in at most `max_groups` groups, chosen by a hash of id and group. Rows without an id are left out.
     `progress` is called with percentages. A reader of record batches is used up by one call.
     """
+    return count_each(table, predicates=[predicate], by=by, domain=domain, unit=unit, max_groups=max_groups, other=other,
+                      progress=progress, memory_mb=memory_mb)[0]  # fmt: skip
+
+
+def count_each(
+    table: Any, *, predicates: Sequence[str | None], by: Sequence[str], domain: Domain, unit: str | None = None,
+    max_groups: int = 1, other: bool = False, progress: Callable[[int], None] | None = None, memory_mb: int = 512,
+) -> list[Counts]:  # fmt: skip
+    """The same for each of several predicates, which are all looked at as the table is read once."""
     if unit is None and max_groups != 1:
         raise TableInputError(
             "max_groups needs unit, the column that identifies a person; without it a row is a person."
@@ -90,19 +99,21 @@ def count_groups(
     source = open_table(table, again=unit is not None)
     names = _names([by] if isinstance(by, str) else by, source)
     person = None if unit is None else _names([unit], source)[0]
-    asked = None if predicate is None else parse(predicate, source.names, quotable=source.quotable)
-    looked_at = frozenset() if asked is None else asked.columns
+    asked = [None if text is None else parse(text, source.names, quotable=source.quotable) for text in predicates]
+    looked_at: list[frozenset[str]] = [frozenset() if one is None else one.columns for one in asked]
+    always = {*names, *([person] if person else [])}
     with duckdb.connect(":memory:") as connection:
         try:
             _lock_up(connection, memory_mb)
-            types = _bind(connection, source, sorted({*names, *looked_at, *([person] if person else [])}))
+            types = _bind(connection, source, sorted(always.union(*looked_at)))
             if person is not None and family(types[person]) == "other" and types[person] != "BLOB":
                 raise TableInputError(
                     f"Column {show(person)} has type {types[person]}, which identifies nobody; use numbers or texts."
                 )
             readings = _register(connection, domain, names, types)
-            condition = "TRUE" if asked is None else typed_sql(asked, types)
-            query = _Query(types, names, readings, condition, person, max_groups, other, len(domain))
+            conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
+            used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at]
+            query = _Query(types, names, readings, conditions, list(map(_digest, used)), person, max_groups, other, len(domain))
             run = _Run(connection, source, progress)
             found = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
         except DiscreetError:
@@ -116,15 +127,17 @@ def count_groups(
     if path is not None and stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; count it again when it is complete.")
     run.tell(1.0)
-    for array in found.totals:
-        array.flags.writeable = False
-    sizes, counts = found.totals
-    return Counts(
-        sizes=sizes[: len(domain)], counts=counts[: len(domain)],
-        other_size=int(sizes[len(domain)]) if other else 0, other_count=int(counts[len(domain)]) if other else 0,
-        dropped=found.rows - found.counted, fingerprint=found.fingerprint(),
-        canonical="" if asked is None else asked.canonical, columns=looked_at,
-    )  # fmt: skip
+    found.totals.flags.writeable = False
+    sizes, size = found.totals[0], len(domain)
+    return [
+        Counts(
+            sizes=sizes[:size], counts=counts[:size],
+            other_size=int(sizes[size]) if other else 0, other_count=int(counts[size]) if other else 0,
+            dropped=found.rows - found.counted, fingerprint=found.fingerprint(k),
+            canonical="" if one is None else one.canonical, columns=looked_at[k],
+        )
+        for k, (one, counts) in enumerate(zip(asked, found.totals[1:], strict=True))
+    ]  # fmt: skip
 
 
 def _names(wanted: Iterable[str], source: Source) -> list[str]:
@@ -229,14 +242,15 @@ class _Query:
     types: Mapping[str, str]
     names: Sequence[str]
     readings: Sequence[str]
-    condition: str
+    conditions: Sequence[str]
+    digests: Sequence[str]  # for each condition: of the columns that it and the groups need
     person: str | None
     max_groups: int
     other: bool
     size: int
 
     def rows(self) -> str:
-        """Every row: its keys as k0, k1, ..., its id u, whether it counts and its digest."""
+        """Every row: its keys as k0, k1, ..., its id u, and for each condition whether it counts and its digest."""
         values = [
             f"CASE WHEN NOT isnan({quoted(name)}) THEN {quoted(name)} END AS {quoted(name)}"
             if kind.upper() in ("FLOAT", "DOUBLE") else quoted(name)
@@ -244,7 +258,9 @@ class _Query:
         ]  # fmt: skip
         picked = [f"{quoted(name)} AS k{k}" for k, name in enumerate(self.names)]
         person = [] if self.person is None else [f"{quoted(self.person)} AS u"]
-        return (f"(SELECT {', '.join([*picked, *person, f'({self.condition}) AS c', f'{_digest(self.types)} AS h'])} "
+        counted = [f"({condition}) AS c{k}" for k, condition in enumerate(self.conditions)]
+        digests = [f"{digest} AS h{k}" for k, digest in enumerate(self.digests)]
+        return (f"(SELECT {', '.join([*picked, *person, *counted, *digests])} "
                 f"FROM (SELECT {', '.join(values) or '1 AS one'} FROM handed_over))")  # fmt: skip
 
     def matched(self) -> str:
@@ -252,13 +268,23 @@ class _Query:
         same = " AND ".join(f"{reading} = d{k}" for k, reading in enumerate(self.readings)) or "TRUE"
         return f"(SELECT * EXCLUDE (i), coalesce(i, {self.size}) AS i FROM {self.rows()} LEFT JOIN declared ON {same})"
 
+    @property
+    def counts(self) -> str:
+        """For each condition, the rows that count."""
+        return ", ".join(f"count(*) FILTER (WHERE c{k}) AS c{k}" for k in range(len(self.conditions)))
+
+    @property
+    def sums(self) -> str:
+        """For each condition, the sums of the halves of the rows' digests."""
+        return ", ".join(_sum_of_halves(k) for k in range(len(self.digests)))
+
     def by_rows(self) -> str:
         """For each group: its rows, those that count, and the sums of the halves of their digests."""
-        return f"""SELECT i, count(*) AS n, count(*) FILTER (WHERE c) AS c, {_SUMS} FROM {self.matched()} GROUP BY i"""
+        return f"SELECT i, count(*) AS n, {self.counts}, {self.sums} FROM {self.matched()} GROUP BY i"
 
     def content(self) -> str:
-        """All rows: how many, the sums of the halves of their digests, and about how many people."""
-        return f"SELECT count(*), {_SUMS}, approx_count_distinct(u) FROM {self.rows()}"
+        """All rows: how many, about how many people, and the sums of the halves of their digests."""
+        return f"SELECT count(*), approx_count_distinct(u), {self.sums} FROM {self.rows()}"
 
     def by_people(self, parts: int, part: int, key: str) -> str:
         """For each group: its people, those who count, and their rows; of those people alone whose ids fall in a part.
@@ -273,18 +299,20 @@ class _Query:
         there = "" if self.other else f"AND i < {self.size}"
         limited = self.max_groups < self.size + self.other
         place = f"row_number() OVER (PARTITION BY u ORDER BY md5({text} || ' ' || i), i)" if limited else "1"
+        counted = ", ".join(f"count(*) FILTER (WHERE c{k} > 0) AS count{k}" for k in range(len(self.conditions)))
         return f"""
-            WITH m AS (SELECT u, i, count(*) AS n, count(*) FILTER (WHERE c) AS c FROM {self.matched()}
+            WITH m AS (SELECT u, i, count(*) AS n, {self.counts} FROM {self.matched()}
                        WHERE u IS NOT NULL {here} {there} GROUP BY u, i),
                  q AS (SELECT *, {place} AS place FROM m)
-            SELECT i, count(*) AS size, count(*) FILTER (WHERE c > 0) AS count, sum(n)::BIGINT AS n
+            SELECT i, sum(n)::BIGINT AS n, count(*) AS size, {counted}
             FROM q WHERE place <= {self.max_groups} GROUP BY i"""
 
 
-_SUMS = ", ".join(
-    f"(sum({half}::UBIGINT) % 18446744073709551616)::UBIGINT AS {name}"
-    for name, half in (("low", "(h & 18446744073709551615::UHUGEINT)"), ("high", "(h >> 64)"))
-)
+def _sum_of_halves(k: int) -> str:
+    halves = (("low", f"(h{k} & 18446744073709551615::UHUGEINT)"), ("high", f"(h{k} >> 64)"))
+    return ", ".join(
+        f"(sum({half}::UBIGINT) % 18446744073709551616)::UBIGINT AS {name}{k}" for name, half in halves
+    )
 
 
 def _digest(types: Mapping[str, str]) -> str:
@@ -360,24 +388,26 @@ class _Run:
 
 @dataclass
 class _Found:
-    """Sizes and counts of all groups and of the pooled cell, and what else was seen of the rows."""
+    """Of all groups and the pooled cell: sizes, then the counts of each condition; and what else was seen of the rows."""
 
     totals: Indices
     rows: int = 0
     counted: int = 0  # rows that stand in a group
-    digests: tuple[int, int] = (0, 0)  # the sums of their halves
+    digests: Sequence[int] = ()  # for each condition, the sums of both halves
 
-    def fingerprint(self) -> str:
-        return hashlib.sha256(f"{self.rows} {self.digests[0]} {self.digests[1]}".encode()).hexdigest()
+    def fingerprint(self, k: int) -> str:
+        return hashlib.sha256(f"{self.rows} {self.digests[2 * k]} {self.digests[2 * k + 1]}".encode()).hexdigest()
 
 
 def _count_rows(run: _Run, query: _Query) -> _Found:
-    found = _Found(np.zeros((2, query.size + 1), dtype=np.int64))
-    groups, sizes, counts, low, high = run.ask(query.by_rows(), 0.0, 1.0)
-    found.totals[:, groups] = sizes, counts
-    found.rows = int(sizes.sum())
-    found.counted = found.rows if query.other else int(sizes[groups < query.size].sum())
-    found.digests = int(low.sum(dtype=np.uint64)), int(high.sum(dtype=np.uint64))
+    conditions = len(query.conditions)
+    found = _Found(np.zeros((1 + conditions, query.size + 1), dtype=np.int64))
+    groups, *seen = run.ask(query.by_rows(), 0.0, 1.0)
+    totals, digests = seen[: 1 + conditions], seen[1 + conditions :]
+    found.totals[:, groups] = totals
+    found.rows = int(totals[0].sum())
+    found.counted = found.rows if query.other else int(totals[0][groups < query.size].sum())
+    found.digests = [int(half.sum(dtype=np.uint64)) for half in digests]
     return found
 
 
@@ -385,26 +415,25 @@ def _count_people(run: _Run, query: _Query, memory_mb: int) -> _Found:
     """First all rows, then people in as many parts as it takes for each part to fit in memory."""
     import duckdb
 
-    found = _Found(np.zeros((2, query.size + 1), dtype=np.int64))
+    found = _Found(np.zeros((1 + len(query.conditions), query.size + 1), dtype=np.int64))
     share = 0.3  # of the time, for the first look
-    rows, low, high, people = (int(column[0]) for column in run.ask(query.content(), 0.0, share))
-    found.rows, found.digests = rows, (low, high)
+    found.rows, people, *found.digests = (int(column[0]) for column in run.ask(query.content(), 0.0, share))
+    each = _BYTES_EACH + 8 * len(query.conditions)
     parts, key, done = 1, secrets.token_hex(16), Fraction(0)
-    while people * _BYTES_EACH > parts * memory_mb * 10**6 and parts < _MOST_PARTS:
+    while people * each > parts * memory_mb * 10**6 and parts < _MOST_PARTS:
         parts *= 2
     ahead = [(parts, part) for part in reversed(range(parts))]
     while ahead:
         parts, part = ahead.pop()
         start, end = (share + (1 - share) * float(done + k * Fraction(1, parts)) for k in (0, 1))
         try:
-            groups, sizes, counts, seen = run.ask(query.by_people(parts, part, key), start, end)
+            groups, seen, *totals = run.ask(query.by_people(parts, part, key), start, end)
         except duckdb.OutOfMemoryException:
             if parts >= _MOST_PARTS:
                 raise
             ahead += [(2 * parts, part + parts), (2 * parts, part)]  # the same people: one more bit of the hash
             continue
-        found.totals[0, groups] += sizes
-        found.totals[1, groups] += counts
+        found.totals[:, groups] += totals
         found.counted += int(seen.sum())
         done += Fraction(1, parts)
     return found

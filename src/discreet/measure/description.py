@@ -14,8 +14,7 @@ from ..numbers.exact import show_above, show_rational
 from ..present.shown import Result, Shown, plain
 from .privacy import Verdict, check_privacy
 from .properties import LETTERS, explain, properties
-from .remaps import bayes_risk
-from .utility import bias, expected_loss, loss_per_value, rmse, worst_loss
+from .utility import bias, loss_per_value
 
 _MOST_ENTRIES = 2**22  # of a channel whose values are gone through one by one
 _MATRIX = 2**16  # entries of a matrix that is written out
@@ -137,27 +136,6 @@ def per_value_rows(m: Mechanism) -> list[dict[str, Any]]:
          "l0": float(l0), "l1": float(l1), "l2": float(l2)}
         for i, (t, b, l0, l1, l2) in enumerate(columns)
     ]  # fmt: skip
-
-
-def comparison_row(name: str, m: Mechanism, prior: Any = None, loss: str = "l1") -> dict[str, Any]:
-    """One mechanism in one line: level, properties, losses under a prior, and what a rational user gets from it."""
-    n = m.finite().rows - 1
-    l0, letters = expected_loss(m, "l0", prior), property_letters(m) or []
-    return {
-        "mechanism": name,
-        "epsilon <=": check_privacy(m).epsilon,
-        "local <=": check_privacy(m, metric="discrete").epsilon,
-        "proved": bool(check_privacy(m)),
-        "properties": "all seven" if letters == list(LETTERS) else " ".join(letters),
-        "L0": l0,
-        "rescaled": l0 * (n + 1) / n,
-        "L1": expected_loss(m, "l1", prior),
-        "L2": expected_loss(m, "l2", prior),
-        "RMSE": rmse(m, prior),
-        **({} if loss in ("l0", "l1", "l2") else {loss: expected_loss(m, loss, prior)}),
-        "worst": worst_loss(m, loss),
-        "best use": bayes_risk(m, prior, loss),
-    }
 
 
 def _noise_words(m: Mechanism) -> str:

@@ -96,7 +96,7 @@ class Grid:
         """The value at position 0."""
         return self.low if self.low is not None else self.high if self.high is not None else Fraction(0)
 
-    @property
+    @cached_property
     def n(self) -> int | None:
         """The number of steps from end to end; None when an end is open."""
         return None if self.low is None or self.high is None else int((self.high - self.low) / self.step)

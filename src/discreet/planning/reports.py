@@ -7,14 +7,14 @@ For a function f of the truth let h solve Ch = f. The mean of h over N reports i
     without one                 at most max_i Var(h(report) | truth i) / N around the average of f over the N people
                                 themselves, whatever their values are
 
-so N follows. How near a recovered law comes to the truth has no such formula: reports are drawn from the guess, the law
-is recovered from them, and its distance to the guess is measured, for numbers of reports on a ladder.
+so N follows. How near a recovered law comes to the truth has no such formula (see simulation.py).
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -23,35 +23,19 @@ import numpy as np
 
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import DiscreetError, SizeError
-from ..measure.distances import kantorovich
+from ..measure.prior import prior_of
 from ..mechanism import Mechanism
 from ..numbers.exact import parse_exact, show
 from ..numbers.grid import Grid
+from ..numbers.level import Level
 from ..recovery.likelihood import Floats
-from ..recovery.recover import recover
+from .choices import Choice, Plan, hidden_by, makers_for, named
+from .simulation import Simulation, Size, for_kantorovich
+
+Compared = list[tuple[str, Mechanism | str]]  # by name: mechanisms, or why there is none
 
 _AT = re.compile(r"\s*(cell|cdf)\s*\(([^()]*)\)\s*")
 _ROUNDING = 1e-9  # a number of reports is rounded up, unless it is this part of itself above a whole number
-_RATIO = 4  # numbers of reports on the ladder are powers of it
-_FIRST, _LEAST, _MOST = 8, 3, 15  # its powers: where to start, and both ends (64 and 10^9 reports)
-_JUMP = 4  # rungs at once, at most: with it, six numbers of reports are looked at, or fewer
-_STEEPEST, _FLATTEST = -1.0, -0.1  # slopes of the logarithms; one beyond is a whim of the draws
-_SMALLEST = 1e-300  # a distance whose logarithm can be taken
-
-
-@dataclass(frozen=True)
-class Size:
-    """A number of reports, or None and the reason.
-
-    `spread` is the standard deviation of the estimate from one report. `monte_carlo` is the standard error of the number
-    itself where it was found by simulation; `curve` then has (reports, mean distance, its standard error).
-    """
-
-    reports: int | None
-    spread: float = math.nan
-    monte_carlo: float = 0.0
-    curve: tuple[tuple[int, float, float], ...] = ()
-    note: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,35 +45,6 @@ class Functional:
     name: str
     numbers: Floats
     unit: Fraction = Fraction(1)
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """How laws are recovered, how often at each number of reports, and the seed of the draws."""
-
-    method: str = "auto"
-    iterations: int | None = None
-    runs: int | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.method not in ("auto", "mle", "ibu"):
-            raise DiscreetError(f'method = {show(self.method)} cannot be planned with; use "auto", "mle" or "ibu".')
-        if self.iterations is not None and self.method != "ibu":
-            raise DiscreetError(f'iterations is for method="ibu", not "{self.method}"; leave it out.')
-        steps = 1 if self.iterations is None else self.iterations
-        for name, value, least in (("runs", self.times, 2), ("seed", self.seed, 0), ("iterations", steps, 1)):
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-                raise DiscreetError(f"{name} = {show(value)} must be a whole number; give {least} or more.")
-
-    @property
-    def times(self) -> int:
-        """Runs at each number of reports."""
-        return (4 if self.method == "auto" else 16) if self.runs is None else self.runs
-
-    def __str__(self) -> str:
-        steps = "" if self.iterations is None else f", iterations={self.iterations}"
-        return f'recover(method="{self.method}"{steps})'
 
 
 def functional_of(of: Any, grid: Grid) -> Functional:
@@ -147,80 +102,88 @@ def for_standard_error(m: Mechanism, f: Functional, wanted: Fraction, law: Float
     return Size(max(math.ceil(number), 1), math.sqrt(variance))
 
 
-def for_kantorovich(m: Mechanism, law: Floats, wanted: float, way: Simulation) -> Size:
-    """The number of reports at which the mean distance of the recovered law to the true one falls to `wanted`.
-
-    Powers of 4 are tried until two that follow each other have it between them; these two are run again as often, and a
-    straight line through the logarithms gives the number. Seeded: the same question has the same answer.
-    """
-    ladder = _Ladder(m, law, way)
-    rung, low, high = _FIRST, _LEAST - 1, _MOST + 1  # too few reports at `low`, enough at `high`: as far as is known
-    jump = 0
-    while high - low > 1:
-        distance = max(ladder.mean(rung), _SMALLEST)
-        low, high = (rung, high) if distance > wanted else (low, rung)
-        rungs = round(3 * abs(math.log(distance / wanted)) / math.log(_RATIO))  # at a slope of -1/3
-        jump = min(max(rungs, 2 * jump, 1), _JUMP)
-        if high > _MOST:
-            rung = min(rung + jump, _MOST)
-        elif low < _LEAST:
-            rung = max(rung - jump, _LEAST)
-        else:
-            rung = (low + high) // 2
-    if low == _MOST:
-        _, far, error = ladder.point(_MOST)
-        note = f"{_RATIO**_MOST:.0e} reports leave {far:.3g} +- {error:.1g}; allow a larger distance or epsilon, or another method."
-        return Size(None, curve=ladder.curve, note=note)
-    if high == _LEAST:
-        return Size(_RATIO**_LEAST, monte_carlo=math.nan, curve=ladder.curve, note="or fewer: no less was tried")
-    for end in (low, high):
-        ladder.run(end)
-    return _between(ladder, low, high, wanted)
+def made_of(
+    n: Any, alpha: Any, epsilon: Any, families: Any, sensitivity: Any, mechanism: Any
+) -> tuple[Grid, str, Compared]:
+    """The grid, the question's beginning, and what is compared."""
+    if mechanism is None:
+        if alpha is None and epsilon is None:
+            raise DiscreetError("How many reports depends on the level; give an epsilon (or alpha), or a mechanism.")
+        grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
+        found: Compared = []
+        for name, make in makers_for(grid, families, sensitivity).items():
+            try:
+                found.append((name, make(level)))
+            except DiscreetError as reason:
+                found.append((name, str(reason)))
+        return grid, f"{grid}, {level}", found
+    if any(value is not None for value in (alpha, epsilon, families, sensitivity)):
+        raise DiscreetError(
+            "A mechanism has its own level, family and sensitivity; leave these out, or give a level without a mechanism."
+        )
+    grid, several = named(n, mechanism)
+    return grid, str(grid), list(several.items())
 
 
-class _Ladder:
-    """Distances between recovered laws and the true one, run by run, for numbers of reports that are powers of 4."""
-
-    def __init__(self, m: Mechanism, law: Floats, way: Simulation) -> None:
-        chances = np.maximum(m.finite().push(law), 0.0)
-        self.m, self.law, self.chances, self.way = m, law, chances / chances.sum(), way
-        self.seen: dict[int, list[float]] = {}
-
-    def run(self, rung: int) -> None:
-        """So many runs, or so many more, with so many reports; each draws from a seed of its own."""
-        found, unit, way = self.seen.setdefault(rung, []), float(self.m.inputs.step), self.way
-        for _ in range(way.times):
-            rng = np.random.default_rng([way.seed, rung, len(found)])
-            counts = rng.multinomial(_RATIO**rung, self.chances)
-            fit = recover(counts, self.m, way.method, kind="counts", iterations=way.iterations)
-            found.append(unit * kantorovich(fit.distribution, self.law))
-
-    def mean(self, rung: int) -> float:
-        if rung not in self.seen:
-            self.run(rung)
-        return float(np.mean(self.seen[rung]))
-
-    def point(self, rung: int) -> tuple[int, float, float]:
-        found = self.seen[rung]
-        return _RATIO**rung, float(np.mean(found)), float(np.std(found, ddof=1) / math.sqrt(len(found)))
-
-    @property
-    def curve(self) -> tuple[tuple[int, float, float], ...]:
-        return tuple(self.point(rung) for rung in sorted(self.seen))
+def plan_standard_error(grid: Grid, where: str, made: Compared, wanted: Any, of: Any, prior: Any) -> Plan:
+    goal = _positive(wanted, "standard_error")
+    f, law = functional_of(of, grid), None if prior is None else prior_of(prior, grid)
+    whom = (
+        "over the people themselves, whatever their values are"
+        if law is None
+        else f"of the law they come from, guessed to be {law}"
+    )
+    question = f"{where}: reports for a standard error of {goal} of {f.name} {whom}"
+    floats = None if law is None else law.floats
+    return _ranked(question, made, lambda m: for_standard_error(m, f, goal, floats))
 
 
-def _between(ladder: _Ladder, low: int, high: int, wanted: float) -> Size:
-    """Where the line through the logarithms at two rungs meets what is wanted, with its error by the delta method.
+def plan_kantorovich(grid: Grid, where: str, made: Compared, wanted: Any, prior: Any, way: Simulation) -> Plan:
+    goal = _positive(wanted, "kantorovich")
+    if prior is None:
+        raise DiscreetError(
+            'How near a recovered law comes depends on the truth; give a guess, for example prior="binomial(0.3)".'
+        )
+    law = prior_of(prior, grid)
+    question = f"{where}: reports for a mean Kantorovich distance of {goal} by {way}, when the truth is {law}"
+    return _ranked(question, made, lambda m: for_kantorovich(m, law.floats, float(goal), way))
 
-    Runs were added since the rungs were chosen, so what is wanted can lie a little outside of them.
-    """
-    (fewer, first, first_error), (more, second, second_error) = ladder.point(low), ladder.point(high)
-    width = math.log(more / fewer)
-    above = math.log(max(first, _SMALLEST))
-    below = max(math.log(max(second, _SMALLEST)), above + _STEEPEST * width)
-    slope = min((below - above) / width, _FLATTEST)
-    middle = math.log(wanted) - (above + below) / 2
-    share = min(max(middle / (slope * width) + 0.5, -0.5), 1.5)  # of the way from the one to the other
-    errors = (1 - share) * first_error / math.exp(above), share * second_error / math.exp(below)
-    reports = math.ceil(fewer * math.exp(share * width))
-    return Size(reports, monte_carlo=reports * math.hypot(*errors) / -slope, curve=ladder.curve)
+
+def _ranked(question: str, made: Compared, size: Callable[[Mechanism], Size]) -> Plan:
+    """The choices, fewest reports first, and what to keep in mind when they are compared."""
+    chosen = []
+    for name, m in made:
+        if isinstance(m, str):
+            chosen.append(Choice(name, refused=m))
+            continue
+        try:
+            found = size(m)
+        except DiscreetError as reason:
+            chosen.append(Choice(name, refused=str(reason)))
+            continue
+        refused, note = (found.note, "") if found.reports is None else ("", found.note)
+        chosen.append(
+            Choice(
+                name, m.level, refused=refused, hidden=hidden_by(m), reports=found.reports, spread=found.spread,
+                monte_carlo=found.monte_carlo, curve=found.curve, note=note,
+            )
+        )  # fmt: skip
+    chosen.sort(key=lambda choice: math.inf if choice.reports is None else choice.reports)
+    able = [choice for choice in chosen if choice.reports is not None]
+    notes = []
+    if len({(choice.hidden, choice.alpha) for choice in able}) > 1:
+        notes.append("These levels do not promise the same: see between which values, and at which epsilon.")
+    if len(able) > 1 and able[0].reports == able[1].reports:
+        notes.append(f"{able[0].family} and {able[1].family} need as many.")
+    elif able and len(chosen) > 1:
+        others = [(c.reports or 0) - 2 * math.hypot(c.monte_carlo, able[0].monte_carlo) for c in able[1:]]
+        close = any(number < (able[0].reports or 0) for number in others)
+        notes.append(f"{able[0].family} wins" + (", within the error of the simulation; add runs." if close else "."))
+    return Plan(question, tuple(chosen), tuple(notes))
+
+
+def _positive(value: Any, name: str) -> Fraction:
+    number = parse_exact(value)
+    if number is None or not 2**-62 < number < 2**62:
+        raise DiscreetError(f'{name} = {show(value)} must be a positive number; write for example {name}="0.5".')
+    return number

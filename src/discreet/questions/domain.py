@@ -80,9 +80,9 @@ class Domain:
 
     def ordered(self, columns: Sequence[str]) -> Domain:
         """The same groups with their columns in another order."""
-        mine = [name.lower() for name in self.columns]  # the engine knows no case
-        if not mine:
+        if not self.columns or self.columns == tuple(columns):
             return Domain(tuple(columns), self.keys)
+        mine = [name.lower() for name in self.columns]  # the engine knows no case
         if sorted(mine) != sorted(name.lower() for name in columns):
             raise TableInputError(
                 f"Groups are declared for {', '.join(self.columns)}, but the columns to group by are "

@@ -18,13 +18,11 @@ from ..engines.duckdb import Counts
 from ..errors import ReleaseError
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
-from ..mechanisms.fair import explicit_fair
-from ..mechanisms.geometric import geometric
-from ..mechanisms.response import randomized_response
 from ..numbers.exact import encodable, show
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..questions.domain import Domain
+from ..registry import RELEASED
 
 Indices = NDArray[np.int64]
 
@@ -47,7 +45,6 @@ RESERVED = frozenset(
         "total",
     ]
 )
-_FAMILIES = {"geometric": geometric, "explicit_fair": explicit_fair, "randomized_response": randomized_response}
 
 
 @dataclass(frozen=True)
@@ -105,9 +102,9 @@ def ask(
 ) -> Question:  # fmt: skip
     """Everything declared, checked before any data are read."""
     level = Level.of(alpha=alpha, epsilon=epsilon)
-    if not isinstance(mechanism, Mechanism) and mechanism != "auto" and mechanism not in _FAMILIES:
+    if not isinstance(mechanism, Mechanism) and mechanism != "auto" and mechanism not in RELEASED:
         raise ReleaseError(
-            f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(_FAMILIES)} or a Mechanism."
+            f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)} or a Mechanism."
         )
     for name, value in (("bound", bound), ("max_groups", max_groups)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
@@ -224,7 +221,7 @@ def made(family: str, top: int | None, level: Level) -> Mechanism:
     """The mechanism of a family for counts from 0 to `top`, or without an upper end."""
     if top is None and family != "geometric":
         raise ReleaseError(f"{family} needs an upper end: declare bound, the largest count that can be.")
-    return _FAMILIES[family](Grid(0, top), alpha=level.alpha)
+    return RELEASED[family].make(Grid(0, top), alpha=level.alpha)
 
 
 def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:

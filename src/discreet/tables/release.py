@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.duckdb import Counts, count_groups
+from ..engines.duckdb import Counts, count_each
 from ..ledger.ledger import Answer, Ledger, Terms
 from ..mechanism import Mechanism
 from ..numbers.positions import positions
@@ -66,28 +66,44 @@ def release(
     `epsilon` is spent once for the whole call: disjoint groups share it, several counts divide it.
     """
     with _opened(ledger) as book:
-        ready = _prepare(table, book.terms(dataset), margins, progress, ask(
-            dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other))  # fmt: skip
-        sheet, question = ready.sheet, ready.sheet.question
-        if not sheet.readings:  # public zeros alone: nothing is drawn, nothing is spent
-            zeros = {name: np.zeros(len(sheet.sizes), dtype=np.int64) for name in ready.truths}
-            _tell(progress, 100)
-            return sheet.filled(zeros, book.balance(dataset), None)
-        mechanisms = mechanisms_text(question, sheet.level, sheet.plan)
-        asked = book.begin(dataset, question.canonical(ready.predicates), epsilon=sheet.charge, data=ready.fingerprint,
-                           fresh=fresh)  # fmt: skip
-        if isinstance(asked, Answer):
-            # what was stored is read with the mechanisms that drew it, whatever would be chosen today
-            reports, plan = read_answer(asked.text, question, sheet.level, sheet.sizes)
-            _tell(progress, 100)
-            return sheet.drawn_by(plan).filled(reports, book.balance(dataset), asked)
-        drawn = {name: _draw(sheet.plan, sheet.sizes, truth) for name, truth in ready.truths.items()}
-        answer = book.finish(asked, answer_text({name: r.tolist() for name, r in drawn.items()}, mechanisms))
-        # the reports are stored: from here on everything is post-processing
-        _tell(progress, _STORED)
-        made = sheet.filled(drawn, book.balance(dataset), answer)
+        question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
+        return _released(table, book, question, margins, fresh, progress)[0]
+
+
+def release_and_dropped(
+    table: Any, *, ledger: Ledger, margins: Sequence[str] = (), fresh: bool = False,
+    progress: Callable[[int], None] | None = None, **asked: Any,
+) -> tuple[Release, int]:  # fmt: skip
+    """A release, and for the operator alone, outside the guarantee: how many rows stand in none of its groups."""
+    return _released(table, ledger, ask(**asked), margins, fresh, progress)
+
+
+def _released(
+    table: Any, book: Ledger, question: Question, margins: Sequence[str], fresh: bool,
+    progress: Callable[[int], None] | None,
+) -> tuple[Release, int]:  # fmt: skip
+    dataset = question.dataset
+    ready = _prepare(table, book.terms(dataset), margins, progress, question)
+    sheet = ready.sheet
+    if not sheet.readings:  # public zeros alone: nothing is drawn, nothing is spent
+        zeros = {name: np.zeros(len(sheet.sizes), dtype=np.int64) for name in ready.truths}
         _tell(progress, 100)
-        return made
+        return sheet.filled(zeros, book.balance(dataset), None), ready.dropped
+    mechanisms = mechanisms_text(question, sheet.level, sheet.plan)
+    asked = book.begin(dataset, question.canonical(ready.predicates), epsilon=sheet.charge, data=ready.fingerprint,
+                       fresh=fresh)  # fmt: skip
+    if isinstance(asked, Answer):
+        # what was stored is read with the mechanisms that drew it, whatever would be chosen today
+        reports, plan = read_answer(asked.text, question, sheet.level, sheet.sizes)
+        _tell(progress, 100)
+        return sheet.drawn_by(plan).filled(reports, book.balance(dataset), asked), ready.dropped
+    drawn = {name: _draw(sheet.plan, sheet.sizes, truth) for name, truth in ready.truths.items()}
+    answer = book.finish(asked, answer_text({name: r.tolist() for name, r in drawn.items()}, mechanisms))
+    # the reports are stored: from here on everything is post-processing
+    _tell(progress, _STORED)
+    made = sheet.filled(drawn, book.balance(dataset), answer)
+    _tell(progress, 100)
+    return made, ready.dropped
 
 
 @dataclass(frozen=True)
@@ -98,6 +114,7 @@ class _Ready:
     truths: Mapping[str, Indices]
     predicates: Mapping[str, str]
     fingerprint: str
+    dropped: int  # rows in no group: for the operator alone
 
 
 def _prepare(
@@ -108,12 +125,10 @@ def _prepare(
     names = margin_names(margins, question)
     if hasattr(table, "read_all"):  # a reader of record batches is used up by one pass
         table = table.read_all()
-    counted = {
-        name: count_groups(table, predicate=text, by=list(question.by), domain=question.domain, unit=terms.unit,
-                           max_groups=question.max_groups, other=question.other,
-                           progress=_stage(progress, _COUNTING * k // len(question.counts), _COUNTING // len(question.counts)))
-        for k, (name, text) in enumerate(question.counts.items())
-    }  # fmt: skip
+    counts = count_each(table, predicates=list(question.counts.values()), by=list(question.by), domain=question.domain,
+                        unit=terms.unit, max_groups=question.max_groups, other=question.other,
+                        progress=_first(_COUNTING, progress))  # fmt: skip
+    counted = dict(zip(question.counts, counts, strict=True))
     check_columns(question, terms, counted)
     level = group_level(question, terms)
     sizes = _sizes(next(iter(counted.values())), question, terms)
@@ -124,6 +139,7 @@ def _prepare(
         {name: _truth(c, question.other) for name, c in counted.items()},
         {name: c.canonical for name, c in counted.items()},
         _fingerprint(counted),
+        counts[0].dropped,
     )
     _tell(progress, _PLANNED)
     return ready
@@ -132,9 +148,9 @@ def _prepare(
 _COUNTING, _PLANNED, _STORED = 60, 70, 85  # percent of a release that are done by then, about
 
 
-def _stage(progress: Callable[[int], None] | None, start: int, length: int) -> Callable[[int], None] | None:
-    """Progress of a part as progress of the whole, or nobody to tell."""
-    return None if progress is None else lambda percent: progress(start + percent * length // 100)
+def _first(share: int, progress: Callable[[int], None] | None) -> Callable[[int], None] | None:
+    """Progress of the first part as progress of the whole, or nobody to tell."""
+    return None if progress is None else lambda percent: progress(percent * share // 100)
 
 
 def _tell(progress: Callable[[int], None] | None, percent: int) -> None:

@@ -1,0 +1,165 @@
+"""What a plan is made of: the families that can be planned with, a choice of level for each, and the plan of them all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ..errors import DiscreetError, SizeError
+from ..mechanism import Mechanism
+from ..numbers.exact import show, show_above, show_rational
+from ..numbers.grid import Grid
+from ..numbers.level import Level
+from ..present.shown import Result, Shown, plain
+from ..registry import PLANNED
+
+LARGE = 2**24  # values beyond which nothing is looked at value by value
+
+Make = Callable[[Level], Mechanism]
+
+
+@dataclass(frozen=True, repr=False)
+class Choice(Result):
+    """What one family offers: its level, the error it keeps to and how often, or why it cannot be used.
+
+    `chance`, `rmse` and `mean_error` are those of the worst true value, or averages where a prior was given. Where a number
+    of reports was asked for there are instead `reports` and, from one report, the standard deviation `spread` of the
+    estimate; or `monte_carlo`, the standard error of a number that was found by simulation, and the `curve` that it comes
+    from: (reports, mean distance, its standard error). `hidden` says which values the level hides from each other.
+    """
+
+    family: str
+    level: Level | None = None
+    error: int | Fraction | None = None
+    chance: float = math.nan
+    rmse: float = math.nan
+    mean_error: float = math.nan
+    refused: str = ""
+    hidden: str = "neighbours"
+    reports: int | None = None
+    spread: float = math.nan
+    monte_carlo: float = 0.0
+    curve: tuple[tuple[int, float, float], ...] = ()
+    note: str = ""
+
+    @property
+    def alpha(self) -> Fraction | None:
+        """The level, exact; None when the family cannot be used."""
+        return None if self.level is None else self.level.alpha
+
+    @property
+    def epsilon(self) -> float:
+        """The level as epsilon, a float never below the truth; infinite when the family cannot be used."""
+        return math.inf if self.level is None else self.level.epsilon
+
+    def shown(self) -> Shown:
+        return Shown(self._sentence())
+
+    def to_dict(self) -> dict[str, Any]:
+        told = {
+            "family": self.family, "alpha": self.alpha, "epsilon": self.epsilon, "between": self.hidden,
+            "error": None if self.error is None else str(self.error), "chance": self.chance, "rmse": self.rmse,
+            "mean_error": self.mean_error, "reports": self.reports, "refused": self.refused or None,
+        }  # fmt: skip
+        return {name: plain(value) for name, value in told.items()}
+
+    def _sentence(self) -> str:
+        if self.level is None or self.refused:
+            return f"{self.family}: {self.refused}"
+        level = f"epsilon {show_above(self.epsilon)} between {self.hidden} (alpha {show_rational(self.level.alpha)})"
+        if self.reports is None:
+            return (
+                f"{self.family}: {level}; within {self.error}: {self.chance:.6g}, "
+                f"RMSE {self.rmse:.4g}, mean error {self.mean_error:.4g}"
+            )
+        if not self.curve:
+            return f"{self.family}: {self.reports} reports at {level}; standard deviation {self.spread:.4g} with one"
+        doubt = self.note or f"+- {self.monte_carlo:.2g} by simulation"
+        seen = ", ".join(f"{far:.3g} +- {error:.1g} with {size}" for size, far, error in self.curve)
+        return f"{self.family}: {self.reports} reports ({doubt}) at {level}; seen: {seen}"
+
+
+@dataclass(frozen=True, repr=False)
+class Plan(Result):
+    """A choice for each family; iterate over them, or take one by its name. Those for numbers of reports are ranked."""
+
+    question: str
+    choices: tuple[Choice, ...]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, family: str) -> Choice:
+        found = {choice.family: choice for choice in self.choices}
+        if family not in found:
+            raise DiscreetError(f"{show(family)} was not planned for; choose from {', '.join(found)}.")
+        return found[family]
+
+    @property
+    def winner(self) -> Choice | None:
+        """The choice that needs the fewest reports; None where no number of reports was asked for, or none is enough."""
+        return next((choice for choice in self.choices if choice.reports is not None), None)
+
+    def __iter__(self) -> Iterator[Choice]:
+        return iter(self.choices)
+
+    def shown(self) -> Shown:
+        return Shown(self.question, notes=(*(f"  {choice}" for choice in self.choices), *self.notes))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each family, as `to_dict` has it."""
+        return [choice.to_dict() for choice in self.choices]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"question": self.question, "choices": self.rows(), "notes": list(self.notes)}
+
+
+def hidden_by(m: Mechanism) -> str:
+    """Which values its level hides from each other."""
+    if m.inputs.n is not None and m.sensitivity >= m.inputs.n:
+        return "any two values"
+    return "neighbours" if m.sensitivity == 1 else f"values up to {m.inputs.step * m.sensitivity} apart"
+
+
+def makers_for(grid: Grid, families: Sequence[str] | None, sensitivity: Any) -> dict[str, Make]:
+    """For each family that is asked for, or each that can be planned with: its mechanisms by their level."""
+    within = 1 if sensitivity is None else sensitivity
+    grid.steps(within)  # refused here, not once for each family
+    wanted = PLANNED if families is None else (families,) if isinstance(families, str) else families
+    return {name: _maker(name, grid, within) for name in wanted}
+
+
+def _maker(name: str, grid: Grid, sensitivity: Any) -> Make:
+    family = PLANNED.get(name) if isinstance(name, str) else None
+    if family is None:
+        raise DiscreetError(f"{show(name)} cannot be planned with; choose from {', '.join(PLANNED)}.")
+    extra = {"sensitivity": sensitivity} if "sensitivity" in family.takes else {}
+
+    def make(level: Level) -> Mechanism:
+        if name == "randomized_response" and (grid.n or 0) > LARGE:
+            raise SizeError("Randomised response is planned with up to 2^24 values; use a coarser grid.")
+        asked = {"alpha": level.alpha} if level.asked is None else {"epsilon": level.asked}
+        return family.make(grid, **asked, **extra)
+
+    return make
+
+
+def named(n: Any, mechanisms: Any) -> tuple[Grid, dict[str, Mechanism]]:
+    """Mechanisms that somebody brings, one, a list or by name, and the grid of true values that they share."""
+    given = [mechanisms] if isinstance(mechanisms, Mechanism) else mechanisms
+    several = list(given.values()) if isinstance(given, Mapping) else given
+    if not isinstance(several, (list, tuple)) or not several or not all(isinstance(m, Mechanism) for m in several):
+        raise DiscreetError(f"mechanism = {show(mechanisms)} must be a Mechanism or a list of them; make one first.")
+    grid = several[0].inputs if n is None else Grid.of(n)
+    if any(m.inputs != grid for m in several):
+        raise DiscreetError(
+            f"The true values must be those of {grid}; give mechanisms with these inputs, or leave n out."
+        )
+    if isinstance(given, Mapping):
+        return grid, {str(name): m for name, m in given.items()}
+    found: dict[str, Mechanism] = {}
+    for m in several:
+        again = sum(name.partition(" ")[0] == m.recipe.family for name in found)
+        found[f"{m.recipe.family} ({again + 1})" if again else m.recipe.family] = m
+    return grid, found

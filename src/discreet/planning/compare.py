@@ -1,0 +1,124 @@
+"""Mechanisms side by side: level, properties, losses, and what somebody who makes the best of a report gets from each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from ..designs.design import design
+from ..errors import DiscreetError, SizeError
+from ..measure.description import property_letters
+from ..measure.loss import loss_of
+from ..measure.prior import prior_of
+from ..measure.privacy import check_privacy
+from ..measure.properties import LETTERS
+from ..measure.remaps import bayes_risk
+from ..measure.utility import expected_loss, rmse, worst_loss
+from ..mechanism import Mechanism
+from ..numbers.grid import Grid
+from ..numbers.level import Level
+from ..present.shown import Result, Shown, plain
+from ..registry import FAMILIES, legend
+from .choices import named
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
+    """One row for each mechanism; `mechanisms` has the mechanisms themselves, by the names of the rows."""
+
+    question: str
+    table: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...]
+    mechanisms: Mapping[str, Mechanism] = field(compare=False)
+
+    def __getitem__(self, name: str) -> Mapping[str, Any]:
+        found = {row["mechanism"]: row for row in self.table}
+        if name not in found:
+            raise DiscreetError(f"{name} was not compared; choose from {'; '.join(found)}.")
+        return found[name]
+
+    def shown(self) -> Shown:
+        return replace(Shown.of(self.question, self.table), notes=self.notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"question": self.question, "rows": plain(self.table), "notes": list(self.notes)}
+
+
+def compare(
+    n: Any = None,
+    *,
+    alpha: Any = None,
+    epsilon: Any = None,
+    loss: Any = "l1",
+    prior: Any = None,
+    require: Iterable[str] | str = (),
+    mechanisms: Any = None,
+    progress: Callable[[str], None] | None = None,
+) -> Comparison:
+    """The known mechanisms on 0..n (or a grid) at a level, and the best one for the loss, the prior and the properties.
+
+    Or `mechanisms` of your own, one, a list or by name, in place of the known ones; with a level the best one stands beside
+    them. The columns: epsilon between neighbours and between any two values; whether the claimed level is proved; the
+    properties; mean losses under the prior; `worst`, the largest mean loss of a true value; and `best use`, the mean loss
+    after the best remap for the prior. There the geometric mechanism reaches the optimum for a count, whatever the prior
+    and the monotone loss (Ghosh, Roughgarden, Sundararajan 2009).
+
+    >>> import discreet as dt
+    >>> side_by_side = dt.compare(8, alpha="9/10")
+    >>> side_by_side["EM"]["properties"], side_by_side["GM"]["best use"] < side_by_side["EM"]["best use"]
+    ('all seven', True)
+    """
+    if mechanisms is None and isinstance(n, (Mechanism, list, tuple, Mapping)):
+        n, mechanisms = None, n
+    known = mechanisms is None
+    level = Level.of(alpha=alpha, epsilon=epsilon) if known or (alpha, epsilon) != (None, None) else None
+    if require and level is None:
+        raise DiscreetError("require is for the best mechanism at a level; give an epsilon (or alpha) as well.")
+    grid, found = (Grid.of(n), _known(n, alpha, epsilon)) if known else named(n, mechanisms)
+    if level is not None:
+        best = design(grid, alpha=alpha, epsilon=epsilon, loss=loss, prior=prior, require=require, progress=progress)
+        letters = ",".join(letter for letter in LETTERS if letter in best.problem.require)
+        title = ", ".join(filter(None, (f"best {best.problem.loss.name}", letters)))
+        found[f"{title} (designed)" if title in found else title] = best.mechanism
+    cost = loss.strip().lower() if isinstance(loss, str) else loss_of(loss, grid, grid).name
+    law = "uniform" if prior is None else str(prior_of(prior, grid))
+    rows = tuple(MappingProxyType(_row(name, m, loss, cost, prior)) for name, m in found.items())
+    told = f"worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best remap; the others: means"
+    question = f"{grid}{'' if level is None else f', {level}'}: {cost} under the prior {law}"
+    return Comparison(question, rows, ((legend(), told) if known else (told,)), MappingProxyType(found))
+
+
+def _known(n: Any, alpha: Any, epsilon: Any) -> dict[str, Mechanism]:
+    """The families that are compared, as far as they go: those that are tables end at n = 1023."""
+    given = {"alpha": alpha, "epsilon": epsilon}
+    found: dict[str, Mechanism] = {}
+    for family in FAMILIES:
+        for name, more in family.compared.items():
+            with suppress(SizeError):
+                found[name] = family.make(n, **{key: given[key] for key in given if key in family.takes}, **more)
+    return found
+
+
+def _row(name: str, m: Mechanism, loss: Any, loss_name: str, prior: Any) -> dict[str, Any]:
+    """One mechanism in one line."""
+    others = m.finite().rows - 1
+    verdict, letters = check_privacy(m), property_letters(m) or []
+    l0 = expected_loss(m, "l0", prior=prior)
+    return {
+        "mechanism": name,
+        "epsilon <=": verdict.epsilon,
+        "local <=": check_privacy(m, metric="discrete").epsilon,
+        "proved": bool(verdict),
+        "properties": "all seven" if letters == list(LETTERS) else " ".join(letters),
+        "L0": l0,
+        "rescaled": l0 * (others + 1) / others,
+        "L1": expected_loss(m, "l1", prior=prior),
+        "L2": expected_loss(m, "l2", prior=prior),
+        "RMSE": rmse(m, prior=prior),
+        **({} if loss_name in ("l0", "l1", "l2") else {loss_name: expected_loss(m, loss, prior=prior)}),
+        "worst": worst_loss(m, loss),
+        "best use": bayes_risk(m, prior=prior, loss=loss),
+    }
