@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,11 @@ from .errors import OutOfRangeError, SourceError
 from .numbers.exact import show
 from .numbers.grid import Grid
 from .numbers.intake import as_array, first_masked, plain_scalar
-from .numbers.positions import position_of, positions, values_at
+from .numbers.positions import positions, values_at
 from .randomness.alias import CHUNK
 from .randomness.source import KeyedSource, Source, fork_mark, secure_source
+
+PlacesAt = Callable[[int, int], NDArray[np.int64]]
 
 
 def sample(
@@ -36,30 +39,23 @@ def sample(
     if _is_scalar(values):
         return _one(channel, inputs, outputs, values, clamp, source, records)
     kind, array = as_array(values)
-    flat = array.reshape(-1)
-    _check(inputs, flat, clamp)
-    numbers = _records(records, flat.size)
+    places_at = _checked(inputs, array.reshape(-1), clamp)
+    numbers = _records(records, array.size)
     while True:
         process = fork_mark()
-        drawn = _draw_all(channel, inputs, outputs, flat, clamp, source, numbers)
+        drawn = _draw_all(channel, outputs, array.size, places_at, source, numbers)
         if process == fork_mark() or isinstance(source, KeyedSource):
             return kind(drawn.reshape(array.shape))
         # a child forked in the middle holds words of its parent: it draws everything anew
 
 
 def _draw_all(
-    channel: Channel,
-    inputs: Grid,
-    outputs: Grid,
-    flat: NDArray[Any],
-    clamp: bool,
-    source: Any,
-    numbers: NDArray[np.int64],
+    channel: Channel, outputs: Grid, size: int, places_at: PlacesAt, source: Any, numbers: NDArray[np.int64]
 ) -> NDArray[Any]:
-    drawn = np.empty(flat.size, dtype=np.int64)
-    for start in range(0, flat.size, CHUNK):
-        stop = min(start + CHUNK, flat.size)
-        places = positions(inputs, flat[start:stop], clamp=clamp, offset=start)
+    drawn = np.empty(size, dtype=np.int64)
+    for start in range(0, size, CHUNK):
+        stop = min(start + CHUNK, size)
+        places = places_at(start, stop)
         stream = source.at(numbers[start:stop], places) if isinstance(source, KeyedSource) else source
         channel.draw(places, stream, drawn[start:stop])
     return drawn if outputs.is_counts else values_at(outputs, drawn)
@@ -76,7 +72,7 @@ def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool,
     if type(value) is int and low <= value <= high:  # the plain case, without arrays: whole numbers in whole steps
         place = value - inputs.anchor.numerator
     else:
-        place = position_of(inputs, plain_scalar(value), clamp)
+        place = inputs.position(plain_scalar(value), clamp=clamp)
     stream = source.at(_records([records], 1), [place]) if isinstance(source, KeyedSource) else source
     process = fork_mark()
     report = channel.draw_one(place, stream)
@@ -86,18 +82,22 @@ def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool,
     return report if outputs.is_counts else outputs.value(report)
 
 
-def _check(inputs: Grid, flat: NDArray[Any], clamp: bool) -> None:
-    """Refuse bad input whole, before anything is drawn. Integers need only their extremes looked at."""
+def _checked(inputs: Grid, flat: NDArray[Any], clamp: bool) -> PlacesAt:
+    """Refuse bad input whole, before anything is drawn; the places of the values from a start to a stop.
+
+    Integers need only their extremes looked at, and take their places when they are drawn for; others take them here.
+    """
     if flat.dtype.kind in "iub":
         if flat.size and not clamp:
-            ends = np.array([flat.min(), flat.max()])
             try:
-                positions(inputs, ends)
+                positions(inputs, np.array([flat.min(), flat.max()]))
             except OutOfRangeError:
                 positions(inputs, flat)  # finds the first offender, to name its position
-        return
+        return lambda start, stop: positions(inputs, flat[start:stop], clamp=clamp)
+    taken = np.empty(flat.size, dtype=np.int64)
     for start in range(0, flat.size, CHUNK):
-        positions(inputs, flat[start : start + CHUNK], clamp=clamp, offset=start)
+        taken[start : start + CHUNK] = positions(inputs, flat[start : start + CHUNK], clamp=clamp, offset=start)
+    return lambda start, stop: taken[start:stop]
 
 
 _NO_NUMBERS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import discreet as dt
+from discreet.measure.loss import loss_of
+from discreet.measure.prior import prior_of
 from discreet.numbers.frozen import frozen, is_frozen
 
 
@@ -115,8 +117,8 @@ def test_results_keep_what_cannot_be_changed():
     e = dt.recover(np.array([3, 5, 8, 5, 3, 2, 1]), g, kind="counts")
     e.interval(0.95)
     d = dt.design(4, alpha="9/10", loss="l1", prior="binomial(0.3)")
-    prior = dt.prior.prior_of("binomial(0.3)", g.inputs)
-    loss = dt.loss.loss_of("l1", g.inputs, g.outputs)
+    prior = prior_of("binomial(0.3)", g.inputs)
+    loss = loss_of("l1", g.inputs, g.outputs)
     for thing in (e, d, prior, loss):
         _ = getattr(thing, "floats", None)
         for each in (thing, copy.copy(thing), copy.deepcopy(thing)):

@@ -223,7 +223,7 @@ class Calibration:
 
     def mechanism(self) -> Mechanism:
         """The geometric mechanism at this level a step."""
-        return geometric(self.grid, alpha=self.level.alpha, sensitivity=self.grid.step)
+        return geometric(self.grid, alpha=self.level, sensitivity=self.grid.step)
 
     def __repr__(self) -> str:
         return f"<Calibration {self}>"

@@ -136,14 +136,18 @@ class Level:
 
     @classmethod
     def of(cls, *, alpha: object = None, epsilon: object = None) -> Level:
-        """The level asked for by exactly one of alpha and epsilon."""
+        """The level asked for by exactly one of alpha and epsilon; a Level in place of either stays as it is."""
         if (alpha is None) == (epsilon is None):
             given = "neither" if alpha is None else "both"
             raise LevelError(f"Give exactly one of alpha and epsilon ({given} given), {_GOOD}.")
+        given = alpha if epsilon is None else epsilon
+        if isinstance(given, Level) and 0 < given.alpha < 1:
+            return given  # with the epsilon it was asked as
         return cls._from_alpha(alpha) if epsilon is None else cls._from_epsilon(epsilon)
 
     @classmethod
     def _from_alpha(cls, value: object) -> Level:
+        value = value.alpha if isinstance(value, Level) else value
         alpha = exact.parse_exact(value)
         if alpha is None:
             raise LevelError(
@@ -165,6 +169,8 @@ class Level:
 
     @classmethod
     def _from_epsilon(cls, value: object) -> Level:
+        if isinstance(value, Level):  # a measured one, of no privacy or of nothing but privacy
+            return cls._from_alpha(value)
         epsilon = Epsilon.parse(value)
         if isinstance(value, (tuple, list)) or (isinstance(value, str) and "," in value):
             raise LevelError(

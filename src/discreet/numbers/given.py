@@ -1,0 +1,214 @@
+"""What people write, read once: whole numbers, shares, positive numbers, lists, laws and matrices, as exact values.
+
+Texts, Fractions, Decimals and NumPy's scalars are read like Python's own numbers; a bool is no number. What is wrong is
+said in one way: what was given, what it must be, and what to write instead. The caller says which error is its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..errors import DiscreetError
+from .exact import parse_exact, show
+
+Number = Fraction | float  # a float is finite here, and stands for its binary value
+Error = type[DiscreetError]
+
+WITHIN = Fraction(1, 10**9)  # probabilities of floats sum to 1 up to this
+_NO_NUMBERS = "mMcSV"  # durations, dates, complex numbers, bytes, records: NumPy would turn some into whole numbers
+
+
+def number(
+    value: object, name: str, wanted: str, fits: Callable[[Fraction], bool], *, example: object, error: Error = DiscreetError
+) -> Fraction:  # fmt: skip
+    """An exact number with a condition; `wanted` says in words what it must do, `example` what to write."""
+    exact = parse_exact(value)
+    if exact is None or not fits(exact):
+        shown = f'"{example}"' if isinstance(example, str) else example
+        raise error(f"{name} = {show(value)} must {wanted}; write for example {name}={shown}.", value=value)
+    return exact
+
+
+def whole(
+    value: object, name: str, least: int = 1, most: int | None = None, *, example: object = None, error: Error = DiscreetError
+) -> int:  # fmt: skip
+    """A whole number of `least` or more, and at most `most`.
+
+    >>> import numpy as np
+    >>> whole(np.int64(8), "n"), whole("8", "n"), whole(8.0, "n")
+    (8, 8, 8)
+    """
+    reach = f"of {least} or more" if most is None else f"from {least} to {most}"
+    top = math.inf if most is None else most
+    shown = least if example is None else example
+    wanted = f"be a whole number {reach}"
+    return int(number(value, name, wanted, lambda x: x.denominator == 1 and least <= x <= top, example=shown, error=error))
+
+
+def share(
+    value: object, name: str, what: str, *, closed: bool = False, example: object = "0.95", error: Error = DiscreetError
+) -> Fraction:  # fmt: skip
+    """A number between 0 and 1, with the two themselves where it is closed; `what` says what it is a share of."""
+    ends = " (or be one of them)" if closed else ""
+    return number(
+        value, name, f"lie between 0 and 1{ends}: {what}",
+        (lambda x: 0 <= x <= 1) if closed else (lambda x: 0 < x < 1), example=example, error=error,
+    )  # fmt: skip
+
+
+def positive(
+    value: object, name: str, what: str = "", *, zero: bool = False, example: object = 1, error: Error = DiscreetError
+) -> Fraction:  # fmt: skip
+    """A number above 0, or from 0 up; `what` says what it measures."""
+    wanted = f"be a {'number of 0 or more' if zero else 'positive number'}{what and ' ' + what}"
+    return number(value, name, wanted, lambda x: x > 0 or (zero and x == 0), example=example, error=error)
+
+
+# Lists and laws
+
+
+def listed(values: Any, what: str, *, size: int | None = None, error: Error = DiscreetError) -> list[Any]:
+    """The entries of a list, an array or a Series, as they are."""
+    items = _items(values, 1)
+    if items is None:
+        raise error(f"{what} must be a list of numbers, not {show(values)}; give a list or an array.")
+    if size is not None and len(items) != size:
+        raise error(f"{what} has {len(items)} numbers where {size} are needed; give one for each.")
+    return items
+
+
+def vector(
+    values: Any, what: str, *, size: int | None = None, least: Number | None = None,
+    at: Callable[[int], str] = "position {}".format, error: Error = DiscreetError,
+) -> list[Number]:  # fmt: skip
+    """A list of exact numbers, each at least `least`; `at` says in words where an entry stands."""
+    items = listed(values, what, size=size, error=error)
+    found = []
+    for k, item in enumerate(items):
+        exact = _read(item)
+        if exact is None or (least is not None and exact < least):
+            raise error(f"{what} has {show(item)} at {at(k)}; {_wanted(least)}.", position=k)
+        found.append(exact)
+    return found
+
+
+def law(
+    values: Any, what: str, *, size: int | None = None, below: Fraction = Fraction(0),
+    at: Callable[[int], str] = "position {}".format, error: Error = DiscreetError,
+) -> list[Number]:  # fmt: skip
+    """Probabilities that sum to 1, up to the rounding of floats. What lies less than `below` under 0 counts as 0."""
+    found = vector(values, what, size=size, least=-below, at=at, error=error)
+    check_sum(found, what, "its probabilities", error)
+    return [max(x, 0.0) for x in found] if below else found
+
+
+def check_sum(chances: Sequence[Number], what: str, parts: str, error: Error, **details: Any) -> Number:
+    """Refuse probabilities that do not sum to 1; their sum."""
+    total = math.fsum(chances) if all(type(x) is float for x in chances) else sum(map(Fraction, chances), Fraction(0))
+    if abs(total - 1) > WITHIN:
+        raise error(
+            f"{what} sums to {float(total):.12g}; {parts} must sum to 1: divide them by their sum.", **details
+        )
+    return total
+
+
+def whole_parts(numbers: Sequence[Number]) -> tuple[list[int], int]:
+    """The same numbers as integers over one common denominator."""
+    ratios = [x.as_integer_ratio() for x in numbers]
+    common = math.lcm(*{bottom for _, bottom in ratios})
+    return [top * (common // bottom) for top, bottom in ratios], common
+
+
+def weights(numbers: Sequence[Number]) -> tuple[int, ...]:
+    """The smallest integers in the same proportions."""
+    parts, _ = whole_parts(numbers)
+    divisor = math.gcd(*parts) or 1
+    return tuple(x // divisor for x in parts)
+
+
+# Matrices
+
+
+def rows_of(given: Any, what: str, *, error: Error = DiscreetError) -> list[list[Any]]:
+    """The rows of a list of lists, an array or a frame, all of one length; entries as they are."""
+    rows = _items(given, 2)
+    lines = None if rows is None else [_items(row, 1) for row in rows]
+    if lines is None or any(line is None for line in lines):
+        raise error(f"{what} must be a matrix, a list of rows of numbers with no gaps, not {show(given)}.")
+    found = [line for line in lines if line is not None]
+    if not found or not found[0] or any(len(line) != len(found[0]) for line in found):
+        raise error(f"{what} must have rows of one length, with at least one entry; fill the gaps.")
+    return found
+
+
+def matrix(
+    given: Any, what: str, *, shape: tuple[int, int] | None = None, least: int | None = None, error: Error = DiscreetError
+) -> list[list[Fraction]]:  # fmt: skip
+    """A matrix of exact numbers, each at least `least`; an error names the row and the column.
+
+    >>> matrix([["1/3", 2], [0.5, 0]], "The loss")
+    [[Fraction(1, 3), Fraction(2, 1)], [Fraction(1, 2), Fraction(0, 1)]]
+    """
+    rows = rows_of(given, what, error=error)
+    if shape is not None and (len(rows), len(rows[0])) != shape:
+        raise error(
+            f"{what} must have {shape[0]} rows and {shape[1]} columns, not {len(rows)} and {len(rows[0])}; check its shape."
+        )
+    found = []
+    for i, row in enumerate(rows):
+        found.append([Fraction(0)] * len(row))
+        for j, item in enumerate(row):
+            exact = _read(item)
+            if exact is None or (least is not None and exact < least):
+                raise error(_entry(what, i, j, item, _wanted(least)), row=i, column=j)
+            found[-1][j] = Fraction(exact)
+    return found
+
+
+def stochastic(given: Any, what: str, *, error: Error = DiscreetError) -> list[list[Fraction]]:
+    """A matrix whose rows are laws, up to the rounding of floats."""
+    rows = matrix(given, what, error=error)
+    for i, row in enumerate(rows):
+        bad = next((j for j, x in enumerate(row) if not 0 <= x <= 1 + WITHIN), None)
+        if bad is not None:
+            raise error(_entry(what, i, bad, row[bad], "a probability is a number from 0 to 1"), row=i, column=bad)
+        check_sum(row, f"Row {i} of {_inside(what)}", "every row's probabilities", error, row=i)
+    return rows
+
+
+def _entry(what: str, i: int, j: int, item: Any, wanted: str) -> str:
+    shown = f"{float(item):.12g}" if isinstance(item, Fraction) else show(item)
+    return f"Row {i}, column {j} of {_inside(what)} is {shown}; {wanted}."
+
+
+def _inside(what: str) -> str:
+    """A name as it stands within a sentence."""
+    return what[0].lower() + what[1:]
+
+
+def _wanted(least: Number | None) -> str:
+    return "give a finite number" if least is None else "give a number of 0 or more"
+
+
+def _read(item: Any) -> Number | None:
+    return item if type(item) is float and math.isfinite(item) else parse_exact(item)
+
+
+def _items(given: Any, dimensions: int) -> list[Any] | None:
+    """What a list, an array or a frame holds; None for a text, a mapping, a set, something masked or no collection."""
+    if hasattr(given, "to_numpy"):
+        given = given.to_numpy()
+    if isinstance(given, np.ndarray):
+        plain = given.ndim == dimensions and given.dtype.kind not in _NO_NUMBERS
+        return given.tolist() if plain and not isinstance(given, np.ma.MaskedArray) else None
+    if isinstance(given, (str, bytes, Mapping, set, frozenset)):
+        return None
+    try:
+        return list(given)
+    except TypeError:
+        return None
