@@ -598,7 +598,7 @@ def test_two_thousand_values_are_as_good_as_a_rational_user(loss):
     prior = np.arange(1.0, n + 2)
     prior /= prior.sum()
     d = dt.design(n, alpha="9/10", loss=loss, prior=prior.tolist())
-    assert d.objective == pytest.approx(dt.bayes_risk(dt.geometric(n, alpha="9/10"), prior.tolist(), loss), rel=1e-12)
+    assert d.objective == pytest.approx(dt.bayes_risk(dt.geometric(n, alpha="9/10"), loss, prior.tolist()), rel=1e-12)
     assert dt.expected_loss(d.mechanism, loss, prior.tolist()) == pytest.approx(d.objective, rel=1e-9)
 
 

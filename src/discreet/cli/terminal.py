@@ -133,7 +133,7 @@ def comparison_row(name: str, m: Mechanism, prior: Any = None, loss: str = "l1")
         "RMSE": rmse(m, prior),
         **({} if loss in ("l0", "l1", "l2") else {loss: expected_loss(m, loss, prior)}),
         "worst": worst_loss(m, loss),
-        "best use": bayes_risk(m, prior, loss),
+        "best use": bayes_risk(m, loss, prior),
     }
 
 

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..numbers.exact import show
+from ..numbers.given import whole
 from ..questions.domain import Domain, Key
 from ..questions.predicate import (
     UNTYPED,
@@ -78,8 +79,7 @@ def count_groups(
         raise TableInputError(
             "max_groups needs unit, the column that identifies a person; without it a row is a person."
         )
-    if isinstance(max_groups, bool) or not isinstance(max_groups, int) or max_groups < 1:
-        raise TableInputError(f"max_groups = {show(max_groups)} must be a whole number of at least 1.")
+    max_groups = whole(max_groups, "max_groups", error=TableInputError)
     try:
         import duckdb
         import pyarrow  # noqa: F401  # what hands tables over

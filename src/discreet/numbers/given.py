@@ -43,7 +43,7 @@ def whole(
     >>> whole(np.int64(8), "n"), whole("8", "n"), whole(8.0, "n")
     (8, 8, 8)
     """
-    reach = f"of {least} or more" if most is None else f"from {least} to {most}"
+    reach = f"of at least {least}" if most is None else f"from {_short(least)} to {_short(most)}"
     top = math.inf if most is None else most
     shown = least if example is None else example
     wanted = f"be a whole number {reach}"
@@ -69,30 +69,38 @@ def positive(
     return number(value, name, wanted, lambda x: x > 0 or (zero and x == 0), example=example, error=error)
 
 
+def _short(bound: int) -> str:
+    """A bound in words that people read: 2^63 - 1, not its nineteen digits."""
+    power = abs(bound) + 1
+    if power < 2**40 or power.bit_count() != 1:
+        return str(bound)
+    return f"{'-' if bound < 0 else ''}2^{power.bit_length() - 1}"
+
+
 # Lists and laws
 
-
-def listed(values: Any, what: str, *, size: int | None = None, error: Error = DiscreetError) -> list[Any]:
-    """The entries of a list, an array or a Series, as they are."""
-    items = _items(values, 1)
-    if items is None:
-        raise error(f"{what} must be a list of numbers, not {show(values)}; give a list or an array.")
-    if size is not None and len(items) != size:
-        raise error(f"{what} has {len(items)} numbers where {size} are needed; give one for each.")
-    return items
+Bounds = tuple[Number, Number, str]  # of an entry; and what is said of one that is not within them, or no number
+ANY: Bounds = (-math.inf, math.inf, "; give a finite number")
+NOT_NEGATIVE: Bounds = (0.0, math.inf, "; give a number of 0 or more, none negative")
+CHANCE: Bounds = (0.0, 1 + WITHIN, ", which is no probability; use numbers from 0 to 1")
 
 
 def vector(
-    values: Any, what: str, *, size: int | None = None, least: Number | None = None,
+    values: Any, what: str, *, size: int | None = None, bounds: Bounds = ANY, bools: bool = False,
     at: Callable[[int], str] = "position {}".format, error: Error = DiscreetError,
 ) -> list[Number]:  # fmt: skip
-    """A list of exact numbers, each at least `least`; `at` says in words where an entry stands."""
-    items = listed(values, what, size=size, error=error)
+    """A list of exact numbers; `at` says in words where an entry stands. With `bools`, True is 1."""
+    items = _items(values, 1)
+    if not items or any(isinstance(item, (list, tuple, np.ndarray)) for item in items):
+        raise error(f"{what} must be a list of numbers, at least one, and not {show(values)}; give a list or an array.")
+    if size is not None and len(items) != size:
+        noun = "probabilities" if bounds[2] == CHANCE[2] else "numbers"
+        raise error(f"{what} has {len(items)} of the {size} {noun} that are needed; give one for each.")
     found = []
     for k, item in enumerate(items):
-        exact = _read(item)
-        if exact is None or (least is not None and exact < least):
-            raise error(f"{what} has {show(item)} at {at(k)}; {_wanted(least)}.", position=k)
+        exact = _within(item, bounds, bools)
+        if exact is None:
+            raise error(f"{what} has {show(item)} at {at(k)}{bounds[2]}.", position=k)
         found.append(exact)
     return found
 
@@ -101,20 +109,23 @@ def law(
     values: Any, what: str, *, size: int | None = None, below: Fraction = Fraction(0),
     at: Callable[[int], str] = "position {}".format, error: Error = DiscreetError,
 ) -> list[Number]:  # fmt: skip
-    """Probabilities that sum to 1, up to the rounding of floats. What lies less than `below` under 0 counts as 0."""
-    found = vector(values, what, size=size, least=-below, at=at, error=error)
-    check_sum(found, what, "its probabilities", error)
+    """Probabilities that sum to 1, up to the rounding of floats. What lies less than `below` under 0 counts as 0.
+
+    >>> law(["1/3", "2/3"], "The prior"), law([0.25, 0.75], "The prior")
+    ([Fraction(1, 3), Fraction(2, 3)], [0.25, 0.75])
+    """
+    found = vector(values, what, size=size, bounds=(-below, *CHANCE[1:]), at=at, error=error)
+    _sums_to_one(found, what, error)
     return [max(x, 0.0) for x in found] if below else found
 
 
-def check_sum(chances: Sequence[Number], what: str, parts: str, error: Error, **details: Any) -> Number:
-    """Refuse probabilities that do not sum to 1; their sum."""
-    total = math.fsum(chances) if all(type(x) is float for x in chances) else sum(map(Fraction, chances), Fraction(0))
+def _sums_to_one(chances: Sequence[Number], what: str, error: Error, **details: Any) -> None:
+    floats = [x for x in chances if isinstance(x, float)]
+    total = sum((x for x in chances if isinstance(x, Fraction)), Fraction(math.fsum(floats)))
     if abs(total - 1) > WITHIN:
         raise error(
-            f"{what} sums to {float(total):.12g}; {parts} must sum to 1: divide them by their sum.", **details
+            f"{what} sums to {float(total):.12g}; probabilities must sum to 1: divide them by their sum.", **details
         )
-    return total
 
 
 def whole_parts(numbers: Sequence[Number]) -> tuple[list[int], int]:
@@ -134,27 +145,27 @@ def weights(numbers: Sequence[Number]) -> tuple[int, ...]:
 # Matrices
 
 
-def rows_of(given: Any, what: str, *, error: Error = DiscreetError) -> list[list[Any]]:
+def rows_of(given: Any, what: str, *, least: int = 1, error: Error = DiscreetError) -> list[list[Any]]:
     """The rows of a list of lists, an array or a frame, all of one length; entries as they are."""
     rows = _items(given, 2)
-    lines = None if rows is None else [_items(row, 1) for row in rows]
-    if lines is None or any(line is None for line in lines):
-        raise error(f"{what} must be a matrix, a list of rows of numbers with no gaps, not {show(given)}.")
-    found = [line for line in lines if line is not None]
-    if not found or not found[0] or any(len(line) != len(found[0]) for line in found):
-        raise error(f"{what} must have rows of one length, with at least one entry; fill the gaps.")
+    lines = [] if rows is None else [_items(row, 1) for row in rows]
+    found = [line for line in lines if line]
+    if rows is None or len(found) < len(rows) or len(found) < least or any(len(line) != len(found[0]) for line in found):
+        many = "rows" if least == 1 else f"at least {least} rows"
+        raise error(f"{what} must be a list of {many} of numbers, all of one length; fill the gaps.")
     return found
 
 
 def matrix(
-    given: Any, what: str, *, shape: tuple[int, int] | None = None, least: int | None = None, error: Error = DiscreetError
+    given: Any, what: str, *, shape: tuple[int, int] | None = None, bounds: Bounds = ANY, bools: bool = False,
+    least: int = 1, error: Error = DiscreetError,
 ) -> list[list[Fraction]]:  # fmt: skip
-    """A matrix of exact numbers, each at least `least`; an error names the row and the column.
+    """A matrix of exact numbers, of `least` rows or more; an error names row and column. With `bools`, True is 1.
 
     >>> matrix([["1/3", 2], [0.5, 0]], "The loss")
     [[Fraction(1, 3), Fraction(2, 1)], [Fraction(1, 2), Fraction(0, 1)]]
     """
-    rows = rows_of(given, what, error=error)
+    rows = rows_of(given, what, least=least, error=error)
     if shape is not None and (len(rows), len(rows[0])) != shape:
         raise error(
             f"{what} must have {shape[0]} rows and {shape[1]} columns, not {len(rows)} and {len(rows[0])}; check its shape."
@@ -163,27 +174,19 @@ def matrix(
     for i, row in enumerate(rows):
         found.append([Fraction(0)] * len(row))
         for j, item in enumerate(row):
-            exact = _read(item)
-            if exact is None or (least is not None and exact < least):
-                raise error(_entry(what, i, j, item, _wanted(least)), row=i, column=j)
+            exact = _within(item, bounds, bools)
+            if exact is None:
+                raise error(f"Row {i}, column {j} of {_inside(what)} is {show(item)}{bounds[2]}.", row=i, column=j)
             found[-1][j] = Fraction(exact)
     return found
 
 
-def stochastic(given: Any, what: str, *, error: Error = DiscreetError) -> list[list[Fraction]]:
+def stochastic(given: Any, what: str, *, least: int = 1, error: Error = DiscreetError) -> list[list[Fraction]]:
     """A matrix whose rows are laws, up to the rounding of floats."""
-    rows = matrix(given, what, error=error)
+    rows = matrix(given, what, bounds=CHANCE, least=least, error=error)
     for i, row in enumerate(rows):
-        bad = next((j for j, x in enumerate(row) if not 0 <= x <= 1 + WITHIN), None)
-        if bad is not None:
-            raise error(_entry(what, i, bad, row[bad], "a probability is a number from 0 to 1"), row=i, column=bad)
-        check_sum(row, f"Row {i} of {_inside(what)}", "every row's probabilities", error, row=i)
+        _sums_to_one(row, f"Row {i} of {_inside(what)}", error, row=i)
     return rows
-
-
-def _entry(what: str, i: int, j: int, item: Any, wanted: str) -> str:
-    shown = f"{float(item):.12g}" if isinstance(item, Fraction) else show(item)
-    return f"Row {i}, column {j} of {_inside(what)} is {shown}; {wanted}."
 
 
 def _inside(what: str) -> str:
@@ -191,12 +194,12 @@ def _inside(what: str) -> str:
     return what[0].lower() + what[1:]
 
 
-def _wanted(least: Number | None) -> str:
-    return "give a finite number" if least is None else "give a number of 0 or more"
-
-
-def _read(item: Any) -> Number | None:
-    return item if type(item) is float and math.isfinite(item) else parse_exact(item)
+def _within(item: Any, bounds: Bounds, bools: bool) -> Number | None:
+    """An entry as a number, when it is one within the bounds."""
+    if bools and isinstance(item, (bool, np.bool_)):
+        item = int(item)
+    exact = item if type(item) is float and math.isfinite(item) else parse_exact(item)
+    return exact if exact is not None and bounds[0] <= exact <= bounds[1] else None
 
 
 def _items(given: Any, dimensions: int) -> list[Any] | None:

@@ -140,9 +140,9 @@ class Level:
         if (alpha is None) == (epsilon is None):
             given = "neither" if alpha is None else "both"
             raise LevelError(f"Give exactly one of alpha and epsilon ({given} given), {_GOOD}.")
-        given = alpha if epsilon is None else epsilon
-        if isinstance(given, Level) and 0 < given.alpha < 1:
-            return given  # with the epsilon it was asked as
+        level = alpha if epsilon is None else epsilon
+        if isinstance(level, Level) and 0 < level.alpha < 1:
+            return level  # with the epsilon it was asked as
         return cls._from_alpha(alpha) if epsilon is None else cls._from_epsilon(epsilon)
 
     @classmethod

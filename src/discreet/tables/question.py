@@ -22,6 +22,7 @@ from ..mechanisms.fair import explicit_fair
 from ..mechanisms.geometric import geometric
 from ..mechanisms.response import randomized_response
 from ..numbers.exact import encodable, show
+from ..numbers.given import whole
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..questions.domain import Domain
@@ -109,9 +110,8 @@ def ask(
         raise ReleaseError(
             f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(_FAMILIES)} or a Mechanism."
         )
-    for name, value in (("bound", bound), ("max_groups", max_groups)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise ReleaseError(f"{name} = {show(value)} must be a whole number of at least 1.")
+    bound = None if bound is None else whole(bound, "bound", example=100, error=ReleaseError)
+    max_groups = whole(max_groups, "max_groups", error=ReleaseError)
     if not isinstance(other, bool):
         raise ReleaseError(f"other = {show(other)} must be True or False.")
     if not encodable(version) or not version:
