@@ -73,7 +73,7 @@ def design(
     from ..designs.design import design as make
     from . import terminal
 
-    with terminal.patience() as progress:
+    with terminal.progress("designing") as progress:
         made = make(
             _count(n), alpha=alpha, epsilon=epsilon, loss=loss, prior=_prior(prior), risk=risk, require=require,
             sensitivity=sensitivity, then=then, among=None if among is None else among.replace(",", " ").split(),
@@ -217,7 +217,7 @@ def _candidates(n: Any, alpha: Any, epsilon: Any, loss: str, prior: Any, require
         with suppress(SizeError):  # those that are tables end at n = 1023
             found[name] = maker()
     name = f"best {loss}" + (f", {require}" if require else "")
-    with terminal.patience() as progress:
+    with terminal.progress("designing") as progress:
         found[name] = make(n, loss=loss, prior=prior, require=require, progress=progress, **level).mechanism
     return found
 

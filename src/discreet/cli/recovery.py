@@ -53,7 +53,7 @@ def recover(
         raise RecoveryError(f"--confidence {confidence} must lie between 0 and 1; write for example --confidence 0.95.")
     m = load_mechanism(mechanism)
     data = _read(reports, column, counts)
-    with terminal.patience() as progress:
+    with terminal.progress("recovering") as progress:
         found = run(data, m, method, iterations=iterations, progress=progress)
     told = {**found.to_dict(), "direct": _direct(found, confidence)}
     if out is not None and out != "-":

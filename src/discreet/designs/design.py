@@ -23,6 +23,7 @@ from ..numbers.exact import ball, float_above, show, show_above
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..numbers.neighbours import Neighbours
+from ..progress import Progress
 from ..seal import seal
 from .certificate import Certificate, Dual, certify
 from .interior import solve
@@ -36,7 +37,6 @@ _FEW = 17  # values up to which the whole linear program is quicker
 _LONG = 2**12  # bits of a law's denominator beyond which it is sealed: its risk would be too long to write
 _GRAPH = 128  # values up to which any graph of neighbours, or a sensitivity of several steps, is solved
 
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,9 +21,10 @@ import numpy as np
 from ..blas import one_thread
 from ..channels import Finite
 from ..channels.contract import MATRIX_ENTRIES
+from ..progress import Progress
 from .bumps import STEPS, STRATA, USUAL
 from .heldout import held_out_average, iterate
-from .likelihood import Fit, Floats, Progress, certificate, check_possible, is_injective, mean_log_likelihood
+from .likelihood import Fit, Floats, certificate, is_injective, mean_log_likelihood
 from .mle import mle
 from .smoothing import Cells, Counts, blend
 
@@ -48,7 +49,6 @@ def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progre
     at on the way.
     """
     q = counts / counts.sum()
-    check_possible(channel, q)
     with one_thread():
         if channel.rows <= _SINGLE and channel.reports <= _SINGLE_REPORTS:
             return _finished(channel, q, *_blended(_each_value(channel, counts), progress))

@@ -24,7 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .likelihood import Floats, Progress
+from ..progress import Progress, tell
+from .likelihood import Floats
 
 Indices = NDArray[np.int64]
 Truths = NDArray[np.bool_]
@@ -147,8 +148,8 @@ class Sampler:
                 self._keep(self._restart())
             if step % _REFRESH == 0:
                 self._refresh()
-            if progress is not None and step % 500 == 0:
-                progress(f"step {step} of {STEPS}, likelihood to the power {self.power:.2g}")
+            if step % 500 == 0:
+                tell(progress, f"step {step} of {STEPS}, likelihood to the power {self.power:.2g}")
             self._accept(self._birth_or_death() if step % 4 == 3 else self._move(step % 4))
             if step >= BURNED and step % _EVERY == 0:
                 weights = self.mass / self.mass.sum(axis=1, keepdims=True)

@@ -14,7 +14,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .likelihood import Floats, Progress
+from ..progress import Progress, tell
+from .likelihood import Floats
 
 FOLDS = 5
 _TINY = 1e-300
@@ -55,8 +56,7 @@ def held_out_average(
         laws = np.array([iterate(operator, *pair, steps - done) for pair in zip(q, laws, strict=True)])
         done = steps
         candidates.append(laws)
-        if progress is not None:
-            progress(f"{steps} iterations on {FOLDS} parts of the reports")
+        tell(progress, f"{steps} iterations on {FOLDS} parts of the reports")
     if more is not None:
         candidates.append(np.array([more(row) if row.any() else laws[-1] for row in q]))
     scores = np.array([_score(operator, held, laws) for laws in candidates])

@@ -12,8 +12,9 @@ from ..channels import Finite
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import RecoveryError
 from ..numbers.given import law as law_of
-from ..numbers.given import positive, whole
-from .likelihood import Fit, Floats, Progress, check_possible, is_injective
+from ..numbers.given import whole
+from ..progress import Progress, tell
+from .likelihood import Fit, Floats, is_injective
 
 GAP = 1e-6  # where neither a number of steps nor a gap is asked for
 _MOST = 100_000  # steps where only a gap is asked for
@@ -41,10 +42,8 @@ def ibu(
     """
     law = _start(start, channel.rows)
     most = _MOST if iterations is None else whole(iterations, "iterations", 0, example=1000, error=RecoveryError)
-    gap = None if gap is None else float(positive(gap, "gap", example=GAP, error=RecoveryError))
     if accelerate and gap is None and iterations is not None:
         raise RecoveryError("Accelerated steps are no plain ones to be counted: give a gap, or accelerate=False.")
-    check_possible(channel, q)
     goal = gap if gap is not None else GAP if iterations is None else None
     run = _Run(channel, q, goal, most, progress)
     law = run.accelerated(law) if accelerate else run.plain(law)
@@ -91,8 +90,8 @@ class _Run:
         if over or self.steps >= self.next:
             self.trace.append((self.steps, self.value(implied), self.gap))
             self.next = _after(self.steps)
-        if self.progress is not None and (over or self.steps % _OFTEN == 0):
-            self.progress(f"step {self.steps}, gap {self.gap:.1e}")
+        if over or self.steps % _OFTEN == 0:
+            tell(self.progress, f"step {self.steps}, gap {self.gap:.1e}")
         return over
 
     def accelerated(self, law: Floats) -> Floats:

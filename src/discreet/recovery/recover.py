@@ -11,11 +11,12 @@ from ..errors import RecoveryError
 from ..mechanism import Mechanism, mechanism_of
 from ..numbers.exact import show
 from ..numbers.given import positive
+from ..progress import Progress
 from .counts import could_be_reports, histogram_of
 from .estimate import Estimate
 from .ibu import GAP, ibu
 from .inverse import inverse
-from .likelihood import Fit, Progress, check_possible, mean_log_likelihood
+from .likelihood import Fit, check_possible, mean_log_likelihood
 
 _OPTIONS = {  # the options that each method understands
     "auto": ("gap",),

@@ -22,8 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..progress import Progress, tell
 from .bumps import CHAINS, STRATA, USUAL, WIDTHS, Draws, Indices, Sampler, shapes
-from .likelihood import Floats, Progress
+from .likelihood import Floats
 
 _PRIOR = np.array([0.85, 0.10, 0.05])  # of the strata
 _BEHIND = 15.0  # nats: a stratum whose draws fit so much worse is left out, as its evidence is a noisy estimate
@@ -104,8 +105,7 @@ def blend(
     bumps = shapes(cells.rows, widths)
     draws = Sampler(bumps @ cells.matrix, widths, limits, cells.counts.astype(np.float64), rng).run(progress)
     posterior = _summed_up(draws, bumps.reshape(-1, cells.rows))
-    if progress is not None:
-        progress(f"{_ITERATED} steps of the iterative Bayesian update")
+    tell(progress, f"{_ITERATED} steps of the iterative Bayesian update")
     iterated = _iterated(cells)
     other = np.cumsum(_near_mle(cells, iterated) if near is None else near(cells))
     distance = float(np.abs(posterior.median - np.cumsum(iterated)).sum())

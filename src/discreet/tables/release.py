@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +22,7 @@ from ..engines.duckdb import Counts, count_groups
 from ..ledger.ledger import Answer, Ledger, Terms
 from ..mechanism import Mechanism
 from ..numbers.positions import positions
+from ..progress import Progress, part, tell
 from .answers import answer_text, mechanisms_text, read_answer
 from .frames import table_maker
 from .question import (
@@ -56,7 +57,7 @@ def release(
     other: bool = False,
     margins: Sequence[str] = (),
     fresh: bool = False,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Release:
     """Count, charge, draw, store and return: private counts of `table`, one for each declared group.
 
@@ -71,7 +72,7 @@ def release(
         sheet, question = ready.sheet, ready.sheet.question
         if not sheet.readings:  # public zeros alone: nothing is drawn, nothing is spent
             zeros = {name: np.zeros(len(sheet.sizes), dtype=np.int64) for name in ready.truths}
-            _tell(progress, 100)
+            tell(progress, "done", 1.0)
             return sheet.filled(zeros, book.balance(dataset), None)
         mechanisms = mechanisms_text(question, sheet.level, sheet.plan)
         asked = book.begin(dataset, question.canonical(ready.predicates), epsilon=sheet.charge, data=ready.fingerprint,
@@ -79,14 +80,14 @@ def release(
         if isinstance(asked, Answer):
             # what was stored is read with the mechanisms that drew it, whatever would be chosen today
             reports, plan = read_answer(asked.text, question, sheet.level, sheet.sizes)
-            _tell(progress, 100)
+            tell(progress, "done", 1.0)
             return sheet.drawn_by(plan).filled(reports, book.balance(dataset), asked)
         drawn = {name: _draw(sheet.plan, sheet.sizes, truth) for name, truth in ready.truths.items()}
         answer = book.finish(asked, answer_text({name: r.tolist() for name, r in drawn.items()}, mechanisms))
         # the reports are stored: from here on everything is post-processing
-        _tell(progress, _STORED)
+        tell(progress, "drawn and stored", _STORED)
         made = sheet.filled(drawn, book.balance(dataset), answer)
-        _tell(progress, 100)
+        tell(progress, "done", 1.0)
         return made
 
 
@@ -101,7 +102,7 @@ class _Ready:
 
 
 def _prepare(
-    table: Any, terms: Terms, margins: Sequence[str], progress: Callable[[int], None] | None, question: Question
+    table: Any, terms: Terms, margins: Sequence[str], progress: Progress | None, question: Question
 ) -> _Ready:
     """Check everything declared, count, choose the mechanisms: all that can fail, before anything is charged."""
     check_relation(question, terms)
@@ -111,7 +112,7 @@ def _prepare(
     counted = {
         name: count_groups(table, predicate=text, by=list(question.by), domain=question.domain, unit=terms.unit,
                            max_groups=question.max_groups, other=question.other,
-                           progress=_stage(progress, _COUNTING * k // len(question.counts), _COUNTING // len(question.counts)))
+                           progress=part(progress, _COUNTING * k / len(question.counts), _COUNTING / len(question.counts)))
         for k, (name, text) in enumerate(question.counts.items())
     }  # fmt: skip
     check_columns(question, terms, counted)
@@ -125,21 +126,11 @@ def _prepare(
         {name: c.canonical for name, c in counted.items()},
         _fingerprint(counted),
     )
-    _tell(progress, _PLANNED)
+    tell(progress, "counted", _PLANNED)
     return ready
 
 
-_COUNTING, _PLANNED, _STORED = 60, 70, 85  # percent of a release that are done by then, about
-
-
-def _stage(progress: Callable[[int], None] | None, start: int, length: int) -> Callable[[int], None] | None:
-    """Progress of a part as progress of the whole, or nobody to tell."""
-    return None if progress is None else lambda percent: progress(start + percent * length // 100)
-
-
-def _tell(progress: Callable[[int], None] | None, percent: int) -> None:
-    if progress is not None:
-        progress(percent)
+_COUNTING, _PLANNED, _STORED = 0.6, 0.7, 0.85  # the part of a release that is done by then, about
 
 
 @contextmanager
@@ -156,7 +147,7 @@ def expected_errors(
     table: Any, *, dataset: str, ledger: Ledger | str, count: Any = None, by: Sequence[str] = (), domain: Any = None,
     alpha: object = None, epsilon: object = None, mechanism: str | Mechanism = "auto", version: str = "1",
     bound: int | None = None, max_groups: int = 1, other: bool = False, margins: Sequence[str] = (),
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The dry run: how far off each report must be expected to be, from declared and public sizes; nothing is charged."""
     with _opened(ledger) as book:
@@ -168,7 +159,7 @@ def expected_errors(
         dict(zip(sheet.question.by, key, strict=True)) | expected[size]
         for key, size in zip(sheet.question.cells, sheet.sizes.tolist(), strict=True)
     ]
-    _tell(progress, 100)
+    tell(progress, "done", 1.0)
     return rows
 
 
