@@ -172,7 +172,7 @@ class Mechanism:
 
     def then(self, other: Mechanism) -> Mechanism:
         """Post-process the reports by another mechanism whose true values are these reports."""
-        if other.inputs != self.outputs:
+        if mechanism_of(other, RemapError).inputs != self.outputs:
             raise RemapError(f"The second mechanism takes {other.inputs} but the reports live on {self.outputs}.")
         given = {"second": other.recipe.family}
         for name, value in other.recipe.parameters:
@@ -269,6 +269,7 @@ def mechanism_of(given: Any, error: type[DiscreetError] = DiscreetError) -> Mech
         raise error(f"A {type(given).__name__} is no mechanism, but it has one: give its .mechanism.")
     if isinstance(given, (str, os.PathLike)):
         raise error("A text is no mechanism; of a mechanism's file give discreet.load(path).")
-    if np.ndim(given) == 2 if hasattr(given, "ndim") else isinstance(given, (list, tuple)):
+    rows = given[0] if isinstance(given, (list, tuple)) and given else None
+    if getattr(given, "ndim", 0) == 2 or isinstance(rows, (list, tuple, np.ndarray)):
         raise error("A matrix is no mechanism yet; make one with discreet.from_matrix(matrix), and give that.")
     raise error(f"{show(given)} is no mechanism; make one, for example with discreet.geometric or discreet.from_matrix.")

@@ -74,12 +74,11 @@ def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool,
     else:
         place = inputs.position(plain_scalar(value), clamp=clamp)
     stream = source.at(_records([records], 1), [place]) if isinstance(source, KeyedSource) else source
-    process = fork_mark()
-    report = channel.draw_one(place, stream)
-    while process != fork_mark() and not isinstance(source, KeyedSource):
+    while True:
         process = fork_mark()
         report = channel.draw_one(place, stream)
-    return report if outputs.is_counts else outputs.value(report)
+        if process == fork_mark() or isinstance(source, KeyedSource):
+            return report if outputs.is_counts else outputs.value(report)
 
 
 def _checked(inputs: Grid, flat: NDArray[Any], clamp: bool) -> PlacesAt:

@@ -303,8 +303,8 @@ def test_refusals_say_the_next_move():
     for bad, words in (
         ([[0.5, 0.6], [0.5, 0.5]], "Row 0 .* divide"),
         ([[0.5, 0.5], [1.5, -0.5]], "Row 1"),
-        ([[0.5, 0.5], [1]], "check its shape"),
-        (7, "give a mechanism"),
+        ([[0.5, 0.5], [1]], "all of one length; fill the gaps"),
+        (7, "7 is no mechanism; make one"),
     ):
         with pytest.raises(DiscreetError, match=words):
             dt.user_utility(bad, query=[0, 1])

@@ -18,6 +18,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from ..errors import DiscreetError
+from ..measure.loss import loss_name
 from ..measure.privacy import check_privacy
 from ..measure.properties import LETTERS, explain, properties
 from ..measure.remaps import bayes_risk
@@ -131,7 +132,7 @@ def comparison_row(name: str, m: Mechanism, prior: Any = None, loss: str = "l1")
         "L1": expected_loss(m, "l1", prior),
         "L2": expected_loss(m, "l2", prior),
         "RMSE": rmse(m, prior),
-        **({} if loss in ("l0", "l1", "l2") else {loss: expected_loss(m, loss, prior)}),
+        **({} if loss_name(loss) in ("l0", "l1", "l2") else {loss: expected_loss(m, loss, prior)}),
         "worst": worst_loss(m, loss),
         "best use": bayes_risk(m, loss, prior),
     }

@@ -76,11 +76,11 @@ def count_groups(
     predicate, and in at most `max_groups` groups, chosen by a hash of id and group. Rows without an id are left out.
     `progress` is told each percent. A reader of record batches is used up by one call.
     """
+    max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
         raise TableInputError(
             "max_groups needs unit, the column that identifies a person; without it a row is a person."
         )
-    max_groups = whole(max_groups, "max_groups", error=TableInputError)
     try:
         import duckdb
         import pyarrow  # noqa: F401  # what hands tables over

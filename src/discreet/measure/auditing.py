@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AuditError
-from ..mechanism import Mechanism
-from ..numbers.exact import show
+from ..mechanism import Mechanism, mechanism_of
 from ..numbers.given import share, whole
 from ..numbers.level import Level
 from ..randomness.source import Source
@@ -91,9 +90,8 @@ def audit(
     """
     draws = whole(draws, "draws", 100, example=100_000, error=AuditError)
     sure = share(confidence, "confidence", "how sure the bound must be", example="0.9999999", error=AuditError)
-    if not callable(sampler) and not isinstance(sampler, Mechanism):
-        raise AuditError(f"Cannot draw from {show(sampler)}; give a Mechanism or a function of true values.")
-    own = sampler if isinstance(sampler, Mechanism) else mechanism
+    own = mechanism if callable(sampler) else mechanism_of(sampler, AuditError)  # any function of true values will do
+    own = None if own is None else mechanism_of(own, AuditError)
     claimed = _claim(own, epsilon, alpha)
     chosen = _pairs(own, pairs)
     draw, told = _drawer(sampler, scalar, source)

@@ -15,7 +15,6 @@ function or a matrix.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,9 +33,9 @@ from ..numbers.grid import Grid
 Floats = NDArray[np.float64]
 Numerators = NDArray[Any]  # int64 where they fit, else Python integers
 
-_NAMED = re.compile(r"\s*([a-z]+\d?)\s*(?:\(([^()]*)\))?\s*")
+_KINDS = {"l0": 0, "l1": 0, "l2": 0, "lp": 1, "tail": 1, "threshold": 1, "asymmetric": 2}  # how many numbers each takes
 _USE = 'use "l0", "l1", "l2", "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)", a function or a matrix'
-PRIORS = ("uniform", "binomial", "normal", "beta")  # names of laws, which people put in the place of a loss
+PRIORS = {"uniform": 0, "binomial": 1, "normal": 2, "beta": 2}  # laws, which people put in the place of a loss
 _MOST = 2**24  # entries of a loss that is written out
 
 
@@ -163,14 +162,11 @@ def distance_loss(loss: Any, grid: Grid) -> tuple[Floats, Floats] | None:
 
 def _parsed(text: str) -> tuple[str, list[Fraction]]:
     """The kind of a named loss and its numbers, which make sense."""
-    match = _NAMED.fullmatch(text.lower())
-    kind = match[1] if match else ""
-    parts = [parse_exact(part) for part in match[2].split(",")] if match and match[2] is not None else []
-    wanted = {"l0": 0, "l1": 0, "l2": 0, "lp": 1, "tail": 1, "threshold": 1, "asymmetric": 2}.get(kind)
-    numbers = [x for x in parts if x is not None]
-    if wanted != len(parts) or wanted != len(numbers):
-        prior = f"; if it is the prior, say prior={show(text)}" if kind in PRIORS else ""
+    found = given.called(text, _KINDS)
+    if found is None:
+        prior = f"; if it is the prior, say prior={show(text)}" if given.called(text, PRIORS) else ""
         raise LossError(f"loss = {show(text)} is not known; {_USE}{prior}.")
+    kind, numbers = found
     if kind == "lp" and not 0 < numbers[0] <= 64:
         raise LossError(f"loss = {show(text)}: the power lies above 0 and is at most 64; use for example lp(3).")
     if kind == "tail" and numbers[0] < 0:

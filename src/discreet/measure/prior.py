@@ -13,7 +13,6 @@ A prior must rest on public or already released facts: one that is taken from pr
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,14 +24,13 @@ from numpy.typing import NDArray
 
 from ..errors import PriorError
 from ..numbers import given
-from ..numbers.exact import parse_exact, show
+from ..numbers.exact import show
 from ..numbers.frozen import Frozen, frozen
 from ..numbers.grid import Grid
 from .loss import PRIORS
 
 Floats = NDArray[np.float64]
 
-_NAMED = re.compile(r"\s*([a-z]+)\s*(?:\(([^()]*)\))?\s*")
 _USE = 'use "uniform", "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", a list of probabilities or {value: probability}'
 _MOST = 2**24
 
@@ -76,10 +74,8 @@ def prior_of(prior: Any, grid: Grid) -> Prior:
                 f"The prior is for {len(prior.weights)} values, but {grid} has {size}; make one that fits."
             )
         return prior
-    if prior is None or (isinstance(prior, str) and prior.strip().lower() == "uniform"):
-        return Prior("uniform", (1,) * size)
-    if isinstance(prior, str):
-        return _named(prior, grid, size)
+    if prior is None or isinstance(prior, str):
+        return _named("uniform" if prior is None else prior, grid, size)
     if isinstance(prior, Mapping):
         return _mapped(prior, grid, size)
     if not hasattr(prior, "__iter__"):
@@ -92,11 +88,10 @@ def is_prior(value: Any) -> bool:
     if isinstance(value, (Prior, Mapping)):
         return True
     if isinstance(value, str):
-        match = _NAMED.fullmatch(value.lower())
-        return match is not None and match[1] in PRIORS
-    if callable(value) or not hasattr(value, "__iter__"):
+        return given.called(value, PRIORS) is not None
+    if callable(value) or not hasattr(value, "__len__"):
         return False
-    return (value.ndim if hasattr(value, "ndim") else np.ndim(next(iter(value), 0)) + 1) == 1
+    return bool((value.ndim if hasattr(value, "ndim") else np.ndim(next(iter(value), 0)) + 1) == 1)
 
 
 def from_counts(counts: Any, *, source: Literal["public", "released"], grid: Grid | int | None = None) -> Prior:
@@ -119,13 +114,12 @@ def from_counts(counts: Any, *, source: Literal["public", "released"], grid: Gri
 
 
 def _named(text: str, grid: Grid, size: int) -> Prior:
-    match = _NAMED.fullmatch(text.lower())
-    kind = match[1] if match else ""
-    parts = [parse_exact(part) for part in match[2].split(",")] if match and match[2] is not None else []
-    wanted = {"binomial": 1, "normal": 2, "beta": 2}.get(kind)
-    numbers = [x for x in parts if x is not None]
-    if wanted is None or len(parts) != wanted or len(numbers) != wanted:
+    found = given.called(text, PRIORS)
+    if found is None:
         raise PriorError(f"prior = {show(text)} is not known; {_USE}.")
+    kind, numbers = found
+    if kind == "uniform":
+        return Prior(kind, (1,) * size)
     from scipy import stats  # a slow import, kept out of the way of those who do not need it
 
     place, values = np.arange(size), grid.floats(size)

@@ -121,6 +121,8 @@ def user_utility(
     """
     gain, prior = _loss_then_prior(gain, prior, "identity")
     if not isinstance(channel, Mechanism):
+        if not hasattr(channel, "__iter__"):
+            mechanism_of(channel, TableError)
         utility = _general_utility(channel, gain, prior, query)
         return utility if exact else float(utility)
     if query is not None:

@@ -7,6 +7,7 @@ said in one way: what was given, what it must be, and what to write instead. The
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -20,6 +21,7 @@ Number = Fraction | float  # a float is finite here, and stands for its binary v
 Error = type[DiscreetError]
 
 WITHIN = Fraction(1, 10**9)  # probabilities of floats sum to 1 up to this
+_CALLED = re.compile(r"\s*([a-z]+\d?)\s*(?:\(([^()]*)\))?\s*")
 _NO_NUMBERS = "mMcSV"  # durations, dates, complex numbers, bytes, records: NumPy would turn some into whole numbers
 
 
@@ -67,6 +69,20 @@ def positive(
     """A number above 0, or from 0 up; `what` says what it measures."""
     wanted = f"be a {'number of 0 or more' if zero else 'positive number'}{what and ' ' + what}"
     return number(value, name, wanted, lambda x: x > 0 or (zero and x == 0), example=example, error=error)
+
+
+def called(text: str, known: Mapping[str, int]) -> tuple[str, list[Fraction]] | None:
+    """A name, in any case, and the numbers it is called with; None for one that is not known to take so many.
+
+    >>> called(" Asymmetric(1, 1/2)", {"asymmetric": 2})
+    ('asymmetric', [Fraction(1, 1), Fraction(1, 2)])
+    """
+    match = _CALLED.fullmatch(text.lower())
+    if match is None:
+        return None
+    numbers = [parse_exact(part) for part in match[2].split(",")] if match[2] is not None else []
+    found = [x for x in numbers if x is not None]
+    return (match[1], found) if known.get(match[1]) == len(numbers) == len(found) else None
 
 
 def _short(bound: int) -> str:

@@ -224,7 +224,7 @@ def made(family: str, top: int | None, level: Level) -> Mechanism:
     """The mechanism of a family for counts from 0 to `top`, or without an upper end."""
     if top is None and family != "geometric":
         raise ReleaseError(f"{family} needs an upper end: declare bound, the largest count that can be.")
-    return _FAMILIES[family](Grid(0, top), alpha=level)
+    return _FAMILIES[family](Grid(0, top), alpha=level.alpha)  # one mechanism however the level was spelled
 
 
 def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:
