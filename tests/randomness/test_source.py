@@ -229,7 +229,7 @@ def test_the_insecure_source_repeats_and_says_so():
 
 @pytest.mark.parametrize("seed", ["seven", 1.5, None, True, 2**256, -(2**256)])
 def test_a_seed_is_an_integer(seed):
-    with pytest.raises(SourceError, match="seed = .* must be a whole number"):
+    with pytest.raises(SourceError, match=r"seed = .* must be a whole number"):
         insecure_source(seed)
 
 

@@ -140,7 +140,7 @@ def _sums_to_one(chances: Sequence[Number], what: str, error: Error, **details: 
     total = sum((x for x in chances if isinstance(x, Fraction)), Fraction(math.fsum(floats)))
     if abs(total - 1) > WITHIN:
         raise error(
-            f"{what} sums to {float(total):.12g}; probabilities must sum to 1: divide them by their sum.", **details
+            f"{what} sums to {float(total):.12g}; probabilities must sum to 1: give them divided by their sum.", **details
         )
 
 
