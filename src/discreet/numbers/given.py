@@ -97,7 +97,7 @@ def _short(bound: int) -> str:
 
 Bounds = tuple[Number, Number, str]  # of an entry; and what is said of one that is not within them, or no number
 ANY: Bounds = (-math.inf, math.inf, "; give a finite number")
-NOT_NEGATIVE: Bounds = (0.0, math.inf, "; give a number of 0 or more, none negative")
+NOT_NEGATIVE: Bounds = (0.0, math.inf, "; give a finite number of 0 or more, none negative: add a constant to them all")
 CHANCE: Bounds = (0.0, 1 + WITHIN, ", which is no probability; use numbers from 0 to 1")
 
 
