@@ -126,7 +126,8 @@ def gains_of(gain: Any, truths: Sequence[Any], guesses: Sequence[Any]) -> list[l
         return [[span - abs(truth - guess) for guess in guesses] for truth in truths]
     if callable(gain):
         return [[_called(gain, truth, guess, "gain") for guess in guesses] for truth in truths]
-    return given.matrix(gain, "The gain", shape=(len(truths), len(guesses)), bools=True, error=LossError)
+    read = given.matrix(gain, "The gain", shape=(len(truths), len(guesses)), bools=True, error=LossError)
+    return [[Fraction(x) for x in row] for row in read]
 
 
 def distance_loss(loss: Any, grid: Grid) -> tuple[Floats, Floats] | None:
@@ -230,7 +231,7 @@ def _written_over(name: str, numerators: Numerators, denominator: int) -> Loss:
     return Loss(name, numerators.astype(np.int64) if small else numerators, denominator)
 
 
-def _written(entries: list[list[Fraction]], name: str) -> Loss:
+def _written(entries: Sequence[Sequence[given.Number]], name: str) -> Loss:
     whole, common = given.whole_parts([x for row in entries for x in row])
     return _written_over(name, np.array(whole, dtype=object).reshape(len(entries), -1), common)
 

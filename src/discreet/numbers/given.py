@@ -95,10 +95,10 @@ def _short(bound: int) -> str:
 
 # Lists and laws
 
-Bounds = tuple[Number, Number, str]  # of an entry; and what is said of one that is not within them, or no number
+Bounds = tuple[float, float, str]  # of an entry; and what is said of one that is not within them, or no number
 ANY: Bounds = (-math.inf, math.inf, "; give a finite number")
 NOT_NEGATIVE: Bounds = (0.0, math.inf, "; give a finite number of 0 or more, none negative: add a constant to them all")
-CHANCE: Bounds = (0.0, 1 + WITHIN, ", which is no probability; use numbers from 0 to 1")
+CHANCE: Bounds = (0.0, 1 + 1e-9, ", which is no probability; use numbers from 0 to 1")
 
 
 def vector(
@@ -107,11 +107,13 @@ def vector(
 ) -> list[Number]:  # fmt: skip
     """A list of exact numbers; `at` says in words where an entry stands. With `bools`, True is 1."""
     items = _items(values, 1)
-    if not items or any(isinstance(item, (list, tuple, np.ndarray)) for item in items):
+    if not items or isinstance(items[0], (list, tuple, np.ndarray)):
         raise error(f"{what} must be a list of numbers, at least one, and not {show(values)}; give a list or an array.")
     if size is not None and len(items) != size:
         noun = "probabilities" if bounds[2] == CHANCE[2] else "numbers"
         raise error(f"{what} has {len(items)} of the {size} {noun} that are needed; give one for each.")
+    if _all_within(values, bounds):
+        return items
     found = []
     for k, item in enumerate(items):
         exact = _within(item, bounds, bools)
@@ -130,14 +132,14 @@ def law(
     >>> law(["1/3", "2/3"], "The prior"), law([0.25, 0.75], "The prior")
     ([Fraction(1, 3), Fraction(2, 3)], [0.25, 0.75])
     """
-    found = vector(values, what, size=size, bounds=(-below, *CHANCE[1:]), at=at, error=error)
+    found = vector(values, what, size=size, bounds=(-float(below), *CHANCE[1:]), at=at, error=error)
     _sums_to_one(found, what, error)
     return [max(x, 0.0) for x in found] if below else found
 
 
 def _sums_to_one(chances: Sequence[Number], what: str, error: Error, **details: Any) -> None:
-    floats = [x for x in chances if isinstance(x, float)]
-    total = sum((x for x in chances if isinstance(x, Fraction)), Fraction(math.fsum(floats)))
+    others = [x for x in chances if type(x) is not float]
+    total = sum((Fraction(x) for x in others), Fraction(math.fsum(x for x in chances if type(x) is float)))
     if abs(total - 1) > WITHIN:
         raise error(
             f"{what} sums to {float(total):.12g}; probabilities must sum to 1: give them divided by their sum.", **details
@@ -175,31 +177,34 @@ def rows_of(given: Any, what: str, *, least: int = 1, error: Error = DiscreetErr
 def matrix(
     given: Any, what: str, *, shape: tuple[int, int] | None = None, bounds: Bounds = ANY, bools: bool = False,
     least: int = 1, error: Error = DiscreetError,
-) -> list[list[Fraction]]:  # fmt: skip
+) -> list[list[Number]]:  # fmt: skip
     """A matrix of exact numbers, of `least` rows or more; an error names row and column. With `bools`, True is 1.
 
     >>> matrix([["1/3", 2], [0.5, 0]], "The loss")
-    [[Fraction(1, 3), Fraction(2, 1)], [Fraction(1, 2), Fraction(0, 1)]]
+    [[Fraction(1, 3), Fraction(2, 1)], [0.5, Fraction(0, 1)]]
     """
     rows = rows_of(given, what, least=least, error=error)
     if shape is not None and (len(rows), len(rows[0])) != shape:
         raise error(
             f"{what} must have {shape[0]} rows and {shape[1]} columns, not {len(rows)} and {len(rows[0])}; check its shape."
         )
-    found = []
+    if _all_within(given, bounds):
+        return rows
+    found: list[list[Number]] = []
     for i, row in enumerate(rows):
-        found.append([Fraction(0)] * len(row))
+        found.append([])
         for j, item in enumerate(row):
             exact = _within(item, bounds, bools)
             if exact is None:
                 raise error(f"Row {i}, column {j} of {_inside(what)} is {show(item)}{bounds[2]}.", row=i, column=j)
-            found[-1][j] = Fraction(exact)
+            found[-1].append(exact)
     return found
 
 
 def stochastic(given: Any, what: str, *, least: int = 1, error: Error = DiscreetError) -> list[list[Fraction]]:
     """A matrix whose rows are laws, up to the rounding of floats."""
-    rows = matrix(given, what, bounds=CHANCE, least=least, error=error)
+    read = matrix(given, what, bounds=CHANCE, least=least, error=error)
+    rows = [[Fraction(x) for x in row] for row in read]
     for i, row in enumerate(rows):
         _sums_to_one(row, f"Row {i} of {_inside(what)}", error, row=i)
     return rows
@@ -216,6 +221,13 @@ def _within(item: Any, bounds: Bounds, bools: bool) -> Number | None:
         item = int(item)
     exact = item if type(item) is float and math.isfinite(item) else parse_exact(item)
     return exact if exact is not None and bounds[0] <= exact <= bounds[1] else None
+
+
+def _all_within(given: Any, bounds: Bounds) -> bool:
+    """Is this an array of floats that are all right? A million are looked at at once."""
+    if type(given) is not np.ndarray or given.dtype != np.float64:
+        return False
+    return bool((np.isfinite(given) & (given >= bounds[0]) & (given <= bounds[1])).all())
 
 
 def _items(given: Any, dimensions: int) -> list[Any] | None:
