@@ -90,7 +90,7 @@ def _short(bound: int) -> str:
     power = abs(bound) + 1
     if power < 2**40 or power.bit_count() != 1:
         return str(bound)
-    return f"{'-' if bound < 0 else ''}2^{power.bit_length() - 1}"
+    return f"2^{power.bit_length() - 1} - 1" if bound > 0 else f"1 - 2^{power.bit_length() - 1}"
 
 
 # Lists and laws

@@ -38,7 +38,9 @@ def histogram_of(data: Any, mechanism: Mechanism, kind: str = "auto") -> Counts:
     >>> [histogram_of(x, g).tolist() for x in ([5, 0, 2, 1], {0: 5, 2: 2, 3: 1}, [0, 0, 2, 0, 3, 2, 0, 0])]
     [[5, 0, 2, 1], [5, 0, 2, 1], [5, 0, 2, 1]]
     """
-    kind = kind_of(kind)
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise RecoveryError(f'kind = {show(kind)} must be "auto", "counts", "histogram" (the same) or "reports".')
+    kind = KINDS[kind]
     size = mechanism.outputs.size
     if size is None:
         raise RecoveryError(
@@ -62,14 +64,6 @@ def histogram_of(data: Any, mechanism: Mechanism, kind: str = "auto") -> Counts:
     if total == 0:
         raise RecoveryError("There are no reports: all counts are 0, or the list is empty; give at least one report.")
     return counts
-
-
-def kind_of(kind: Any) -> str:
-    """What the data are said to be: "auto", "counts" (a "histogram" too) or "reports"."""
-    known = KINDS.get(kind) if isinstance(kind, str) else None
-    if known is None:
-        raise RecoveryError(f'kind = {show(kind)} must be "auto", "counts", "histogram" (the same) or "reports".')
-    return known
 
 
 def _clearly_counts(data: Any, counts: Counts, grid: Grid, kind: str) -> None:

@@ -18,10 +18,7 @@ _SMALLEST = 1e-10  # singular values below this part of the largest are rounding
 
 
 def check_possible(channel: Finite, q: Floats) -> None:
-    """Refuse frequencies that no law of the true values explains: a report was seen that the channel never gives.
-
-    `recover` asks once, before any method is tried; the methods take frequencies that can be.
-    """
+    """Refuse frequencies that no law explains: a report that the channel never gives. Asked once, before any method."""
     never = np.flatnonzero((channel.push(np.full(channel.rows, 1.0 / channel.rows)) <= 0) & (q > 0))
     if len(never):
         raise RecoveryError(
