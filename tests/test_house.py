@@ -22,12 +22,13 @@ ROOMS = {
     "verify": "",  # stands alone: the standard library is enough to check a mechanism file
     "blas": "",
     "lp": "",
+    "progress": "",
     "formats": "errors",
     "numbers": "errors",
     "present": "numbers",
     "randomness": BASE,
     "noise": f"{BASE} randomness",
-    "channels": f"{BASE} randomness noise",
+    "channels": f"{BASE} randomness noise progress",
     "sampling": f"{BASE} randomness channels",
     "seal": f"{BASE} channels",
     "mechanism": f"{BASE} noise channels sampling seal",
@@ -35,17 +36,17 @@ ROOMS = {
     "mechanisms": f"{MAKING} noise",
     "measure": f"{MAKING} present randomness noise mechanisms",
     "files": f"{BASE} formats verify noise channels mechanism measure",
-    "designs": f"{MAKING} present blas lp mechanisms measure",
-    "recovery": f"{BASE} present blas lp channels mechanism sampling measure",
+    "designs": f"{MAKING} present blas lp mechanisms measure progress",
+    "recovery": f"{BASE} present blas lp channels mechanism sampling measure progress",
     "theory": f"{BASE} present lp channels mechanism measure",
     "registry": "mechanism",
     "planning": f"{BASE} present channels mechanism measure mechanisms designs recovery registry",
     "ledger": f"{BASE} formats present",
     "questions": BASE,
-    "engines": f"{BASE} questions",
-    "tables": f"{BASE} formats present channels files mechanism mechanisms measure registry ledger questions engines",
+    "engines": f"{BASE} questions progress",
+    "tables": f"{BASE} formats present channels files mechanism mechanisms measure registry ledger questions engines progress",
     "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery theory registry planning "
-    "ledger questions engines tables",
+    "ledger questions engines tables progress",
 }
 
 # The only imports that point upwards: all inside functions, so that loading a room never loads what stands on it.

@@ -106,8 +106,8 @@ def test_a_permutation_can_be_undone_and_a_merging_cannot():
     [
         ([0, 1], "one entry for each"), ([0, 1, 2, 3, 9], "not on the grid"), ([0, 1, 2, 3, 0.5], "not on the grid"),
         ({0: 0}, "no entry"), (5, "function"), ("01234", "function"), ([[0.5, 0.4]] * 5, "sums to"),
-        ([[1.5, -0.5]] * 5, "not a probability"), ([[float("nan"), 1]] * 5, "not a probability"),
-        ([[1], [1], [1], [1], [0.5, 0.5]], "one and the same"),
+        ([[1.5, -0.5]] * 5, "no probability"), ([[float("nan"), 1]] * 5, "no probability"),
+        ([[1], [1], [1], [1], [0.5, 0.5]], "all of one length"),
     ],
 )  # fmt: skip
 def test_remaps_that_do_not_fit_are_refused(targets, words):

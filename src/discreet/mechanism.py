@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .channels import Channel, Finite, Map, Then
 from .channels.contract import MATRIX_ENTRIES
-from .errors import GridError, PrivacyError, RemapError, SizeError
+from .errors import DiscreetError, GridError, PrivacyError, RemapError, SizeError
 from .numbers.exact import show, show_above, show_rational
 from .numbers.grid import Grid
 from .numbers.level import Level
@@ -165,7 +165,7 @@ class Mechanism:
             raise RemapError(f"A remap needs one entry for each of the {channel.reports} reports, not {len(targets)}.")
         if np.ndim(targets[0]) == 0:
             grid = self.outputs if outputs is None else Grid.of(outputs)
-            places = np.array([_position(grid, t) for t in targets], dtype=np.int64)
+            places = np.array([_place(grid, t) for t in targets], dtype=np.int64)
             mapped = channel.mapped(places, _size(grid))
             return self._mapped(self._kept_level(mapped, Then(channel, Map(places, _size(grid)))), grid)
         table, distance = stochastic_table(targets)
@@ -177,7 +177,7 @@ class Mechanism:
 
     def then(self, other: Mechanism) -> Mechanism:
         """Post-process the reports by another mechanism whose true values are these reports."""
-        if other.inputs != self.outputs:
+        if mechanism_of(other, RemapError).inputs != self.outputs:
             raise RemapError(f"The second mechanism takes {other.inputs} but the reports live on {self.outputs}.")
         given = {"second": other.recipe.family}
         for name, value in other.recipe.parameters:
@@ -255,15 +255,26 @@ def _apply(function: Callable[[Any], Any], value: Any) -> Any:
         raise RemapError(f"The mapping has no entry for the report {value}; give one for each report.") from None
 
 
-def _position(grid: Grid, target: object) -> int:
+def _place(grid: Grid, target: object) -> int:
     """The position of a remap's target, which must be on the grid: reports are never rounded silently."""
-    try:
-        position = grid.position(target)
-    except ValueError:
-        position = None
-    if position is None or grid.value(position) != target:
+    place = grid.place(target)
+    if place is None:
         raise RemapError(
             f"The remap sends a report to {show(target)}, which is not on the grid {grid}; "
             "give outputs=Grid(...) for the new reports."
         )
-    return position
+    return place
+
+
+def mechanism_of(given: Any, error: type[DiscreetError] = DiscreetError) -> Mechanism:
+    """A mechanism as it is; of anything else, a sentence that says how to make one."""
+    if isinstance(given, Mechanism):
+        return given
+    if isinstance(getattr(given, "mechanism", None), Mechanism):
+        raise error(f"A {type(given).__name__} is no mechanism, but it has one: give its .mechanism.")
+    if isinstance(given, (str, os.PathLike)):
+        raise error("A text is no mechanism; of a mechanism's file give discreet.load(path).")
+    rows = given[0] if isinstance(given, (list, tuple)) and given else None
+    if getattr(given, "ndim", 0) == 2 or isinstance(rows, (list, tuple, np.ndarray)):
+        raise error("A matrix is no mechanism yet; make one with discreet.from_matrix(matrix), and give that.")
+    raise error(f"{show(given)} is no mechanism; make one, for example with discreet.geometric or discreet.from_matrix.")

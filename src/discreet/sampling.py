@@ -13,11 +13,12 @@ from .errors import DiscreetError, OutOfRangeError, SourceError
 from .numbers.exact import parse_exact, show
 from .numbers.grid import Grid
 from .numbers.intake import as_array, first_masked, plain_scalar
-from .numbers.positions import position_of, positions, values_at
+from .numbers.positions import positions, values_at
 from .randomness.alias import CHUNK
 from .randomness.source import KeyedSource, Source, fork_mark, secure_source
 
 _MOST = 2**32  # draws of one value
+PlacesAt = Callable[[int, int], NDArray[np.int64]]
 
 
 def sample(
@@ -39,18 +40,13 @@ def sample(
         source.bind(digest)
     if size is not None:
         number = _number_of_draws(size, values)
-        place = np.full(min(number, CHUNK), position_of(inputs, plain_scalar(values), clamp))
+        place = np.full(min(number, CHUNK), inputs.position(plain_scalar(values), clamp=clamp))
         return _draw_all(channel, outputs, number, lambda start, stop: place[: stop - start], source, records)
     if _is_scalar(values):
         return _one(channel, inputs, outputs, values, clamp, source, records)
     kind, array = as_array(values)
-    flat = array.reshape(-1)
-    _check(inputs, flat, clamp)
-
-    def places(start: int, stop: int) -> NDArray[np.int64]:
-        return positions(inputs, flat[start:stop], clamp=clamp, offset=start)
-
-    return kind(_draw_all(channel, outputs, flat.size, places, source, records).reshape(array.shape))
+    places = _checked(inputs, array.reshape(-1), clamp)
+    return kind(_draw_all(channel, outputs, array.size, places, source, records).reshape(array.shape))
 
 
 def _number_of_draws(size: Any, value: Any) -> int:
@@ -65,7 +61,7 @@ def _number_of_draws(size: Any, value: Any) -> int:
 
 
 def _draw_all(
-    channel: Channel, outputs: Grid, size: int, places: Callable[[int, int], NDArray[np.int64]], source: Any, records: Any
+    channel: Channel, outputs: Grid, size: int, places: PlacesAt, source: Any, records: Any
 ) -> NDArray[Any]:
     """A report for each of so many positions, which are found as they are needed, in chunks that fit the cache."""
     numbers = _records(records, size)
@@ -94,28 +90,31 @@ def _one(channel: Channel, inputs: Grid, outputs: Grid, value: Any, clamp: bool,
     if type(value) is int and low <= value <= high:  # the plain case, without arrays: whole numbers in whole steps
         place = value - inputs.anchor.numerator
     else:
-        place = position_of(inputs, plain_scalar(value), clamp)
+        place = inputs.position(plain_scalar(value), clamp=clamp)
     stream = source.at(_records([records], 1), [place]) if isinstance(source, KeyedSource) else source
-    process = fork_mark()
-    report = channel.draw_one(place, stream)
-    while process != fork_mark() and not isinstance(source, KeyedSource):
+    while True:
         process = fork_mark()
         report = channel.draw_one(place, stream)
-    return report if outputs.is_counts else outputs.value(report)
+        if process == fork_mark() or isinstance(source, KeyedSource):
+            return report if outputs.is_counts else outputs.value(report)
 
 
-def _check(inputs: Grid, flat: NDArray[Any], clamp: bool) -> None:
-    """Refuse bad input whole, before anything is drawn. Integers need only their extremes looked at."""
+def _checked(inputs: Grid, flat: NDArray[Any], clamp: bool) -> PlacesAt:
+    """Refuse bad input whole, before anything is drawn; the places of the values from a start to a stop.
+
+    Integers need only their extremes looked at, and take their places when they are drawn for; others take them here.
+    """
     if flat.dtype.kind in "iub":
         if flat.size and not clamp:
-            ends = np.array([flat.min(), flat.max()])
             try:
-                positions(inputs, ends)
+                positions(inputs, np.array([flat.min(), flat.max()]))
             except OutOfRangeError:
                 positions(inputs, flat)  # finds the first offender, to name its position
-        return
+        return lambda start, stop: positions(inputs, flat[start:stop], clamp=clamp)
+    taken = np.empty(flat.size, dtype=np.int64)
     for start in range(0, flat.size, CHUNK):
-        positions(inputs, flat[start : start + CHUNK], clamp=clamp, offset=start)
+        taken[start : start + CHUNK] = positions(inputs, flat[start : start + CHUNK], clamp=clamp, offset=start)
+    return lambda start, stop: taken[start:stop]
 
 
 _NO_NUMBERS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,7 +17,8 @@ from .channels.properties import WORDS, letters_of, shape_faults
 from .channels.ratios import pair_ratio, window_extreme, worst_ratio
 from .channels.table import MAX_ENTRIES, MAX_TOTAL, Table, cells
 from .errors import PrivacyError, RemapError, SealError, SizeError, StructureError
-from .numbers.exact import float_above, minus_log_above, parse_exact, show, show_above
+from .numbers.exact import float_above, minus_log_above, show_above
+from .numbers.given import rows_of, stochastic
 from .numbers.level import Level
 
 Neighbours = int | Sequence[tuple[int, int]]  # all rows at most so many steps apart, or the pairs themselves
@@ -69,21 +70,7 @@ def read_matrix(target: Any) -> tuple[Integers, list[list[Fraction]] | None]:
 
     Rows must sum to 1 up to the rounding of floats.
     """
-    if isinstance(target, np.ma.MaskedArray) or np.ndim(target if isinstance(target, np.ndarray) else 0) > 2:
-        raise SealError("A matrix of probabilities has rows and columns, and no entry is masked; fill the gaps.")
-    if isinstance(target, np.ndarray) and target.dtype == np.float64 and target.ndim == 2:
-        listed = target.tolist()
-    else:
-        try:
-            listed = [list(row) for row in target]
-            if any(isinstance(row, (str, bytes, Mapping)) for row in target):
-                raise TypeError
-        except TypeError:
-            raise SealError(
-                "A matrix of probabilities is a list of rows, one for each true value; give numbers."
-            ) from None
-    if len(listed) < 2 or not listed[0] or any(len(row) != len(listed[0]) for row in listed):
-        raise SealError("A matrix of probabilities needs at least two rows, all of one length; fill the gaps.")
+    listed = rows_of(target, "The matrix", least=2, error=SealError)
     if len(listed) * len(listed[0]) > MAX_ENTRIES:
         raise SizeError(
             f"A table holds at most 2^20 weights, not {len(listed)} x {len(listed[0])}; use a coarser grid."
@@ -91,21 +78,7 @@ def read_matrix(target: Any) -> tuple[Integers, list[list[Fraction]] | None]:
     plain = isinstance(target, np.ndarray) and target.dtype == np.float64
     if plain and (target >= 0).all() and (np.abs(target.sum(axis=1) - 1) < float(WITHIN)).all():
         return _fixed(target), None
-    exact: list[list[Fraction]] = []
-    for i, row in enumerate(listed):
-        exact.append([])
-        for j, x in enumerate(row):
-            number = parse_exact(x)
-            if number is None or not 0 <= number <= 1 + WITHIN:
-                raise SealError(
-                    f"Row {i}, column {j} of the matrix is {show(x)}, which is no probability; use numbers from 0 to 1.",
-                    row=i,
-                    column=j,
-                )
-            exact[-1].append(number)
-        whole = sum(exact[-1], Fraction(0))
-        if abs(whole - 1) > WITHIN:
-            raise SealError(f"Row {i} of the matrix sums to {float(whole):.12g}; every row must sum to 1.", row=i)
+    exact = stochastic(listed, "The matrix", error=SealError)
     return np.array([[x.numerator * _ONE // x.denominator for x in row] for row in exact], dtype=object), exact
 
 
@@ -396,21 +369,8 @@ def stochastic_table(matrix: Any) -> tuple[Table, float]:
     Exact when the common denominator fits; else each row is rounded down and its largest entry takes the rest. The
     second result bounds the total variation between a row and its rounding.
     """
-    try:
-        rows = [[parse_exact(x) for x in row] for row in matrix]
-    except TypeError:
-        raise RemapError("A random remap is a matrix: one row of probabilities for each report.") from None
-    if not rows or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
-        raise RemapError("A random remap needs rows of one and the same positive length.")
-    exact_rows: list[list[Fraction]] = []
-    for i, row in enumerate(rows):
-        entries = [x for x in row if x is not None and 0 <= x <= 2]
-        if len(entries) != len(row):
-            raise RemapError(f"Row {i} of the remap has an entry that is not a probability; use numbers from 0 to 1.")
-        whole = sum(entries, Fraction(0))
-        if abs(whole - 1) > Fraction(1, 10**9):
-            raise RemapError(f"Row {i} of the remap sums to {float(whole):.12g}; every row must sum to 1.")
-        exact_rows.append([x / whole for x in entries])
+    read = stochastic(matrix, "The remap", error=RemapError)
+    exact_rows = [[x / whole for x in row] for row in read for whole in [sum(row)]]
     reports = len(exact_rows[0])
     common = largest_total(math.lcm(*(x.denominator for row in exact_rows for x in row)), reports)
     total = common or cells(reports) * (MAX_TOTAL // cells(reports))

@@ -598,7 +598,7 @@ def test_two_thousand_values_are_as_good_as_a_rational_user(loss):
     prior = np.arange(1.0, n + 2)
     prior /= prior.sum()
     d = dt.design(n, alpha="9/10", loss=loss, prior=prior.tolist())
-    assert d.objective == pytest.approx(dt.bayes_risk(dt.geometric(n, alpha="9/10"), prior.tolist(), loss), rel=1e-12)
+    assert d.objective == pytest.approx(dt.bayes_risk(dt.geometric(n, alpha="9/10"), loss, prior.tolist()), rel=1e-12)
     assert dt.expected_loss(d.mechanism, loss, prior.tolist()) == pytest.approx(d.objective, rel=1e-9)
 
 
@@ -677,10 +677,10 @@ def refused(kind: type[DiscreetError], n: Any = 4, **asked: Any) -> str:
     ("kind", "asked", "words"),
     [
         (PriorError, {"prior": [0.5, 0.5]}, "give one for each"),
-        (PriorError, {"prior": [0.5, 0.5, 0.5, 0.5, 0.5]}, "divide by their sum"),
+        (PriorError, {"prior": [0.5, 0.5, 0.5, 0.5, 0.5]}, "divided by their sum"),
         (PriorError, {"prior": [2, -1, 0, 0, 0]}, "from 0 to 1"),
         (PriorError, {"prior": [float("nan")] * 5}, "from 0 to 1"),
-        (PriorError, {"prior": {7: 1}}, "name values of the grid"),
+        (PriorError, {"prior": {7: 1}}, "give a value of the grid"),
         (LossError, {"loss": [[float("nan")] * 5] * 5}, "finite number"),
         (LossError, {"loss": [[-1] * 5] * 5}, "add a constant"),
         (LossError, {"loss": [[0, 1]] * 2}, "check its shape"),
@@ -697,7 +697,7 @@ def refused(kind: type[DiscreetError], n: Any = 4, **asked: Any) -> str:
         (DesignError, {"among": [1, 2]}, "prior"),
         (DesignError, {"risk": "worst", "prior": [1, 0, 0, 0, 0]}, "leave it out"),
         (DesignError, {"risk": "worst", "among": []}, "leave it out"),
-        (DesignError, {"risk": "worst", "among": [5]}, "name values of the grid"),
+        (DesignError, {"risk": "worst", "among": [5]}, "give a value of the grid"),
         (DesignError, {"risk": "worst", "among": 3}, "values"),
         (DesignError, {"neighbours": []}, "pairs"),
         (DesignError, {"neighbours": 5}, "pairs"),

@@ -261,7 +261,8 @@ def test_progress_is_in_percent(tmp_path):
     seen = []
     pq.write_table(pa.table({"g": ["a"]}), tmp_path / "t.parquet")
     count_groups(tmp_path / "t.parquet", predicate=None, by=["g"], domain=Domain.of({"g": ["a"]}), progress=seen.append)
-    assert (seen[0], seen[-1], seen) == (0, 100, sorted(seen))
+    done = [line.done for line in seen]
+    assert (done[0], done[-1], done) == (0, 1, sorted(done))
 
 
 def test_more_people_than_memory(tmp_path, monkeypatch):
@@ -326,7 +327,7 @@ from discreet.engines.duckdb import count_groups
 from discreet.questions.domain import Domain
 print("counting", flush=True)
 count_groups(sys.argv[1], predicate=None, by=["g"], domain=Domain.of({"g": range(5)}), unit="u", memory_mb=60,
-             progress=lambda percent: print(percent, flush=True))
+             progress=lambda line: print(round(100 * line.done), flush=True))
 print("done", flush=True)
 """
 
@@ -423,7 +424,7 @@ def test_bad_questions_are_refused():
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("g,x\na,5\n")
-    refused("changed while it was read", path, progress=lambda percent: os.utime(path, ns=(1, percent + 1)))
+    refused("changed while it was read", path, progress=lambda line: os.utime(path, ns=(1, round(100 * line.done) + 1)))
 
 
 def test_the_engine_is_locked_up(tmp_path):
@@ -724,6 +725,7 @@ def test_a_count_of_large_files_tells_how_far_it_is(tmp_path):
     for unit in (None, "u"):
         seen = []
         count_groups(path, predicate="x = 1", by=["g"], domain=Domain.of({"g": ["a"]}), unit=unit, progress=seen.append)
-        assert seen == sorted(set(seen))
-        assert (seen[0], seen[-1]) == (0, 100)
+        done = [line.done for line in seen]
+        assert done == sorted(set(done))
+        assert (done[0], done[-1]) == (0, 1)
         assert len(seen) > 4

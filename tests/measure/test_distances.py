@@ -85,15 +85,15 @@ def test_laws_on_different_values_with_a_cost():
     [
         (lambda: dt.kantorovich([0.5, 0.5], [1]), "same values"),
         (lambda: dt.kantorovich([0.5, 0.4], [0.5, 0.5]), "sums to 0.9"),
-        (lambda: dt.kantorovich([1.5, -0.5], [0.5, 0.5]), "-0.5 at position 1"),
-        (lambda: dt.kantorovich([math.nan, 1], [0.5, 0.5]), "entry 0"),
-        (lambda: dt.kantorovich([], []), "shape"),
+        (lambda: dt.kantorovich([1.5, -0.5], [0.5, 0.5]), "1.5 at position 0, which is no probability"),
+        (lambda: dt.kantorovich([math.nan, 1], [0.5, 0.5]), "nan at position 0"),
+        (lambda: dt.kantorovich([], []), "list of numbers, at least one"),
         (lambda: dt.kantorovich(["a", "b"], [0.5, 0.5]), "numbers"),
         (lambda: dt.kantorovich([0.5, 0.5], [0.5, 0.5], points=[1]), "one point for each"),
         (lambda: dt.kantorovich([0.5, 0.5], [0.5, 0.5], points=[0, 1], cost=[[0, 1], [1, 0]]), "not both"),
-        (lambda: dt.kantorovich([0.5, 0.5], [0.5, 0.5], cost=[[0, 1]]), "one for each of 2 x 2"),
+        (lambda: dt.kantorovich([0.5, 0.5], [0.5, 0.5], cost=[[0, 1]]), "2 rows and 2 columns"),
         (lambda: dt.kantorovich([0.5, 0.5], [0.5, 0.5], cost=[[0, -1], [1, 0]]), "negative"),
-        (lambda: dt.total_variation([0.5, 0.5], [[0.5, 0.5]]), "shape"),
+        (lambda: dt.total_variation([0.5, 0.5], [[0.5, 0.5]]), "must be a list of numbers"),
         (lambda: dt.kl_divergence([0.5, 0.5], [0.5, 0.6]), "sums to 1.1"),
     ],
 )
@@ -126,5 +126,5 @@ def test_transport_is_refused_from_one_value_too_many_on(monkeypatch):
 def test_a_wrong_shape_is_told_from_a_right_one():
     with pytest.raises(MetricError, match="a list of numbers"):
         dt.kantorovich([[0.5, 0.5]], [0.5, 0.5])
-    with pytest.raises(MetricError, match="a matrix of numbers"):
+    with pytest.raises(MetricError, match="a list of rows of numbers"):
         dt.kantorovich([0.5, 0.5], [0.5, 0.5], cost=[0, 1])

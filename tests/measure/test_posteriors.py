@@ -220,9 +220,9 @@ def test_refusals_say_the_next_move():
             dt.likelihood_interval(g, 2, confidence=mass)
     with pytest.raises(DiscreetError, match="5 reports and 1 intervals; give one"):
         dt.coverage(g, [(0, 1)])
-    with pytest.raises(DiscreetError, match=r"report 0 is .*; give its two ends"):
+    with pytest.raises(DiscreetError, match=r"report 0, its two ends, .* of the 2 numbers"):
         dt.coverage(g, lambda r: (r,))
-    with pytest.raises(DiscreetError, match=r"report 0 is .*; give its two ends"):
+    with pytest.raises(DiscreetError, match=r"report 0, its two ends, has 'x' at position 1"):
         dt.coverage(g, lambda r: (r, "x"))
     with pytest.raises(SizeError, match="smaller grid"):
         dt.coverage(dt.geometric(10**6, alpha="1/2"), lambda r: (r, r))

@@ -83,17 +83,17 @@ def test_large_priors_are_quick_to_read():
 
 
 BAD = [
-    ([0.5, 0.5], "2 probabilities, but 0..4 has 5 values"),
-    ([0.5, 0.5, float("nan"), 0, 0], "probability of 2 is nan"),
-    ([0.5, 0.5, float("inf"), 0, 0], "probability of 2 is inf"),
-    ([0.5, 0.7, -0.2, 0, 0], "probability of 2 is -0.2"),
+    ([0.5, 0.5], "prior on 0..4 has 2 of the 5 probabilities"),
+    ([0.5, 0.5, float("nan"), 0, 0], "has nan at the value 2, which is no probability"),
+    ([0.5, 0.5, float("inf"), 0, 0], "has inf at the value 2, which is no probability"),
+    ([0.5, 0.7, -0.2, 0, 0], "has -0.2 at the value 2, which is no probability"),
     ([0.5, 0.4, 0, 0, 0], "sums to 0.9"),
     ([0, 0, 0, 0, 0], "sums to 0"),
-    ([0.5, "half", 0, 0, 0], "probability of 1 is 'half'"),
-    ({7: 1}, "names the value 7, which is not on 0..4"),
-    ({"1/2": 1}, "names the value '1/2', which is not on 0..4"),
+    ([0.5, "half", 0, 0, 0], "has 'half' at the value 1, which is no probability"),
+    ({7: 1}, "value 7 is not on 0..4"),
+    ({"1/2": 1}, "value '1/2' is not on 0..4"),
     ({1: 0.5, "1": 0.5}, "names the value 1 twice"),
-    ({}, "sums to 0"),
+    ({}, "at least one"),
     ("poisson(3)", "prior = 'poisson(3)' is not known"),
     ("binomial", "is not known"),
     ("binomial(2)", "lies between 0 and 1"),
@@ -119,9 +119,9 @@ def test_other_refusals():
         prior_of(None, dt.Grid(0, None))
     with pytest.raises(PriorError, match=r"public.*released"):
         from_counts([1, 2], source="guessed")
-    with pytest.raises(PriorError, match="one count for each"):
+    with pytest.raises(PriorError, match="2 of the 3 numbers that are needed"):
         from_counts([1, 2], source="public", grid=2)
-    with pytest.raises(PriorError, match="no number"):
+    with pytest.raises(PriorError, match="'x' at position 1; give a finite number"):
         from_counts([1, "x"], source="public")
     with pytest.raises(PriorError, match="uniform"):
         from_counts([0, -3], source="released")

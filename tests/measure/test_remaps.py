@@ -56,8 +56,8 @@ def test_no_remap_is_better_and_the_first_of_the_best_is_taken(m, name, data):
         best.append(m.inputs.value(costs.index(min(costs))))
         risk += min(costs)
     assert dt.best_remap(m, name, prior) == best
-    assert dt.bayes_risk(m, prior, name, exact=True) == risk
-    assert dt.bayes_risk(m, prior, name) == float(risk)
+    assert dt.bayes_risk(m, name, prior, exact=True) == risk
+    assert dt.bayes_risk(m, name, prior) == float(risk)
 
 
 def test_all_remaps_of_a_small_mechanism():
@@ -65,7 +65,7 @@ def test_all_remaps_of_a_small_mechanism():
     for name in ("l0", "l1", "l2", "threshold(2)"):
         loss = loss_of(name, m.inputs, m.inputs)
         least = min(cost(m, prior, loss, list(r)) for r in product(range(4), repeat=4))
-        assert dt.bayes_risk(m, prior, name, exact=True) == least
+        assert dt.bayes_risk(m, name, prior, exact=True) == least
         assert cost(m, prior, loss, dt.best_remap(m, name, prior)) == least
 
 
@@ -120,9 +120,9 @@ def test_the_utility_of_any_channel_from_databases(databases, reports, data):
             sum(prior[x] * rows[x][z] * rule(query[x], guess[z]) for x in range(databases) for z in range(reports))
             for guess in product(answers, repeat=reports)
         )
-        assert dt.user_utility(rows, prior, gain, query=query, exact=True) == best
+        assert dt.user_utility(rows, gain, prior, query=query, exact=True) == best
         table = [[rule(y, w) for w in answers] for y in answers]
-        assert dt.user_utility(rows, prior, table, query=query) == pytest.approx(float(best), abs=1e-15)
+        assert dt.user_utility(rows, table, prior, query=query) == pytest.approx(float(best), abs=1e-15)
 
 
 def test_an_oblivious_channel_over_databases_is_its_mechanism():
@@ -140,11 +140,11 @@ def test_post_processing_cannot_raise_utility():
     merged = g.remap([0, 0, 2, 4, 4])
     assert dt.vulnerability(merged, exact=True) < dt.vulnerability(g, exact=True)
     kept = g.remap(dt.best_remap(g, "l1", "binomial(0.3)"))
-    assert dt.bayes_risk(kept, "binomial(0.3)", "l1") == pytest.approx(
-        dt.bayes_risk(g, "binomial(0.3)", "l1"), abs=1e-14
+    assert dt.bayes_risk(kept, "l1", "binomial(0.3)") == pytest.approx(
+        dt.bayes_risk(g, "l1", "binomial(0.3)"), abs=1e-14
     )
     assert dt.expected_loss(kept, "l1", "binomial(0.3)") == pytest.approx(
-        dt.bayes_risk(g, "binomial(0.3)", "l1"), abs=1e-14
+        dt.bayes_risk(g, "l1", "binomial(0.3)"), abs=1e-14
     )
 
 
@@ -187,7 +187,7 @@ def test_the_remapped_geometric_is_as_good_as_any_private_mechanism(seed):
     n, a = int(rng.integers(2, 7)), float(rng.choice([0.3, 0.5, 0.8, 0.95]))
     prior, loss = rng.dirichlet(np.ones(n + 1)), monotone_loss(rng, n)
     g = dt.geometric(n, alpha=a)
-    risk = dt.bayes_risk(g, prior, loss)
+    risk = dt.bayes_risk(g, loss, prior)
     assert risk == pytest.approx(least_over_all_private_mechanisms(prior, loss, a), abs=1e-8)
     assert np.all(np.diff(dt.best_remap(g, loss, prior)) >= 0)  # nondecreasing
 
@@ -196,7 +196,7 @@ def test_a_weaker_mechanism_is_worse_for_someone():
     """Negative control: the explicit fair mechanism is private at the same level, and not universally optimal."""
     prior, loss = np.full(5, 0.2), loss_of("l1", dt.Grid(0, 4), dt.Grid(0, 4)).floats
     best = least_over_all_private_mechanisms(prior, loss, 0.5)
-    assert dt.bayes_risk(dt.explicit_fair(4, alpha="1/2"), prior, "l1") > best + 1e-3
+    assert dt.bayes_risk(dt.explicit_fair(4, alpha="1/2"), "l1", prior) > best + 1e-3
 
 
 @settings(max_examples=60, deadline=None)
@@ -226,17 +226,17 @@ def test_recursions_find_a_best_remap(n, a, data):
     for name in ("l0", "l1", "l2", "lp(3)", "tail(1)", "asymmetric(1, 3)"):
         loss = loss_of(name, g.inputs, g.inputs)
         places = [g.inputs.position(w) for w in dt.best_remap(g, name, prior)]
-        least = dt.bayes_risk(g, prior, name, exact=True)
+        least = dt.bayes_risk(g, name, prior, exact=True)
         assert float(cost(g, prior, loss, places)) == pytest.approx(float(least), rel=1e-9, abs=1e-12)
-        assert dt.bayes_risk(g, prior, name) == pytest.approx(float(least), rel=1e-8, abs=1e-9)
+        assert dt.bayes_risk(g, name, prior) == pytest.approx(float(least), rel=1e-8, abs=1e-9)
 
 
 @pytest.mark.usefixtures("in_floats")
 def test_matrices_in_floats_are_those_in_integers():
     m = dt.explicit_fair(12, alpha="4/5")
     for name in ("l0", "l1", "l2"):
-        assert dt.bayes_risk(m, "binomial(0.3)", name) == pytest.approx(
-            float(dt.bayes_risk(m, "binomial(0.3)", name, exact=True)), rel=1e-12
+        assert dt.bayes_risk(m, name, "binomial(0.3)") == pytest.approx(
+            float(dt.bayes_risk(m, name, "binomial(0.3)", exact=True)), rel=1e-12
         )
 
 
@@ -247,7 +247,7 @@ def test_fast_ways_are_the_general_one(loss):
     for prior in (None, "binomial(0.3)", "normal(100, 5)", {0: "1/3", 290: "2/3"}):
         written = loss_of(loss, g.inputs, g.inputs)
         assert dt.best_remap(g, loss, prior) == dt.best_remap(g, written, prior)
-        assert dt.bayes_risk(g, prior, loss) == pytest.approx(dt.bayes_risk(g, prior, written), rel=1e-9)
+        assert dt.bayes_risk(g, loss, prior) == pytest.approx(dt.bayes_risk(g, written, prior), rel=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["l0", "l1", "l2", "asymmetric(1, 3)"])
@@ -255,7 +255,7 @@ def test_reports_beyond_the_smallest_float_are_read_as_well(loss):
     """Pr[report 0 | truth 1500] = 2^-1500: no float, and yet the truth is known."""
     g = dt.geometric(1500, alpha="1/2")
     assert set(dt.best_remap(g, loss, {1500: 1})) == {1500}
-    assert dt.bayes_risk(g, {1500: 1}, loss) == pytest.approx(0, abs=1e-6)
+    assert dt.bayes_risk(g, loss, {1500: 1}) == pytest.approx(0, abs=1e-6)
     read = dt.best_remap(g, "l0", {0: "1/2", 1499: "1/2"})
     assert read == [0] * 750 + [1499] * 751
 
@@ -293,18 +293,18 @@ def test_refusals_say_the_next_move():
     for wrong, words in (
         ({"query": None}, "give query"),
         ({"query": [0]}, "one for each row"),
-        ({"query": [0, "x"]}, "database 1 is 'x'; give a number"),
+        ({"query": [0, "x"]}, "'x' at database 1; give a finite number"),
         ({"query": [0, 1], "gain": "same"}, "identity"),
         ({"query": [0, 1], "gain": [[1]]}, "check its shape"),
-        ({"query": [0, 1], "gain": [[1, 0], [float("nan"), 1]]}, "finite number; give"),
+        ({"query": [0, 1], "gain": [[1, 0], [float("nan"), 1]]}, "Row 1, column 0 of the gain is nan; give a finite number"),
     ):
         with pytest.raises(LossError, match=words):
             dt.user_utility(rows, **wrong)
     for bad, words in (
         ([[0.5, 0.6], [0.5, 0.5]], "Row 0 .* divide"),
         ([[0.5, 0.5], [1.5, -0.5]], "Row 1"),
-        ([[0.5, 0.5], [1]], "check its shape"),
-        (7, "give a mechanism"),
+        ([[0.5, 0.5], [1]], "all of one length; fill the gaps"),
+        (7, "7 is no mechanism; make one"),
     ):
         with pytest.raises(DiscreetError, match=words):
             dt.user_utility(bad, query=[0, 1])

@@ -516,12 +516,14 @@ def test_reports_that_would_say_nothing_are_refused_before_the_charge(ledger, as
 
 @pytest.mark.parametrize("how", [release, expected_errors])
 def test_progress_covers_the_whole(people, ledger, how):
-    """From 0 to 100, told once the counting is done too, and 100 is told last: a dry run and several counts alike."""
+    """From 0 to 1, told once the counting is done too, and 1 is told last: a dry run and several counts alike."""
     seen = []
     how(people, dataset="bits", ledger=ledger, count=["sick = 'yes'", "sick = 'no'"], by=["district", "age"], domain=DOMAIN,
         epsilon="1/2", progress=seen.append)  # fmt: skip
-    assert (seen[0], seen[-1], seen) == (0, 100, sorted(seen))
-    assert any(60 < percent < 100 for percent in seen)
+    done = [line.done for line in seen]
+    assert (done[0], done[-1], done) == (0, 1, sorted(done))
+    assert any(0.6 < part < 1 for part in done)
+    assert (seen[0], seen[-1]) == ("counting: 0 %", "done: 100 %")
 
 
 def test_groups_of_a_size_are_reckoned_once(people, ledger, monkeypatch):

@@ -369,13 +369,13 @@ def test_a_loss_that_is_not_monotone_is_not_served():
     law = [[ends[r] / (1 + a) * a ** abs(i - r) for r in range(4)] for i in range(4)]
     by_hand = sum(min(sum(quarter * law[i][r] for i in range(4) if i % 2 != odd) for odd in (0, 1)) for r in range(4))
     assert by_hand == Fraction(3, 8)
-    assert dt.bayes_risk(dt.geometric(3, alpha="1/2"), None, parity, exact=True) == by_hand
+    assert dt.bayes_risk(dt.geometric(3, alpha="1/2"), parity, exact=True) == by_hand
     own = dt.design(3, alpha="1/2", loss=parity)
     assert float(own.objective) == pytest.approx(1 / 3, abs=1e-9)
     assert best_of_all(path(3), 0.5, np.full(4, 0.25), parity) == pytest.approx(1 / 3, abs=1e-9)
     # the other side: a monotone loss for the same user is served
     for loss in ("l0", "l1", "tail(1)"):
-        served = dt.bayes_risk(dt.geometric(3, alpha="1/2"), None, loss)
+        served = dt.bayes_risk(dt.geometric(3, alpha="1/2"), loss)
         assert served == pytest.approx(float(dt.design(3, alpha="1/2", loss=loss).objective), abs=1e-9)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, SizeError, TableError
 from ..numbers.frozen import Frozen, frozen
+from ..progress import Progress
 from ..randomness.source import Stream
 from .room import Room
 
@@ -278,7 +278,7 @@ class Finite(Channel):
         """Are products O(n), and does the law of the reports determine that of the true values?"""
         return False
 
-    def likeliest(self, q: Floats, gap: float, progress: Callable[[str], None] | None = None) -> Fit | None:
+    def likeliest(self, q: Floats, gap: float, progress: Progress | None = None) -> Fit | None:
         """The maximum likelihood estimate for frequencies q of reports, where the kind has a way of its own; else None."""
         return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 from ..errors import TableError
 from ..noise import DiscreteNoise, GeometricNoise
 from ..numbers.exact import log_of
+from ..progress import Progress
 from .contract import Fault, Finite, Floats, Integers
 from .noisy import Clamped, Closed
 
@@ -54,7 +54,7 @@ class Geometric(Closed):
     def is_structured(self) -> bool:
         return True
 
-    def likeliest(self, q: Floats, gap: float, progress: Callable[[str], None] | None = None) -> Fit:
+    def likeliest(self, q: Floats, gap: float, progress: Progress | None = None) -> Fit:
         from .knots import geometric_mle  # it loads SciPy
 
         return geometric_mle(self, q, gap, progress)

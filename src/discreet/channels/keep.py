@@ -6,7 +6,6 @@ step of a cascade: there the two ends of the grid are kept with a probability of
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import SingularError, TableError
 from ..numbers.exact import ball
 from ..numbers.frozen import frozen
+from ..progress import Progress
 from ..randomness.alias import RealAlias, uniform_integer, uniform_integers
 from ..randomness.source import Stream
 from .contract import MATRIX_ENTRIES, WRITTEN_BITS, Channel, Fault, Finite, Floats, Indices, Integers, Ratio
@@ -271,7 +271,7 @@ class Keep(Finite):
     def chance_within(self, k: int, room: Room) -> Fraction | float:
         return super().chance_within(k, room) if self.other is not None else self.keep + self._guess * room.near(k)
 
-    def likeliest(self, q: Floats, gap: float, progress: Callable[[str], None] | None = None) -> Fit | None:
+    def likeliest(self, q: Floats, gap: float, progress: Progress | None = None) -> Fit | None:
         """Randomised response: a threshold, in closed form.
 
         With c = keep/guess the report y has the chance guess (1 + c p_y). For the m largest frequencies with sum Q the

@@ -11,7 +11,6 @@ square the condition of T. Knots start coarse where the kernel is wide, and gath
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from scipy.linalg import lapack
 from scipy.ndimage import maximum_filter1d
 
 from ..numbers.exact import log_of
+from ..progress import Progress, tell
 from .contract import Floats
 from .fit import Fit, certificate, mean_log_likelihood
 from .geometric import Geometric
@@ -33,7 +33,7 @@ _STEPS = 80  # of the interior point
 _LARGEST = 700.0  # exponents beyond which exp is no float
 
 
-def geometric_mle(channel: Geometric, q: Floats, gap: float, progress: Callable[[str], None] | None) -> Fit:
+def geometric_mle(channel: Geometric, q: Floats, gap: float, progress: Progress | None) -> Fit:
     """The estimate to a certified gap, or as near as rounding lets it come."""
     epsilon = -log_of(channel.a)
     seen = np.flatnonzero(q)
@@ -51,8 +51,7 @@ def geometric_mle(channel: Geometric, q: Floats, gap: float, progress: Callable[
         law[seen[knots]] = masses
         own = certificate(channel, q, law)
         trace.append((steps, mean_log_likelihood(channel, q, law), own))
-        if progress is not None:
-            progress(f"step {steps}, gap {own:.1e}")
+        tell(progress, f"step {steps}, gap {own:.1e}")
         if own < best_gap:
             best, best_gap, stalled = law, own, 0
         elif stride == 1:

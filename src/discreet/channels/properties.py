@@ -42,8 +42,9 @@ WORDS = {
 def letters_of(require: Iterable[str] | str) -> frozenset[str]:
     """The properties that were asked for: a collection of letters, or a text such as "WH,CM"."""
     try:
-        letters = frozenset(require.upper().replace(",", " ").split() if isinstance(require, str) else require)
-    except TypeError:
+        given = require.replace(",", " ").split() if isinstance(require, str) else list(require)
+        letters = frozenset(letter.strip().upper() for letter in given)
+    except (TypeError, AttributeError):
         raise StructureError(f"require = {show(require)} names no properties; use {', '.join(LETTERS)}.") from None
     unknown = sorted(letters - set(LETTERS), key=str)
     if unknown:

@@ -68,7 +68,7 @@ def design(
     from ..measure.description import describe
     from . import terminal
 
-    with terminal.patience() as progress:
+    with terminal.progress("designing") as progress:
         made = make(
             _count(n), alpha=alpha, epsilon=epsilon, loss=loss, prior=_prior(prior), risk=risk, require=require,
             sensitivity=sensitivity, then=then, among=None if among is None else among.replace(",", " ").split(),
@@ -116,7 +116,7 @@ def compare(
     from . import terminal
 
     one_of(json, csv)
-    with terminal.patience() as progress:
+    with terminal.progress("designing") as progress:
         found = make(
             _count(n), alpha=alpha, epsilon=epsilon, loss=loss, prior=_prior(prior), require=require, progress=progress
         )

@@ -213,7 +213,7 @@ def audit(
     epsilon: EpsilonText = None,
     pairs: Annotated[str | None, Parameter(help='Neighbouring true values, for example "0,1 50,51".')] = None,
     draws: Annotated[int, Parameter(help="Draws at each true value.")] = 1_000_000,
-    confidence: Annotated[float, Parameter(help="How sure the bound must be.")] = 0.9999999,
+    confidence: Annotated[str, Parameter(help="How sure the bound must be.")] = "0.9999999",
     scalar: Annotated[bool, Parameter(negative=(), help="The function takes one value at a time.")] = False,
     seed: Annotated[int | None, Parameter(help="Repeatable draws, for tests only: INSECURE.")] = None,
     json: Json = False,

@@ -38,16 +38,14 @@ def recover(
     """
     from ..errors import RecoveryError
     from ..files import write_whole
-    from ..numbers.exact import parse_exact
+    from ..numbers.given import share
     from ..recovery.recover import recover as run
     from . import terminal
 
-    share = parse_exact(confidence)
-    if share is None or not 0 < share < 1:
-        raise RecoveryError(f"--confidence {confidence} must lie between 0 and 1; write for example --confidence 0.95.")
+    share(confidence, "--confidence", "how often the intervals cover", error=RecoveryError)
     m = load_mechanism(mechanism)
     data = _read(reports, column, counts)
-    with terminal.patience() as progress:
+    with terminal.progress("recovering") as progress:
         found = run(data, m, method, iterations=iterations, progress=progress)
     told = found.to_dict(confidence)
     if out is not None and out != "-":

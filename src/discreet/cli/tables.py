@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
+from ..progress import part
 from ..registry import RELEASED
 from .app import Alpha, Csv, Debug, EpsilonText, Json, app, dump, make_console, one_of
 
@@ -117,10 +118,8 @@ def release(
                 console.print(f"{len(rows)} groups; nothing was drawn, nothing charged", style="dim")
             return 0
         with terminal.progress("releasing") as advance:
-            most = 100 if out is None else 70  # writing takes about as long as drawing and reading
-            made, lost = run(
-                table, ledger=book, margins=totals, fresh=fresh, progress=lambda p: advance(p * most // 100), **asked
-            )
+            most = 1.0 if out is None else 0.7  # writing takes about as long as drawing and reading
+            made, lost = run(table, ledger=book, margins=totals, fresh=fresh, progress=part(advance, 0.0, most), **asked)
             if out is not None:
                 try:
                     write_release(made, Path(out), old)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Timer
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from ..mechanism import Mechanism
 from ..numbers.grid import Grid
 from ..present.shown import Shown
 from ..present.words import are_right, cells, csv_text
+from ..progress import Progress, Told
 
 _WIDEST = 40  # values a heat map shows side by side
 _MOST_ROWS = 24
@@ -104,23 +104,31 @@ def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[int], None]]:
-    """A bar of percentages on standard error, from the second second on; silent where there is no terminal."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+def progress(what: str) -> Iterator[Progress]:
+    """A bar on standard error, from the second second on, wiped at the end; silent where there is no terminal.
 
+    It fills where somebody knows how much is done, and else moves while words say how far it is.
+    """
     console = Console(stderr=True)
-    bar = Progress(TextColumn(what), BarColumn(), TimeElapsedColumn(), console=console, transient=True,
-                   disable=not console.is_terminal)  # fmt: skip
-    task = bar.add_task(what, total=100)
+    if not console.is_terminal:
+        yield lambda line: None
+        return
+    from rich import progress as rich
+
+    columns = rich.TextColumn(what), rich.BarColumn(), rich.TimeElapsedColumn(), rich.TextColumn("{task.description}", markup=False)
+    bar = rich.Progress(*columns, console=console, transient=True)
+    task = bar.add_task("", total=None)
+
+    def told(line: Told) -> None:
+        bar.update(task, description=line.words, completed=line.done, total=None if line.done is None else 1.0)
+
     shown = Timer(2, bar.start)  # also while nobody tells anything
-    if console.is_terminal:
-        shown.start()
+    shown.start()
     try:
-        yield lambda percent: bar.update(task, completed=percent)
+        yield told
     finally:
         shown.cancel()
-        if console.is_terminal:
-            shown.join()
+        shown.join()
         bar.stop()
 
 
@@ -142,24 +150,6 @@ def bars(grid: Grid, law: NDArray[np.float64], width: int) -> Text:
         shown.append("#" * round(share / top * room) + "\n")
     shown.right_crop(1)
     return shown
-
-
-@contextmanager
-def patience() -> Iterator[Callable[[str], None]]:
-    """One line of progress on standard error, from the second second on, wiped at the end; silent without a terminal."""
-    start, last = monotonic(), [0.0]
-
-    def tell(line: str) -> None:
-        now = monotonic()
-        if sys.stderr.isatty() and now - start > 1 and now - last[0] > 0.2:
-            last[0] = now
-            print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield tell
-    finally:
-        if last[0]:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def show_description(console: Console, found: Description) -> None:

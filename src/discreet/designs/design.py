@@ -15,7 +15,7 @@ from ..channels import MAX_ENTRIES, Finite, Geometric, Map, Then
 from ..channels.properties import LETTERS, letters_of, shape_faults
 from ..errors import DesignError, DiscreetError, GridError, MetricError, SizeError
 from ..measure.description import property_letters
-from ..measure.loss import Loss, loss_of
+from ..measure.loss import Loss, loss_name, loss_of
 from ..measure.prior import prior_of
 from ..measure.remaps import bayes_risk, best_remap
 from ..mechanism import Mechanism, Recipe
@@ -25,6 +25,7 @@ from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..numbers.neighbours import Neighbours
 from ..present.shown import Result, Shown, plain
+from ..progress import Progress
 from ..seal import seal
 from .certificate import Certificate, Dual, certify
 from .interior import solve
@@ -38,7 +39,6 @@ _FEW = 17  # values up to which the whole linear program is quicker
 _LONG = 2**12  # bits of a law's denominator beyond which it is sealed: its risk would be too long to write
 _GRAPH = 128  # values up to which any graph of neighbours, or a sensitivity of several steps, is solved
 
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +57,7 @@ class Design(Result):
         if self.certificate is None:  # too large for a table: the risk of the best remap
             grid, problem = self.problem.grid, self.problem
             plain = geometric(grid, alpha=problem.level.alpha, sensitivity=grid.step)
-            return float(bayes_risk(plain, problem.prior, problem.loss.name))
+            return float(bayes_risk(plain, problem.loss.name, problem.prior))
         return _above(self.certificate.objective)
 
     @cached_property
@@ -195,19 +195,12 @@ def _problem(
 
 def _values(grid: Grid, among: Iterable[Any]) -> tuple[int, ...]:
     try:
-        places = {_place(grid, value) for value in among}
+        places = {grid.place_of(value, "among: the value", DesignError) for value in among}
     except TypeError:
         raise DesignError(f"among = {show(among)} is no list of values; name values of the grid.") from None
     if not places:
         raise DesignError("among is empty: the worst case needs at least one value; name some, or leave it out.")
     return tuple(sorted(places))
-
-
-def _place(grid: Grid, value: Any) -> int:
-    place = grid.place(value)
-    if place is None:
-        raise DesignError(f"{show(value)} is no value of {grid}; name values of the grid.")
-    return place
 
 
 def _told(grid: Grid, neighbours: Any) -> tuple[int, tuple[tuple[int, int], ...] | None]:
@@ -292,13 +285,13 @@ def _tie_broken(problem: Problem, best: Design, second: Loss, progress: Progress
 
 def _huge(grid: Grid, level: Level, loss: Any, prior: Any, then: Any) -> Design:
     """Beyond the size of tables: the geometric mechanism and the best remap, by the theorem of Ghosh et al. 2009."""
-    if not isinstance(loss, str) or loss.strip() not in ("l0", "l1", "l2") or then is not None:
+    if loss_name(loss) not in ("l0", "l1", "l2") or then is not None:
         told = show(loss) if then is None else "two losses"
         raise SizeError(
             f'Designs beyond n = 1023 are made for the losses "l0", "l1" and "l2" alone, not for {told}; '
             "use one of them, or a coarser grid."
         )
-    loss = loss.strip()
+    loss = loss_name(loss)
     law, places = prior_of(prior, grid), Grid.of(grid.n or 0)
     channel: Finite = Geometric(grid.n or 0, level.alpha)
     remap = np.array(best_remap(geometric(places, alpha=level.alpha), loss, law), dtype=np.int64)

@@ -7,12 +7,12 @@ with prove how close it came. Nothing is taken from it on trust: both are checke
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from ..blas import one_thread
+from ..progress import Progress, tell
 from .constraints import Inequalities, essential, inner_point
 from .folded import FoldedProgram
 from .newton import NewtonFactors, NewtonSystem
@@ -24,7 +24,6 @@ _MOST_STEPS = 80
 _FIRST_SLACK, _FIRST_MULTIPLIER = 1.0, 0.3  # entries are 1 on average, costs at most 1
 _DAMPINGS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9)  # of the Newton matrix, tried when a direction is poor
 
-Progress = Callable[[str], None]
 
 
 class _Point(NamedTuple):
@@ -92,8 +91,7 @@ class _Run:
             missing = self._missing(point)
             apart = float(point.s @ point.z)
             goal = GOAL * max(abs(float(program.totals @ point.y + program.bounds @ point.z)), unit)
-            if progress is not None:
-                progress(f"step {step}, gap about {apart / max(abs(float(program.costs @ point.x)), unit):.1e}")
+            tell(progress, f"step {step}, gap about {apart / max(abs(float(program.costs @ point.x)), unit):.1e}")
             if apart < 3 * goal or step == _MOST_STEPS or stalled >= 2:
                 found = self._finish(point)
                 if best is None or found.gap < best.gap:

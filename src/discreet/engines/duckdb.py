@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as StillRunning
 from dataclasses import dataclass
@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 
 from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..numbers.exact import show
+from ..numbers.given import whole
+from ..progress import Progress, tell
 from ..questions.domain import Domain, Key
 from ..questions.predicate import (
     UNTYPED,
@@ -66,13 +68,13 @@ class Counts:
 
 def count_groups(
     table: Any, *, predicate: str | None, by: Sequence[str], domain: Domain, unit: str | None = None,
-    max_groups: int = 1, other: bool = False, progress: Callable[[int], None] | None = None, memory_mb: int = 512,
+    max_groups: int = 1, other: bool = False, progress: Progress | None = None, memory_mb: int = 512,
 ) -> Counts:  # fmt: skip
     """Count a file or a data frame: for each declared key, how many there are and for how many the predicate is true.
 
     With `unit`, an id column, people are counted, not rows: once in a group, if any of their rows there satisfies the
     predicate, and in at most `max_groups` groups, chosen by a hash of id and group. Rows without an id are left out.
-    `progress` is called with percentages. A reader of record batches is used up by one call.
+    `progress` is told each percent. A reader of record batches is used up by one call.
     """
     return count_each(table, predicates=[predicate], by=by, domain=domain, unit=unit, max_groups=max_groups, other=other,
                       progress=progress, memory_mb=memory_mb)[0]  # fmt: skip
@@ -80,15 +82,14 @@ def count_groups(
 
 def count_each(
     table: Any, *, predicates: Sequence[str | None], by: Sequence[str], domain: Domain, unit: str | None = None,
-    max_groups: int = 1, other: bool = False, progress: Callable[[int], None] | None = None, memory_mb: int = 512,
+    max_groups: int = 1, other: bool = False, progress: Progress | None = None, memory_mb: int = 512,
 ) -> list[Counts]:  # fmt: skip
     """The same for each of several predicates, which are all looked at as the table is read once."""
+    max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
         raise TableInputError(
             "max_groups needs unit, the column that identifies a person; without it a row is a person."
         )
-    if isinstance(max_groups, bool) or not isinstance(max_groups, int) or max_groups < 1:
-        raise TableInputError(f"max_groups = {show(max_groups)} must be a whole number of at least 1.")
     try:
         import duckdb
         import pyarrow  # noqa: F401  # what hands tables over
@@ -353,16 +354,16 @@ def _id_text(type_name: str) -> str:
 class _Run:
     """The engine at work on one source, and somebody who is told how far it is."""
 
-    def __init__(self, connection: Any, source: Source, progress: Callable[[int], None] | None) -> None:
+    def __init__(self, connection: Any, source: Source, progress: Progress | None) -> None:
         self.connection, self.source, self.progress = connection, source, progress
         self.shown = -1
         self.tell(0.0)
 
     def tell(self, share: float) -> None:
         percent = min(int(100 * share), 100)
-        if self.progress is not None and percent > self.shown:
+        if percent > self.shown:
             self.shown = percent
-            self.progress(percent)
+            tell(self.progress, "counting", percent / 100)
 
     def ask(self, sql: str, start: float, end: float) -> list[NDArray[Any]]:
         """The columns of an answer; meanwhile the share of the source that was read is told, from `start` to `end`."""

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AuditError
-from ..mechanism import Mechanism
-from ..numbers.exact import show
+from ..mechanism import Mechanism, mechanism_of
+from ..numbers.given import share, whole
 from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
 from ..randomness.source import Source
@@ -87,7 +87,7 @@ def audit(
     mechanism: Mechanism | None = None,
     pairs: Sequence[Sequence[Any]] | None = None,
     draws: int = 1_000_000,
-    confidence: float = 0.9999999,
+    confidence: Any = 0.9999999,
     scalar: bool = False,
     source: Any = None,
 ) -> Audit:
@@ -103,22 +103,19 @@ def audit(
     >>> found.flagged
     True
     """
-    if isinstance(draws, bool) or not isinstance(draws, int) or draws < 100:
-        raise AuditError(f"draws = {show(draws)} must be an integer of at least 100, for example 100000.")
-    if not (isinstance(confidence, float) and 0 < confidence < 1):
-        raise AuditError(f"confidence = {show(confidence)} must lie between 0 and 1, for example 0.9999999.")
-    if not callable(sampler) and not isinstance(sampler, Mechanism):
-        raise AuditError(f"Cannot draw from {show(sampler)}; give a Mechanism or a function of true values.")
-    own = sampler if isinstance(sampler, Mechanism) else mechanism
+    draws = whole(draws, "draws", 100, example=100_000, error=AuditError)
+    sure = share(confidence, "confidence", "how sure the bound must be", example="0.9999999", error=AuditError)
+    own = mechanism if callable(sampler) else mechanism_of(sampler, AuditError)  # any function of true values will do
+    own = None if own is None else mechanism_of(own, AuditError)
     claimed = _claim(own, epsilon, alpha)
     chosen = _pairs(own, pairs)
     draw, told = _drawer(sampler, scalar, source)
-    share = (1 - confidence) / (2 * len(chosen))  # the error allowed to each pair and direction
+    error = float((1 - sure) / (2 * len(chosen)))  # the error allowed to each pair and direction
     found: Audit | None = None
     for x, y in chosen:
         first, second = draw(x, draws), draw(y, draws)
         for pair, drawn in (((x, y), (first, second)), ((y, x), (second, first))):
-            one = _bound(pair, drawn, share, claimed, confidence, told)
+            one = _bound(pair, drawn, error, claimed, float(sure), told)
             if found is None or one.epsilon_lower > found.epsilon_lower:
                 found = one
     assert found is not None  # there is at least one pair

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MetricError, SizeError
+from ..numbers.given import NOT_NEGATIVE, WITHIN, law, matrix, vector
 
 Floats = NDArray[np.float64]
 
-_WITHIN = 1e-9  # probabilities sum to 1 up to this
 _MOST = 200  # values up to which transport with any cost is solved: a linear program of 40,000 unknowns
 
 
@@ -36,7 +36,7 @@ def kantorovich(p: Any, q: Any, points: Any = None, cost: Any = None) -> float:
     difference = first - second
     if points is None:
         return float(np.abs(np.cumsum(difference[:-1])).sum())
-    places = _numbers(points, "The points")
+    places = np.array(vector(points, "The points", error=MetricError), dtype=np.float64)
     if places.shape != first.shape:
         raise MetricError(f"There are {len(first)} probabilities and {len(places)} points; give one point for each.")
     order = np.argsort(places, kind="stable")
@@ -77,39 +77,13 @@ def _laws(p: Any, q: Any) -> tuple[Floats, Floats]:
     return first, second
 
 
-def _numbers(values: Any, what: str, dimensions: int = 1) -> Floats:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise MetricError(f"{what} must be numbers; give a list or an array.") from None
-    if array.ndim != dimensions or array.size == 0:
-        shape = "list" if dimensions == 1 else "matrix"
-        raise MetricError(f"{what} must be a {shape} of numbers, not of the shape {array.shape}.")
-    bad = np.argwhere(~np.isfinite(array))
-    if len(bad):
-        raise MetricError(f"{what} must be finite; entry {', '.join(map(str, bad[0]))} is not.")
-    return array
-
-
 def _law(values: Any, what: str) -> Floats:
-    law = _numbers(values, what)
-    negative = np.flatnonzero(law < -_WITHIN)
-    if len(negative):
-        raise MetricError(
-            f"{what} has the probability {law[negative[0]]:.6g} at position {negative[0]}; probabilities are 0 or more. "
-            "(An inverse without projection is no law: choose projection='simplex'.)"
-        )
-    if abs(law.sum() - 1) > _WITHIN:
-        raise MetricError(f"{what} sums to {law.sum():.12g}; probabilities must sum to 1: divide by their sum.")
-    return np.asarray(np.maximum(law, 0.0))
+    # an inverse without projection may lie below 0: then it is no law
+    return np.array(law(values, what, below=WITHIN, error=MetricError), dtype=np.float64)
 
 
 def _transport(p: Floats, q: Floats, cost: Any) -> float:
-    costs = _numbers(cost, "The costs", 2)
-    if costs.shape != (len(p), len(q)):
-        raise MetricError(f"The costs have the shape {costs.shape}; give one for each of {len(p)} x {len(q)} moves.")
-    if costs.min() < 0:
-        raise MetricError("A cost is negative; moving probability must cost 0 or more.")
+    costs = np.array(matrix(cost, "The costs", shape=(len(p), len(q)), bounds=NOT_NEGATIVE, error=MetricError), dtype=np.float64)
     rows, columns = np.flatnonzero(p), np.flatnonzero(q)
     if max(len(rows), len(columns)) > _MOST:
         raise SizeError(

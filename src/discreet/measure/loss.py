@@ -15,8 +15,7 @@ function or a matrix.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -26,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LossError
+from ..numbers import given
 from ..numbers.exact import parse_exact, show
 from ..numbers.frozen import Frozen, frozen
 from ..numbers.grid import Grid
@@ -33,8 +33,9 @@ from ..numbers.grid import Grid
 Floats = NDArray[np.float64]
 Numerators = NDArray[Any]  # int64 where they fit, else Python integers
 
-_NAMED = re.compile(r"\s*([a-z]+\d?)\s*(?:\(([^()]*)\))?\s*")
+_KINDS = {"l0": 0, "l1": 0, "l2": 0, "lp": 1, "tail": 1, "threshold": 1, "asymmetric": 2}  # how many numbers each takes
 _USE = 'use "l0", "l1", "l2", "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)", a function or a matrix'
+PRIORS = {"uniform": 0, "binomial": 1, "normal": 2, "beta": 2}  # laws, which people put in the place of a loss
 _MOST = 2**24  # entries of a loss that is written out
 
 
@@ -78,7 +79,7 @@ class Loss(Frozen):
 
 
 def loss_of(loss: Any, inputs: Grid, outputs: Grid) -> Loss:
-    """A loss between two finite grids, exactly; every entry is a number >= 0."""
+    """A loss between two finite grids, exactly; every entry is a number >= 0. Names are read in any case."""
     rows, reports = inputs.size, outputs.size
     if rows is None or reports is None or rows * reports > _MOST:
         raise LossError(f"A loss between {inputs} and {outputs} is too large to write out; use smaller grids.")
@@ -92,28 +93,41 @@ def loss_of(loss: Any, inputs: Grid, outputs: Grid) -> Loss:
     if isinstance(loss, str):
         return _named(loss, inputs, outputs, rows, reports)
     if callable(loss):
-        entries = [[_called(loss, inputs, outputs, i, j, "loss") for j in range(reports)] for i in range(rows)]
+        entries = [[_called(loss, truth, report, "loss") for report in _values(outputs)] for truth in _values(inputs)]
         return _written(entries, f"function {getattr(loss, '__name__', '')}".strip())
-    return _matrix(loss, rows, reports, "loss")
+    if not hasattr(loss, "__iter__"):
+        raise LossError(f"loss = {show(loss)} is not known; {_USE}.")
+    shape, bounds = (rows, reports), given.NOT_NEGATIVE
+    return _written(given.matrix(loss, "The loss", shape=shape, bounds=bounds, bools=True, error=LossError), "matrix")
+
+
+def loss_name(loss: Any) -> str:
+    """A loss's name as it is kept, "l1" for " L1"; empty for a loss that has none."""
+    return loss.strip().lower() if isinstance(loss, str) else ""
 
 
 def gain_as_loss(gain: Any, inputs: Grid, outputs: Grid) -> tuple[Loss, Fraction]:
     """A gain as (loss, top) with gain = top - loss and top its largest entry."""
-    if isinstance(gain, str):
-        if gain == "identity":
-            return loss_of("l0", inputs, outputs), Fraction(1)
-        if gain == "distance":
-            loss = loss_of("l1", inputs, outputs)
-            return loss, Fraction(int(loss.numerators.max()), loss.denominator)
-        raise LossError(f'gain = {show(gain)} is not known; use "identity", "distance", a function or a matrix.')
-    rows, reports = inputs.size, outputs.size
-    if rows is None or reports is None:
+    if inputs.size is None or outputs.size is None:
         raise LossError(f"A gain between {inputs} and {outputs} cannot be written out; use finite grids.")
-    if callable(gain):
-        gain = [[_called(gain, inputs, outputs, i, j, "gain") for j in range(reports)] for i in range(rows)]
-    entries = _entries(gain, rows, reports, "gain")
+    entries = gains_of(gain, _values(inputs), _values(outputs))
     top = max(x for row in entries for x in row)
     return _written([[top - x for x in row] for row in entries], "gain"), top
+
+
+def gains_of(gain: Any, truths: Sequence[Any], guesses: Sequence[Any]) -> list[list[Fraction]]:
+    """The gain of each guess, a column, for each truth, a row; both are numbers in rising order."""
+    if isinstance(gain, str):
+        if loss_name(gain) not in ("identity", "distance"):
+            raise LossError(f'gain = {show(gain)} is not known; use "identity", "distance", a function or a matrix.')
+        span = Fraction(max(truths[-1], guesses[-1]) - min(truths[0], guesses[0]))
+        if loss_name(gain) == "identity":
+            return [[Fraction(int(truth == guess)) for guess in guesses] for truth in truths]
+        return [[span - abs(truth - guess) for guess in guesses] for truth in truths]
+    if callable(gain):
+        return [[_called(gain, truth, guess, "gain") for guess in guesses] for truth in truths]
+    read = given.matrix(gain, "The gain", shape=(len(truths), len(guesses)), bools=True, error=LossError)
+    return [[Fraction(x) for x in row] for row in read]
 
 
 def distance_loss(loss: Any, grid: Grid) -> tuple[Floats, Floats] | None:
@@ -149,13 +163,11 @@ def distance_loss(loss: Any, grid: Grid) -> tuple[Floats, Floats] | None:
 
 def _parsed(text: str) -> tuple[str, list[Fraction]]:
     """The kind of a named loss and its numbers, which make sense."""
-    match = _NAMED.fullmatch(text)
-    kind = match[1] if match else ""
-    given = [parse_exact(part) for part in match[2].split(",")] if match and match[2] is not None else []
-    wanted = {"l0": 0, "l1": 0, "l2": 0, "lp": 1, "tail": 1, "threshold": 1, "asymmetric": 2}.get(kind)
-    numbers = [x for x in given if x is not None]
-    if wanted != len(given) or wanted != len(numbers):
-        raise LossError(f"loss = {show(text)} is not known; {_USE}.")
+    found = given.called(text, _KINDS)
+    if found is None:
+        prior = f"; if it is the prior, say prior={show(text)}" if given.called(text, PRIORS) else ""
+        raise LossError(f"loss = {show(text)} is not known; {_USE}{prior}.")
+    kind, numbers = found
     if kind == "lp" and not 0 < numbers[0] <= 64:
         raise LossError(f"loss = {show(text)}: the power lies above 0 and is at most 64; use for example lp(3).")
     if kind == "tail" and numbers[0] < 0:
@@ -219,46 +231,22 @@ def _written_over(name: str, numerators: Numerators, denominator: int) -> Loss:
     return Loss(name, numerators.astype(np.int64) if small else numerators, denominator)
 
 
-def _written(entries: list[list[Fraction]], name: str) -> Loss:
-    common = math.lcm(*(x.denominator for row in entries for x in row))
-    return _written_over(name, np.array([[int(x * common) for x in row] for row in entries], dtype=object), common)
+def _written(entries: Sequence[Sequence[given.Number]], name: str) -> Loss:
+    whole, common = given.whole_parts([x for row in entries for x in row])
+    return _written_over(name, np.array(whole, dtype=object).reshape(len(entries), -1), common)
 
 
-def _called(function: Callable[..., Any], inputs: Grid, outputs: Grid, i: int, j: int, what: str) -> Fraction:
-    truth, report = inputs.value(i), outputs.value(j)
-    given = function(truth, report)
-    value = parse_exact(int(given) if isinstance(given, (bool, np.bool_)) else given)
+def _values(grid: Grid) -> list[int | Fraction]:
+    return [grid.value(k) for k in range(grid.size or 0)]
+
+
+def _called(function: Callable[..., Any], truth: Any, report: Any, what: str) -> Fraction:
+    found = function(truth, report)
+    value = parse_exact(int(found) if isinstance(found, (bool, np.bool_)) else found)
     if value is None or (what == "loss" and value < 0):
         least = " of 0 or more" if what == "loss" else ""
         raise LossError(
-            f"The {what} of reporting {report} when the truth is {truth} is {show(given)}; "
+            f"The {what} of reporting {report} when the truth is {truth} is {show(found)}; "
             f"a {what} is a number{least}: give one for every pair."
         )
     return value
-
-
-def _matrix(loss: Any, rows: int, reports: int, what: str) -> Loss:
-    entries = _entries(loss, rows, reports, what)
-    bad = next(((i, j) for i, row in enumerate(entries) for j, x in enumerate(row) if x < 0), None)
-    if bad is not None:
-        raise LossError(f"Row {bad[0]}, column {bad[1]} of the loss is negative; a loss is 0 or more: add a constant.")
-    return _written(entries, "matrix")
-
-
-def _entries(given: Any, rows: int, reports: int, what: str) -> list[list[Fraction]]:
-    try:
-        lines = [list(row) for row in (given.to_numpy() if hasattr(given, "to_numpy") else given)]
-    except TypeError:
-        raise LossError(f"{what} = {show(given)} is not known; {_USE}.") from None
-    if len(lines) != rows or any(len(line) != reports for line in lines):
-        raise LossError(
-            f"The {what} must be a matrix of {rows} rows (true values) and {reports} columns (reports); "
-            f"check its shape: {len(lines)} rows were given."
-        )
-    entries = [[parse_exact(x) for x in line] for line in lines]
-    bad = next(((i, j) for i, line in enumerate(entries) for j, x in enumerate(line) if x is None), None)
-    if bad is not None:
-        raise LossError(
-            f"Row {bad[0]}, column {bad[1]} of the {what} is {show(lines[bad[0]][bad[1]])}; give a finite number."
-        )
-    return [[x for x in line if x is not None] for line in entries]

@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 
 from ..channels import Finite
 from ..errors import DiscreetError, PriorError, SizeError
-from ..mechanism import Mechanism
-from ..numbers.exact import parse_exact, show
+from ..mechanism import Mechanism, mechanism_of
+from ..numbers.given import share, vector
 from ..numbers.grid import Grid
 from .prior import Prior, prior_of
-from .utility import place_of
 
 Floats = NDArray[np.float64]
 Value = int | Fraction
@@ -41,7 +40,7 @@ def posterior(m: Mechanism, report: Any, prior: Any = None) -> Floats:
     >>> dt.posterior(dt.geometric(2, alpha="1/2"), 0).round(4).tolist()    # 4 : 2 : 1
     [0.5714, 0.2857, 0.1429]
     """
-    column, law = place_of(m.outputs, report, "report"), prior_of(prior, m.inputs)
+    column, law = mechanism_of(m).outputs.place_of(report, "The report"), prior_of(prior, m.inputs)
     exact = _exact_weights(m.finite(), column, law)
     if exact is not None:
         total = sum(exact)
@@ -67,15 +66,15 @@ def credible_interval(m: Mechanism, report: Any, prior: Any = None, confidence: 
     >>> dt.credible_interval(dt.geometric(20, alpha="1/2"), 7)
     (3, 11)
     """
-    share = _share(confidence, "confidence", "the part of the posterior that the interval holds")
-    column, law = place_of(m.outputs, report, "report"), prior_of(prior, m.inputs)
+    wanted = share(confidence, "confidence", "the part of the posterior that the interval holds")
+    column, law = mechanism_of(m).outputs.place_of(report, "The report"), prior_of(prior, m.inputs)
     exact = _exact_weights(m.finite(), column, law)
     if exact is None:
-        low, high = _shortest(posterior(m, report, law), min(float(share) + _SLACK, 1 - _SLACK))
+        low, high = _shortest(posterior(m, report, law), min(float(wanted) + _SLACK, 1 - _SLACK))
     elif sum(exact) == 0:
         raise _impossible(m, column, law)
     else:
-        low, high = _shortest(np.array(exact, dtype=object), share * sum(exact))
+        low, high = _shortest(np.array(exact, dtype=object), wanted * sum(exact))
     return m.inputs.value(low), m.inputs.value(high)
 
 
@@ -93,8 +92,8 @@ def likelihood_interval(m: Mechanism, report: Any, confidence: Any = "0.95", *, 
     >>> dt.likelihood_interval(dt.geometric(20, alpha="1/2"), 7, between=True)
     (Fraction(5, 2), Fraction(23, 2))
     """
-    error = 1 - _share(confidence, "confidence", "how often the interval covers the truth")
-    place = place_of(m.outputs, report, "report")
+    error = 1 - share(confidence, "confidence", "how often the interval covers the truth")
+    place = mechanism_of(m).outputs.place_of(report, "The report")
     low, high = m.channel.interval(np.array([place], dtype=np.int64), error)
     ends = m.inputs.value(int(low[0])), m.inputs.value(int(high[0]))
     if not between:
@@ -115,7 +114,7 @@ def coverage(m: Mechanism, intervals: Sequence[Sequence[Any]] | Callable[[Value]
     >>> min(dt.coverage(g, lambda report: dt.likelihood_interval(g, report, "3/4")))
     Fraction(11, 12)
     """
-    channel = m.finite()
+    channel = mechanism_of(m).finite()
     exact = channel.integers()
     if exact is None:
         raise SizeError(
@@ -148,7 +147,7 @@ def unbiased(m: Mechanism, *, square: bool = False) -> Floats:
     >>> dt.unbiased(dt.geometric(4, alpha="1/2")).tolist()
     [-1.0, 1.0, 2.0, 3.0, 5.0]
     """
-    channel, anchor, step = m.finite(), float(m.inputs.anchor), float(m.inputs.step)
+    channel, anchor, step = mechanism_of(m).finite(), float(m.inputs.anchor), float(m.inputs.step)
     place = np.arange(channel.rows, dtype=np.float64)  # whole numbers lose no digits, and rows sum to 1
     count = channel.unpull(place)
     if not square:
@@ -176,20 +175,10 @@ def _shortest(weights: NDArray[Any], goal: Any) -> tuple[int, int]:
     return low, low + length - 1
 
 
-def _share(value: Any, name: str, what: str) -> Fraction:
-    number = parse_exact(value)
-    if number is None or not 0 < number < 1:
-        raise DiscreetError(f'{name} = {show(value)} must lie between 0 and 1: {what}; write for example "0.95".')
-    return number
-
-
 def _places(grid: Grid, ends: Sequence[Any], report: Value) -> tuple[int, int]:
     """The values of the grid between two ends, which need not lie on it."""
-    exact = [parse_exact(x) for x in ends] if hasattr(ends, "__len__") and len(ends) == 2 else [None]
-    numbers = [x for x in exact if x is not None]
-    if len(numbers) != 2:
-        raise DiscreetError(f"The interval of the report {report} is {show(ends)}; give its two ends as numbers.")
-    low, high = ((x - grid.anchor) / grid.step for x in numbers)
+    numbers = vector(ends, f"The interval of the report {report}, its two ends,", size=2)
+    low, high = ((Fraction(x) - grid.anchor) / grid.step for x in numbers)
     return -((-low.numerator) // low.denominator), high.numerator // high.denominator
 
 

@@ -13,8 +13,6 @@ A prior must rest on public or already released facts: one that is taken from pr
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,16 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PriorError
-from ..numbers.exact import parse_exact, show
+from ..numbers import given
+from ..numbers.exact import show
 from ..numbers.frozen import Frozen, frozen
 from ..numbers.grid import Grid
+from .loss import PRIORS
 
 Floats = NDArray[np.float64]
 
-_NAMED = re.compile(r"\s*([a-z]+)\s*(?:\(([^()]*)\))?\s*")
 _USE = 'use "uniform", "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", a list of probabilities or {value: probability}'
 _MOST = 2**24
-_WITHIN = Fraction(1, 10**9)  # probabilities of floats sum to 1 up to this
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +64,7 @@ class Prior(Frozen):
 
 
 def prior_of(prior: Any, grid: Grid) -> Prior:
-    """A prior on a finite grid, validated."""
+    """A prior on a finite grid, validated. Names are read in any case."""
     size = grid.size
     if size is None or size > _MOST:
         raise PriorError(f"A prior needs a finite grid of at most 2^24 values, not {grid}; give both ends.")
@@ -76,13 +74,24 @@ def prior_of(prior: Any, grid: Grid) -> Prior:
                 f"The prior is for {len(prior.weights)} values, but {grid} has {size}; make one that fits."
             )
         return prior
-    if prior is None or (isinstance(prior, str) and prior.strip() == "uniform"):
-        return Prior("uniform", (1,) * size)
-    if isinstance(prior, str):
-        return _named(prior, grid, size)
+    if prior is None or isinstance(prior, str):
+        return _named("uniform" if prior is None else prior, grid, size)
     if isinstance(prior, Mapping):
         return _mapped(prior, grid, size)
-    return _listed(prior, grid, size)
+    if not hasattr(prior, "__iter__"):
+        raise PriorError(f"prior = {show(prior)} is not known; {_USE}.")
+    return Prior("list", _law(prior, grid, range(size)))
+
+
+def is_prior(value: Any) -> bool:
+    """Can this only be meant as a prior, where a loss or a prior may stand? A loss has another name, or is a matrix."""
+    if isinstance(value, (Prior, Mapping)):
+        return True
+    if isinstance(value, str):
+        return given.called(value, PRIORS) is not None
+    if callable(value) or not hasattr(value, "__len__"):
+        return False
+    return bool((value.ndim if hasattr(value, "ndim") else np.ndim(next(iter(value), 0)) + 1) == 1)
 
 
 def from_counts(counts: Any, *, source: Literal["public", "released"], grid: Grid | int | None = None) -> Prior:
@@ -97,43 +106,20 @@ def from_counts(counts: Any, *, source: Literal["public", "released"], grid: Gri
     """
     if source not in ("public", "released"):
         raise PriorError(f'source = {show(source)} must say where the counts come from: "public" or "released".')
-    numbers = [parse_exact(x) for x in counts]
-    bad = next((k for k, x in enumerate(numbers) if x is None), None)
-    if bad is not None:
-        raise PriorError(f"Count {bad} of the histogram is no number; give one count for each true value.")
-    exact = [max(x, Fraction(0)) for x in numbers if x is not None]
-    if grid is not None and Grid.of(grid).size != len(exact):
-        raise PriorError(
-            f"The histogram has {len(exact)} counts, but {Grid.of(grid)} has {Grid.of(grid).size} values; "
-            "give one count for each."
-        )
+    size = None if grid is None else Grid.of(grid).size
+    exact = [max(x, Fraction(0)) for x in given.vector(counts, "The histogram", size=size, error=PriorError)]
     if not any(exact):
         raise PriorError("A histogram of zeros says nothing; use the uniform prior.")
-    return Prior("histogram", _integers(exact), source)
-
-
-def _integers(exact: Sequence[Fraction | float]) -> tuple[int, ...]:
-    """Weights in the same proportions; a float stands for its binary value."""
-    whole, _ = _whole(exact)
-    divisor = math.gcd(*whole)
-    return tuple(w // divisor for w in whole)
-
-
-def _whole(exact: Sequence[Fraction | float]) -> tuple[list[int], int]:
-    """The same numbers as integers over one common denominator."""
-    ratios = [x.as_integer_ratio() for x in exact]
-    common = math.lcm(*{bottom for _, bottom in ratios})
-    return [top * (common // bottom) for top, bottom in ratios], common
+    return Prior("histogram", given.weights(exact), source)
 
 
 def _named(text: str, grid: Grid, size: int) -> Prior:
-    match = _NAMED.fullmatch(text)
-    kind = match[1] if match else ""
-    given = [parse_exact(part) for part in match[2].split(",")] if match and match[2] is not None else []
-    wanted = {"binomial": 1, "normal": 2, "beta": 2}.get(kind)
-    numbers = [x for x in given if x is not None]
-    if wanted is None or len(given) != wanted or len(numbers) != wanted:
+    found = given.called(text, PRIORS)
+    if found is None:
         raise PriorError(f"prior = {show(text)} is not known; {_USE}.")
+    kind, numbers = found
+    if kind == "uniform":
+        return Prior(kind, (1,) * size)
     from scipy import stats  # a slow import, kept out of the way of those who do not need it
 
     place, values = np.arange(size), grid.floats(size)
@@ -158,51 +144,25 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
         chances = np.diff(stats.beta.cdf(np.arange(size + 1) / size, first, second))
     if not np.isfinite(chances).all() or chances.sum() <= 0:
         raise PriorError(f"prior = {show(text)} leaves no probability on {grid}; move it or widen the grid.")
-    return Prior(f"{kind}({', '.join(map(str, numbers))})", _integers(chances.tolist()))
+    return Prior(f"{kind}({', '.join(map(str, numbers))})", given.weights(chances.tolist()))
 
 
 def _mapped(prior: Mapping[Any, Any], grid: Grid, size: int) -> Prior:
     chances: dict[int, Any] = {}
     for value, chance in prior.items():
-        place = grid.place(value)
-        if place is None:
-            raise PriorError(
-                f"The prior names the value {show(value)}, which is not on {grid}; name values of the grid."
-            )
+        place = grid.place_of(value, "The prior's value", PriorError)
         if place in chances:
             raise PriorError(f"The prior names the value {grid.value(place)} twice; name each value once.")
         chances[place] = chance
     weights = [0] * size
-    for k, weight in zip(chances, _law(list(chances), list(chances.values()), grid), strict=True):
+    for k, weight in zip(chances, _law(list(chances.values()), grid, list(chances)), strict=True):
         weights[k] = weight
     return Prior("list", tuple(weights))
 
 
-def _listed(prior: Any, grid: Grid, size: int) -> Prior:
-    try:
-        given = list(prior.tolist() if hasattr(prior, "tolist") else prior)
-    except TypeError:
-        raise PriorError(f"prior = {show(prior)} is not known; {_USE}.") from None
-    if len(given) != size:
-        raise PriorError(f"The prior has {len(given)} probabilities, but {grid} has {size} values; give one for each.")
-    return Prior("list", _law(range(size), given, grid))
-
-
-def _law(places: Sequence[int], given: Sequence[Any], grid: Grid) -> tuple[int, ...]:
+def _law(chances: Any, grid: Grid, places: Sequence[int]) -> tuple[int, ...]:
     """Probabilities of the values at these places as integer weights; they must sum to 1."""
-    numbers: list[Fraction | float] = []
-    for place, chance in zip(places, given, strict=True):
-        number = chance if type(chance) is float and math.isfinite(chance) else parse_exact(chance)
-        if number is None or number < 0:
-            raise PriorError(
-                f"The prior's probability of {grid.value(place)} is {show(chance)}; use numbers from 0 to 1."
-            )
-        numbers.append(number)
-    whole, common = _whole(numbers)
-    if abs(sum(whole) - common) > _WITHIN * common:
-        raise PriorError(
-            f"The prior sums to {float(Fraction(sum(whole), common)):.12g}; "
-            "its probabilities must sum to 1: divide by their sum."
-        )
-    divisor = math.gcd(*whole)
-    return tuple(w // divisor for w in whole)
+    read = given.law(
+        chances, f"The prior on {grid}", size=len(places), at=lambda k: f"the value {grid.value(places[k])}", error=PriorError
+    )
+    return given.weights(read)

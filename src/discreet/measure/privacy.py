@@ -12,19 +12,19 @@ from typing import Any
 from ..channels import Ratio
 from ..channels.contract import WRITTEN_BITS
 from ..errors import GridError, MetricError
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 from ..mechanisms.geometric import geometric
 from ..numbers.exact import (
     ball,
     dyadic_power_above,
     float_above,
     minus_log_above,
-    parse_exact,
     rational_root,
     show,
     show_above,
     show_rational,
 )
+from ..numbers.given import number, positive, whole
 from ..numbers.grid import Grid
 from ..numbers.level import BITS, Epsilon, Level
 from ..numbers.neighbours import Neighbours
@@ -127,9 +127,9 @@ def check_privacy(
     >>> bool(dt.check_privacy(dt.geometric(8, alpha="9/10"), alpha="9/10"))
     True
     """
-    level = m.level if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
-    if not isinstance(group, int) or group < 1:
-        raise MetricError(f"group = {show(group)} must be a number of people; use 1 or more.")
+    claimed = mechanism_of(m).level
+    level = claimed if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
+    group = whole(group, "group", error=MetricError)
     if group != 1 and not (isinstance(metric, str) and metric == "adjacent"):
         raise MetricError('A group of people goes with the metric "adjacent"; leave out the group or the metric.')
     name, demands = _demands(m, metric, group)
@@ -246,7 +246,7 @@ class Calibration(Result):
 
     def mechanism(self) -> Mechanism:
         """The geometric mechanism at this level a step."""
-        return geometric(self.grid, alpha=self.level.alpha, sensitivity=self.grid.step)
+        return geometric(self.grid, alpha=self.level, sensitivity=self.grid.step)
 
     def shown(self) -> Shown:
         return Shown(
@@ -281,18 +281,14 @@ def calibrate(
     'ln(2)/10'
     """
     grid = Grid.of(n)
-    distance = parse_exact(radius)
-    if distance is None or distance <= 0:
-        raise GridError(f"radius = {show(radius)} must be a positive distance between answers, for example 10.")
+    distance = positive(radius, "radius", "of answers that lie near each other", example=10, error=GridError)
     if grid.n is None:
         raise GridError(f"Over the open grid {grid} there is no epsilon of local privacy; give both ends.")
     if (bound is None) == (alpha is None and epsilon is None):
         raise MetricError("Give either bound, or one of alpha and epsilon, for example bound=2.")
     steps = min(-(-distance // grid.step), grid.n)
     if bound is not None:
-        limit = parse_exact(bound)
-        if limit is None or limit <= 1:
-            raise MetricError(f"bound = {show(bound)} must be a number above 1, for example 2.")
+        limit = number(bound, "bound", "be a number above 1", lambda x: x > 1, example=2, error=MetricError)
         level = Level.of(epsilon=Epsilon(Fraction(1, steps), limit))
     else:
         level = Level.of(alpha=alpha, epsilon=epsilon)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..channels import Fault, Finite
 from ..channels.properties import LETTERS, WORDS, shape_faults
 from ..errors import SizeError, StructureError
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 
 __all__ = ["LETTERS", "WORDS", "explain", "faults", "properties"]
 
@@ -22,7 +22,7 @@ def properties(m: Mechanism) -> frozenset[str]:
 
 def explain(m: Mechanism) -> dict[str, str]:
     """For each property that fails, a sentence with the two probabilities that break it."""
-    channel, sentences = m.finite(), {}
+    channel, sentences = mechanism_of(m).finite(), {}
     for letter, fault in faults(m).items():
         low = _words(m, fault.low)
         bar = f"guessing has 1/{channel.rows} = {1 / channel.rows:.6g}" if fault.high is None else _words(m, fault.high)
@@ -37,7 +37,7 @@ def _words(m: Mechanism, place: tuple[int, int]) -> str:
 
 def faults(m: Mechanism) -> dict[str, Fault]:
     """For each property that fails, the two entries that show it (as positions: true value, report)."""
-    channel: Finite = m.finite()
+    channel: Finite = mechanism_of(m).finite()
     if m.inputs != m.outputs:
         raise StructureError(
             f"The seven properties compare true values with reports on one grid; here the truth lives on "

@@ -29,11 +29,12 @@ from numpy.typing import NDArray
 
 from ..channels import Finite
 from ..errors import LossError, SizeError, TableError
-from ..mechanism import Mechanism
-from ..numbers.exact import log_of, parse_exact, show
+from ..mechanism import Mechanism, mechanism_of
+from ..numbers.exact import log_of
+from ..numbers.given import stochastic, vector
 from ..numbers.grid import Grid
-from .loss import Loss, gain_as_loss, loss_of
-from .prior import Prior, prior_of
+from .loss import Loss, gain_as_loss, gains_of, loss_name, loss_of
+from .prior import Prior, is_prior, prior_of
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -66,23 +67,24 @@ def best_remap(
     >>> dt.best_remap(dt.geometric(4, alpha="1/2"), "l2")
     [1, 1, 2, 3, 3]
     """
-    grid = m.inputs if guesses is None else Grid.of(guesses)
-    return _values(grid, _read(m, prior, loss, grid).guesses)
+    grid = mechanism_of(m).inputs if guesses is None else Grid.of(guesses)
+    return _values(grid, _read(m, loss, prior, grid).guesses)
 
 
 def bayes_risk(
-    m: Mechanism, prior: Any = None, loss: Any = "l0", *, guesses: Grid | int | None = None, exact: bool = False
+    m: Mechanism, loss: Any = "l0", prior: Any = None, *, guesses: Grid | int | None = None, exact: bool = False
 ) -> Fraction | float:
     """The expected loss of a user who guesses as well as he can: sum over reports of the smallest expected loss.
 
-    For l0 it is the chance that the best guess is wrong (Chatzikokolakis, Palamidessi and Panangaden 2008).
-    `exact=True` gives the rational number itself.
+    For l0 it is the chance that the best guess is wrong (Chatzikokolakis, Palamidessi and Panangaden 2008). The loss may
+    be left out: bayes_risk(m, prior) is that of l0. `exact=True` gives the rational number itself.
 
     >>> import discreet as dt
     >>> dt.bayes_risk(dt.geometric(4, alpha="1/2"), exact=True)
     Fraction(8, 15)
     """
-    reading = _read(m, prior, loss, m.inputs if guesses is None else Grid.of(guesses), exact)
+    loss, prior = _loss_then_prior(loss, prior, "l0")
+    reading = _read(m, loss, prior, None if guesses is None else Grid.of(guesses), exact)
     return reading.risk if exact else float(reading.risk)
 
 
@@ -93,17 +95,18 @@ def vulnerability(m: Mechanism, prior: Any = None, *, exact: bool = False) -> Fr
     >>> dt.vulnerability(dt.uniform(4)), dt.vulnerability(dt.uniform(4), {0: "0.9", 3: "0.1"}, exact=True)
     (0.2, Fraction(9, 10))
     """
-    chance = 1 - _read(m, prior, "l0", m.inputs, exact).risk
+    chance = 1 - _read(m, "l0", prior, exact=exact).risk
     return chance if exact else float(chance)
 
 
 def user_utility(
-    channel: Any, prior: Any = None, gain: Any = "identity", *, query: Sequence[Any] | None = None, exact: bool = False
+    channel: Any, gain: Any = "identity", prior: Any = None, *, query: Sequence[Any] | None = None, exact: bool = False
 ) -> Fraction | float:
     """The largest prior-averaged gain over all remaps: the utility of the mechanism for a rational user.
 
     The gain of a guess is "identity" (1 when right), "distance" (the longest distance minus the distance), a function
-    of the truth and the guess, or a matrix with a row for each truth and a column for each guess.
+    of the truth and the guess, or a matrix with a row for each truth and a column for each guess. It may be left out:
+    user_utility(m, prior) is that of "identity".
 
     `channel` is a mechanism; or a matrix of probabilities with a row for each database and a column for each report, not
     necessarily oblivious. Then `query` has the answer for each database, `prior` is a law on the databases (numbered from
@@ -116,24 +119,37 @@ def user_utility(
     >>> dt.user_utility(two_people, query=[0, 1, 1, 2], exact=True)
     Fraction(1, 2)
     """
+    gain, prior = _loss_then_prior(gain, prior, "identity")
     if not isinstance(channel, Mechanism):
-        utility = _general_utility(channel, prior, gain, query)
+        if not hasattr(channel, "__iter__"):
+            mechanism_of(channel, TableError)
+        utility = _general_utility(channel, gain, prior, query)
         return utility if exact else float(utility)
     if query is not None:
         raise LossError("A mechanism answers its own query; leave query out, or give its matrix over databases.")
-    if isinstance(gain, str) and gain in ("identity", "distance"):  # by name they need no matrix
+    loss: Any
+    if loss_name(gain) in ("identity", "distance"):  # by name they need no matrix
         span = (channel.inputs.n or 0) * channel.inputs.step
-        loss, top = ("l0", Fraction(1)) if gain == "identity" else ("l1", span)
-        best = top - _read(channel, prior, loss, channel.inputs, exact).risk
+        loss, top = ("l0", Fraction(1)) if loss_name(gain) == "identity" else ("l1", span)
     else:
         channel.finite()
-        written, top = gain_as_loss(gain, channel.inputs, channel.inputs)
-        best = top - _read(channel, prior, written, channel.inputs, exact).risk
+        loss, top = gain_as_loss(gain, channel.inputs, channel.inputs)
+    best = top - _read(channel, loss, prior, exact=exact).risk
     return best if exact else float(best)
 
 
-def _read(m: Mechanism, prior: Any, loss: Any, grid: Grid, exact: bool = False) -> _Reading:
-    channel, law = m.finite(), prior_of(prior, m.inputs)
+def _loss_then_prior(loss: Any, prior: Any, usual: str) -> tuple[Any, Any]:
+    """The two in their order, where a prior alone may stand in the place of the loss."""
+    if not is_prior(loss):
+        return loss, prior
+    if prior is None:
+        return usual, loss
+    raise LossError("The second argument is a prior, and the loss or gain comes before it: write (mechanism, loss, prior).")
+
+
+def _read(m: Mechanism, loss: Any, prior: Any, grid: Grid | None = None, exact: bool = False) -> _Reading:
+    channel, law = mechanism_of(m).finite(), prior_of(prior, m.inputs)
+    grid = m.inputs if grid is None else grid
     products = channel.rows * channel.reports * (grid.size or 0)
     integers = channel.integers() if 0 < products <= (_EXACT_ASKED if exact else _EXACT) else None
     if integers is not None:
@@ -145,7 +161,7 @@ def _read(m: Mechanism, prior: Any, loss: Any, grid: Grid, exact: bool = False) 
         )
     if channel.decay is not None:
         sums = _Recursions(channel, law)
-        name = loss.strip() if isinstance(loss, str) else ""
+        name = loss_name(loss)
         if grid == m.inputs and name in ("l0", "l1", "l2"):
             found = {"l0": sums.most_likely, "l1": sums.median, "l2": sums.mean}[name]()
             # the remap of a monotone loss never falls, so a guess above a later one was a tie
@@ -315,64 +331,24 @@ def _values(grid: Grid, places: Indices) -> list[int | Fraction]:
     return [grid.value(k) for k in places.tolist()]
 
 
-def _general_utility(matrix: Any, prior: Any, gain: Any, query: Sequence[Any] | None) -> Fraction:
+def _general_utility(matrix: Any, gain: Any, prior: Any, query: Sequence[Any] | None) -> Fraction:
     """The sum over reports z of the largest, over guesses w, of sum_x prior(x) Pr[z | x] gain(f(x), w)."""
-    chances = _stochastic(matrix)
+    read = stochastic(matrix, "The channel", least=2, error=TableError)
+    chances = [[x / total for x in row] for row in read for total in [sum(row)]]
     if query is None or len(query) != len(chances):
         raise LossError(
             f"A channel from {len(chances)} databases needs the answer of each; give query=[...], one for each row."
         )
-    exact_answers = [parse_exact(y) for y in query]
-    numbers = [y for y in exact_answers if y is not None]
-    if len(numbers) != len(query):
-        bad = next(k for k, y in enumerate(exact_answers) if y is None)
-        raise LossError(f"The answer of database {bad} is {show(query[bad])}; give a number for each database.")
+    numbers = [Fraction(y) for y in vector(query, "The query", at="database {}".format, error=LossError)]
     answers = sorted(set(numbers))
     law = prior_of(prior, Grid(0, len(chances) - 1))
-    gains = _gains(gain, answers)
+    gains = gains_of(gain, answers, answers)
     place = {y: k for k, y in enumerate(answers)}
     utility = Fraction(0)
     for z in range(len(chances[0])):
         joint = [Fraction(0)] * len(answers)
         for x, row in enumerate(chances):
             joint[place[numbers[x]]] += law.weights[x] * row[z]
-        utility += max(sum((p * g for p, g in zip(joint, column, strict=True)), Fraction(0)) for column in gains)
+        utility += max(sum((p * row[w] for p, row in zip(joint, gains, strict=True)), Fraction(0))
+                       for w in range(len(answers)))  # fmt: skip
     return utility / law.total
-
-
-def _gains(gain: Any, answers: list[Fraction]) -> list[list[Fraction]]:
-    """A list of the gains for each true answer, for each guess."""
-    if isinstance(gain, str) and gain == "identity":
-        return [[Fraction(int(y == w)) for y in answers] for w in answers]
-    if isinstance(gain, str) and gain == "distance":
-        return [[answers[-1] - answers[0] - abs(y - w) for y in answers] for w in answers]
-    if isinstance(gain, str):
-        raise LossError(f'gain = {show(gain)} is not known; use "identity", "distance", a function or a matrix.')
-    rows = [[gain(y, w) for w in answers] for y in answers] if callable(gain) else [list(row) for row in gain]
-    if len(rows) != len(answers) or any(len(row) != len(answers) for row in rows):
-        raise LossError(
-            f"The gain must be a matrix of {len(answers)} rows (true answers) and as many columns (guesses); "
-            "check its shape."
-        )
-    exact = [[parse_exact(int(x) if isinstance(x, (bool, np.bool_)) else x) for x in row] for row in rows]
-    if any(x is None for row in exact for x in row):
-        raise LossError("Every gain is a finite number; give one for each true answer and guess.")
-    return [[row[w] or Fraction(0) for row in exact] for w in range(len(answers))]
-
-
-def _stochastic(matrix: Any) -> list[list[Fraction]]:
-    """Rows of probabilities, as exact rationals; those of floats are divided by their sum."""
-    try:
-        rows = [[parse_exact(x) for x in row] for row in matrix]
-    except TypeError:
-        raise TableError(f"{show(matrix)} is no channel; give a mechanism or a matrix of probabilities.") from None
-    if len(rows) < 2 or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
-        raise TableError("A channel needs two or more rows (databases) of equal length; check its shape.")
-    exact = []
-    for k, row in enumerate(rows):
-        numbers = [x for x in row if x is not None and x >= 0]
-        whole = sum(numbers, Fraction(0))
-        if len(numbers) != len(row) or abs(whole - 1) > Fraction(1, 10**9):
-            raise TableError(f"Row {k} of the channel must be probabilities that sum to 1; divide them by their sum.")
-        exact.append([x / whole for x in numbers])
-    return exact

@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import OutOfRangeError
-from ..mechanism import Mechanism
-from ..numbers.exact import show
-from ..numbers.grid import Grid
-from .loss import distance_loss, loss_of
+from ..mechanism import Mechanism, mechanism_of
+from .loss import distance_loss, loss_name, loss_of
 from .prior import prior_of
 
 Floats = NDArray[np.float64]
@@ -26,7 +24,7 @@ Floats = NDArray[np.float64]
 
 def loss_matrix(m: Mechanism, loss: Any) -> Floats:
     """loss[i, j] of reporting j when the truth is i, as floats."""
-    m.finite()  # says what to do about an open grid
+    mechanism_of(m).finite()  # says what to do about an open grid
     return loss_of(loss, m.inputs, m.outputs).floats
 
 
@@ -37,13 +35,13 @@ def loss_per_value(m: Mechanism, loss: Any) -> Floats:
     >>> loss_per_value(dt.geometric(4, alpha="1/2"), "l1").round(4).tolist()
     [0.625, 0.9167, 1.0, 0.9167, 0.625]
     """
-    channel = m.finite()
+    channel = mechanism_of(m).finite()
     sides = distance_loss(loss, m.inputs) if m.inputs == m.outputs else None
     if sides is not None:
         known = channel.loss_by_distance(*sides)
         if known is not None:
             return known
-    if channel.rows * channel.reports > MATRIX_ENTRIES and isinstance(loss, str) and loss.strip() == "l2":
+    if channel.rows * channel.reports > MATRIX_ENTRIES and loss_name(loss) == "l2":
         return np.asarray(variance(m) + bias(m) ** 2)
     return np.asarray((m.matrix * loss_matrix(m, loss)).sum(axis=1))
 
@@ -74,7 +72,7 @@ def worst_loss(m: Mechanism, loss: Any, among: Iterable[Any] | None = None) -> f
     losses = loss_per_value(m, loss)
     if among is None:
         return float(losses.max())
-    places = [place_of(m.inputs, value, "true value") for value in among]
+    places = [m.inputs.place_of(value, "The true value") for value in among]
     if not places:
         raise OutOfRangeError("There is no true value to be the worst among none; name at least one.")
     return float(losses[places].max())
@@ -82,7 +80,7 @@ def worst_loss(m: Mechanism, loss: Any, among: Iterable[Any] | None = None) -> f
 
 def bias(m: Mechanism) -> Floats:
     """The mean report minus the truth, for each true value."""
-    channel = m.finite()
+    channel = mechanism_of(m).finite()
     if m.inputs == m.outputs:
         distance: Floats = float(m.inputs.step) * np.arange(channel.rows, dtype=np.float64)
         known = channel.loss_by_distance(distance, -distance)
@@ -93,7 +91,7 @@ def bias(m: Mechanism) -> Floats:
 
 def variance(m: Mechanism) -> Floats:
     """The variance of the report, for each true value."""
-    channel = m.finite()
+    channel = mechanism_of(m).finite()
     if m.inputs == m.outputs:
         square: Floats = (float(m.inputs.step) * np.arange(channel.rows, dtype=np.float64)) ** 2
         known = channel.loss_by_distance(square, square)
@@ -120,11 +118,3 @@ def rmse(m: Mechanism, prior: Any = None) -> float:
 def rmse_per_value(m: Mechanism) -> Floats:
     """The root mean squared error for each true value."""
     return np.asarray(np.sqrt(loss_per_value(m, "l2")))
-
-
-def place_of(grid: Grid, value: Any, what: str) -> int:
-    """The position of a value that lies on the grid; nothing is rounded."""
-    place = grid.place(value)
-    if place is None:
-        raise OutOfRangeError(f"The {what} {show(value)} is not on {grid}; give a value of the grid.", value=value)
-    return place

@@ -8,7 +8,8 @@ from ..channels import Additive, Geometric
 from ..errors import GridError
 from ..mechanism import Mechanism, Recipe, open_ends
 from ..noise import GeometricNoise
-from ..numbers.exact import parse_exact, show
+from ..numbers.exact import show
+from ..numbers.given import positive
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 
@@ -55,24 +56,19 @@ def fine_grid(n: int | Grid | None, step: object, sensitivity: object, level: Le
         if step is not None:
             raise GridError(f"The grid {n} has its own step; leave out step={show(step)}.")
         return n
-    width = parse_exact(step) if step is not None else _fine_step(sensitivity, level, fine)
-    if width is None or width <= 0:
-        raise GridError(f'step = {show(step)} must be a positive number; write for example step="1/1024".')
+    fitting = step is None
+    width = _fine_step(sensitivity, level, fine) if fitting else positive(step, "step", example="1/1024", error=GridError)
     if n is None:
         return Grid(None, None, width)
     high = Grid.of(n).n
     assert high is not None
-    while step is None and (high / width).denominator != 1:
+    while fitting and (high / width).denominator != 1:
         width /= 2  # a power of two that divides the integer n
     return Grid(0, high, width)
 
 
 def _fine_step(sensitivity: object, level: Level, fine: int) -> Fraction:
-    delta = parse_exact(sensitivity)
-    if delta is None or delta <= 0:
-        raise GridError(
-            f"sensitivity = {show(sensitivity)} must be a positive number in the answer's units, such as 1."
-        )
+    delta = positive(sensitivity, "sensitivity", "in the answer's units", error=GridError)
     unit = min(delta, delta / Fraction(level.epsilon)) / fine
     exponent = unit.numerator.bit_length() - unit.denominator.bit_length()
     power = Fraction(2) ** exponent  # within a factor of two of the unit

@@ -7,7 +7,6 @@ setting but one: a suppression that suppresses all counts there are.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,8 @@ from ..channels import MAX_ENTRIES, Finite, Map, Table
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import DiscreetError, GridError, SizeError
 from ..mechanism import Mechanism, Recipe
-from ..numbers.exact import parse_exact, show
+from ..numbers.exact import show
+from ..numbers.given import number, whole
 from ..numbers.grid import FARTHEST, Grid
 from ..numbers.level import Level
 from ..seal import largest_total, stochastic_table
@@ -49,9 +49,7 @@ def random_rounding(n: int | Grid, base: int = 3, *, sensitivity: object = 1) ->
     report 3 is possible when the truth is 1 and impossible when it is 0
     """
     grid, top = _counts(n, "Random rounding")
-    width = _whole(base, "base", 2, "base=3")
-    if width > FARTHEST:
-        raise GridError(f"base = {show(base)} is beyond 2^61; round to a smaller base, for example base=3.")
+    width = whole(base, "base", 2, FARTHEST, example=3, error=GridError)
     outputs = Grid(0, -(-top // width) * width, width)
     reports = -(-top // width) + 1
     _fits(top, reports, "Random rounding", "The law repeats after every base counts, and the verdict is the same")
@@ -85,7 +83,7 @@ def suppression(n: int | Grid, below: int = 5, *, show_zero: bool = True) -> Mec
     grid, top = _counts(n, "Suppression")
     if not isinstance(show_zero, bool):
         raise GridError(f"show_zero = {show(show_zero)} must be True or False; True publishes a count of 0.")
-    limit = _whole(below, "below", 2 if show_zero else 1, "below=5")
+    limit = whole(below, "below", 2 if show_zero else 1, example=5, error=GridError)
     if top + 1 > MATRIX_ENTRIES:
         raise SizeError(
             f"A map of {top + 1} counts is too long to write out; "
@@ -117,14 +115,10 @@ def cell_key(n: int | Grid, deviation: int = 5, variance: object = 2, *, never_r
     report 1 is possible when the truth is 1 and impossible when it is 0
     """
     grid, top = _counts(n, "Cell-key perturbation")
-    most = _whole(deviation, "deviation", 1, "deviation=5")
-    never = _whole(never_report, "never_report", 0, "never_report=2")
-    wanted = parse_exact(variance)
-    if wanted is None or not 0 < wanted <= most**2:
-        raise DiscreetError(
-            f"variance = {show(variance)} must lie above 0 and be at most deviation^2 = {most**2}, "
-            "the most that noise of this size can have; choose for example variance=2 with deviation=5."
-        )
+    most = whole(deviation, "deviation", example=5, error=GridError)
+    never = whole(never_report, "never_report", 0, error=GridError)
+    reach = f"lie above 0 and be at most deviation^2 = {most**2}, the most that noise of this size can have"
+    wanted = number(variance, "variance", reach, lambda x: 0 < x <= most**2, example=min(2, most**2))
     if never >= most:
         raise GridError(
             f"never_report = {never} leaves some count no room to move by at most {most} both ways; "
@@ -239,15 +233,6 @@ def _counts(n: int | Grid, name: str) -> tuple[Grid, int]:
     if not grid.is_counts or grid.n is None:
         raise GridError(f"{name} is made for counts 0, 1, ..., n, not for {grid}; give n or Grid(0, n).")
     return grid, grid.n
-
-
-def _whole(value: Any, name: str, least: int, example: str) -> int:
-    number = parse_exact(value)
-    if number is None or number.denominator != 1 or number < least:
-        raise GridError(
-            f"{name} = {show(value)} must be a whole number of at least {least}; give for example {example}."
-        )
-    return int(number)
 
 
 def _fits(top: int, reports: int, name: str, same: str) -> None:

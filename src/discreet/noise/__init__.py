@@ -18,8 +18,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, TypeVar, overload
 
-from ..errors import DiscreetError
-from ..numbers.exact import parse_exact, show
+from ..errors import DiscreetError, LevelError
+from ..numbers.given import whole
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from .continuous import Laplace, Staircase
@@ -93,9 +93,9 @@ def staircase(
     (0.377541, 0.959517)
     """
     size, level = positive(sensitivity, "sensitivity"), _epsilon(alpha, epsilon)
-    match gamma:
-        case "l1" | "l2":
-            return Staircase.best(level, size, gamma)
+    match gamma.strip().lower() if isinstance(gamma, str) else gamma:
+        case "l1" | "l2" as loss:
+            return Staircase.best(level, size, loss)
         case _:
             return Staircase(level, size, positive(gamma, "gamma"))
 
@@ -151,13 +151,10 @@ def discrete_staircase(
     """
     grid, b = Grid(None, None, step), Level.of(alpha=alpha, epsilon=epsilon).alpha
     size = grid.steps(sensitivity)
-    match r:
-        case "l1" | "l2":
-            return _on(StaircaseNoise.best(b, size, r), grid)
-    length = parse_exact(r)
-    if length is None or length.denominator != 1:
-        raise DiscreetError(f'r = {show(r)} is not an integer; use r="l1" or r="l2" for the best, or 1 to {size}.')
-    return _on(StaircaseNoise(b, size, int(length)), grid)
+    match r.strip().lower() if isinstance(r, str) else r:
+        case "l1" | "l2" as loss:
+            return _on(StaircaseNoise.best(b, size, loss), grid)
+    return _on(StaircaseNoise(b, size, whole(r, "r", 1, size, example="l1", error=LevelError)), grid)
 
 
 def cauchy(scale: object = 1) -> Cauchy:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DiscreetError
-from ..numbers.exact import ball, certified_sign, minus_log_above, parse_exact, show
+from ..numbers import given
+from ..numbers.exact import ball, certified_sign, minus_log_above, show
 from ..randomness.source import Stream
 from .expectation import Floats, Loss, integrated, summed
 
@@ -34,11 +35,7 @@ class NoiseDraws(Protocol):
 
 def positive(value: object, name: str) -> float:
     """A positive finite number that someone gave, as a float."""
-    number = parse_exact(value)
-    as_float = float(number) if number is not None and abs(number) < 2**1023 else math.nan
-    if not 0 < as_float < math.inf:
-        raise DiscreetError(f"{name} = {show(value)} must be a positive number; write for example {name}=1.")
-    return as_float
+    return float(given.number(value, name, "be a positive number", lambda x: 0 < x < 2**1023 and float(x) > 0, example=1))
 
 
 def log_of_level(a: Fraction) -> float:
@@ -81,16 +78,15 @@ class NoiseLaw(ABC):
 
         Orders 1 and 2 have closed forms in every law; others may be summed or integrated, to a relative 1e-8.
         """
-        if isinstance(order, bool) or not isinstance(order, (int, float)) or not 0 <= order < math.inf:
-            raise DiscreetError(f"order = {show(order)} must be a number from 0 up; write for example order=2.")
-        match order:
+        wanted = given.positive(order, "order", zero=True, example=2)
+        match wanted:
             case 0:
                 return 1.0
             case 1:
                 return float(self.mean_absolute)
             case 2:
                 return float(self.variance)
-        return self._moment(float(order))
+        return self._moment(float(wanted))
 
     def _moment(self, order: float) -> float:
         return self._numerical(lambda error: float(abs(error) ** order))
@@ -118,6 +114,7 @@ class NoiseLaw(ABC):
         >>> round(dt.noise.laplace(scale=1).expected_loss(spike, method="numerical", breaks=[7, 7.001]), 12)
         4.55713e-07
         """
+        loss = loss.strip().lower() if isinstance(loss, str) else loss  # type: ignore[assignment]
         named = isinstance(loss, str) and loss in LOSSES
         if method not in ("closed", "numerical"):
             raise DiscreetError(f'method = {show(method)} is not known; use "closed" or "numerical".')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -11,11 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import GridError, OutOfRangeError
-from .exact import parse_exact, show
+from ..errors import DiscreetError, GridError, OutOfRangeError
+from .exact import parse_exact, parse_value, show
+from .given import positive
 
 FARTHEST = 2**61 - 1  # steps and units: a position plus noise of twice as many steps fits into 64 bits
 
+NOT_A_NUMBER = "is missing or not a number; leave it out or fill it in before sampling"
 _LONGEST = 4096  # bits of a number that people may write
 
 
@@ -143,26 +146,30 @@ class Grid:
         """The first `size` values as floats."""
         return np.asarray(float(self.anchor) + float(self.step) * np.arange(size))
 
-    def position(self, value: object) -> int:
-        """The position of a true value, rounded to the nearest grid value, halves upwards.
+    def position(self, value: object, *, clamp: bool = False, at: int = 0) -> int:
+        """The position of a true value, rounded to the nearest grid value, halves upwards; `at` is where it stands.
 
         floor(u + 1/2) is monotone and takes values at most Delta apart to positions at most ceil(Delta/step) apart, so
-        the rounding costs no privacy beyond `steps`.
+        the rounding costs no privacy beyond `steps`. What lies outside is refused, or moved to the end with clamp=True.
         """
-        number = parse_exact(value)
-        if number is None:
-            raise OutOfRangeError(
-                "The true value is not a number; give an integer, a Fraction or a float.", value=value
-            )
-        if (self.low is not None and number < self.low) or (self.high is not None and number > self.high):
-            raise OutOfRangeError(
-                f"The true value lies outside {self}; clamp it first or use a wider grid.",
-                value=value,
-                position=0,
-                low=self.low,
-                high=self.high,
-            )
-        return self.nearest(number)
+        number = parse_value(value)
+        infinite = isinstance(number, float) and not (isinstance(value, Decimal) and value.is_finite())
+        if number is None or (infinite and not clamp):
+            raise self.refusal(at, value, NOT_A_NUMBER)
+        low, high = self.reach
+        if low <= number <= high:
+            assert isinstance(number, Fraction)
+            return self.nearest(number)
+        if not clamp:
+            raise self.refusal(at, value)
+        return self.nearest(low if number < low else high)
+
+    def refusal(self, at: int, value: object, why: str | None = None) -> OutOfRangeError:
+        """What is said of a true value that cannot be drawn for; the value itself is an attribute, never in the text."""
+        far = " (as far as 2^61 steps reach)" if self.n is None else ""
+        sentence = why or f"lies outside {self}{far}; widen the grid, or pass clamp=True to move such values to its ends"
+        return OutOfRangeError(f"The true value at position {at} {sentence}. Nothing was drawn.",
+                               value=value, position=at, low=self.low, high=self.high)  # fmt: skip
 
     @cached_property
     def terms(self) -> tuple[int, int, int]:
@@ -185,14 +192,16 @@ class Grid:
         steps = (number - self.anchor) / self.step
         return steps.numerator if steps.denominator == 1 else None
 
+    def place_of(self, value: object, what: str, error: type[DiscreetError] = OutOfRangeError) -> int:
+        """The same for a public value that must lie on the grid; `what` names it in the error."""
+        place = self.place(value)
+        if place is None:
+            raise error(f"{what} {show(value)} is not on {self}; give a value of the grid.", value=value)
+        return place
+
     def steps(self, sensitivity: object) -> int:
         """A sensitivity in the answer's units as a number of steps, rounded up: k = ceil(Delta / step)."""
-        delta = parse_exact(sensitivity)
-        if delta is None or delta <= 0:
-            raise GridError(
-                f"sensitivity = {show(sensitivity)} must be a positive number in the answer's units; "
-                "use 1 for a count of people."
-            )
+        delta = positive(sensitivity, "sensitivity", "in the answer's units (1 for a count of people)", error=GridError)
         ratio = delta / self.step
         k = -(-ratio.numerator // ratio.denominator)
         return k if self.n is None else min(k, self.n)  # no two values are farther apart than the grid is long

@@ -136,68 +136,50 @@ class Level:
 
     @classmethod
     def of(cls, *, alpha: object = None, epsilon: object = None) -> Level:
-        """The level asked for by exactly one of alpha and epsilon."""
+        """The level asked for by exactly one of alpha and epsilon; a Level in place of either stays as it is."""
         if (alpha is None) == (epsilon is None):
             given = "neither" if alpha is None else "both"
             raise LevelError(f"Give exactly one of alpha and epsilon ({given} given), {_GOOD}.")
+        level = alpha if epsilon is None else epsilon
+        if isinstance(level, Level) and 0 < level.alpha < 1:
+            return level  # with the epsilon it was asked as
         return cls._from_alpha(alpha) if epsilon is None else cls._from_epsilon(epsilon)
 
     @classmethod
     def _from_alpha(cls, value: object) -> Level:
+        value = value.alpha if isinstance(value, Level) else value
         alpha = exact.parse_exact(value)
         if alpha is None:
-            raise LevelError(
-                f"alpha = {exact.show(value)} is not a number that can be read exactly; "
-                'write for example alpha="9/10" or alpha=0.9.',
-                value=value,
-            )
+            raise _refusal("alpha", value, "is not a number that can be read exactly; "
+                           'write for example alpha="9/10" or alpha=0.9')  # fmt: skip
         if alpha.denominator.bit_length() > _LONGEST:
-            raise LevelError(
-                'alpha has more than a thousand digits; write it shorter, for example alpha="9/10".', value=value
-            )
+            raise _refusal("alpha", value, 'has more than a thousand digits; write it shorter, for example alpha="9/10"')
         if not 0 < alpha < 1:
-            raise LevelError(
-                f"alpha = {exact.show(value)} is outside (0, 1): alpha is e^-epsilon, close to 1 for much "
-                'privacy and to 0 for little; write for example alpha="9/10".',
-                value=value,
-            )
+            raise _refusal("alpha", value, "is outside (0, 1): alpha is e^-epsilon, close to 1 for much privacy and to 0 for "
+                           'little; write for example alpha="9/10"')  # fmt: skip
         return cls(alpha)
 
     @classmethod
     def _from_epsilon(cls, value: object) -> Level:
+        if isinstance(value, Level):  # a measured one, of no privacy or of nothing but privacy
+            return cls._from_alpha(value)
         epsilon = Epsilon.parse(value)
         if isinstance(value, (tuple, list)) or (isinstance(value, str) and "," in value):
-            raise LevelError(
-                f"epsilon = {exact.show(value)} is not one number. There is no delta here: only pure epsilon is proved; "
-                'write for example epsilon="1/2".',
-                value=value,
-            )
+            raise _refusal("epsilon", value, "is not one number. There is no delta here: only pure epsilon is proved; "
+                           'write for example epsilon="1/2"')  # fmt: skip
         if epsilon is None:
-            raise LevelError(
-                f"epsilon = {exact.show(value)} cannot be read; write a number, a fraction or a logarithm, "
-                'for example epsilon=0.5, epsilon="1/3" or epsilon="ln(2)/10".',
-                value=value,
-            )
+            raise _refusal("epsilon", value, "cannot be read; write a number, a fraction or a logarithm, "
+                           'for example epsilon=0.5, epsilon="1/3" or epsilon="ln(2)/10"')  # fmt: skip
         if max(x.denominator.bit_length() for x in (epsilon.factor, epsilon.base or epsilon.factor)) > _LONGEST:
-            raise LevelError(
-                "epsilon has more than a thousand digits; write it shorter, for example epsilon=0.5.", value=value
-            )
+            raise _refusal("epsilon", value, "has more than a thousand digits; write it shorter, for example epsilon=0.5")
         if epsilon.factor <= 0:
-            raise LevelError(
-                f"epsilon = {exact.show(value)} must be positive; write for example epsilon=0.5.", value=value
-            )
+            raise _refusal("epsilon", value, "must be positive; write for example epsilon=0.5")
         if exact.certified_sign(lambda: epsilon._ball() - exact.ball(_SMALLEST_EPSILON), attempts=4) == -1:
-            raise LevelError(
-                f"epsilon = {exact.show(value)} is below 2^-60, the smallest that can be told from none; "
-                "use discreet.uniform for a report that ignores the truth, or a larger epsilon such as 1e-6.",
-                value=value,
-            )
+            raise _refusal("epsilon", value, "is below 2^-60, the smallest that can be told from none; "
+                           "use discreet.uniform for a report that ignores the truth, or a larger one such as 1e-6")  # fmt: skip
         if exact.certified_sign(lambda: epsilon._ball() - exact.ball(_LARGEST_EPSILON), attempts=4) == 1:
-            raise LevelError(
-                f"epsilon = {exact.show(value)} is above {_LARGEST_EPSILON}: e^-epsilon would have more than a thousand "
-                "digits, and such a report hides nothing; use a smaller epsilon such as 40.",
-                value=value,
-            )
+            raise _refusal("epsilon", value, f"is above {_LARGEST_EPSILON}: e^-epsilon would have more than a thousand "
+                           "digits, and such a report hides nothing; use a smaller epsilon such as 40")  # fmt: skip
         return cls(epsilon.granted(), epsilon)
 
     @cached_property
@@ -238,3 +220,7 @@ class Level:
             return f"epsilon {self.asked}"
         label = f"alpha {exact.show_rational(self.alpha)}" if self.asked is None else f"epsilon {self.asked}"
         return f"{label} (epsilon <= {exact.show_above(self.epsilon)})"
+
+
+def _refusal(name: str, value: object, why: str) -> LevelError:
+    return LevelError(f"{name} = {exact.show(value)} {why}.", value=value)

@@ -8,21 +8,17 @@ bits, are read value by value, all of them.
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OutOfRangeError
-from .exact import parse_value
-from .grid import FARTHEST, Grid
+from .grid import FARTHEST, NOT_A_NUMBER, Grid
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-_NOT_A_NUMBER = "is missing or not a number; leave it out or fill it in before sampling"
 _HALF = 31  # bits: the products of two halves fit into 64 bits
 _SPLIT = 2.0**27 + 1  # Veltkamp's constant: halves of 26 bits, whose products are exact
 _BLOCK = 2**12  # values at a time: what is computed on the way stays in the cache
@@ -37,7 +33,7 @@ def positions(grid: Grid, values: NDArray[Any], *, clamp: bool = False, offset: 
         return _of_integers(grid, values, clamp, offset)
     if values.dtype.kind == "f" and values.dtype.itemsize <= 8 and (_is_plain(grid) or _fits_floats(grid)):
         return _of_floats(grid, values.astype(np.float64), clamp, offset)  # narrower floats widen exactly
-    return np.array([position_of(grid, v, clamp, offset + k) for k, v in enumerate(values.tolist())], dtype=np.int64)
+    return np.array([grid.position(v, clamp=clamp, at=offset + k) for k, v in enumerate(values.tolist())], dtype=np.int64)
 
 
 def _is_plain(grid: Grid) -> bool:
@@ -67,14 +63,7 @@ def _halved(grid: Grid) -> tuple[int, int, int, int]:
 def _refuse(grid: Grid, values: NDArray[Any], bad: NDArray[np.bool_], offset: int, why: str | None = None) -> None:
     where = np.flatnonzero(bad)
     if len(where):
-        raise _refusal(grid, offset + int(where[0]), values[where[0]].item(), why)
-
-
-def _refusal(grid: Grid, position: int, value: object, why: str | None) -> OutOfRangeError:
-    far = " (as far as 2^61 steps reach)" if grid.n is None else ""
-    sentence = why or f"lies outside {grid}{far}; widen the grid, or pass clamp=True to move such values to its ends"
-    return OutOfRangeError(f"The true value at position {position} {sentence}. Nothing was drawn.",
-                           value=value, position=position, low=grid.low, high=grid.high)  # fmt: skip
+        raise grid.refusal(offset + int(where[0]), values[where[0]].item(), why)
 
 
 def _of_integers(grid: Grid, values: NDArray[Any], clamp: bool, offset: int) -> Indices:
@@ -110,7 +99,7 @@ def _to_ends(grid: Grid, places: Indices, below: NDArray[np.bool_], above: NDArr
 
 
 def _of_floats(grid: Grid, values: Floats, clamp: bool, offset: int) -> Indices:
-    _refuse(grid, values, np.isnan(values) | (np.isinf(values) & (not clamp)), offset, _NOT_A_NUMBER)
+    _refuse(grid, values, np.isnan(values) | (np.isinf(values) & (not clamp)), offset, NOT_A_NUMBER)
     low, high = grid.reach
     least, most = _float_above(low), _float_below(high)  # exact: see there
     below, above = values < least, values > most
@@ -185,21 +174,6 @@ def _float_above(x: Fraction) -> float:
 
 def _float_below(x: Fraction) -> float:
     return -_float_above(-x)
-
-
-def position_of(grid: Grid, value: object, clamp: bool = False, position: int = 0) -> int:
-    """The position of one true value of any exact kind; `position` is where it stands, for the error."""
-    number = parse_value(value)
-    infinite = isinstance(number, float) and not (isinstance(value, Decimal) and value.is_finite())
-    if number is None or (infinite and not clamp):
-        raise _refusal(grid, position, value, _NOT_A_NUMBER)
-    low, high = grid.reach
-    if low <= number <= high:
-        assert isinstance(number, Fraction)
-        return grid.nearest(number)
-    if not clamp:
-        raise _refusal(grid, position, value, None)
-    return grid.nearest(low if number < low else high)
 
 
 def values_at(grid: Grid, places: Indices) -> NDArray[Any]:

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algori
 from numpy.typing import NDArray
 
 from ..errors import SourceError
+from ..numbers.given import whole
 
 Words = NDArray[np.uint64]
 Blocks = NDArray[np.uint64]  # rows of two: record number and true position
@@ -181,9 +182,7 @@ class InsecureSource(Source):
     insecure = True
 
     def __init__(self, seed: int) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, int) or abs(seed) >= 2**256:
-            raise SourceError("The seed of an insecure source is an integer, for example insecure_source(1).")
-        self.seed = seed
+        seed = self.seed = whole(seed, "seed", 1 - 2**256, 2**256 - 1, example=1, error=SourceError)
         key = hashlib.sha256(b"discreet insecure source %d" % seed).digest()
         self._cipher, self._lock, self._spare = _counter_mode(key, bytes(16)), threading.Lock(), np.empty(0, np.uint64)
 
@@ -239,8 +238,7 @@ class Job:
             )
         if not isinstance(column, str) or not isinstance(digest, str):
             raise SourceError("A keyed source is made for a column and a digest, both texts; the digest is m.digest.")
-        if isinstance(pass_number, bool) or not isinstance(pass_number, int) or not 1 <= pass_number < 2**63:
-            raise SourceError("The number of a pass is a whole number from 1 below 2^63; the first pass is pass 1.")
+        pass_number = whole(pass_number, "pass_number", 1, 2**63 - 1, error=SourceError)
         if self.closed:
             raise SourceError(_ENDED)
         parts = ("discreet keyed source 2", self.number, input_name, column, digest, str(pass_number))

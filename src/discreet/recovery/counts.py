@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import OutOfRangeError, RecoveryError, SizeError
-from ..measure.utility import place_of
 from ..mechanism import Mechanism
 from ..numbers.exact import parse_exact, show
 from ..numbers.grid import Grid
@@ -20,7 +19,7 @@ from ..numbers.positions import positions, values_at
 
 Counts = NDArray[np.int64]
 
-KINDS = ("auto", "counts", "reports")
+KINDS = {"auto": "auto", "counts": "counts", "histogram": "counts", "reports": "reports"}
 _FEW = 16  # so many reports may well be meant as reports
 _MOST = 2**53  # reports in all: as floats their number is exact
 
@@ -39,8 +38,9 @@ def histogram_of(data: Any, mechanism: Mechanism, kind: str = "auto") -> Counts:
     >>> [histogram_of(x, g).tolist() for x in ([5, 0, 2, 1], {0: 5, 2: 2, 3: 1}, [0, 0, 2, 0, 3, 2, 0, 0])]
     [[5, 0, 2, 1], [5, 0, 2, 1], [5, 0, 2, 1]]
     """
-    if kind not in KINDS:
-        raise RecoveryError(f'kind = {show(kind)} must be "auto", "counts" or "reports".')
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise RecoveryError(f'kind = {show(kind)} must be "auto", "counts", "histogram" (the same) or "reports".')
+    kind = KINDS[kind]
     size = mechanism.outputs.size
     if size is None:
         raise RecoveryError(
@@ -156,12 +156,9 @@ def _of_mapping(data: Mapping[Any, Any], grid: Grid, size: int) -> Counts:
     counts = np.zeros(size, dtype=np.int64)
     _countable(sum(_count(given) or 0 for given in data.values()))
     for k, (report, given) in enumerate(data.items()):
-        try:
-            place = place_of(grid, report, "report")
-        except OutOfRangeError:
-            raise _refusal(
-                k, f"is not on the reports' grid {grid}; use the mechanism that made the reports", report
-            ) from None
+        place = grid.place(report)
+        if place is None:
+            raise _refusal(k, f"is not on the reports' grid {grid}; use the mechanism that made the reports", report)
         count = _count(given)
         if count is None:
             raise RecoveryError(

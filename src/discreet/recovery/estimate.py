@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from ..channels import Finite
 from ..errors import DiscreetError, RecoveryError, SingularError, SizeError
 from ..mechanism import Mechanism
-from ..numbers.exact import parse_exact, show
+from ..numbers.exact import show
 from ..numbers.frozen import Frozen, frozen
+from ..numbers.given import number, share, vector, whole
 from ..present.shown import Result, Shown, plain
 from .bands import PROGRAMS, as_distribution_functions, band_over_laws, direct_band, moments
 from .likelihood import Floats, Trace
@@ -33,6 +34,7 @@ from .likelihood import Floats, Trace
 _BLOCK = 2**21  # entries of a block of functions that are solved for together
 _MOST = 2**28  # entries of all blocks together
 _DRAWS = 100_000  # bootstrap data sets of a band, at most
+_CLOSEST = 1e-15  # the least share that an interval may miss: a normal quantile beyond it has no digits
 _ROUNDING = 1e-12  # a distribution function reaches a probability up to this
 
 
@@ -101,16 +103,15 @@ class Estimate(Frozen, Result):
 
     def quantile(self, p: Any) -> int | Fraction:
         """The smallest value of the grid at or below which the recovered law has at least the probability p."""
-        share = _between(p, "p", "a probability", closed=True)
-        reached = np.flatnonzero(np.cumsum(self.distribution) >= share - _ROUNDING)
+        wanted = float(share(p, "p", "a probability", closed=True, example="0.5", error=RecoveryError))
+        reached = np.flatnonzero(np.cumsum(self.distribution) >= wanted - _ROUNDING)
         return self.mechanism.inputs.value(int(reached[0]) if len(reached) else len(self.distribution) - 1)
 
     def tail(self, x: Any) -> float:
         """Pr[value > x] under the recovered law."""
-        number, grid = parse_exact(x), self.mechanism.inputs
-        if number is None:
-            raise RecoveryError(f"tail of {show(x)}: give a number in the answer's units.")
-        place = (number - grid.anchor) / grid.step
+        grid = self.mechanism.inputs
+        x = number(x, "x", "be a number in the answer's units", lambda _: True, example=5, error=RecoveryError)
+        place = (x - grid.anchor) / grid.step
         return float(self.distribution[max(place.numerator // place.denominator + 1, 0) :].sum())
 
     # Directly from the reports
@@ -149,10 +150,10 @@ class Estimate(Frozen, Result):
         cells and distribution functions each interval holds by itself (see band for all together), and may leave [0, 1]:
         cut it off for display only.
         """
-        share = _between(confidence, "confidence", "how often the interval covers")
-        if share > 1 - 1e-15:
+        miss = 1 - share(confidence, "confidence", "how often the interval covers", error=RecoveryError)
+        if miss < _CLOSEST:
             raise RecoveryError(f"confidence = {show(confidence)} is too near 1 for a float; use 0.999999.")
-        z = -NormalDist().inv_cdf((1 - share) / 2)
+        z = -NormalDist().inv_cdf(float(miss) / 2)
         estimate, error = self.direct(of)
         return estimate - z * error, estimate + z * error
 
@@ -167,13 +168,9 @@ class Estimate(Frozen, Result):
         takes what both leave, each with half of the error; the direct one alone for more than 250 values or where no law
         fits, the other where there is no direct estimate. Draws are for analysis; `seed` repeats them.
         """
-        share = _between(confidence, "confidence", "how often the band covers")
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0):
-            raise RecoveryError(
-                f"seed = {show(seed)} must be a whole number of 0 or more; leave it out for fresh draws."
-            )
-        if not isinstance(draws, (int, np.integer)) or not 20 <= draws <= _DRAWS:
-            raise RecoveryError(f"draws = {show(draws)} must be a whole number from 20 to {_DRAWS}, for example 1000.")
+        sure = float(share(confidence, "confidence", "how often the band covers", error=RecoveryError))
+        seed = None if seed is None else whole(seed, "seed", 0, error=RecoveryError)
+        draws = whole(draws, "draws", 20, _DRAWS, example=1000, error=RecoveryError)
         if by not in ("auto", "laws", "direct"):
             raise RecoveryError(f'by = {show(by)} must be "auto", "laws" or "direct".')
         if self.reports < 2:
@@ -182,7 +179,7 @@ class Estimate(Frozen, Result):
         small = max(channel.rows, channel.reports) <= PROGRAMS
         if by == "laws" and not small:
             raise SizeError(f'A band over laws is for up to {PROGRAMS} values; use by="direct".')
-        part = (1 + share) / 2 if by == "auto" and small else share
+        part = (1 + sure) / 2 if by == "auto" and small else sure
         found = None
         if by == "laws" or (by == "auto" and small):
             found = band_over_laws(channel, self._q, number, part)
@@ -193,7 +190,7 @@ class Estimate(Frozen, Result):
                 )
         if by != "laws":
             try:
-                direct = direct_band(channel, self._q, self.distribution, number, part, int(draws), rng)
+                direct = direct_band(channel, self._q, self.distribution, number, part, draws, rng)
                 both = direct if found is None else (np.maximum(found[0], direct[0]), np.minimum(found[1], direct[1]))
                 found = both if found is None or _holds_a_law(*both) else found
             except SingularError:
@@ -242,13 +239,7 @@ class Estimate(Frozen, Result):
         if callable(of):
             function: Callable[[Any], Any] = of
             of = [function(self.mechanism.inputs.value(k)) for k in range(rows)]
-        try:
-            array = np.asarray(of, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise RecoveryError("A function of the true value must give a number for each of them.") from None
-        if array.shape != (rows,) or not np.isfinite(array).all():
-            raise RecoveryError(f"Give one finite number for each of the {rows} true values.")
-        return array
+        return np.array(vector(of, "A function of the true value", size=rows, bools=True, error=RecoveryError), dtype=np.float64)
 
     # For people and for machines
 
@@ -325,8 +316,3 @@ def _holds_a_law(low: Floats, high: Floats) -> bool:
 _QUANTILES = (("5 %", 0.05), ("median", 0.5), ("95 %", 0.95))
 
 
-def _between(value: Any, name: str, what: str, *, closed: bool = False) -> float:
-    number = parse_exact(value)
-    if number is None or not (0 <= number <= 1 if closed else 0 < number < 1):
-        raise RecoveryError(f"{name} = {show(value)} must lie between 0 and 1: {what}.")
-    return float(number)

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..channels import Finite
-from .likelihood import Floats, Progress
+from ..progress import Progress, tell
+from .likelihood import Floats
 
 SMOOTH = (1.0, 2.0, 3.0)  # b
 SCALES = tuple(2.0**j / 64 for j in range(16))  # t
@@ -289,8 +290,7 @@ class Search:
             self._tangents[key] = (tangent[0], tangent[1])
             if self.best is None or self.seen[key].evidence > self.best.evidence:
                 self.best = self.seen[key]
-                if self.progress is not None:
-                    self.progress(f"{len(self.seen)} models, {len(self.best.atoms)} atoms")
+                tell(self.progress, f"{len(self.seen)} models, {len(self.best.atoms)} atoms")
         return self.seen[key]
 
     @property

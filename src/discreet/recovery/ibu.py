@@ -11,8 +11,10 @@ import numpy as np
 from ..channels import Finite
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import RecoveryError
-from ..numbers.exact import show
-from .likelihood import Fit, Floats, Progress, check_possible, is_injective
+from ..numbers.given import law as law_of
+from ..numbers.given import whole
+from ..progress import Progress, tell
+from .likelihood import Fit, Floats, is_injective
 
 GAP = 1e-6  # where neither a number of steps nor a gap is asked for
 _MOST = 100_000  # steps where only a gap is asked for
@@ -39,15 +41,11 @@ def ibu(
     2008), never to a lower likelihood; a step is then one evaluation of the update. Each step is one push and one pull.
     """
     law = _start(start, channel.rows)
-    if iterations is not None and (not isinstance(iterations, (int, np.integer)) or iterations < 0):
-        raise RecoveryError(f"iterations = {show(iterations)} must be a whole number of 0 or more.")
-    if gap is not None and not (isinstance(gap, (int, float, np.number)) and 0 < gap < math.inf):
-        raise RecoveryError(f"gap = {show(gap)} must be a positive number, for example 1e-6.")
+    most = _MOST if iterations is None else whole(iterations, "iterations", 0, example=1000, error=RecoveryError)
     if accelerate and gap is None and iterations is not None:
         raise RecoveryError("Accelerated steps are no plain ones to be counted: give a gap, or accelerate=False.")
-    check_possible(channel, q)
     goal = gap if gap is not None else GAP if iterations is None else None
-    run = _Run(channel, q, goal, _MOST if iterations is None else int(iterations), progress)
+    run = _Run(channel, q, goal, most, progress)
     law = run.accelerated(law) if accelerate else run.plain(law)
     notes = []
     if goal is not None and run.gap > goal:
@@ -92,8 +90,8 @@ class _Run:
         if over or self.steps >= self.next:
             self.trace.append((self.steps, self.value(implied), self.gap))
             self.next = _after(self.steps)
-        if self.progress is not None and (over or self.steps % _OFTEN == 0):
-            self.progress(f"step {self.steps}, gap {self.gap:.1e}")
+        if over or self.steps % _OFTEN == 0:
+            tell(self.progress, f"step {self.steps}, gap {self.gap:.1e}")
         return over
 
     def accelerated(self, law: Floats) -> Floats:
@@ -151,12 +149,7 @@ def _operators(channel: Finite, seen: Any) -> tuple[Callable[[Floats], Floats], 
 def _start(start: Any, rows: int) -> Floats:
     if start is None:
         return np.full(rows, 1.0 / rows)
-    try:
-        law = np.array(start, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise RecoveryError(f"start = {show(start)} is no law; give one probability for each true value.") from None
-    if law.shape != (rows,) or not np.isfinite(law).all() or abs(law.sum() - 1) > 1e-9:
-        raise RecoveryError(f"The start must be a law: {rows} probabilities, one for each true value, that sum to 1.")
+    law = np.array(law_of(start, "The start", size=rows, error=RecoveryError), dtype=np.float64)
     empty = np.flatnonzero(law <= 0)
     if len(empty):
         raise RecoveryError(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,17 +9,16 @@ from ..channels import Finite
 from ..channels.fit import Fit, Trace, certificate, mean_log_likelihood
 from ..errors import RecoveryError
 
-__all__ = ["Fit", "Floats", "Progress", "Trace", "certificate", "check_possible", "is_injective", "mean_log_likelihood"]
+__all__ = ["Fit", "Floats", "Trace", "certificate", "check_possible", "is_injective", "mean_log_likelihood"]
 
 Floats = NDArray[np.float64]
-Progress = Callable[[str], None]  # told how far it is, in words
 
 _RANKED = 2**18  # entries up to which the rank of a matrix is looked at
 _SMALLEST = 1e-10  # singular values below this part of the largest are rounding noise
 
 
 def check_possible(channel: Finite, q: Floats) -> None:
-    """Refuse frequencies that no law of the true values explains: a report was seen that the channel never gives."""
+    """Refuse frequencies that no law explains: a report that the channel never gives. Asked once, before any method."""
     never = np.flatnonzero((channel.push(np.full(channel.rows, 1.0 / channel.rows)) <= 0) & (q > 0))
     if len(never):
         raise RecoveryError(

@@ -7,8 +7,9 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..blas import one_thread
 from ..channels import Finite
+from ..progress import Progress, tell
 from .ibu import ibu
-from .likelihood import Fit, Floats, Progress, certificate, check_possible
+from .likelihood import Fit, Floats, certificate
 
 _DENSE = 3000  # true values up to which Newton's method with a dense matrix is used
 _STEPS = 100
@@ -18,7 +19,6 @@ _MASS = 1e-7  # a true value with less mass than this is not in the support
 
 def mle(channel: Finite, q: Floats, *, gap: float = 1e-9, progress: Progress | None = None) -> Fit:
     """The law of the true values with the largest likelihood, certified by the gap max_i (C(q/(pC)))_i - 1."""
-    check_possible(channel, q)
     worst = channel.worst(channel.rows - 1)
     if worst.alpha > 0 and worst.power * float(1 - worst.alpha) < _FLAT:  # rounding would choose between the laws
         uniform = np.full(channel.rows, 1 / channel.rows)
@@ -53,8 +53,7 @@ def _dense_mle(channel: Finite, q: Floats, gap: float, progress: Progress | None
         slope = matrix @ (weights / chances)
         own = max(float((slope * p.sum()).max()) - 1, 0.0)
         trace.append((step, float(weights @ np.log(chances / p.sum())), own))
-        if progress is not None:
-            progress(f"step {step}, gap {own:.1e}")
+        tell(progress, f"step {step}, gap {own:.1e}")
         if own < best_gap:
             best, best_gap = p / p.sum(), own
         if own <= gap:

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import RecoveryError
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 from ..numbers.exact import show
+from ..numbers.given import positive
+from ..progress import Progress
 from .counts import could_be_reports, histogram_of
 from .estimate import Estimate
 from .ibu import GAP, ibu
 from .inverse import inverse
-from .likelihood import Fit, Progress, check_possible, mean_log_likelihood
+from .likelihood import Fit, check_possible, mean_log_likelihood
 
 _OPTIONS = {  # the options that each method understands
     "auto": ("gap",),
@@ -32,7 +34,7 @@ def recover(
     *,
     kind: str = "auto",
     iterations: int | None = None,
-    gap: float | None = None,
+    gap: Any = None,
     start: Any = None,
     projection: str | None = None,
     accelerate: bool | None = None,
@@ -61,8 +63,7 @@ def recover(
     >>> round(low, 3), round(e.mean(), 3), round(high, 3)
     (1.759, 1.8, 1.841)
     """
-    if not isinstance(mechanism, Mechanism):
-        raise RecoveryError(f"mechanism = {show(mechanism)} must be the Mechanism that made the reports.")
+    mechanism_of(mechanism, RecoveryError)
     if not isinstance(method, str) or method not in _OPTIONS:
         raise RecoveryError(f'method = {show(method)} must be "auto", "mle", "ibu" or "inverse".')
     given = {"iterations": iterations, "gap": gap, "start": start, "projection": projection, "accelerate": accelerate}
@@ -70,8 +71,7 @@ def recover(
         if value is not None and name not in _OPTIONS[method]:
             takers = " or ".join(f'"{other}"' for other, names in _OPTIONS.items() if name in names)
             raise RecoveryError(f'{name} is for method={takers}, not "{method}"; leave it out.')
-    if gap is not None and not (isinstance(gap, (int, float, np.number)) and 0 < gap < np.inf):
-        raise RecoveryError(f"gap = {show(gap)} must be a positive number, for example {GAP}.")
+    gap = None if gap is None else float(positive(gap, "gap", example=GAP, error=RecoveryError))
     counts = histogram_of(reports, mechanism, kind)
     notes: tuple[str, ...] = ()
     as_histogram = kind == "auto" and not isinstance(reports, Mapping) and np.size(reports) == len(counts)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import GridError
-from ..numbers.exact import parse_exact, show
+from ..numbers.exact import show
+from ..numbers.given import whole
 from ..numbers.grid import Grid
 from ..numbers.intake import as_array
 from ..numbers.positions import positions
@@ -49,10 +50,7 @@ def exact_mean(values: Any, grid: Grid, size: int) -> Fraction:
     >>> dt.exact_mean([1, 2, 2], dt.Grid(0, 10), size=3)
     Fraction(5, 3)
     """
-    number = parse_exact(size)
-    if number is None or number.denominator != 1 or number < 1:
-        raise GridError(f"size = {show(size)} must be the public number of records, a whole number such as 1000.")
-    return exact_sum(values, grid) / number
+    return exact_sum(values, grid) / whole(size, "size", example=1000, error=GridError)
 
 
 def _count_and_steps(values: Any, grid: Grid) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from ..errors import ReleaseError
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..numbers.exact import encodable, show
+from ..numbers.given import whole
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..questions.domain import Domain
@@ -106,9 +107,8 @@ def ask(
         raise ReleaseError(
             f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)} or a Mechanism."
         )
-    for name, value in (("bound", bound), ("max_groups", max_groups)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise ReleaseError(f"{name} = {show(value)} must be a whole number of at least 1.")
+    bound = None if bound is None else whole(bound, "bound", example=100, error=ReleaseError)
+    max_groups = whole(max_groups, "max_groups", error=ReleaseError)
     if not isinstance(other, bool):
         raise ReleaseError(f"other = {show(other)} must be True or False.")
     if not encodable(version) or not version:
@@ -221,7 +221,7 @@ def made(family: str, top: int | None, level: Level) -> Mechanism:
     """The mechanism of a family for counts from 0 to `top`, or without an upper end."""
     if top is None and family != "geometric":
         raise ReleaseError(f"{family} needs an upper end: declare bound, the largest count that can be.")
-    return RELEASED[family].make(Grid(0, top), alpha=level.alpha)
+    return RELEASED[family].make(Grid(0, top), alpha=level.alpha)  # one mechanism however the level was spelled
 
 
 def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:

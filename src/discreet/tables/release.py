@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +22,7 @@ from ..engines.duckdb import Counts, count_each
 from ..ledger.ledger import Answer, Ledger, Terms
 from ..mechanism import Mechanism
 from ..numbers.positions import positions
+from ..progress import Progress, part, tell
 from .answers import answer_text, mechanisms_text, read_answer
 from .frames import table_maker
 from .question import (
@@ -56,7 +57,7 @@ def release(
     other: bool = False,
     margins: Sequence[str] = (),
     fresh: bool = False,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Release:
     """Count, charge, draw, store and return: private counts of `table`, one for each declared group.
 
@@ -72,7 +73,7 @@ def release(
 
 def release_and_dropped(
     table: Any, *, ledger: Ledger, margins: Sequence[str] = (), fresh: bool = False,
-    progress: Callable[[int], None] | None = None, **asked: Any,
+    progress: Progress | None = None, **asked: Any,
 ) -> tuple[Release, int]:  # fmt: skip
     """A release, and for the operator alone, outside the guarantee: how many rows stand in none of its groups."""
     return _released(table, ledger, ask(**asked), margins, fresh, progress)
@@ -80,14 +81,14 @@ def release_and_dropped(
 
 def _released(
     table: Any, book: Ledger, question: Question, margins: Sequence[str], fresh: bool,
-    progress: Callable[[int], None] | None,
+    progress: Progress | None,
 ) -> tuple[Release, int]:  # fmt: skip
     dataset = question.dataset
     ready = _prepare(table, book.terms(dataset), margins, progress, question)
     sheet = ready.sheet
     if not sheet.readings:  # public zeros alone: nothing is drawn, nothing is spent
         zeros = {name: np.zeros(len(sheet.sizes), dtype=np.int64) for name in ready.truths}
-        _tell(progress, 100)
+        tell(progress, "done", 1.0)
         return sheet.filled(zeros, book.balance(dataset), None), ready.dropped
     mechanisms = mechanisms_text(question, sheet.level, sheet.plan)
     asked = book.begin(dataset, question.canonical(ready.predicates), epsilon=sheet.charge, data=ready.fingerprint,
@@ -95,14 +96,14 @@ def _released(
     if isinstance(asked, Answer):
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         reports, plan = read_answer(asked.text, question, sheet.level, sheet.sizes)
-        _tell(progress, 100)
+        tell(progress, "done", 1.0)
         return sheet.drawn_by(plan).filled(reports, book.balance(dataset), asked), ready.dropped
     drawn = {name: _draw(sheet.plan, sheet.sizes, truth) for name, truth in ready.truths.items()}
     answer = book.finish(asked, answer_text({name: r.tolist() for name, r in drawn.items()}, mechanisms))
     # the reports are stored: from here on everything is post-processing
-    _tell(progress, _STORED)
+    tell(progress, "drawn and stored", _STORED)
     made = sheet.filled(drawn, book.balance(dataset), answer)
-    _tell(progress, 100)
+    tell(progress, "done", 1.0)
     return made, ready.dropped
 
 
@@ -118,7 +119,7 @@ class _Ready:
 
 
 def _prepare(
-    table: Any, terms: Terms, margins: Sequence[str], progress: Callable[[int], None] | None, question: Question
+    table: Any, terms: Terms, margins: Sequence[str], progress: Progress | None, question: Question
 ) -> _Ready:
     """Check everything declared, count, choose the mechanisms: all that can fail, before anything is charged."""
     check_relation(question, terms)
@@ -127,7 +128,7 @@ def _prepare(
         table = table.read_all()
     counts = count_each(table, predicates=list(question.counts.values()), by=list(question.by), domain=question.domain,
                         unit=terms.unit, max_groups=question.max_groups, other=question.other,
-                        progress=_first(_COUNTING, progress))  # fmt: skip
+                        progress=part(progress, 0.0, _COUNTING))  # fmt: skip
     counted = dict(zip(question.counts, counts, strict=True))
     check_columns(question, terms, counted)
     level = group_level(question, terms)
@@ -141,21 +142,11 @@ def _prepare(
         _fingerprint(counted),
         counts[0].dropped,
     )
-    _tell(progress, _PLANNED)
+    tell(progress, "counted", _PLANNED)
     return ready
 
 
-_COUNTING, _PLANNED, _STORED = 60, 70, 85  # percent of a release that are done by then, about
-
-
-def _first(share: int, progress: Callable[[int], None] | None) -> Callable[[int], None] | None:
-    """Progress of the first part as progress of the whole, or nobody to tell."""
-    return None if progress is None else lambda percent: progress(percent * share // 100)
-
-
-def _tell(progress: Callable[[int], None] | None, percent: int) -> None:
-    if progress is not None:
-        progress(percent)
+_COUNTING, _PLANNED, _STORED = 0.6, 0.7, 0.85  # the part of a release that is done by then, about
 
 
 @contextmanager
@@ -172,7 +163,7 @@ def expected_errors(
     table: Any, *, dataset: str, ledger: Ledger | str, count: Any = None, by: Sequence[str] = (), domain: Any = None,
     alpha: object = None, epsilon: object = None, mechanism: str | Mechanism = "auto", version: str = "1",
     bound: int | None = None, max_groups: int = 1, other: bool = False, margins: Sequence[str] = (),
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The dry run: how far off each report must be expected to be, from declared and public sizes; nothing is charged."""
     with _opened(ledger) as book:
@@ -184,7 +175,7 @@ def expected_errors(
         dict(zip(sheet.question.by, key, strict=True)) | expected[size]
         for key, size in zip(sheet.question.cells, sheet.sizes.tolist(), strict=True)
     ]
-    _tell(progress, 100)
+    tell(progress, "done", 1.0)
     return rows
 
 

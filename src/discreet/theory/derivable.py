@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 
 from ..channels.contract import Integers
 from ..errors import LevelError, SizeError
-from ..mechanism import Mechanism
-from ..numbers.exact import parse_exact, show
+from ..mechanism import Mechanism, mechanism_of
+from ..numbers.exact import show
+from ..numbers.given import positive
 from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
 
@@ -149,6 +150,7 @@ def derivable(
     does not hold: no remap of the geometric mechanism at alpha 1/2 (epsilon <= 0.693148); (1 + a^2) Pr[2 | 1] is less \
 than a (Pr[2 | 0] + Pr[2 | 2]), by 0.05
     """
+    mechanism_of(m)
     if level is None:
         level = m.level if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
     elif not isinstance(level, Level) or alpha is not None or epsilon is not None:
@@ -158,9 +160,7 @@ than a (Pr[2 | 0] + Pr[2 | 2]), by 0.05
             f"At alpha = {level.alpha} there is no geometric mechanism; give a level between, such as alpha='9/10'.",
             value=level.alpha,
         )
-    tolerance = parse_exact(within)
-    if tolerance is None or tolerance < 0:
-        raise LevelError(f'within = {show(within)} must be a number of 0 or more, for example "1e-15".', value=within)
+    tolerance = positive(within, "within", zero=True, example="1e-15", error=LevelError)
     exact = m.finite().integers()
     if exact is None:
         raise SizeError(

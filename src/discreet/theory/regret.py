@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from ..errors import DiscreetError, LossError, MetricError, SizeError
 from ..lp import Optimum, Program, dense
-from ..measure.loss import Loss, loss_of
+from ..measure.loss import Loss, loss_name, loss_of
 from ..measure.prior import Prior, prior_of
 from ..numbers.exact import show
 from ..numbers.grid import Grid
@@ -167,9 +167,9 @@ def _user(graph: Graph, user: Any) -> tuple[Prior, Loss]:
         if strange is not None:
             raise MetricError(f"The prior names {show(strange)}, which is no answer of the query; name its answers.")
         prior = [prior.get(v, 0) for v in graph.vertices]
-    if isinstance(loss, str) and loss == "distance":
+    if loss_name(loss) == "distance":
         loss = graph.distances
-    elif isinstance(loss, str) and loss != "l0":
+    elif isinstance(loss, str) and loss_name(loss) != "l0":
         raise LossError(f'loss = {show(loss)} is not known here; use "l0", "distance", a function or a matrix.')
     elif callable(loss):
         loss = [[loss(u, v) for v in graph.vertices] for u in graph.vertices]
