@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -21,6 +21,7 @@ from ..mechanism import Mechanism
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
+from ..progress import Progress
 from ..registry import FAMILIES, legend
 from .choices import named
 
@@ -56,7 +57,7 @@ def compare(
     prior: Any = None,
     require: Iterable[str] | str = (),
     mechanisms: Any = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
     """The known mechanisms on 0..n (or a grid) at a level, and the best one for the loss, the prior and the properties.
 
