@@ -60,6 +60,27 @@ def put(*path: Any) -> Callable[[Document], None]:
     return change
 
 
+def apart(steps: Any) -> Callable[[Document], None]:
+    """Claim it for neighbours so many steps apart."""
+    return put("neighbours", {"kind": "steps", "steps": steps})
+
+
+def version_1(d: Document) -> Document:
+    """A document as version 1 wrote it: steps alone. Its level of a graph was that between any two values; the graph and
+    its own level stood in the certificate."""
+    m = files.loads(bytes_of(d))
+    old = {key: value for key, value in d.items() if key != "neighbours"}
+    old |= {"version": 1, "sensitivity": m.sensitivity or m.inputs.n}
+    if "certificate" in d:
+        old["certificate"] = {**d["certificate"], "neighbours": d["neighbours"].get("pairs")}
+    if d["neighbours"]["kind"] == "pairs":
+        worst = m.channel.worst(m.inputs.n)
+        old["level"] = {"alpha": str(worst.alpha), "epsilon": None}
+        tight = {"alpha": str(worst.alpha), "power": worst.power, "exact": worst.exact}
+        old["claims"] = {**d["claims"], "tight": tight}
+    return resigned(old, lambda d: None)
+
+
 def bytes_of(d: Document) -> bytes:
     return json.dumps(d).encode()
 
@@ -356,7 +377,7 @@ def test_the_properties_of_a_table_are_those_of_the_definitions(rows):
 def test_the_properties_of_a_geometric_law_are_those_of_its_weights(n, a):
     channel = verify._channel({"kind": "geometric", "n": n, "a": a})
     law = reference.geometric(n, Fraction(a))
-    weights, total = channel.weights()
+    weights, total = channel.weights
     assert [[Fraction(w, total) for w in row] for row in weights] == law
     assert set(channel.properties() or ()) == reference.properties(law)
     assert channel.tight(1).alpha == verify._table_ratio(weights, 1).alpha
@@ -365,7 +386,7 @@ def test_the_properties_of_a_geometric_law_are_those_of_its_weights(n, a):
 @pytest.mark.parametrize("keep", ["0", "1/10", "99/100"])
 def test_the_claims_for_keeping_are_those_of_its_weights(keep):
     channel = verify._channel({"kind": "keep", "size": 5, "keep": keep})
-    weights, total = channel.weights()
+    weights, total = channel.weights
     law = [[Fraction(w, total) for w in row] for row in weights]
     assert [sum(row) for row in law] == [1] * 5
     assert law[2][2] == Fraction(keep) + (1 - Fraction(keep)) / 5
@@ -378,7 +399,7 @@ def test_two_channels_in_sequence_are_multiplied():
     part = {"kind": "then", "first": {"kind": "geometric", "n": 3, "a": "1/2"}}
     channel = verify._channel({**part, "second": {"kind": "geometric", "n": 3, "a": "1/3"}})
     product = [[sum(first[i][k] * second[k][j] for k in range(4)) for j in range(4)] for i in range(4)]
-    weights, total = channel.weights()
+    weights, total = channel.weights
     assert [[Fraction(w, total) for w in row] for row in weights] == product
 
 
@@ -463,7 +484,7 @@ def worst_of(m: dt.Mechanism, b: Fraction, D: int) -> tuple[Fraction, int]:
 def test_the_weights_of_clamped_stairs_are_those_of_the_library(b, stair, n):
     D, r = stair
     part = {"kind": "clamped", "n": n, "noise": {"family": "staircase", "b": str(b), "D": D, "r": r}}
-    weights, total = verify._channel(part).weights()
+    weights, total = verify._channel(part).weights
     channel = Clamped(n, StaircaseNoise(b, D, r))
     assert all(sum(row) == total for row in weights)
     for i in range(n + 1):
@@ -519,14 +540,14 @@ def test_the_digest_is_plain_sha256_of_canonical_json():
 
 def test_the_limits_are_those_of_the_package():
     """A file that discreet writes with one limit must not be read with another."""
-    from discreet.channels import additive, contract, geometric, table, then
+    from discreet.channels import contract, geometric, keep, noisy, table, then
     from discreet.noise import stairs
 
     assert then._MAX_PRODUCT == verify.MAX_PRODUCT
     assert then._MAX_WORK == verify.MAX_WORK
-    assert then._MAX_BITS == geometric._MAX_BITS == additive._MAX_BITS == verify.MAX_WEIGHT_BITS
+    assert {room._MAX_BITS for room in (then, geometric, noisy, keep)} == {verify.MAX_WEIGHT_BITS}
     assert (table.MAX_ENTRIES, table.MAX_TOTAL) == (verify.MAX_ENTRIES, verify.MAX_TOTAL)
-    assert additive.MAX_ENTRIES == verify.MAX_ENTRIES
+    assert noisy.MAX_ENTRIES == keep.MAX_ENTRIES == verify.MAX_ENTRIES
     assert stairs.LONGEST_STAIR == verify.MAX_STAIR
     assert contract.WRITTEN_BITS == verify.WRITTEN_BITS
 
@@ -630,16 +651,21 @@ BUSY: dict[str, Callable[[], Document]] = {
     "large steps": lambda: holding(kept(128, 64, 20), 128),
     "long large steps": lambda: holding(kept(60, 64, 100), 60),
     "the longest stairs": lambda: holding(
-        {"kind": "clamped", "n": 12, "noise": {"family": "staircase", "b": NEAR_ONE, "D": 8, "r": 7}}, 13, sensitivity=12),
+        {"kind": "clamped", "n": 12, "noise": {"family": "staircase", "b": NEAR_ONE, "D": 8, "r": 7}}, 13,
+        neighbours={"kind": "any"}),
     "a long epsilon": lambda: resigned(document(dt.uniform(2)), put("level", {
         "alpha": NEAR_ONE, "epsilon": {"factor": f"1/{10**4100}", "base": None}})),
     "a long logarithm": lambda: resigned(document(dt.uniform(2)), put("level", {
         "alpha": NEAR_ONE, "epsilon": {"factor": f"1/{10**4100}", "base": f"{10**4100 + 7}/{10**4099}"}})),
     "a huge sensitivity": lambda: holding(
         {"kind": "additive", "noise": {"family": "geometric", "a": NEAR_ONE}, "low": None, "high": None}, 2,
-        inputs=OPEN, outputs=OPEN, sensitivity=str(10**4100)),
+        inputs=OPEN, outputs=OPEN, neighbours={"kind": "steps", "steps": str(10**4100)}),
     "pairs without end": lambda: resigned(
-        document(WHOLE["design"]), put("certificate", "neighbours", "0 1 " * 10**6)),
+        document(WHOLE["design"]), put("neighbours", {"kind": "pairs", "pairs": "0 1 " * 10**6})),
+    "distances without end": lambda: resigned(
+        document(WHOLE["design"]), put("neighbours", {"kind": "distances", "pairs": "0 1", "distances": NEAR_ONE})),
+    "all pairs of a large table": lambda: resigned(document(dt.explicit_fair(1000, alpha="1/2")), put("neighbours", {
+        "kind": "pairs", "pairs": " ".join(f"{i} {k}" for i in range(1000) for k in range(i + 1, i + 400) if k <= 1000)})),
 }  # fmt: skip
 
 
@@ -707,7 +733,7 @@ def test_what_people_chain_is_far_from_the_limit(monkeypatch):
 )  # fmt: skip
 def test_what_is_no_number_of_a_file_is_refused_before_it_is_read(text):
     whole = files.text(dt.geometric(8, alpha="9/10"))
-    data = whole.replace('"sensitivity": 1', f'"sensitivity": {text}').encode("utf-8", "surrogatepass")
+    data = whole.replace('"steps": 1', f'"steps": {text}').encode("utf-8", "surrogatepass")
     with pytest.raises(verify.Fault) as caught:
         verify.parse(data)
     assert caught.value.kind == "unreadable"
@@ -723,7 +749,8 @@ def test_a_number_of_many_digits_is_refused_whatever_the_interpreter_allows():
         sys.set_int_max_str_digits(before)
 
 
-PLACES = [("sensitivity",), ("channel", "n"), ("channel", "a"), ("level", "alpha"), ("inputs", "low"), ("inputs", "step"),
+PLACES = [("neighbours", "steps"), ("neighbours",), ("neighbours", "kind"),
+          ("channel", "n"), ("channel", "a"), ("level", "alpha"), ("inputs", "low"), ("inputs", "step"),
           ("claims", "tight", "power"), ("claims", "tight", "alpha"), ("claims", "tight", "exact"), ("recipe", "distance"),
           ("version",), ("recipe", "family"), ("claims", "properties"), ("level", "epsilon"), ("recipe", "of")]  # fmt: skip
 ODD = [True, False, 1.0, -0.0, 0.5, -1, 0, "-1", "1.0", "1e3", "0x1", " 1", "1 ", "+1", "\u0661", "1/-2", "1/0", "/", "1/2/3",
@@ -754,21 +781,21 @@ def test_a_sensitivity_of_no_steps_is_refused(sensitivity):
         dt.geometric(dt.Grid(None, None), alpha="1/2"),
         dt.explicit_fair(3, alpha="1/2"),
     ):
-        assert kind_of_fault(resigned(document(m), put("sensitivity", sensitivity))) == "shape"
+        assert kind_of_fault(resigned(document(m), apart(sensitivity))) == "shape"
 
 
 def test_a_huge_sensitivity_is_the_whole_grid_or_breaks_the_claim():
-    whole = resigned(document(dt.uniform(4)), put("sensitivity", 10**4000))
+    whole = resigned(document(dt.uniform(4)), apart(10**4000))
     assert verify.verify(whole).tight == 1
     for m in (dt.geometric(8, alpha="9/10"), dt.geometric(dt.Grid(None, None), alpha="1/2")):
-        assert kind_of_fault(resigned(document(m), put("sensitivity", 10**4000))) == "claim"
+        assert kind_of_fault(resigned(document(m), apart(10**4000))) == "claim"
 
 
 def test_every_version_up_to_todays_is_verified(monkeypatch):
     d = document(dt.uniform(3))
     monkeypatch.setattr(verify, "VERSION", 3)
-    for version in (1, 2, 3):
-        verify.verify(resigned(d, put("version", version)))
+    for written in (version_1(d), d, resigned(d, put("version", 3))):
+        verify.verify(written)
     for version in (0, 4, True, "1", 1.0, None, [1]):
         assert kind_of_fault(resigned(d, put("version", version))) == "version"
 

@@ -350,6 +350,7 @@ def _summary(m: Mechanism) -> dict[str, Any]:
         "inputs": str(m.inputs),
         "outputs": str(m.outputs),
         "sensitivity_steps": m.sensitivity,
+        "neighbours": m.neighbours.words(m.inputs),
         "alpha": str(m.alpha),
         "epsilon": finite_or_none(m.epsilon),
         "asked_epsilon": None if m.level.asked is None else str(m.level.asked),

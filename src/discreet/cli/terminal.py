@@ -48,8 +48,8 @@ def headline(m: Mechanism) -> str:
     lines = [f"{m.recipe.family} on {places}"]
     asked = f" (asked as epsilon {m.level.asked})" if m.level.asked is not None else ""
     level = (
-        f"level: alpha {show_rational(m.alpha)}, epsilon <= {show_above(m.epsilon)}{asked}, proved for neighbours "
-        f"at most {m.sensitivity * m.inputs.step} apart; tight: epsilon <= {show_above(tight.epsilon)}"
+        f"level: alpha {show_rational(m.alpha)}, epsilon <= {show_above(m.epsilon)}{asked}, proved for "
+        f"{m.neighbours.words(m.inputs)}; tight: epsilon <= {show_above(tight.epsilon)}"
     )
     lines.append(level if m.alpha else f"level: {tight}")
     if m.inputs.n is not None:

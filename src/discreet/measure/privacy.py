@@ -12,7 +12,7 @@ from typing import Any
 from ..channels import Ratio
 from ..channels.contract import WRITTEN_BITS
 from ..errors import GridError, MetricError
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, allows
 from ..mechanisms.geometric import geometric
 from ..numbers.exact import (
     ball,
@@ -89,16 +89,17 @@ class Verdict:
 
 
 def check_privacy(
-    m: Mechanism, *, alpha: object = None, epsilon: object = None, metric: Any = "adjacent", group: int = 1
-) -> Verdict:
+    m: Mechanism, *, alpha: object = None, epsilon: object = None, neighbours: Any = None, metric: Any = None,
+    group: int = 1,
+) -> Verdict:  # fmt: skip
     """Check a level exactly; without alpha and epsilon, the level that the mechanism claims (one that claims nothing,
     such as random rounding, does not hold).
 
-    metric "adjacent": all true values at most one sensitivity apart (differential privacy of a count); with group=h,
-    at most h sensitivities (h people together). "discrete": any two values (local privacy). "line": values at distance
-    d may differ by alpha^-d (d-privacy). Or say yourself how far apart true values are: pairs of neighbours such as
-    [(0, 1), (1, 2)] (the edges of a graph), {(0, 1): distance} for some pairs, or a square matrix of distances
-    (inf: no demand). `Neighbours.pairs` and `Neighbours.distances` say which is meant where both are possible.
+    Without more it is checked between the mechanism's own neighbours; with group=h, of h people together. `neighbours`
+    are others: a number of steps, "any" two values (local privacy), pairs such as [(0, 1), (1, 2)] (the edges of a graph),
+    {(0, 1): distance} for some pairs, or a square matrix of distances (values at distance d may differ by alpha^-d; inf:
+    no demand). `Neighbours.pairs` and `Neighbours.distances` say which is meant where both are possible. `metric` names
+    the usual ones: "adjacent" (its own), "discrete" (any two), "line" (values at distance d may differ by alpha^-d).
 
     >>> import discreet as dt
     >>> bool(dt.check_privacy(dt.geometric(8, alpha="9/10"), alpha="9/10"))
@@ -107,45 +108,41 @@ def check_privacy(
     level = m.level if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
     if not isinstance(group, int) or group < 1:
         raise MetricError(f"group = {show(group)} must be a number of people; use 1 or more.")
-    if group != 1 and not (isinstance(metric, str) and metric == "adjacent"):
-        raise MetricError('A group of people goes with the metric "adjacent"; leave out the group or the metric.')
-    name, demands = _demands(m, metric, group)
-    return _judge(m, level, name, demands)
-
-
-def _demands(m: Mechanism, metric: Any, group: int) -> tuple[str, Iterator[tuple[Ratio, Fraction]]]:
-    """The name of a metric, and the ratios it bounds: each with the distance d at which alpha^-d is allowed."""
-    one = Fraction(1)
-    if isinstance(metric, str):
-        if metric == "adjacent":
-            reach = group * m.sensitivity
-            words = "neighbours" if group == 1 else f"groups of {group}"
-            return f"{words} at most {reach * m.inputs.step} apart", iter([(m.channel.worst(_reach(m, reach)), one)])
-        if metric in ("discrete", "any"):
-            if m.inputs.n is None:
-                raise MetricError(
-                    "On an open grid two values may be any distance apart, and no noise law hides that; "
-                    'truncate the mechanism first or use metric="adjacent".'
-                )
-            return "any two values", iter([(m.channel.worst(m.inputs.n), one)])
-        if metric == "line":  # one step at a time is enough: ratios multiply and distances add along the line
-            return "every pair, by distance", iter([(m.channel.worst(1), m.inputs.step)])
-        raise MetricError(
-            f'metric = {show(metric)} is not known; use "adjacent", "discrete", "line", '
-            "a matrix of distances or a list of pairs."
-        )
+    if metric is not None and neighbours is not None:
+        raise MetricError("Both neighbours and a metric say between which values to check; give one of them.")
     if isinstance(metric, (numbers.Number, bytes)):
-        raise MetricError(f"metric = {show(metric)} is no metric; for so many steps use Neighbours.steps(...).")
-    channel = m.finite()
-    told = Neighbours.of(metric, m.inputs)
-    if told.kind in ("steps", "any"):
-        reach = channel.rows - 1 if told.reach is None else _reach(m, told.reach)
-        return str(told), iter([(channel.worst(reach), one)])
-    return str(told), ((channel.ratio(i, k), distance) for i, k, distance in told.demands(m.inputs))
+        raise MetricError(f"metric = {show(metric)} is no metric; for so many steps use neighbours=.")
+    own = neighbours is None and (metric is None or (isinstance(metric, str) and metric == "adjacent"))
+    if group != 1 and not own:
+        raise MetricError("A group of people goes with the mechanism's own neighbours; leave out the group or the others.")
+    if isinstance(metric, str) and metric == "line":  # one step is enough: ratios multiply and distances add along the line
+        return _judge(m, level, "every pair, by distance", iter([(m.channel.worst(1), m.inputs.step)]))
+    if own:
+        told = _together(m, group)
+    else:
+        told = _read(m, neighbours if metric is None else metric, "neighbours" if metric is None else "metric")
+    words = told.words(m.inputs)
+    return _judge(m, level, words if group == 1 else words.replace("neighbours", f"groups of {group}"), m.ratios(told))
 
 
-def _reach(m: Mechanism, steps: int) -> int:
-    return steps if m.inputs.n is None else min(steps, m.inputs.n)
+def _together(m: Mechanism, group: int) -> Neighbours:
+    """The neighbours of a group of people: their sensitivities add up."""
+    if group == 1:
+        return m.neighbours
+    if m.neighbours.reach is None:
+        raise MetricError("A group of people goes with neighbours that are steps apart; leave out the group.")
+    return Neighbours.steps(group * m.neighbours.reach)
+
+
+def _read(m: Mechanism, given: Any, name: str) -> Neighbours:
+    if isinstance(given, str) and given in ("any", "discrete"):
+        return Neighbours.any()
+    if isinstance(given, str):
+        raise MetricError(
+            f'{name} = {show(given)} is not known; use "any" two values, a number of steps, pairs or distances'
+            + (", or the metrics adjacent, discrete and line." if name == "metric" else ".")
+        )
+    return Neighbours.of(given, m.inputs)
 
 
 def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio, Fraction]]) -> Verdict:
@@ -154,7 +151,7 @@ def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio,
     tight, epsilon = Fraction(1), 0.0
     unwritten = 0.0  # the largest epsilon of a level too long to write out
     for ratio, distance in demands:
-        holds = holds and _allowed(level, ratio, distance)
+        holds = holds and allows(level, ratio, distance)
         own, cost, is_exact = _tight(ratio, distance)
         exact, measured = exact and ratio.exact and is_exact, measured and ratio.exact
         if worst is None or cost > epsilon:
@@ -172,16 +169,6 @@ def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio,
         None if worst.report is None else m.outputs.value(worst.report), worst.bound, worst.power,
     )  # fmt: skip
     return Verdict(holds, level, name, tight, epsilon, witness, exact, measured)
-
-
-def _allowed(level: Level, ratio: Ratio, distance: Fraction) -> bool:
-    """Is ratio <= alpha^-distance? At distance 0 the laws must be the same."""
-    if distance == 0 or level.alpha == 1:
-        return ratio.alpha == 1
-    if level.alpha == 0:
-        return True
-    asked = level.asked or Epsilon(Fraction(1), 1 / level.alpha)
-    return Epsilon(asked.factor * distance, asked.base).admits(ratio.alpha, ratio.power)
 
 
 def _tight(ratio: Ratio, distance: Fraction) -> tuple[Fraction | None, float, bool]:

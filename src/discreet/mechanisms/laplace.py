@@ -11,6 +11,7 @@ from ..noise import GeometricNoise
 from ..numbers.exact import parse_exact, show
 from ..numbers.grid import Grid
 from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
 
 CITATION = (
     "Dwork, McSherry, Nissim, Smith, Calibrating noise to sensitivity in private data analysis, TCC 2006; "
@@ -46,7 +47,7 @@ def laplace(
     a = level.per_step(steps)
     recipe = Recipe.made("laplace", CITATION, level, grid=grid, sensitivity=sensitivity)
     channel = Additive(GeometricNoise(a), *open_ends(grid)) if grid.n is None else Geometric(grid.n, a)
-    return Mechanism(grid, grid, channel, level, steps, recipe)
+    return Mechanism(grid, grid, channel, level, Neighbours.steps(steps), recipe)
 
 
 def fine_grid(n: int | Grid | None, step: object, sensitivity: object, level: Level, fine: int = _FINE) -> Grid:

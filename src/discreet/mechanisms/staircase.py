@@ -7,6 +7,7 @@ from ..mechanism import Mechanism, Recipe, open_ends
 from ..noise import discrete_staircase
 from ..numbers.grid import Grid
 from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
 from .laplace import fine_grid
 
 CITATION = "Geng, Viswanath, The optimal noise-adding mechanism in differential privacy, IEEE Trans. Inf. Theory 2016"
@@ -41,4 +42,4 @@ def staircase(
     noise = discrete_staircase(alpha=level.alpha, sensitivity=steps, r=r)
     recipe = Recipe.made("staircase", CITATION, level, grid=grid, sensitivity=sensitivity, r=noise.r)
     channel = Additive(noise, *open_ends(grid)) if grid.n is None else Clamped(grid.n, noise)
-    return Mechanism(grid, grid, channel, level, steps, recipe)
+    return Mechanism(grid, grid, channel, level, Neighbours.steps(steps), recipe)

@@ -289,9 +289,8 @@ def _ranked(question: str, made: Compared, size: Callable[[Mechanism], Size]) ->
 
 
 def _hidden(m: Mechanism) -> str:
-    if m.inputs.n is not None and m.sensitivity >= m.inputs.n:
-        return "any two values"
-    return "neighbours" if m.sensitivity == 1 else f"values up to {m.inputs.step * m.sensitivity} apart"
+    words = m.neighbours.words(m.inputs)
+    return "neighbours" if m.sensitivity == 1 != m.inputs.n else words.replace("neighbours at most", "values up to")
 
 
 def _unused(question: str, **given: Any) -> None:
