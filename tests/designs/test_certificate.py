@@ -73,7 +73,10 @@ def constraints(proof: Document, n: int, pairs: list[tuple[int, int]]) -> Iterat
 
 
 def bound_of(proof: Document, near: int | list[tuple[int, int]]) -> Fraction:
-    """For neighbours so many steps apart, or these pairs. Right-hand sides times multipliers, and every negative reduced cost at its own size."""
+    """Right-hand sides times multipliers, and every negative reduced cost at its own size.
+
+    `near` is how many steps apart neighbours are, or their pairs.
+    """
     losses = [
         [Fraction(int(x), int(proof["loss"]["denominator"])) for x in row.split()] for row in proof["loss"]["rows"]
     ]

@@ -253,7 +253,7 @@ class Neighbours:
     def __str__(self) -> str:
         match self.kind:
             case "steps":
-                return f"neighbours at most {self.reach} steps apart"
+                return f"neighbours at most {'one step' if self.reach == 1 else f'{self.reach} steps'} apart"
             case "pairs":
                 return "a graph of neighbours"
             case "distances":
