@@ -920,6 +920,15 @@ def test_any_chain_of_post_processing_survives_the_trip(make, data):
 # What the landed version wrote
 
 LANDED = Path(__file__).parent / "landed"
+STEP = Keep(5, Fraction(1, 3), Geometric(4, Fraction(1, 2)), Fraction(1, 4))  # of a cascade
+NEWER: dict[str, Callable[[], dt.Mechanism]] = {  # version 2 knows more kinds of neighbours, and of keeping
+    "v2-any": lambda: dt.randomized_response(2, alpha="1/2"),
+    "v2-pairs": lambda: dt.from_matrix([["2/3", "1/3"], ["1/3", "2/3"], ["1/3", "2/3"]], neighbours=[(0, 2)]),
+    "v2-distances": lambda: dt.Mechanism(
+        dt.Grid(0, 2), dt.Grid(0, 2), Geometric(2, Fraction(1, 2)), Level(Fraction(1, 4)), {(0, 1): "1/2", (0, 2): "3/2"},
+        Recipe("test")),
+    "v2-keep": lambda: dt.Mechanism(dt.Grid(0, 4), dt.Grid(0, 4), STEP, Level(Fraction(1, 6)), 1, Recipe("test")),
+}  # fmt: skip
 AGAIN: dict[str, Callable[[], dt.Mechanism]] = {
     "geometric": lambda: dt.geometric(8, epsilon="ln(2)/10"),
     "geometric-open": lambda: dt.geometric(dt.Grid(None, None), alpha="1/2", sensitivity=2),
@@ -937,7 +946,16 @@ AGAIN: dict[str, Callable[[], dt.Mechanism]] = {
 
 def test_every_landed_mechanism_file_is_tried():
     written = {path.stem for path in LANDED.glob("*.json")}
-    assert written - {"release.record", "release.columns"} == AGAIN.keys()
+    assert written - {"release.record", "release.columns"} == AGAIN.keys() | NEWER.keys()
+
+
+@pytest.mark.parametrize("name", NEWER)
+def test_what_version_2_wrote_loads_and_is_what_is_made_today(name):
+    written, made = verify.read(LANDED / f"{name}.json"), NEWER[name]()
+    assert written["version"] == 2
+    assert verify.verify(written).alpha == made.alpha
+    assert dt.load(LANDED / f"{name}.json") == made
+    assert dt.load(LANDED / f"{name}.json").neighbours == made.neighbours
 
 
 @pytest.mark.parametrize("name", AGAIN)
@@ -976,3 +994,14 @@ def test_files_are_read_through_the_one_way_of_formats(monkeypatch):
     assert json.loads(files.text(dt.uniform(2)))["version"] == 3
     files.loads(files.text(dt.uniform(2)).encode())
     assert seen == [2]
+
+
+def test_the_design_of_a_graph_that_version_1_wrote_claims_its_level_on_that_graph():
+    """Version 1 claimed the level between any two values, and proved that of the graph in the certificate."""
+    m = dt.design(4, alpha="1/2", loss="l0", neighbours=[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]).mechanism
+    old = version_1(document(m))
+    assert Fraction(old["level"]["alpha"]) < Fraction(1, 2)
+    loaded = files.loads(bytes_of(old))
+    assert loaded == m
+    assert loaded.alpha == Fraction(1, 2)
+    files.loads(files.text(loaded).encode())
