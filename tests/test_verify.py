@@ -664,6 +664,8 @@ BUSY: dict[str, Callable[[], Document]] = {
         inputs=OPEN, outputs=OPEN, neighbours={"kind": "steps", "steps": str(10**4100)}),
     "pairs without end": lambda: resigned(
         document(WHOLE["design"]), put("neighbours", {"kind": "pairs", "pairs": "0 1 " * 10**6})),
+    "pairs without any end": lambda: resigned(
+        document(WHOLE["design"]), put("neighbours", {"kind": "pairs", "pairs": "0 1 " * 10**7})),
     "distances without end": lambda: resigned(
         document(WHOLE["design"]), put("neighbours", {"kind": "distances", "pairs": "0 1", "distances": NEAR_ONE})),
     "all pairs of a large table": lambda: resigned(document(dt.explicit_fair(1000, alpha="1/2")), put("neighbours", {

@@ -96,7 +96,7 @@ class Mechanism:
                 )
 
     @classmethod
-    def tight(
+    def tightest(
         cls, inputs: Grid, outputs: Grid, channel: Channel, neighbours: Neighbours, recipe: Recipe, level: Level
     ) -> Mechanism:
         """The mechanism at a level that it keeps anyway, or at the tight one where that is better and known exactly."""
@@ -273,7 +273,7 @@ class Mechanism:
 
     def _post(self, channel: Finite, outputs: Grid, recipe: Recipe) -> Mechanism:
         """The post-processed mechanism: the level is inherited, or the tight one where it is known exactly."""
-        return Mechanism.tight(self.inputs, outputs, channel, self.neighbours, recipe, self.level)
+        return Mechanism.tightest(self.inputs, outputs, channel, self.neighbours, recipe, self.level)
 
     def __repr__(self) -> str:
         return (

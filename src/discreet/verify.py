@@ -714,6 +714,7 @@ class _Neighbours:
             _need(_keeps(ratio, alpha, Fraction(1), channel.effort), "claim",
                   f"The level alpha = {alpha} does not hold for all neighbours.")  # fmt: skip
             return ratio
+        channel.effort.spend(len(self.pairs) * 10**4)
         for i, k, d in self.pairs:
             _need(_keeps(channel.between(i, k), alpha, d, channel.effort), "claim",
                   f"The level alpha = {alpha} does not hold between the values {i} and {k}.")  # fmt: skip
@@ -741,6 +742,7 @@ def _neighbours(part: Any, rows: int | None) -> _Neighbours:
         _need(rows is not None, "shape", "No noise hides any two values of an open grid from each other.")
         return _Neighbours("any two true values", (rows or 0) - 1)
     _need(kind in ("pairs", "distances"), "shape", "The neighbours are of an unknown kind.")
+    _need(len(str(part.get("pairs"))) < 2**24, "too large", "There are too many pairs of neighbours in the file.")
     _, text, *lengths = _fields(part, "neighbours", "kind", "pairs", *(["distances"] if kind == "distances" else []))
     ends = [_integer(j, "neighbours") for j in _words(text, "neighbours")]
     apart = [_rational(d, "distances") for d in _words(lengths[0], "distances")] if lengths else [Fraction(1)] * (len(ends) // 2)

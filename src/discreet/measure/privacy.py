@@ -129,9 +129,9 @@ def _together(m: Mechanism, group: int) -> Neighbours:
     """The neighbours of a group of people: their sensitivities add up."""
     if group == 1:
         return m.neighbours
-    if m.neighbours.reach is None:
+    if m.sensitivity is None:
         raise MetricError("A group of people goes with neighbours that are steps apart; leave out the group.")
-    return Neighbours.steps(group * m.neighbours.reach)
+    return Neighbours.steps(group * m.sensitivity)
 
 
 def _read(m: Mechanism, given: Any, name: str) -> Neighbours:

@@ -58,7 +58,7 @@ row 0, column 1 is 0.25; ask for epsilon 0.693148 or more.
     recipe = Recipe.made("from_matrix", "", asked, sealed.distance, inputs=truths, outputs=reports, **told,
                          require=" ".join(sorted(letters)))  # fmt: skip
     if asked is None:
-        return Mechanism.tight(truths, reports, sealed.table, near, recipe, Level(Fraction(0)))
+        return Mechanism.tightest(truths, reports, sealed.table, near, recipe, Level(Fraction(0)))
     return Mechanism(truths, reports, sealed.table, asked, near, recipe)
 
 

@@ -232,7 +232,7 @@ def _most_random(v: Floats, variance: float) -> Floats | None:
 
 def _as_it_is(inputs: Grid, outputs: Grid, channel: Finite, steps: int, recipe: Recipe) -> Mechanism:
     """The mechanism with the tight level of its channel as its claim: nobody asked for one."""
-    return Mechanism.tight(inputs, outputs, channel, Neighbours.steps(steps), recipe, Level(Fraction(0)))
+    return Mechanism.tightest(inputs, outputs, channel, Neighbours.steps(steps), recipe, Level(Fraction(0)))
 
 
 def _counts(n: int | Grid, name: str) -> tuple[Grid, int]:
