@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -285,14 +285,19 @@ class Mechanism:
 
 def allows(level: Level, ratio: Ratio, distance: Fraction) -> bool:
     """Is ratio <= alpha^-distance? At distance 0 the laws must be the same."""
+    return _allows(level, ratio.alpha, ratio.power, distance)
+
+
+@lru_cache(maxsize=1024)  # a matrix of distances has few different ones
+def _allows(level: Level, alpha: Fraction, power: int, distance: Fraction) -> bool:
     if distance == 1:
-        return level.admits(ratio.alpha, ratio.power)
+        return level.admits(alpha, power)
     if distance == 0 or level.alpha == 1:
-        return ratio.alpha == 1
+        return alpha == 1
     if level.alpha == 0:
         return True
     asked = level.asked or Epsilon(Fraction(1), 1 / level.alpha)
-    return Epsilon(asked.factor * distance, asked.base).admits(ratio.alpha, ratio.power)
+    return Epsilon(asked.factor * distance, asked.base).admits(alpha, power)
 
 
 def _is_larger(ratio: Ratio, other: Ratio) -> bool:

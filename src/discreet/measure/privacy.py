@@ -7,6 +7,7 @@ import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from ..channels import Ratio
@@ -152,7 +153,7 @@ def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio,
     unwritten = 0.0  # the largest epsilon of a level too long to write out
     for ratio, distance in demands:
         holds = holds and allows(level, ratio, distance)
-        own, cost, is_exact = _tight(ratio, distance)
+        own, cost, is_exact = _tight(ratio.alpha, ratio.power, distance)
         exact, measured = exact and ratio.exact and is_exact, measured and ratio.exact
         if worst is None or cost > epsilon:
             worst, epsilon = ratio, max(epsilon, cost)
@@ -171,23 +172,24 @@ def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio,
     return Verdict(holds, level, name, tight, epsilon, witness, exact, measured)
 
 
-def _tight(ratio: Ratio, distance: Fraction) -> tuple[Fraction | None, float, bool]:
-    """The level that a ratio leaves at a distance, its epsilon from above, and whether the level is exact.
+@lru_cache(maxsize=1024)
+def _tight(alpha: Fraction, times: int, distance: Fraction) -> tuple[Fraction | None, float, bool]:
+    """The level that a ratio alpha^times leaves at a distance, its epsilon from above, and whether the level is exact.
 
     The level is None when it is too long to write out, and rounded down where it is no rational.
     """
-    if ratio.alpha == 1:
+    if alpha == 1:
         return Fraction(1), 0.0, True
-    if ratio.alpha == 0 or distance == 0:
+    if alpha == 0 or distance == 0:
         return Fraction(0), math.inf, True
-    power = Fraction(ratio.power) / distance  # alpha_tight = ratio.alpha^power
-    epsilon = minus_log_above(ratio.alpha, power)
-    root = rational_root(ratio.alpha, power.denominator)  # of a power in lowest terms: rational with it, or not at all
+    power = Fraction(times) / distance  # alpha_tight = alpha^power
+    epsilon = minus_log_above(alpha, power)
+    root = rational_root(alpha, power.denominator)  # of a power in lowest terms: rational with it, or not at all
     if root is not None and power.numerator * root.denominator.bit_length() <= WRITTEN_BITS:
         return root**power.numerator, epsilon, True
-    if power.numerator * ratio.alpha.denominator.bit_length() > WRITTEN_BITS and epsilon > BITS / 2:
+    if power.numerator * alpha.denominator.bit_length() > WRITTEN_BITS and epsilon > BITS / 2:
         return None, epsilon, False  # below 2^-62, or near it: epsilon says how much privacy there is
-    return dyadic_power_above(ratio.alpha, power, BITS) - Fraction(1, 2**BITS), epsilon, False
+    return dyadic_power_above(alpha, power, BITS) - Fraction(1, 2**BITS), epsilon, False
 
 
 @dataclass(frozen=True)
