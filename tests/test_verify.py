@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
 import json
@@ -24,7 +25,8 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet import files, verify
-from discreet.channels import Additive, Clamped
+from discreet.channels import Additive, Clamped, Geometric, Keep, Map, Then
+from discreet.errors import PrivacyError
 from discreet.mechanism import Recipe
 from discreet.noise import StaircaseNoise
 from discreet.numbers.level import Epsilon, Level
@@ -58,6 +60,27 @@ def put(*path: Any) -> Callable[[Document], None]:
         d[last] = value
 
     return change
+
+
+def apart(steps: Any) -> Callable[[Document], None]:
+    """Claim it for neighbours so many steps apart."""
+    return put("neighbours", {"kind": "steps", "steps": steps})
+
+
+def version_1(d: Document) -> Document:
+    """A document as version 1 wrote it: steps alone. Its level of a graph was that between any two values; the graph and
+    its own level stood in the certificate."""
+    m = files.loads(bytes_of(d))
+    old = {key: value for key, value in d.items() if key != "neighbours"}
+    old |= {"version": 1, "sensitivity": m.sensitivity or m.inputs.n}
+    if "certificate" in d:
+        old["certificate"] = {**d["certificate"], "neighbours": d["neighbours"].get("pairs")}
+    if d["neighbours"]["kind"] == "pairs":
+        worst = m.channel.worst(m.inputs.n)
+        old["level"] = {"alpha": str(worst.alpha), "epsilon": None}
+        tight = {"alpha": str(worst.alpha), "power": worst.power, "exact": worst.exact}
+        old["claims"] = {**d["claims"], "tight": tight}
+    return resigned(old, lambda d: None)
 
 
 def bytes_of(d: Document) -> bytes:
@@ -298,7 +321,7 @@ def test_grants_decides_far_beyond_62_nats(epsilon):
 @given(st.fractions(0, 1, max_denominator=100), st.integers(1, 60), st.fractions(0, 1, max_denominator=10**9))
 @settings(max_examples=80, deadline=None)
 def test_powers_are_compared_exactly(a, power, alpha):
-    assert verify._at_least(verify._Ratio(a, power), alpha) == (a**power >= alpha)
+    assert verify._keeps(verify._Ratio(a, power), alpha, Fraction(1), verify.Effort()) == (a**power >= alpha)
 
 
 @pytest.mark.parametrize("power", [10**6, 10**9, 10**18])
@@ -306,9 +329,9 @@ def test_powers_too_long_to_write_out_are_compared_by_bounds(power):
     """(1 - 1/power)^power lies just below 1/e."""
     ratio = verify._Ratio(1 - Fraction(1, power), power)
     below_e = Epsilon(Fraction(1)).granted()  # at least 1/e
-    assert not verify._at_least(ratio, below_e)
-    assert verify._at_least(ratio, below_e - Fraction(1, power))
-    assert verify._at_least(ratio, Fraction(0))
+    assert not verify._keeps(ratio, below_e, Fraction(1), verify.Effort())
+    assert verify._keeps(ratio, below_e - Fraction(1, power), Fraction(1), verify.Effort())
+    assert verify._keeps(ratio, Fraction(0), Fraction(1), verify.Effort())
 
 
 # Ratios and properties against the plain definitions
@@ -356,7 +379,7 @@ def test_the_properties_of_a_table_are_those_of_the_definitions(rows):
 def test_the_properties_of_a_geometric_law_are_those_of_its_weights(n, a):
     channel = verify._channel({"kind": "geometric", "n": n, "a": a})
     law = reference.geometric(n, Fraction(a))
-    weights, total = channel.weights()
+    weights, total = channel.weights
     assert [[Fraction(w, total) for w in row] for row in weights] == law
     assert set(channel.properties() or ()) == reference.properties(law)
     assert channel.tight(1).alpha == verify._table_ratio(weights, 1).alpha
@@ -365,7 +388,7 @@ def test_the_properties_of_a_geometric_law_are_those_of_its_weights(n, a):
 @pytest.mark.parametrize("keep", ["0", "1/10", "99/100"])
 def test_the_claims_for_keeping_are_those_of_its_weights(keep):
     channel = verify._channel({"kind": "keep", "size": 5, "keep": keep})
-    weights, total = channel.weights()
+    weights, total = channel.weights
     law = [[Fraction(w, total) for w in row] for row in weights]
     assert [sum(row) for row in law] == [1] * 5
     assert law[2][2] == Fraction(keep) + (1 - Fraction(keep)) / 5
@@ -378,7 +401,7 @@ def test_two_channels_in_sequence_are_multiplied():
     part = {"kind": "then", "first": {"kind": "geometric", "n": 3, "a": "1/2"}}
     channel = verify._channel({**part, "second": {"kind": "geometric", "n": 3, "a": "1/3"}})
     product = [[sum(first[i][k] * second[k][j] for k in range(4)) for j in range(4)] for i in range(4)]
-    weights, total = channel.weights()
+    weights, total = channel.weights
     assert [[Fraction(w, total) for w in row] for row in weights] == product
 
 
@@ -463,7 +486,7 @@ def worst_of(m: dt.Mechanism, b: Fraction, D: int) -> tuple[Fraction, int]:
 def test_the_weights_of_clamped_stairs_are_those_of_the_library(b, stair, n):
     D, r = stair
     part = {"kind": "clamped", "n": n, "noise": {"family": "staircase", "b": str(b), "D": D, "r": r}}
-    weights, total = verify._channel(part).weights()
+    weights, total = verify._channel(part).weights
     channel = Clamped(n, StaircaseNoise(b, D, r))
     assert all(sum(row) == total for row in weights)
     for i in range(n + 1):
@@ -524,9 +547,9 @@ def test_the_limits_are_those_of_the_package():
 
     assert then._MAX_PRODUCT == verify.MAX_PRODUCT
     assert then._MAX_WORK == verify.MAX_WORK
-    assert then._MAX_BITS == geometric._MAX_BITS == noisy._MAX_BITS == keep._MAX_BITS == verify.MAX_WEIGHT_BITS
+    assert {room._MAX_BITS for room in (then, geometric, noisy, keep)} == {verify.MAX_WEIGHT_BITS}
     assert (table.MAX_ENTRIES, table.MAX_TOTAL) == (verify.MAX_ENTRIES, verify.MAX_TOTAL)
-    assert noisy.MAX_ENTRIES == verify.MAX_ENTRIES
+    assert noisy.MAX_ENTRIES == keep.MAX_ENTRIES == verify.MAX_ENTRIES
     assert stairs.LONGEST_STAIR == verify.MAX_STAIR
     assert contract.WRITTEN_BITS == verify.WRITTEN_BITS
 
@@ -630,16 +653,23 @@ BUSY: dict[str, Callable[[], Document]] = {
     "large steps": lambda: holding(kept(128, 64, 20), 128),
     "long large steps": lambda: holding(kept(60, 64, 100), 60),
     "the longest stairs": lambda: holding(
-        {"kind": "clamped", "n": 12, "noise": {"family": "staircase", "b": NEAR_ONE, "D": 8, "r": 7}}, 13, sensitivity=12),
+        {"kind": "clamped", "n": 12, "noise": {"family": "staircase", "b": NEAR_ONE, "D": 8, "r": 7}}, 13,
+        neighbours={"kind": "any"}),
     "a long epsilon": lambda: resigned(document(dt.uniform(2)), put("level", {
         "alpha": NEAR_ONE, "epsilon": {"factor": f"1/{10**4100}", "base": None}})),
     "a long logarithm": lambda: resigned(document(dt.uniform(2)), put("level", {
         "alpha": NEAR_ONE, "epsilon": {"factor": f"1/{10**4100}", "base": f"{10**4100 + 7}/{10**4099}"}})),
     "a huge sensitivity": lambda: holding(
         {"kind": "additive", "noise": {"family": "geometric", "a": NEAR_ONE}, "low": None, "high": None}, 2,
-        inputs=OPEN, outputs=OPEN, sensitivity=str(10**4100)),
+        inputs=OPEN, outputs=OPEN, neighbours={"kind": "steps", "steps": str(10**4100)}),
     "pairs without end": lambda: resigned(
-        document(WHOLE["design"]), put("certificate", "neighbours", "0 1 " * 10**6)),
+        document(WHOLE["design"]), put("neighbours", {"kind": "pairs", "pairs": "0 1 " * 10**6})),
+    "pairs without any end": lambda: resigned(
+        document(WHOLE["design"]), put("neighbours", {"kind": "pairs", "pairs": "0 1 " * 10**7})),
+    "distances without end": lambda: resigned(
+        document(WHOLE["design"]), put("neighbours", {"kind": "distances", "pairs": "0 1", "distances": NEAR_ONE})),
+    "all pairs of a large table": lambda: resigned(document(dt.explicit_fair(1000, alpha="1/2")), put("neighbours", {
+        "kind": "pairs", "pairs": " ".join(f"{i} {k}" for i in range(1000) for k in range(i + 1, i + 400) if k <= 1000)})),
 }  # fmt: skip
 
 
@@ -707,7 +737,7 @@ def test_what_people_chain_is_far_from_the_limit(monkeypatch):
 )  # fmt: skip
 def test_what_is_no_number_of_a_file_is_refused_before_it_is_read(text):
     whole = files.text(dt.geometric(8, alpha="9/10"))
-    data = whole.replace('"sensitivity": 1', f'"sensitivity": {text}').encode("utf-8", "surrogatepass")
+    data = whole.replace('"steps": 1', f'"steps": {text}').encode("utf-8", "surrogatepass")
     with pytest.raises(verify.Fault) as caught:
         verify.parse(data)
     assert caught.value.kind == "unreadable"
@@ -723,7 +753,8 @@ def test_a_number_of_many_digits_is_refused_whatever_the_interpreter_allows():
         sys.set_int_max_str_digits(before)
 
 
-PLACES = [("sensitivity",), ("channel", "n"), ("channel", "a"), ("level", "alpha"), ("inputs", "low"), ("inputs", "step"),
+PLACES = [("neighbours", "steps"), ("neighbours",), ("neighbours", "kind"),
+          ("channel", "n"), ("channel", "a"), ("level", "alpha"), ("inputs", "low"), ("inputs", "step"),
           ("claims", "tight", "power"), ("claims", "tight", "alpha"), ("claims", "tight", "exact"), ("recipe", "distance"),
           ("version",), ("recipe", "family"), ("claims", "properties"), ("level", "epsilon"), ("recipe", "of")]  # fmt: skip
 ODD = [True, False, 1.0, -0.0, 0.5, -1, 0, "-1", "1.0", "1e3", "0x1", " 1", "1 ", "+1", "\u0661", "1/-2", "1/0", "/", "1/2/3",
@@ -754,21 +785,21 @@ def test_a_sensitivity_of_no_steps_is_refused(sensitivity):
         dt.geometric(dt.Grid(None, None), alpha="1/2"),
         dt.explicit_fair(3, alpha="1/2"),
     ):
-        assert kind_of_fault(resigned(document(m), put("sensitivity", sensitivity))) == "shape"
+        assert kind_of_fault(resigned(document(m), apart(sensitivity))) == "shape"
 
 
 def test_a_huge_sensitivity_is_the_whole_grid_or_breaks_the_claim():
-    whole = resigned(document(dt.uniform(4)), put("sensitivity", 10**4000))
+    whole = resigned(document(dt.uniform(4)), apart(10**4000))
     assert verify.verify(whole).tight == 1
     for m in (dt.geometric(8, alpha="9/10"), dt.geometric(dt.Grid(None, None), alpha="1/2")):
-        assert kind_of_fault(resigned(document(m), put("sensitivity", 10**4000))) == "claim"
+        assert kind_of_fault(resigned(document(m), apart(10**4000))) == "claim"
 
 
 def test_every_version_up_to_todays_is_verified(monkeypatch):
     d = document(dt.uniform(3))
     monkeypatch.setattr(verify, "VERSION", 3)
-    for version in (1, 2, 3):
-        verify.verify(resigned(d, put("version", version)))
+    for written in (version_1(d), d, resigned(d, put("version", 3))):
+        verify.verify(written)
     for version in (0, 4, True, "1", 1.0, None, [1]):
         assert kind_of_fault(resigned(d, put("version", version))) == "version"
 
@@ -779,3 +810,140 @@ def test_no_depth_of_nesting_is_a_crash():
         text = '{"format": "discreet-mechanism", "version": 1, "digest": "", "x": ' + "[" * depth + "]" * depth + "}"
         with pytest.raises(verify.Fault):
             verify.verify(verify.parse(text.encode()))
+
+
+# Neighbours of every kind
+
+RING = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
+KEPT = Keep(5, Fraction(1, 3), Geometric(4, Fraction(1, 2)), Fraction(1, 4))
+CHANNELS: dict[str, Any] = {
+    "table": dt.explicit_fair(4, alpha="1/2").channel,
+    "geometric": Geometric(4, Fraction(1, 2)),
+    "keep": Keep(5, Fraction(1, 3)),
+    "keep or draw": KEPT,
+    "stairs": Clamped(4, StaircaseNoise(Fraction(1, 3), 2, 1)),
+    "then": Then(Geometric(4, Fraction(1, 2)), KEPT),
+    "map": Then(Geometric(4, Fraction(1, 2)), Map([0, 0, 2, 3, 3], 5)),
+}
+
+
+def law_of(channel: Any) -> list[list[Fraction]]:
+    return [[channel.entry(i, j) for j in range(5)] for i in range(5)]
+
+
+def least(law: list[list[Fraction]], i: int, k: int) -> Fraction:
+    """The smallest ratio between two rows, either way round, straight from the entries."""
+    return min(min(x, y) / max(x, y) for x, y in zip(law[i], law[k], strict=True) if x or y)
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+def test_the_level_of_a_graph_is_that_of_its_pairs_and_not_a_hair_more(name):
+    """For every kind of channel and several graphs: the file of the tight level is verified, a stricter claim refused."""
+    channel, grid = CHANNELS[name], dt.Grid(0, 4)
+    for pairs in (RING, [(0, 4)], [(1, 3), (0, 2)], [(2, 3)]):
+        alpha = min(least(law_of(channel), i, k) for i, k in pairs)
+        m = dt.Mechanism(grid, grid, channel, Level(alpha), dt.Neighbours.pairs(pairs), Recipe("test"))
+        d = document(m)
+        found = verify.verify(d)
+        assert (found.alpha, found.tight, found.exact) == (alpha, alpha, False)
+        assert found.between == f"{len(pairs)} given pairs of true values"
+        assert files.loads(bytes_of(d)) == m
+        more = alpha + Fraction(1, 10**9)
+        if more < 1:
+            assert kind_of_fault(resigned(d, put("level", "alpha", str(more)))) == "claim"
+            with pytest.raises(PrivacyError, match="does not hold between"):
+                dt.Mechanism(grid, grid, channel, Level(more), dt.Neighbours.pairs(pairs), Recipe("test"))
+
+
+@pytest.mark.parametrize("name", CHANNELS)
+@pytest.mark.parametrize("distance", ["1", "2", "1/2", "3/2", "7"])
+def test_the_level_at_a_distance_is_verified_exactly(name, distance):
+    """ratio >= alpha^d, compared as integers to the power of d's denominator; for d <= 1 the first claim is tight."""
+    channel, grid, d = CHANNELS[name], dt.Grid(0, 4), Fraction(distance)
+    tight = least(law_of(channel), 0, 3)
+    alpha = tight ** int(1 / d) if d < 1 else tight  # holds, tightly for d <= 1
+    m = dt.Mechanism(grid, grid, channel, Level(alpha), dt.Neighbours.distances({(0, 3): d}), Recipe("test"))
+    written = document(m)
+    assert written["neighbours"] == {"kind": "distances", "pairs": "0 3", "distances": distance}
+    verify.verify(written)
+    assert files.loads(bytes_of(written)).neighbours == m.neighbours
+    for more in (alpha + Fraction(1, 10**9), alpha + Fraction(1, 3)):
+        if not 0 < more < 1:
+            continue
+        fits = tight**d.denominator >= more**d.numerator
+        changed = resigned(written, put("level", "alpha", str(more)))
+        if fits:
+            verify.verify(changed)
+        else:
+            assert kind_of_fault(changed) == "claim"
+
+
+@pytest.mark.parametrize("size", [5, 60, 700])
+@pytest.mark.parametrize("ends", [None, Fraction(1, 4), Fraction(9, 10)])
+def test_keeping_or_drawing_by_another_channel_is_verified_at_every_size(size, ends):
+    """Small by its weights; large by the two sorts of rows: the library and the lone script find the same level."""
+    a = Fraction(99, 100) if size > 100 else Fraction(1, 2)
+    channel = Keep(size, Fraction(1, 3), Geometric(size - 1, a), ends)
+    assert (channel.integers() is None) == (size == 700)
+    for steps in (1, 2, size - 1):
+        worst, grid = channel.worst(steps), dt.Grid(0, size - 1)
+        m = dt.Mechanism(grid, grid, channel, Level(worst.alpha), steps, Recipe("test"))
+        d = document(m)
+        found = verify.verify(d)
+        assert (found.tight, found.exact) == (worst.alpha, worst.exact)
+        assert files.loads(bytes_of(d)) == m
+        if worst.alpha:
+            more = str(worst.alpha + Fraction(1, 10**9))
+            assert kind_of_fault(resigned(d, put("level", "alpha", more))) == "claim"
+
+
+def test_a_changed_channel_that_draws_is_refused():
+    grid = dt.Grid(0, 4)
+    d = document(dt.Mechanism(grid, grid, KEPT, Level(KEPT.worst(1).alpha), 1, Recipe("test")))
+    for change, kind in (
+        (put("channel", "other", "a", "1/3"), "claim"), (put("channel", "ends", "1/2"), "claim"),
+        (put("channel", "ends", "1"), "shape"), (put("channel", "ends", "-1/2"), "shape"),
+        (put("channel", "other", "n", 5), "shape"), (put("channel", "other", None), "shape"),
+        (put("channel", "other", {}), "shape"), (put("channel", "size", 6), "shape"),
+        (lambda d: d["channel"].pop("ends"), "shape"), (lambda d: d["channel"].pop("other"), "shape"),
+    ):  # fmt: skip
+        assert kind_of_fault(resigned(d, change)) == kind
+
+
+@pytest.mark.parametrize(
+    "part",
+    [None, [], "any", {}, {"kind": "all"}, {"kind": "any", "steps": 1}, {"kind": "steps"}, {"kind": "pairs"},
+     {"kind": "pairs", "pairs": "0 1", "distances": "1"}, {"kind": "pairs", "pairs": "1 0"}, {"kind": "pairs", "pairs": "-1 0"},
+     {"kind": "pairs", "pairs": ["0 1"]}, {"kind": "distances", "pairs": "0 1"}, {"kind": "pairs", "pairs": "0 1/2"},
+     {"kind": "distances", "pairs": "0 1", "distances": "-1"}, {"kind": "distances", "pairs": "0 1", "distances": "1 1"},
+     {"kind": "distances", "pairs": "0 1 1 2", "distances": "1"}, {"kind": "distances", "pairs": "0 1", "distances": "inf"},
+     {"kind": ["steps"], "steps": 1}],
+    ids=str,
+)  # fmt: skip
+def test_neighbours_that_make_no_sense_are_refused(part):
+    assert kind_of_fault(resigned(document(dt.geometric(8, alpha="9/10")), put("neighbours", part))) == "shape"
+
+
+def test_no_two_values_of_an_open_grid_are_any_two():
+    d = document(dt.geometric(dt.Grid(None, None), alpha="1/2"))
+    assert kind_of_fault(resigned(d, put("neighbours", {"kind": "any"}))) == "shape"
+
+
+def test_pairs_on_an_open_grid_are_positions():
+    grid = dt.Grid(None, 10, "1/2")
+    m = dt.Mechanism(grid, grid, Additive(StaircaseNoise(Fraction(1, 3), 2, 1), None, 0), Level(Fraction(1, 9)),
+                     [("9", "15/2")], Recipe("test"))  # fmt: skip
+    d = document(m)
+    assert d["neighbours"] == {"kind": "pairs", "pairs": "-5 -2"}
+    verify.verify(d)
+    assert files.loads(bytes_of(d)) == m
+    assert kind_of_fault(resigned(d, put("neighbours", "pairs", "-6 -1"))) == "claim"  # three edges of stairs
+
+
+def test_every_function_says_what_it_does():
+    """A stranger reads this file alone. What overrides a method of the class above it does what is said there."""
+    tree = ast.parse(SCRIPT.read_text(encoding="utf-8"))
+    told = {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and ast.get_docstring(n)} | {"__init__"}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            assert ast.get_docstring(node) or node.name in told, f"line {node.lineno}: {node.name}"

@@ -19,8 +19,23 @@ from .measure.properties import LETTERS, faults
 from .mechanism import Mechanism, Recipe
 from .numbers.grid import Grid
 from .numbers.level import Epsilon, Level
+from .numbers.neighbours import Neighbours
 
-FORMAT: Format[dict[str, Any]] = Format("mechanism file")  # a new version is a step here, and one in verify.py
+
+def _with_neighbours(old: dict[str, Any]) -> dict[str, Any]:
+    """Version 1 knew neighbours by their steps alone; the graph of a design stood in its certificate, with its level."""
+    new = {key: value for key, value in old.items() if key != "sensitivity"} | {"version": 2}
+    new["neighbours"] = {"kind": "steps", "steps": old["sensitivity"]}
+    if old.get("certificate") is not None:
+        new["certificate"] = {key: value for key, value in old["certificate"].items() if key != "neighbours"}
+        graph = old["certificate"]["neighbours"]
+        if graph is not None:  # verify.py proved the level of the certificate between these pairs
+            new["neighbours"] = {"kind": "pairs", "pairs": graph}
+            new["level"] = {"alpha": old["certificate"]["alpha"], "epsilon": None}
+    return new
+
+
+FORMAT: Format[dict[str, Any]] = Format("mechanism file", (_with_neighbours,))  # a new version is a step, here and in verify.py
 
 
 # To a document
@@ -29,14 +44,14 @@ FORMAT: Format[dict[str, Any]] = Format("mechanism file")  # a new version is a 
 def document(m: Mechanism) -> dict[str, Any]:
     """Everything that makes a mechanism what it is, with its claims and a digest over all of it."""
     _check_depth(m)
-    worst = m.channel.worst(m.sensitivity)
+    worst = None if m.sensitivity is None else m.worst  # of a graph the level alone is claimed
     asked = m.level.asked
     body: dict[str, Any] = {
         "format": verify.FORMAT,
         "version": FORMAT.version,
         "inputs": _grid(m.inputs),
         "outputs": _grid(m.outputs),
-        "sensitivity": m.sensitivity,
+        "neighbours": m.neighbours.written(m.inputs),
         "level": {
             "alpha": str(m.alpha),
             "epsilon": None
@@ -46,7 +61,7 @@ def document(m: Mechanism) -> dict[str, Any]:
         "recipe": _recipe(m.recipe),
         "channel": m.channel.written(),
         "claims": {
-            "tight": {"alpha": str(worst.alpha), "power": worst.power, "exact": worst.exact},
+            "tight": worst and {"alpha": str(worst.alpha), "power": worst.power, "exact": worst.exact},
             "properties": _properties(m),
         },
     }
@@ -58,6 +73,12 @@ def document(m: Mechanism) -> dict[str, Any]:
 def law(m: Mechanism) -> dict[str, Any]:
     """What the reports follow, and nothing else: the grids and the channel."""
     return {"inputs": _grid(m.inputs), "outputs": _grid(m.outputs), "channel": m.channel.written()}
+
+
+def digest(m: Mechanism) -> str:
+    """A digest over what makes two mechanisms equal: the law, alpha and the neighbours in their shortest form."""
+    _check_depth(m)
+    return verify.digest({**law(m), "alpha": str(m.alpha), "neighbours": m.neighbours.reduced(m.inputs).written(m.inputs)})
 
 
 def _check_depth(m: Mechanism) -> None:
@@ -240,7 +261,7 @@ def _mechanism(content: dict[str, Any]) -> Mechanism:
         outputs,
         read_channel(content["channel"]),
         Level(Fraction(content["level"]["alpha"]), asked),
-        int(content["sensitivity"]),
+        Neighbours.read(content["neighbours"], inputs),
         _read_recipe(content["recipe"]),
         content.get("certificate"),
     )

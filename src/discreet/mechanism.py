@@ -1,23 +1,24 @@
-"""The one abstraction: a channel with its grids, level, sensitivity and recipe."""
+"""The one abstraction: a channel with its grids, level, neighbours and recipe."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .channels import Channel, Finite, Map, Then
+from .channels import Channel, Finite, Map, Ratio, Then
 from .channels.contract import MATRIX_ENTRIES
-from .errors import DiscreetError, GridError, PrivacyError, RemapError, SizeError
+from .errors import DiscreetError, FileError, GridError, PrivacyError, RemapError, SizeError
 from .numbers.exact import show, show_above, show_rational
 from .numbers.grid import Grid
-from .numbers.level import Level
+from .numbers.level import Epsilon, Level
+from .numbers.neighbours import Neighbours
 from .sampling import sample
 from .seal import stochastic_table
 
@@ -63,15 +64,16 @@ class Recipe:
 class Mechanism:
     """A channel from a grid of true values to a grid of reports, private at a proven level.
 
-    The level holds for all pairs of true values at most `sensitivity` steps apart. It is checked here, in integers,
-    once; the parts cannot change afterwards.
+    The level holds between all true values that are `neighbours` (see discreet.numbers.neighbours; a bare number is that
+    many steps). It is checked here, in integers, once; the parts cannot change afterwards. Mechanisms of the same law,
+    grids, alpha and neighbours are equal; how they were made, and as which epsilon alpha was asked for, does not count.
     """
 
     inputs: Grid
     outputs: Grid
     channel: Channel
     level: Level
-    sensitivity: int
+    neighbours: Neighbours
     recipe: Recipe
     certificate: Mapping[str, Any] | None = None  # of a design: see discreet.designs.certificate
 
@@ -83,15 +85,59 @@ class Mechanism:
             )
         if self.inputs.size is None and (self.inputs != self.outputs or self.channel.ends != open_ends(self.inputs)):
             raise GridError("Noise is added on one grid, and saturates where that grid ends.")
-        if isinstance(self.sensitivity, bool) or not isinstance(self.sensitivity, int) or self.sensitivity < 1:
-            raise GridError(f"The sensitivity is {self.sensitivity} steps; it must be a whole number of at least 1.")
-        worst = self.channel.worst(self.sensitivity)
-        if not Level(self.level.alpha).admits(worst.alpha, worst.power):
-            raise PrivacyError(
-                f"The level alpha = {self.level.alpha} does not hold between the true values "
-                f"{self.inputs.value(worst.first)} and {self.inputs.value(worst.second)}; claim less.",
-                witness=worst,
-            )
+        object.__setattr__(self, "neighbours", Neighbours.of(self.neighbours, self.inputs))
+        claimed = Level(self.level.alpha)
+        for ratio, distance in self.ratios():
+            if not allows(claimed, ratio, distance):
+                raise PrivacyError(
+                    f"The level alpha = {self.level.alpha} does not hold between the true values "
+                    f"{self.inputs.value(ratio.first)} and {self.inputs.value(ratio.second)}; claim less.",
+                    witness=ratio,
+                )
+
+    @classmethod
+    def tightest(
+        cls, inputs: Grid, outputs: Grid, channel: Channel, neighbours: Neighbours, recipe: Recipe, level: Level
+    ) -> Mechanism:
+        """The mechanism at a level that it keeps anyway, or at the tight one where that is better and known exactly."""
+        made = cls(inputs, outputs, channel, level, neighbours, recipe)
+        worst = made.worst
+        if worst is not None and worst.exact and worst.power == 1 and worst.alpha > level.alpha:
+            object.__setattr__(made, "level", Level(worst.alpha))  # proved by the very ratio; nobody has seen the other
+        return made
+
+    @cached_property
+    def worst(self) -> Ratio | None:
+        """The largest ratio between neighbours; None where they have distances, so that ratios cannot be compared."""
+        span = self.neighbours.span(self.inputs)
+        if span is not None:
+            return self.channel.worst(span)
+        if not self.neighbours.is_plain:
+            return None
+        found: Ratio | None = None
+        for i, k, _ in self.neighbours.demands(self.inputs):
+            ratio = self.channel.ratio(i, k)
+            found = ratio if found is None or _is_larger(ratio, found) else found
+        return found
+
+    def ratios(self, neighbours: Neighbours | None = None) -> Iterator[tuple[Ratio, Fraction]]:
+        """The ratios that a level bounds between neighbours (its own, or others), each with the distance d at which
+        alpha^-d is allowed; of neighbours without distances the largest alone."""
+        told = self.neighbours if neighbours is None else neighbours
+        if told == self.neighbours and self.worst is not None:
+            yield self.worst, Fraction(1)
+            return
+        span = told.span(self.inputs)
+        if span is not None:
+            yield self.channel.worst(span), Fraction(1)
+            return
+        for i, k, distance in told.demands(self.inputs):
+            yield self.channel.ratio(i, k), distance
+
+    @property
+    def sensitivity(self) -> int | None:
+        """How many steps apart neighbours are at most; None where a graph or distances say who is one."""
+        return self.neighbours.span(self.inputs)
 
     @property
     def matrix(self) -> NDArray[np.float64]:
@@ -110,10 +156,25 @@ class Mechanism:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over everything that makes this mechanism what it is."""
-        from .files import document
+        """SHA-256 over what makes two mechanisms equal: the law, grids, alpha and neighbours. A file has its own besides."""
+        from .files import digest
 
-        return str(document(self)["digest"])
+        return digest(self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mechanism):
+            return NotImplemented
+        if self is other:
+            return True
+        if (self.inputs, self.outputs, self.alpha) != (other.inputs, other.outputs, other.alpha):
+            return False
+        try:
+            return self.digest == other.digest
+        except FileError:  # too long a sequence to be written down: equal to itself alone
+            return False
+
+    def __hash__(self) -> int:
+        return hash((self.inputs, self.outputs, self.alpha))
 
     def finite(self) -> Finite:
         """The channel, when it lies between two finite grids; an error that says what to do when it does not."""
@@ -166,8 +227,10 @@ class Mechanism:
         if np.ndim(targets[0]) == 0:
             grid = self.outputs if outputs is None else Grid.of(outputs)
             places = np.array([_place(grid, t) for t in targets], dtype=np.int64)
-            mapped = channel.mapped(places, _size(grid))
-            return self._mapped(self._kept_level(mapped, Then(channel, Map(places, _size(grid)))), grid)
+            try:
+                return self._mapped(channel.mapped(places, _size(grid)), grid)
+            except PrivacyError:  # two maps merged into one: what was proved of the first is lost in too large a product
+                return self._mapped(Then(channel, Map(places, _size(grid))), grid)
         table, distance = stochastic_table(targets)
         same = table.reports == channel.reports
         grid = Grid.of(outputs) if outputs is not None else self.outputs if same else Grid(0, table.reports - 1)
@@ -198,7 +261,7 @@ class Mechanism:
         if self.inputs.size is None:  # the truth keeps to the new grid as well
             recipe = Recipe("truncate", (("kind", "deterministic"), ("outputs", str(grid))), of=self.recipe)
             channel = self.channel.truncated(start, size)
-            return Mechanism(grid, grid, channel, self.level, min(self.sensitivity, size - 1), recipe)
+            return Mechanism(grid, grid, channel, self.level, self.neighbours.within(grid), recipe)
         return self._mapped(self.channel.truncated(start, size), grid, "truncate")
 
     def _mapped(self, channel: Finite, grid: Grid, family: str = "remap") -> Mechanism:
@@ -213,16 +276,9 @@ class Mechanism:
             return own, family
         return own.of, family if family == own.family else "remap"
 
-    def _kept_level(self, merged: Finite, in_sequence: Finite) -> Finite:
-        """Two maps merged into one, unless what was proved of the first is lost in a product too large to look at."""
-        worst = merged.worst(self.sensitivity)
-        return merged if Level(self.alpha).admits(worst.alpha, worst.power) else in_sequence
-
     def _post(self, channel: Finite, outputs: Grid, recipe: Recipe) -> Mechanism:
         """The post-processed mechanism: the level is inherited, or the tight one where it is known exactly."""
-        worst = channel.worst(self.sensitivity)
-        level = Level(worst.alpha) if worst.exact and worst.power == 1 and worst.alpha > self.alpha else self.level
-        return Mechanism(self.inputs, outputs, channel, level, self.sensitivity, recipe)
+        return Mechanism.tightest(self.inputs, outputs, channel, self.neighbours, recipe, self.level)
 
     def __repr__(self) -> str:
         return (
@@ -230,6 +286,30 @@ class Mechanism:
             + (f" -> {self.outputs}" if self.outputs != self.inputs else "")
             + f", alpha {show_rational(self.alpha)}, epsilon <= {show_above(self.epsilon)}>"
         )
+
+
+def allows(level: Level, ratio: Ratio, distance: Fraction) -> bool:
+    """Is ratio <= alpha^-distance? At distance 0 the laws must be the same."""
+    return _allows(level, ratio.alpha, ratio.power, distance)
+
+
+@lru_cache(maxsize=1024)  # a matrix of distances has few different ones
+def _allows(level: Level, alpha: Fraction, power: int, distance: Fraction) -> bool:
+    if distance == 1:
+        return level.admits(alpha, power)
+    if distance == 0 or level.alpha == 1:
+        return alpha == 1
+    if level.alpha == 0:
+        return True
+    asked = level.asked or Epsilon(Fraction(1), 1 / level.alpha)
+    return Epsilon(asked.factor * distance, asked.base).admits(alpha, power)
+
+
+def _is_larger(ratio: Ratio, other: Ratio) -> bool:
+    """Compared exactly, though both may be powers."""
+    if ratio.power == other.power or {0, 1} & {ratio.alpha, other.alpha}:  # 0 and 1 are powers of themselves
+        return ratio.alpha < other.alpha
+    return not Epsilon(Fraction(other.power), 1 / other.alpha).admits(ratio.alpha, ratio.power)
 
 
 def plain(text: object) -> str:

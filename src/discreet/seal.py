@@ -19,9 +19,11 @@ from .channels.table import MAX_ENTRIES, MAX_TOTAL, Table, cells
 from .errors import PrivacyError, RemapError, SealError, SizeError, StructureError
 from .numbers.exact import float_above, minus_log_above, show_above
 from .numbers.given import rows_of, stochastic
+from .numbers.grid import Grid
 from .numbers.level import Level
+from .numbers.neighbours import Neighbours
 
-Neighbours = int | Sequence[tuple[int, int]]  # all rows at most so many steps apart, or the pairs themselves
+Near = int | Sequence[tuple[int, int]]  # neighbours as rows: all at most so many steps apart, or the pairs themselves
 
 WITHIN = Fraction(1, 10**9)  # a target is moved by no more than this, in total variation
 
@@ -41,13 +43,15 @@ def seal(
     target: Any,
     level: Level | None,
     require: Iterable[str] | str = (),
-    neighbours: Neighbours = 1,
+    neighbours: Any = 1,
     within: Fraction = WITHIN,
+    grid: Grid | None = None,
 ) -> Sealed:
     """The target as integers, private at the level and with the required properties, exactly; or refused.
 
     `target` is a matrix of probabilities (floats, Fractions or texts), rows being true values; without a level nothing
-    is asked about privacy. A target with a small common denominator that holds what is asked is kept as it is. Any
+    is asked about privacy. `neighbours` are those of the grid of true values (without one, of rows 0, 1, 2, ...), without
+    distances other than 1. A target with a small common denominator that holds what is asked is kept as it is. Any
     other is moved as little as rounding needs (docs/theory/sealing.md has the proof): equal entries become one number,
     required orders are evened out, what a row then lacks goes where it can break no order, and so much of a strictly
     private and strictly honest matrix is mixed in that rounding breaks nothing either. Reports of probability zero stay
@@ -61,8 +65,11 @@ def seal(
             f"The seven properties compare reports with true values, and here are {reports} and {rows} of them; "
             "require none, or give a square matrix."
         )
-    kept = _kept(fixed, exact, level, letters, neighbours)
-    return _rounded(fixed, level, letters, neighbours, within) if kept is None else Sealed(Table(kept), 0.0)
+    places = Grid(0, rows - 1) if grid is None else grid
+    told = Neighbours.of(neighbours, places)
+    near = told.span(places) or told.places(places)
+    kept = _kept(fixed, exact, level, letters, near)
+    return _rounded(fixed, level, letters, near, within) if kept is None else Sealed(Table(kept), 0.0)
 
 
 def read_matrix(target: Any) -> tuple[Integers, list[list[Fraction]] | None]:
@@ -97,7 +104,7 @@ def _kept(
     exact: list[list[Fraction]] | None,
     level: Level | None,
     letters: frozenset[str],
-    neighbours: Neighbours,
+    neighbours: Near,
 ) -> Integers | None:
     """The target's own integers, where its common denominator is small and it holds all that is asked."""
     if exact is None:  # floats: their denominators are powers of two
@@ -119,12 +126,12 @@ def _kept(
     return weights if _holds(weights, total, level, letters, neighbours) else None
 
 
-def _holds(weights: Integers, total: int, level: Level | None, letters: frozenset[str], neighbours: Neighbours) -> bool:
+def _holds(weights: Integers, total: int, level: Level | None, letters: frozenset[str], neighbours: Near) -> bool:
     private = level is None or _worst(weights, neighbours).alpha >= level.alpha
     return private and not shape_faults(weights, total, letters)
 
 
-def _worst(weights: Integers, neighbours: Neighbours) -> Ratio:
+def _worst(weights: Integers, neighbours: Near) -> Ratio:
     """The largest ratio between neighbours, with its witness."""
     if isinstance(neighbours, int):
         return worst_ratio(weights, min(neighbours, len(weights) - 1))
@@ -135,7 +142,7 @@ def _worst(weights: Integers, neighbours: Neighbours) -> Ratio:
 
 
 def _rounded(
-    target: Integers, level: Level | None, letters: frozenset[str], neighbours: Neighbours, within: Fraction
+    target: Integers, level: Level | None, letters: frozenset[str], neighbours: Near, within: Fraction
 ) -> Sealed:
     possible = np.asarray((target > 0).any(axis=0))
     used = np.flatnonzero(possible | possible[::-1] if "S" in letters else possible)
@@ -240,7 +247,7 @@ def _inner(shape: tuple[int, ...], used: NDArray[np.int64], letters: frozenset[s
 
 
 def _slacks(
-    m: Integers, used: NDArray[np.int64], level: Level | None, letters: frozenset[str], neighbours: Neighbours
+    m: Integers, used: NDArray[np.int64], level: Level | None, letters: frozenset[str], neighbours: Near
 ) -> Iterator[tuple[str, Integers]]:
     """Everything that must not be negative, by the letter that asks for it; "" is the level."""
     if level is not None or letters:  # else zeros stay, and rounding down keeps the rest
@@ -257,7 +264,7 @@ def _slacks(
         yield "WH", np.diag(m) - _ONE // len(m)
 
 
-def _largest_near(m: Integers, neighbours: Neighbours) -> Integers:
+def _largest_near(m: Integers, neighbours: Near) -> Integers:
     """For each entry, the largest in its column among the neighbours of its row."""
     if isinstance(neighbours, int):
         return window_extreme(m, neighbours, np.maximum)
@@ -299,7 +306,7 @@ def _whole(weights: Integers, total: int, letters: frozenset[str], takers: list[
 
 
 def _refusal(
-    target: Integers, used: NDArray[np.int64], level: Level | None, letters: frozenset[str], neighbours: Neighbours
+    target: Integers, used: NDArray[np.int64], level: Level | None, letters: frozenset[str], neighbours: Near
 ) -> SealError | PrivacyError | StructureError:
     """Why a target cannot be sealed: what it breaks most."""
     broken = {

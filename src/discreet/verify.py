@@ -8,6 +8,19 @@ nothing stands in a verified file that was not verified (but for the recipe, whi
 work before it does it. It deliberately shares no code with what made the file.
 
 Exit codes: 0 everything claimed holds, 1 something does not, 2 the file cannot be read.
+
+The map, from the top down:
+
+    Reading             bytes to a document without doubled keys or strange numbers; its digest; fields, integers, rationals
+    Channels            one class for each kind: its exact weights, the worst ratio of probabilities at a distance, that of
+                        two given values, the seven properties; then the readers, one for each kind
+    Tables              ratios and properties of integer weights
+    Neighbours          between which true values the level is claimed, and that it holds there
+    Directed bounds     of e^x and ln(x): is alpha at least e^-epsilon?
+    The document        `verify`: grids, level, neighbours and claims, in the order of the file
+    The certificate     the risk of a design, and the bound below which no mechanism goes, by weak duality
+
+Version 1 said "sensitivity" for a number of steps; `verify` turns that into the neighbours of version 2, and reads on.
 """
 
 from __future__ import annotations
@@ -25,7 +38,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-FORMAT, VERSION = "discreet-mechanism", 1
+FORMAT, VERSION = "discreet-mechanism", 2
 MAX_BYTES = 256 * 2**20
 MAX_TOTAL = 2**63
 MAX_PRODUCT, MAX_WORK, MAX_WEIGHT_BITS, WRITTEN_BITS = 2**21, 2**32, 2**28, 2**13
@@ -50,14 +63,17 @@ class Fault(ValueError):
 
 @dataclass(frozen=True)
 class Verified:
-    """What was proved: the claimed alpha, the tight level tight**power, whether that is exact, the properties."""
+    """What was proved: the claimed alpha, the tight level tight**power, whether that is exact, the properties.
+
+    Of pairs of neighbours and of distances the claim alone was proved: there the tight level is alpha or better.
+    """
 
     alpha: Fraction
     tight: Fraction
     power: int
     exact: bool
     properties: tuple[str, ...] | None
-    sensitivity: int = 1
+    between: str = ""  # the true values that it holds between, in words
     risk_and_bound: tuple[Fraction, Fraction] | None = None  # of a design: no mechanism goes below the bound
     asked: str = ""  # of a design: the problem it is best for, and what of its names was checked
     among: str = ""  # of a design: the mechanisms that the bound is about
@@ -70,6 +86,7 @@ class Effort:
         self.left, self.parts = most, 0
 
     def spend(self, operations: float) -> None:
+        """Refuse the file when there is more to do than it is worth."""
         self.left -= int(operations)
         _need(self.left >= 0, "too large",
               "Checking the file would take too long. Use smaller grids, shorter numbers or fewer steps.")  # fmt: skip
@@ -115,7 +132,7 @@ def parse(data: bytes, name: str = "the file") -> dict[str, Any]:
         raise Fault("too large", f"{name} is larger than {MAX_BYTES} bytes, which no mechanism file is.")
     try:
         document = json.loads(data.decode("utf-8"), object_pairs_hook=_no_doubles, parse_constant=_no_constant,
-                              parse_float=_finite, parse_int=_short)  # fmt: skip
+                              parse_float=_finite, parse_int=_short_integer)  # fmt: skip
     except RecursionError:
         raise Fault("unreadable", f"{name} nests too deeply for a mechanism file. Save the mechanism again.") from None
     except Fault:
@@ -128,21 +145,25 @@ def parse(data: bytes, name: str = "the file") -> dict[str, Any]:
 
 
 def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON whose keys stand once each."""
     if len({key for key, _ in pairs}) != len(pairs):
         raise Fault("unreadable", "A key stands twice in the file. Save the mechanism again.")
     return dict(pairs)
 
 
 def _no_constant(text: str) -> float:
+    """JSON has no NaN and no Infinity, though readers take them."""
     raise Fault("unreadable", f"{text} is no number of a mechanism file. Save the mechanism again.")
 
 
 def _finite(text: str) -> float:
+    """A float, unless it is beyond all of them."""
     number = float(text)
     return number if abs(number) < float("inf") else _no_constant("A number beyond all floats")
 
 
-def _short(text: str) -> int:
+def _short_integer(text: str) -> int:
+    """An integer of a length that is read quickly."""
     _need(len(text) <= MAX_DIGITS, "unreadable", "A number in the file has too many digits. Save the mechanism again.")
     return int(text)
 
@@ -155,11 +176,13 @@ def digest(document: dict[str, Any]) -> str:
 
 
 def _need(condition: bool, kind: str, message: str) -> None:
+    """What must hold, or the file is refused."""
     if not condition:
         raise Fault(kind, message)
 
 
 def _field(holder: Any, name: str, where: str) -> Any:
+    """One part of an object, which must be there."""
     _need(isinstance(holder, dict) and name in holder, "shape", f"The {where} has no {name!r}.")
     return holder[name]
 
@@ -173,6 +196,7 @@ def _fields(holder: Any, where: str, *names: str, maybe: tuple[str, ...] = ()) -
 
 
 def _integer(value: Any, where: str) -> int:
+    """A whole number, also one in a text."""
     if isinstance(value, str) and _INTEGER.fullmatch(value):
         return int(value)
     _need(isinstance(value, int) and not isinstance(value, bool), "shape", f"The {where} is not an integer.")
@@ -180,6 +204,7 @@ def _integer(value: Any, where: str) -> int:
 
 
 def _rational(value: Any, where: str) -> Fraction:
+    """A fraction such as 9/10, in a text."""
     _need(isinstance(value, str), "shape", f"The {where} is not a rational number in a text.")
     top, slash, bottom = value.partition("/")
     denominator = _integer(bottom if slash else "1", where)
@@ -210,54 +235,80 @@ class _Channel:
     def __init__(self, rows: int | None, reports: int | None) -> None:
         self.rows, self.reports = rows, reports
 
+    @cached_property
     def weights(self) -> Weights | None:
         """The exact weights, where they are small enough to write out."""
+        return self._weights()
+
+    def _weights(self) -> Weights | None:
+        """The same, worked out."""
         return None
 
     def tight(self, distance: int) -> _Ratio:
-        exact = self.weights()
-        if exact is None:
+        """The smallest ratio between true values at most so many steps apart."""
+        return self._ratio(self._written(), distance)
+
+    def between(self, i: int, k: int) -> _Ratio:
+        """The smallest ratio between two true values, either way round, or a safe bound of it."""
+        weights, total = self._written()
+        self.effort.spend(2 * len(weights[i]) * _times(total.bit_length(), total.bit_length()))
+        return _table_ratio([weights[i], weights[k]], 1)
+
+    def _written(self) -> Weights:
+        """The exact weights, or a refusal."""
+        if self.weights is None:
             raise Fault("shape", "The channel is too large to be checked entry by entry.")
-        return self._ratio(exact, distance)
+        return self.weights
 
     def _ratio(self, exact: Weights, distance: int) -> _Ratio:
+        """The smallest ratio in a table, after its work was counted."""
         bits = exact[1].bit_length()
         self.effort.spend(4 * len(exact[0]) * len(exact[0][0]) * _times(bits, bits) + _reducing(bits))
         return _table_ratio(exact[0], distance)
 
     def properties(self) -> tuple[str, ...] | None:
-        exact = self.weights()
+        """Which of the seven properties hold; None where they cannot be looked at."""
+        exact = self.weights
         return None if exact is None else _table_properties(*exact)
 
 
 class _Table(_Channel):
+    """Integer weights, as they stand in the file."""
+
     def __init__(self, weights: list[list[int]], total: int) -> None:
         super().__init__(len(weights), len(weights[0]))
         self.exact = weights, total
 
-    def weights(self) -> Weights:
+    def _weights(self) -> Weights:
         return self.exact
 
 
 class _Map(_Channel):
+    """Each true value has one report."""
+
     def __init__(self, targets: list[int], size: int) -> None:
         super().__init__(len(targets), size)
         self.targets, self.size = targets, size
 
-    def weights(self) -> Weights | None:
+    def _weights(self) -> Weights | None:
         small = len(self.targets) * self.size <= 2**20
         return ([[int(t == j) for j in range(self.size)] for t in self.targets], 1) if small else None
 
     def tight(self, distance: int) -> _Ratio:
         return _Ratio(Fraction(int(len(set(self.targets)) == 1)))  # two neighbours with two reports share none
 
+    def between(self, i: int, k: int) -> _Ratio:
+        return _Ratio(Fraction(int(self.targets[i] == self.targets[k])))
+
 
 class _Geometric(_Channel):
+    """Geometric noise on 0..n, clamped: w_j a^|i-j| with w = 1/(1+a) at the ends and (1-a)/(1+a) between."""
+
     def __init__(self, n: int, a: Fraction) -> None:
         super().__init__(n + 1, n + 1)
         self.n, self.a = n, a
 
-    def weights(self) -> Weights | None:
+    def _weights(self) -> Weights | None:
         n, p, q = self.n, self.a.numerator, self.a.denominator
         if q.bit_length() * n * (n + 1) ** 2 > MAX_WEIGHT_BITS:
             return None
@@ -269,6 +320,13 @@ class _Geometric(_Channel):
     def tight(self, distance: int) -> _Ratio:
         return _Ratio(self.a, min(distance, self.n))
 
+    def between(self, i: int, k: int) -> _Ratio:
+        return _Ratio(self.a, abs(i - k))
+
+    def entry(self, i: int, j: int) -> Fraction:
+        """The chance of one report."""
+        return self.a ** abs(i - j) * (1 if j in (0, self.n) else 1 - self.a) / (1 + self.a)
+
     def properties(self) -> tuple[str, ...]:
         broken = set() if self.n == 1 else {"F"}
         if self.n > 1 and self.n * (1 - self.a) < 2 * self.a:
@@ -279,23 +337,62 @@ class _Geometric(_Channel):
 
 
 class _Keep(_Channel):
-    def __init__(self, size: int, keep: Fraction) -> None:
-        super().__init__(size, size)
-        self.size, self.keep = size, keep
+    """The value is kept with a probability (its two ends with another), else drawn by another channel, or uniformly."""
 
-    def weights(self) -> Weights | None:
-        size, p, q = self.size, self.keep.numerator, self.keep.denominator
+    def __init__(self, size: int, keep: Fraction, ends: Fraction | None, other: _Channel | None) -> None:
+        super().__init__(size, size)
+        at_ends = keep if ends is None else ends
+        self.size, self.other, self.kept = size, other, [at_ends, *([keep] * (size - 2) if other else []), at_ends]
+        self.common = keep.denominator * (1 if ends is None else ends.denominator)
+
+    def _weights(self) -> Weights | None:
+        size, common, p = self.size, self.common, self.kept[0].numerator
         if size * size > 2**20:
             return None
-        other, own = q - p, q - p + p * size
-        return [[own if i == j else other for j in range(size)] for i in range(size)], q * size
+        if self.other is None:
+            other, truth = common - p, common - p + p * size
+            return [[truth if i == j else other for j in range(size)] for i in range(size)], common * size
+        drawn = self.other.weights
+        if drawn is None or (drawn[1] * common).bit_length() * size**2 > MAX_WEIGHT_BITS:
+            return None
+        self.effort.spend(size**2 * _times(drawn[1].bit_length(), common.bit_length()))
+        own = [int(chance * common) for chance in self.kept]
+        rows = [[(common - kept) * w for w in row] for kept, row in zip(own, drawn[0], strict=True)]
+        for i, kept in enumerate(own):
+            rows[i][i] += kept * drawn[1]
+        return rows, common * drawn[1]
 
     def tight(self, distance: int) -> _Ratio:
-        guess = (1 - self.keep) / self.size
-        return _Ratio(guess / (self.keep + guess))
+        """By the weights. Beyond them for geometric draws: rows are of two sorts, the ends and all others, and of each sort
+        the farthest pairs are the worst."""
+        if self.other is None:
+            guess = (1 - self.kept[0]) / self.size
+            return _Ratio(guess / (self.kept[0] + guess))
+        exact, last = self.weights, self.size - 1
+        if exact is not None:
+            return _short(self._ratio(exact, distance))
+        pairs = {(i, min(i + distance, k)) for i in (0, 1) for k in (last - 1, last)}
+        return min((self.between(i, k) for i, k in pairs), key=lambda ratio: ratio.alpha)
 
-    def properties(self) -> tuple[str, ...]:
-        return LETTERS
+    def between(self, i: int, k: int) -> _Ratio:
+        """With geometric draws the ratio is largest at the report that may be kept (channels/keep.py says why)."""
+        if self.other is None:
+            return self.tight(1)
+        if self.weights is not None:
+            return super().between(i, k)
+        a = self.other.a if isinstance(self.other, _Geometric) else None
+        if a is None or abs(i - k) * a.denominator.bit_length() > WRITTEN_BITS:
+            return _Ratio(Fraction(0), exact=False)
+        self.effort.spend(8 * _reducing(abs(i - k) * a.denominator.bit_length()))
+        return _short(_Ratio(min(self._entry(k, i) / self._entry(i, i), self._entry(i, k) / self._entry(k, k))))
+
+    def _entry(self, i: int, j: int) -> Fraction:
+        """The chance of one report, with geometric draws."""
+        assert isinstance(self.other, _Geometric)
+        return (1 - self.kept[i]) * self.other.entry(i, j) + (self.kept[i] if i == j else 0)
+
+    def properties(self) -> tuple[str, ...] | None:
+        return LETTERS if self.other is None else super().properties()
 
 
 @dataclass(frozen=True)
@@ -308,9 +405,11 @@ class _Noise:
 
     @property
     def top(self) -> Fraction:
+        """The probability of 0."""
         return (1 - self.b) / (2 * self.r - 1 + self.b * (2 * (self.D - self.r) + 1))
 
     def at(self, i: int) -> Fraction:
+        """The probability of i."""
         return self.top * self.b ** ((abs(i) + self.D - self.r) // self.D)
 
     def written(self, n: int) -> tuple[list[int], list[int], int]:
@@ -338,6 +437,8 @@ class _Noise:
 
 
 class _Additive(_Channel):
+    """Noise on an open grid; a closed end takes what lies beyond it."""
+
     def __init__(self, noise: _Noise, low: int | None, high: int | None) -> None:
         super().__init__(None, None)
         self.noise, self.ends = noise, (low, high)
@@ -345,13 +446,18 @@ class _Additive(_Channel):
     def tight(self, distance: int) -> _Ratio:
         return _Ratio(self.noise.b, self.noise.edges(distance))
 
+    def between(self, i: int, k: int) -> _Ratio:
+        return self.tight(abs(i - k))
+
 
 class _Clamped(_Channel):
+    """Noise on 0..n; both ends take what lies beyond them."""
+
     def __init__(self, n: int, noise: _Noise) -> None:
         super().__init__(n + 1, n + 1)
         self.n, self.noise = n, noise
 
-    def weights(self) -> Weights | None:
+    def _weights(self) -> Weights | None:
         n, noise = self.n, self.noise
         if (n + 1) ** 2 > MAX_ENTRIES:
             return None
@@ -368,28 +474,31 @@ class _Clamped(_Channel):
         noise, power = self.noise, self.noise.edges(distance)
         if noise.r + (power - 1) * noise.D + 1 <= self.n or power * noise.D <= distance:
             return _Ratio(noise.b, power)
-        exact = self.weights()
+        exact = self.weights
         ratio = None if exact is None else self._ratio(exact, distance)
         written = ratio is not None and ratio.alpha.denominator.bit_length() <= WRITTEN_BITS
         return ratio if ratio is not None and written else _Ratio(noise.b, power, exact=False)
 
+    def between(self, i: int, k: int) -> _Ratio:
+        within = _Ratio(self.noise.b, self.noise.edges(abs(i - k)), exact=False)
+        return within if self.weights is None else super().between(i, k)
+
 
 class _Then(_Channel):
+    """A second channel that takes the reports of a first."""
+
     def __init__(self, first: _Channel, second: _Channel) -> None:
         super().__init__(first.rows, second.reports)
         self.first, self.second = first, second
         fits = first.reports is not None and first.reports == second.rows
         _need(fits, "shape", "Two channels in sequence do not fit.")
 
-    def weights(self) -> Weights | None:
-        return self._product
-
-    @cached_property
-    def _product(self) -> Weights | None:
+    def _weights(self) -> Weights | None:
+        """The two tables multiplied, where that is little work."""
         rows, middle, reports = self.rows or 0, self.first.reports or 0, self.reports or 0
         if rows * middle * reports > MAX_PRODUCT:
             return None
-        left, right = self.first.weights(), self.second.weights()
+        left, right = self.first.weights, self.second.weights
         if left is None or right is None:
             return None
         total = left[1] * right[1]
@@ -404,7 +513,7 @@ class _Then(_Channel):
         return [[sum(map(int.__mul__, row, column)) for column in columns] for row in left[0]], total
 
     def tight(self, distance: int) -> _Ratio:
-        exact = self.weights()
+        exact = self.weights
         if exact is not None:
             ratio = self._ratio(exact, distance)
             if ratio.alpha.denominator.bit_length() <= WRITTEN_BITS:
@@ -412,8 +521,17 @@ class _Then(_Channel):
         inner = self.first.tight(distance)  # post-processing never makes a ratio larger
         return _Ratio(inner.alpha, inner.power, exact=False)
 
+    def between(self, i: int, k: int) -> _Ratio:
+        return self.first.between(i, k) if self.weights is None else super().between(i, k)
+
+
+def _short(ratio: _Ratio) -> _Ratio:
+    """A ratio that can be written out; nothing is claimed of others."""
+    return ratio if ratio.alpha.denominator.bit_length() <= WRITTEN_BITS else _Ratio(Fraction(0), exact=False)
+
 
 def _channel(part: Any, effort: Effort | None = None, depth: int = 0) -> _Channel:
+    """The channel that a part of the file describes, with all that it is made of."""
     effort = Effort() if effort is None else effort
     effort.parts += 1
     _need(depth <= MAX_DEPTH and effort.parts <= MAX_PARTS, "shape", "The file has too many channels in sequence.")
@@ -421,6 +539,8 @@ def _channel(part: Any, effort: Effort | None = None, depth: int = 0) -> _Channe
     if kind == "then":
         _, first, second = _fields(part, "channel", "kind", "first", "second")
         channel: _Channel = _Then(*(_channel(other, effort, depth + 1) for other in (first, second)))
+    elif kind == "keep" and part.get("other") is not None:
+        channel = _read_keep(part, _channel(part["other"], effort, depth + 1))
     else:
         _need(isinstance(kind, str) and kind in _READERS, "shape", "The channel is of an unknown kind.")
         channel = _READERS[kind](part)
@@ -429,20 +549,27 @@ def _channel(part: Any, effort: Effort | None = None, depth: int = 0) -> _Channe
 
 
 def _read_geometric(part: Any) -> _Channel:
+    """Geometric noise on 0..n."""
     _, n, a = _fields(part, "channel", "kind", "n", "a")
     n, a = _integer(n, "n"), _rational(a, "a")
     _need(n >= 1 and 0 < a < 1, "shape", "A geometric law needs n >= 1 and 0 < a < 1.")
     return _Geometric(n, a)
 
 
-def _read_keep(part: Any) -> _Channel:
-    _, size, keep = _fields(part, "channel", "kind", "size", "keep")
+def _read_keep(part: Any, other: _Channel | None = None) -> _Channel:
+    """Kept, or drawn: uniformly, or by the channel that was read before."""
+    _, size, keep, *_ = _fields(part, "channel", "kind", "size", "keep", *(("other", "ends") if other else ()))
     size, keep = _integer(size, "size"), _rational(keep, "keep")
-    _need(size >= 2 and 0 <= keep < 1, "shape", "Keeping needs two values and a probability in [0, 1).")
-    return _Keep(size, keep)
+    ends = None if part.get("ends") is None else _rational(part["ends"], "ends")
+    _need(size >= 2 and all(0 <= chance < 1 for chance in (keep, ends or 0)), "shape",
+          "Keeping needs two values and a probability in [0, 1).")  # fmt: skip
+    _need(other is None or (other.rows == other.reports == size and size <= MAX_ENTRIES), "shape",
+          "The channel that draws what is not kept does not fit.")  # fmt: skip
+    return _Keep(size, keep, ends, other)
 
 
 def _read_additive(part: Any) -> _Channel:
+    """Noise on an open grid."""
     _, noise, *ends = _fields(part, "channel", "kind", "noise", "low", "high")
     _need(all(end is None or (type(end) is int and end == 0) for end in ends), "shape",
           "The ends of unbounded noise are 0 or open.")  # fmt: skip
@@ -450,6 +577,7 @@ def _read_additive(part: Any) -> _Channel:
 
 
 def _read_clamped(part: Any) -> _Channel:
+    """Noise on 0..n."""
     _, n, noise = _fields(part, "channel", "kind", "n", "noise")
     n = _integer(n, "n")
     _need(n >= 1, "shape", "Clamped noise needs n >= 1.")
@@ -457,6 +585,7 @@ def _read_clamped(part: Any) -> _Channel:
 
 
 def _read_map(part: Any) -> _Channel:
+    """One target for each true value."""
     _, size, targets = _fields(part, "channel", "kind", "size", "targets")
     size, targets = _integer(size, "size"), [_integer(t, "map") for t in _words(targets, "targets")]
     _need(len(targets) > 0 and all(0 <= t < size for t in targets), "shape", "A map points outside its reports.")
@@ -464,6 +593,7 @@ def _read_map(part: Any) -> _Channel:
 
 
 def _read_table(part: Any) -> _Channel:
+    """Rows of weights that sum to the total, which drawing can divide into cells."""
     _, total, rows = _fields(part, "channel", "kind", "total", "rows")
     total = _integer(total, "total")
     _need(isinstance(rows, list) and len(rows) >= 2 and all(isinstance(row, str) for row in rows), "shape",
@@ -488,6 +618,7 @@ _READERS: dict[str, Callable[[Any], _Channel]] = {
 
 
 def _noise(part: Any) -> _Noise:
+    """The law of the noise: geometric or staircase."""
     family = _field(part, "family", "noise")
     _need(family in ("geometric", "staircase"), "shape", "The noise is of an unknown family.")
     if family == "geometric":
@@ -502,6 +633,7 @@ def _noise(part: Any) -> _Noise:
 
 
 def _words(text: Any, name: str) -> list[str]:
+    """The parts of a text, between spaces."""
     _need(isinstance(text, str), "shape", f"The {name} are not a text of integers.")
     return list(text.split())
 
@@ -527,15 +659,18 @@ def _table_ratio(weights: list[list[int]], distance: int) -> _Ratio:
 
 
 def _table_properties(w: list[list[int]], total: int) -> tuple[str, ...] | None:
+    """The letters of the properties that hold, each compared in integers; None for a table that is not square."""
     size = len(w)
     if size != len(w[0]):
         return None
     span, columns = range(size), [list(column) for column in zip(*w, strict=True)]
 
     def honest(lines: list[list[int]]) -> bool:
+        """Is the diagonal the largest of its line?"""
         return all(max(line) == line[i] for i, line in enumerate(lines))
 
     def monotone(lines: list[list[int]]) -> bool:
+        """Does every line fall away from the diagonal?"""
         return all(
             line[: i + 1] == sorted(line[: i + 1]) and line[i:] == sorted(line[i:], reverse=True)
             for i, line in enumerate(lines)
@@ -552,6 +687,70 @@ def _table_properties(w: list[list[int]], total: int) -> tuple[str, ...] | None:
         "S": all(w[i] == w[size - 1 - i][::-1] for i in span),
     }
     return tuple(letter for letter in LETTERS if holds[letter])
+
+
+# Neighbours: between which true values the level is claimed
+
+
+@dataclass(frozen=True)
+class _Neighbours:
+    """All values at most `reach` steps apart, or else `pairs` of positions with their distances."""
+
+    words: str
+    reach: int | None = None
+    pairs: tuple[tuple[int, int, Fraction], ...] = ()
+
+    def edges(self, size: int) -> list[tuple[int, int]]:
+        """Every pair once, as positions in order; a certificate has two lines of multipliers for each."""
+        if self.reach is None:
+            _need(all(d == 1 for *_, d in self.pairs), "shape", "A certificate is not about neighbours with distances.")
+            return [(i, k) for i, k, _ in self.pairs]
+        return [(j, k) for j in range(size) for k in range(j + 1, min(j + self.reach, size - 1) + 1)]
+
+    def hold(self, channel: _Channel, alpha: Fraction) -> _Ratio:
+        """Refuse what is not private at this level; the tight level, for pairs a bound of it."""
+        if self.reach is not None:
+            ratio = channel.tight(self.reach if channel.rows is None else min(self.reach, channel.rows - 1))
+            _need(_keeps(ratio, alpha, Fraction(1), channel.effort), "claim",
+                  f"The level alpha = {alpha} does not hold for all neighbours.")  # fmt: skip
+            return ratio
+        channel.effort.spend(len(self.pairs) * 10**4)
+        for i, k, d in self.pairs:
+            _need(_keeps(channel.between(i, k), alpha, d, channel.effort), "claim",
+                  f"The level alpha = {alpha} does not hold between the values {i} and {k}.")  # fmt: skip
+        return _Ratio(alpha, exact=False)
+
+
+def _keeps(ratio: _Ratio, alpha: Fraction, distance: Fraction, effort: Effort) -> bool:
+    """Is the ratio at least alpha^distance? At distance 0 the two laws must be the same."""
+    if distance == 0 or alpha == 1:
+        return ratio.alpha == 1
+    if alpha == 0 or ratio.alpha == 1:
+        return True
+    return grants(ratio.alpha, distance / ratio.power, 1 / alpha, effort)
+
+
+def _neighbours(part: Any, rows: int | None) -> _Neighbours:
+    """Those that a part of the file describes, for so many true values."""
+    kind = _field(part, "kind", "neighbours")
+    if kind == "steps":
+        reach = _integer(_fields(part, "neighbours", "kind", "steps")[1], "number of steps")
+        _need(reach >= 1, "shape", "Neighbours are less than one step apart.")
+        return _Neighbours(f"true values at most {'one step' if reach == 1 else f'{reach} steps'} apart", reach)
+    if kind == "any":
+        _fields(part, "neighbours", "kind")
+        _need(rows is not None, "shape", "No noise hides any two values of an open grid from each other.")
+        return _Neighbours("any two true values", (rows or 0) - 1)
+    _need(kind in ("pairs", "distances"), "shape", "The neighbours are of an unknown kind.")
+    _need(len(str(part.get("pairs"))) < 2**24, "too large", "There are too many pairs of neighbours in the file.")
+    _, text, *lengths = _fields(part, "neighbours", "kind", "pairs", *(["distances"] if kind == "distances" else []))
+    ends = [_integer(j, "neighbours") for j in _words(text, "neighbours")]
+    apart = [_rational(d, "distances") for d in _words(lengths[0], "distances")] if lengths else [Fraction(1)] * (len(ends) // 2)
+    pairs = tuple(zip(ends[::2], ends[1::2], apart, strict=False))
+    _need(0 < 2 * len(apart) == len(ends) and all(i < k and (rows is None or 0 <= i < k < rows) for i, k, _ in pairs)
+          and [pair[:2] for pair in pairs] == sorted({pair[:2] for pair in pairs}) and min(apart) >= 0, "shape",
+          "The neighbours are no pairs of values, each once and in order.")  # fmt: skip
+    return _Neighbours(f"{len(pairs)} given pairs of true values" + (", by their distances" if lengths else ""), None, pairs)
 
 
 # Directed bounds of e^-epsilon
@@ -582,6 +781,7 @@ def _log_bounds(r: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     one = 1 << bits
 
     def artanh_twice(m: Fraction) -> tuple[int, int]:
+        """ln(m) = 2 artanh((m - 1)/(m + 1)), from below and above."""
         z = (m - 1) / (m + 1)  # at most 1/3
         z_low, z_high = z.numerator * one // z.denominator, -(-z.numerator * one // z.denominator)
         low = high = 0
@@ -606,6 +806,7 @@ def grants(alpha: Fraction, factor: Fraction, base: Fraction | None, effort: Eff
     if alpha == 0:
         return False
     if base is not None and q * size + p * base.numerator.bit_length() <= 2**21:
+        effort.spend(4 * _times(q * size, p * base.numerator.bit_length()))
         return alpha**q * base**p >= 1
     bits = 192 + size
     while bits <= 2**14 + 2 * size:
@@ -638,16 +839,19 @@ def verify(document: dict[str, Any]) -> Verified:
         whole = digest(document)
     except RecursionError:  # what the reader of JSON just manages may be too deep for its writer
         raise Fault("unreadable", "The file nests too deeply for a mechanism file. Save the mechanism again.") from None
-    _need(
-        _field(document, "digest", "file") == whole,
-        "digest",
-        "The file was changed after it was saved: its digest does not fit its content. Save the mechanism again.",
-    )
-    effort = Effort()
-    inputs, outputs, sensitivity, level, recipe, part, claims, *_ = _fields(
-        document, "file", "inputs", "outputs", "sensitivity", "level", "recipe", "channel", "claims", "format", "version",
-        "digest", maybe=("certificate",),
+    _need(_field(document, "digest", "file") == whole, "digest",
+          "The file was changed after it was saved: its digest does not fit its content. Save the mechanism again.")  # fmt: skip
+    effort, key = Effort(), "neighbours" if version > 1 else "sensitivity"
+    inputs, outputs, neighbours, level, recipe, part, claims, *_ = _fields(
+        document, "file", "inputs", "outputs", key, "level", "recipe", "channel", "claims", "format", "version", "digest",
+        maybe=("certificate",),
     )  # fmt: skip
+    proof, graph = document.get("certificate"), None
+    if version == 1:  # steps alone; the graph of a design stood in its certificate, beside a level between any two values
+        neighbours = {"kind": "steps", "steps": neighbours}
+        if proof is not None:
+            graph = _field(proof, "neighbours", "certificate")
+            proof = {key: value for key, value in proof.items() if key != "neighbours"}
     _recipe(recipe)
     channel = _channel(part, effort)
     grids = {name: _grid(grid, name) for name, grid in (("inputs", inputs), ("outputs", outputs))}
@@ -657,31 +861,24 @@ def verify(document: dict[str, Any]) -> Verified:
         ends = tuple(None if inputs[end] is None else 0 for end in ("low", "high"))
         _need(inputs == outputs and channel.ends == ends, "shape",
               "Noise must be added on one grid and saturate where that grid ends.")  # fmt: skip
-    sensitivity = _integer(sensitivity, "sensitivity")
-    _need(sensitivity >= 1, "shape", "The sensitivity is below one step.")
-    alpha = _level(level, effort)
-    ratio = channel.tight(sensitivity if channel.rows is None else min(sensitivity, channel.rows - 1))
-    _need(_at_least(ratio, alpha, effort), "claim", f"The level alpha = {alpha} does not hold for all neighbours.")
+    near, alpha = _neighbours(neighbours, channel.rows), _level(level, effort)
+    ratio = near.hold(channel, alpha)
     tight, listed = _fields(claims, "claims", "tight", "properties")
-    told, power, exact = _fields(tight, "tight level", "alpha", "power", "exact")
-    _need(
-        (_rational(told, "tight level"), _integer(power, "power")) == (ratio.alpha, ratio.power)
-        and exact is ratio.exact,
-        "claim",
-        "The tight level in the file is not the one that its weights have.",
-    )
+    if near.reach is None:
+        _need(tight is None, "shape", "Of pairs of neighbours no tight level is claimed.")
+    else:
+        told, power, exact = _fields(tight, "tight level", "alpha", "power", "exact")
+        right = (_rational(told, "tight level"), _integer(power, "power")) == (ratio.alpha, ratio.power)
+        _need(right and exact is ratio.exact, "claim", "The tight level in the file is not the one that its weights have.")
     properties = channel.properties() if inputs == outputs else None
-    _need(
-        listed is None
-        or (isinstance(listed, list) and properties is not None and sorted(map(str, listed)) == sorted(properties)),
-        "claim",
-        "The properties in the file are not those that its weights have.",
-    )
-    found = Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, sensitivity)
-    if document.get("certificate") is None:
+    if listed is not None:
+        right = isinstance(listed, list) and properties is not None and sorted(map(str, listed)) == sorted(properties)
+        _need(right, "claim", "The properties in the file are not those that its weights have.")
+    found = Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, near.words)
+    if proof is None:
         return found
-    proved, asked, among = _certificate(document["certificate"], channel, grids, found)
-    _agrees(recipe["parameters"], document["certificate"])
+    proved, asked, among = _certificate(proof, channel, grids, found, near, graph)
+    _agrees(recipe["parameters"], proof)
     return replace(found, risk_and_bound=proved, asked=asked, among=among)
 
 
@@ -689,26 +886,22 @@ def verify(document: dict[str, Any]) -> Verified:
 
 
 def _certificate(
-    proof: Any, channel: _Channel, grids: dict[str, _Grid], found: Verified
+    proof: Any, channel: _Channel, grids: dict[str, _Grid], found: Verified, near: _Neighbours, graph: Any
 ) -> tuple[tuple[Fraction, Fraction], str, str]:
     """The risk of the mechanism and the bound, both re-derived, and in words what they are the risk and the bound of."""
-    loss, prior, kind, among, require, own, bits, neighbours, objective, claimed, given = _fields(
-        proof, "certificate", "loss", "prior", "risk", "among", "require", "alpha", "bits", "neighbours", "objective",
-        "bound", "multipliers",
+    loss, prior, kind, among, require, own, bits, objective, claimed, given = _fields(
+        proof, "certificate", "loss", "prior", "risk", "among", "require", "alpha", "bits", "objective", "bound",
+        "multipliers",
     )  # fmt: skip
-    exact = channel.weights()
-    _need(
-        exact is not None and channel.rows == channel.reports, "shape", "The mechanism is too large for a certificate."
-    )
+    exact = channel.weights
+    _need(exact is not None and channel.rows == channel.reports, "shape",
+          "The mechanism is too large for a certificate.")  # fmt: skip
     weights, total = exact or ([], 1)
     size = len(weights)
     loss_name, per, losses = _fields(loss, "loss", "name", "denominator", "rows")
     prior_name, law = _fields(prior, "prior", "name", "weights")
-    per, losses, law = (
-        _integer(per, "denominator"),
-        _numbers(losses, size, size, "loss"),
-        _numbers([law], 1, size, "prior")[0],
-    )
+    per, losses = _integer(per, "denominator"), _numbers(losses, size, size, "loss")
+    law = _numbers([law], 1, size, "prior")[0]
     _need(per > 0 and min(map(min, losses)) >= 0 and min(law) >= 0 and sum(law) > 0, "shape",
           "The certificate's loss or prior has negative numbers.")  # fmt: skip
     _need(isinstance(require, list) and set(map(str, require)) <= set(found.properties or ()), "claim",
@@ -734,7 +927,12 @@ def _certificate(
           "The risk in the certificate is not the one that the weights have.")  # fmt: skip
     own = _rational(own, "alpha")
     _need(0 < own < 1, "shape", "The level of the certificate is not between 0 and 1.")
-    edges = _edges(neighbours, own, found, weights, channel.effort)
+    if graph is None:
+        _need(own == found.alpha, "claim", "The certificate is about another level than the mechanism's.")
+    else:
+        near = _neighbours({"kind": "pairs", "pairs": graph}, size)
+        near.hold(channel, own)
+    edges = near.edges(size)
     bits = _integer(bits, "bits")
     _need(0 <= bits <= WRITTEN_BITS, "shape", "The multipliers of the certificate have too many bits.")
     bound = _dual_bound(given, bits, own, edges, set(require), law, losses, per, channel.effort)
@@ -743,16 +941,12 @@ def _certificate(
     told = [_told("loss", loss_name, _loss_fits(loss_name, losses, per, grids, channel.effort))]
     if kind == "average":
         told.append(_told("prior", prior_name, _prior_fits(prior_name, law)))
-    return (risk, bound), f"{kind} risk, " + ", ".join(told), _among(own, neighbours, edges, require, among, found)
+    return (risk, bound), f"{kind} risk, " + ", ".join(told), _among(own, near, require, among)
 
 
-def _among(
-    own: Fraction, neighbours: Any, edges: list[tuple[int, int]], require: list[str], places: Any, found: Verified
-) -> str:
+def _among(own: Fraction, near: _Neighbours, require: list[str], places: Any) -> str:
     """What the bound is about: it says nothing of mechanisms of a weaker level, or without the properties."""
-    steps = "one step" if found.sensitivity == 1 else f"{found.sensitivity} steps"
-    between = f"true values at most {steps} apart" if neighbours is None else f"{len(edges)} given pairs of values"
-    told = f"alpha {own} between {between}, properties required: {', '.join(sorted(require)) or 'none'}"
+    told = f"alpha {own} between {near.words}, properties required: {', '.join(sorted(require)) or 'none'}"
     return told if places is None else f"{told}, worst case among {len(set(places.split()))} values"
 
 
@@ -803,6 +997,7 @@ def _loss_fits(name: Any, losses: list[list[int]], per: int, grids: dict[str, _G
     effort.spend(len(losses) ** 2 * 4 * _times(bits, bits))
 
     def expected(truth: int, report: int) -> int:
+        """What the name says that this report costs."""
         match kind:
             case "tail":
                 return int(abs(report - truth) > cut)
@@ -836,30 +1031,11 @@ def _prior_fits(name: Any, law: list[int]) -> str:
     return "(recomputed, up to 1e-9)"
 
 
-def _edges(
-    neighbours: Any, own: Fraction, found: Verified, weights: list[list[int]], effort: Effort
-) -> list[tuple[int, int]]:
-    """The neighbours that the bound is about: those that the level was proved for, or a graph, proved here."""
-    size = len(weights)
-    if neighbours is None:
-        _need(own == found.alpha, "claim", "The certificate is about another level than the mechanism's.")
-        return [(j, k) for j in range(size) for k in range(j + 1, min(j + found.sensitivity, size - 1) + 1)]
-    ends = [_integer(j, "neighbours") for j in _words(neighbours, "neighbours")]
-    pairs = list(zip(ends[::2], ends[1::2], strict=False))
-    _need(len(ends) % 2 == 0 and all(0 <= j < size and 0 <= k < size and j != k for j, k in pairs), "shape",
-          "The neighbours in the certificate are no pairs of values.")  # fmt: skip
-    p, q = own.numerator, own.denominator
-    effort.spend(len(pairs) * size * 4 * _times(q.bit_length(), sum(weights[0]).bit_length()))
-    for j, k in pairs:
-        _need(all(q * x >= p * y and q * y >= p * x for x, y in zip(weights[j], weights[k], strict=True)), "claim",
-              f"The level alpha = {own} does not hold between the values {j} and {k}.")  # fmt: skip
-    return pairs
-
-
 def _dual_bound(
     given: Any, bits: int, alpha: Fraction, edges: list[tuple[int, int]], require: set[str],
     law: list[int], losses: list[list[int]], per: int, effort: Effort,
 ) -> Fraction:  # fmt: skip
+    """The bound that the multipliers prove: what they pay to each entry, and what that leaves of its cost."""
     size, span = len(law), range(len(law))
     shapes = {"rows": (1, size), "level": (2 * len(edges), size), "RM": (size - 1, size), "CM": (size, size - 1),
               "RH": (size, size), "CH": (size, size), "WH": (1, size), "F": (1, size - 1)}  # fmt: skip
@@ -882,6 +1058,7 @@ def _dual_bound(
     paid = [[q * told["rows"][0][j]] * size for j in span]  # by the constraints to each entry, in units of 1/(q scale)
 
     def pay(j: int, i: int, amount: int) -> None:
+        """One entry gets what a constraint pays for it."""
         paid[j][i] += amount
 
     for e, (j, k) in enumerate(edges):
@@ -922,14 +1099,12 @@ def _dual_bound(
 
 
 def _numbers(lines: Any, rows: int, columns: int, where: str) -> list[list[int]]:
+    """Lines of integers of a given shape."""
     _need(isinstance(lines, list) and len(lines) == rows and all(isinstance(line, str) for line in lines), "shape",
           f"The {where} of the certificate are not {rows} lines of integers.")  # fmt: skip
     numbers = [[_integer(x, where) for x in line.split()] for line in lines]
-    _need(
-        all(len(line) == columns for line in numbers),
-        "shape",
-        f"A line of the certificate's {where} has the wrong length.",
-    )
+    _need(all(len(line) == columns for line in numbers), "shape",
+          f"A line of the certificate's {where} has the wrong length.")  # fmt: skip
     return numbers
 
 
@@ -949,6 +1124,7 @@ def _recipe(recipe: Any, depth: int = 0) -> None:
 
 
 def _level(level: Any, effort: Effort) -> Fraction:
+    """The claimed alpha, after comparing it with the epsilon that was asked for."""
     alpha, epsilon = _fields(level, "level", "alpha", "epsilon")
     alpha = _rational(alpha, "alpha")
     _need(0 <= alpha <= 1, "claim", f"alpha = {alpha} is not between 0 and 1.")
@@ -958,32 +1134,6 @@ def _level(level: Any, effort: Effort) -> Fraction:
         _need(factor > 0 and (base is None or base > 1), "shape", "The epsilon in the file is not positive.")
         _need(grants(alpha, factor, base, effort), "claim", f"alpha = {alpha} is weaker than the epsilon in the file.")
     return Fraction(alpha)
-
-
-def _at_least(ratio: _Ratio, alpha: Fraction, effort: Effort | None = None) -> bool:
-    """ratio.alpha ** ratio.power >= alpha, by squaring with lower bounds where the power is too large to write out."""
-    if ratio.power * ratio.alpha.denominator.bit_length() <= 2**20:
-        return bool(ratio.alpha**ratio.power >= alpha)
-    if alpha == 0:
-        return True
-    if ratio.alpha == 0:
-        return False
-    effort, bits = Effort() if effort is None else effort, 192
-    while bits <= 2**14:
-        effort.spend(4 * ratio.power.bit_length() * _times(bits, bits))
-        one, low, high, power = 1 << bits, 1 << bits, 1 << bits, ratio.power
-        base_low = ratio.alpha.numerator * one // ratio.alpha.denominator
-        base_high = -(-ratio.alpha.numerator * one // ratio.alpha.denominator)
-        while power:
-            if power & 1:
-                low, high = low * base_low >> bits, -(-high * base_high >> bits)
-            base_low, base_high, power = base_low * base_low >> bits, -(-base_high * base_high >> bits), power >> 1
-        if Fraction(low, one) >= alpha:
-            return True
-        if Fraction(high, one) < alpha:
-            return False
-        bits *= 2
-    raise Fault("claim", "The level in the file is too close to its limit to be decided. Save the mechanism again.")
 
 
 @dataclass(frozen=True)
@@ -996,6 +1146,7 @@ class _Grid:
 
 
 def _grid(grid: Any, name: str) -> _Grid:
+    """A grid from low to high; an end that is null is open."""
     low, high, step = _fields(grid, name, "low", "high", "step")
     width = _rational(step, f"step of the {name}")
     _need(width > 0, "shape", f"The step of the {name} is not positive.")
@@ -1016,6 +1167,7 @@ def _shown(x: Fraction) -> str:
 
 
 def main(arguments: list[str]) -> int:
+    """Verify one file, and say in words what was proved."""
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: python verify.py mechanism.json", file=sys.stderr)
         return 2
@@ -1025,11 +1177,10 @@ def main(arguments: list[str]) -> int:
         print(f"refused ({fault.kind}): {fault}", file=sys.stderr)
         return 1 if fault.kind in ("digest", "sum", "claim") else 2
     power = f" to the power {found.power}" if found.power != 1 else ""
-    steps = "one step" if found.sensitivity == 1 else f"{found.sensitivity} steps"
     if found.alpha == 0:
-        print(f"the file is whole, but it claims no privacy between true values at most {steps} apart")
+        print(f"the file is whole, but it claims no privacy between {found.between}")
     else:
-        print(f"verified: alpha {found.alpha} holds for all true values at most {steps} apart")
+        print(f"verified: alpha {found.alpha} holds for all {found.between}".replace("all any", "any"))
     tight = "none: some report rules a neighbour out" if found.tight == 0 and found.exact else f"{found.tight}{power}"
     print(f"tight level: {tight}" + ("" if found.exact else " or better"))
     if found.risk_and_bound is not None:

@@ -76,7 +76,7 @@ def test_six_hundred_random_problems(few, monkeypatch):
         assert d.certificate is not None
         assert verify.verify(text).risk_and_bound == (d.certificate.objective, d.certificate.bound)
         if case.n <= 5:
-            assert bound_of(text["certificate"], case.sensitivity) == d.certificate.bound
+            assert bound_of(text["certificate"], case.neighbours) == d.certificate.bound
     record(f"random, {'simplex method' if few else 'interior point'}",
            {"designs": 600, "largest_gap": largest, "second_opinions": second_opinions})  # fmt: skip
 

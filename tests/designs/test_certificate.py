@@ -28,7 +28,7 @@ from discreet import files, verify
 from discreet.designs import certificate as certificates
 from discreet.errors import FileError
 from tests.designs.test_design import SEVEN, Case, any_case, best_value, integers, plain, risk_of
-from tests.test_verify import Document, bytes_of, document, kind_of_fault, put, resigned
+from tests.test_verify import Document, apart, bytes_of, document, kind_of_fault, put, resigned, version_1
 
 ONE = 1 << 60
 
@@ -72,8 +72,11 @@ def constraints(proof: Document, n: int, pairs: list[tuple[int, int]]) -> Iterat
             yield {(j, j): one, (j + 1, j + 1): -one}, none, told["F"][0][j]
 
 
-def bound_of(proof: Document, sensitivity: int) -> Fraction:
-    """Right-hand sides times multipliers, and every negative reduced cost at its own size."""
+def bound_of(proof: Document, near: int | list[tuple[int, int]]) -> Fraction:
+    """Right-hand sides times multipliers, and every negative reduced cost at its own size.
+
+    `near` is how many steps apart neighbours are, or their pairs.
+    """
     losses = [
         [Fraction(int(x), int(proof["loss"]["denominator"])) for x in row.split()] for row in proof["loss"]["rows"]
     ]
@@ -82,11 +85,9 @@ def bound_of(proof: Document, sensitivity: int) -> Fraction:
     reduced = {(j, i): Fraction(weights[j], sum(weights)) * losses[j][i] for j in range(n + 1) for i in range(n + 1)}
     if "S" in proof["require"]:
         reduced = {(j, i): (x + reduced[n - j, n - i]) / 2 for (j, i), x in reduced.items()}
-    if proof["neighbours"] is None:
-        pairs = [(j, k) for j in range(n + 1) for k in range(j + 1, min(j + sensitivity, n) + 1)]
-    else:
-        ends = [int(x) for x in proof["neighbours"].split()]
-        pairs = list(zip(ends[::2], ends[1::2], strict=True))
+    if isinstance(near, int):
+        near = [(j, k) for j in range(n + 1) for k in range(j + 1, min(j + near, n) + 1)]
+    pairs = sorted({(min(pair), max(pair)) for pair in near})
     value = Fraction(0)
     for entries, right, multiplier in constraints(proof, n, pairs):
         value += right * multiplier
@@ -100,7 +101,7 @@ def test_the_bound_of_a_file_is_what_its_multipliers_prove(seed):
     case = any_case(seed, most=6)
     d = case.design()
     proof = document(d.mechanism)["certificate"]
-    assert bound_of(proof, case.sensitivity) == Fraction(proof["bound"])
+    assert bound_of(proof, case.neighbours) == Fraction(proof["bound"])
     assert Fraction(proof["objective"]) == risk_of(case, *integers(d))
     assert Fraction(proof["bound"]) <= Fraction(proof["objective"])
     assert d.certificate is not None
@@ -161,7 +162,7 @@ def test_no_multipliers_prove_more_than_the_optimum(k, seed, kind):
     found = certificates.bound(problem, prior, multipliers)
     assert found <= best + 1e-9
     changed = certificates.Certificate(problem, prior, multipliers, 60, d.certificate.objective, found).document()
-    assert bound_of(changed, problem.steps) == found
+    assert bound_of(changed, list(problem.edges)) == found
     text = resigned(document(d.mechanism), put("certificate", changed))
     assert verify.verify(text).risk_and_bound == (d.certificate.objective, found)
 
@@ -243,6 +244,8 @@ def test_a_certificate_stays_with_its_file(name, tmp_path):
 
 @cache
 def original(name: str) -> Document:
+    if name == "graph of version 1":
+        return version_1(original("graph"))
     return document(MADE[name]())
 
 
@@ -309,13 +312,26 @@ ALTERED: dict[str, tuple[str, Callable[[Document], Any], str]] = {
     "a property taken away": ("average", put("certificate", "require", []), "shape"),
     "symmetry taken away": ("symmetry with an asymmetric cost", put("certificate", "require", ["WH"]), "claim"),
     "properties as a text": ("average", put("certificate", "require", "WH"), "claim"),
-    "neighbours taken away": ("graph", put("certificate", "neighbours", None), "claim"),
-    "one pair taken away": ("graph", put("certificate", "neighbours", "0 1 1 2 0 2"), "shape"),
-    "another pair": ("graph", put("certificate", "neighbours", "0 1 1 2 0 2 4 5"), "claim"),
-    "half a pair": ("graph", put("certificate", "neighbours", "0 1 1 2 0 2 3"), "shape"),
-    "a pair of one": ("graph", put("certificate", "neighbours", "0 1 1 2 0 2 3 3"), "shape"),
-    "a pair beyond the values": ("graph", put("certificate", "neighbours", "0 1 1 2 0 2 3 6"), "shape"),
-    "a graph for a line": ("average", put("certificate", "neighbours", "0 1 1 2 2 3 3 4"), "shape"),
+    "neighbours taken away": ("graph", apart(1), "claim"),
+    "one pair taken away": ("graph", put("neighbours", "pairs", "0 1 0 2 1 2"), "shape"),
+    "another pair": ("graph", put("neighbours", "pairs", "0 1 0 2 1 2 4 5"), "claim"),
+    "half a pair": ("graph", put("neighbours", "pairs", "0 1 0 2 1 2 3"), "shape"),
+    "a pair of one": ("graph", put("neighbours", "pairs", "0 1 0 2 1 2 3 3"), "shape"),
+    "a pair beyond the values": ("graph", put("neighbours", "pairs", "0 1 0 2 1 2 3 6"), "shape"),
+    "pairs in another order": ("graph", put("neighbours", "pairs", "0 1 1 2 0 2 3 4"), "shape"),
+    "a pair twice": ("graph", put("neighbours", "pairs", "0 1 0 1 0 2 1 2 3 4"), "shape"),
+    "no pairs": ("graph", put("neighbours", "pairs", ""), "shape"),
+    "a tight level of a graph": ("graph", put("claims", "tight", {"alpha": "3/4", "power": 1, "exact": True}), "shape"),
+    "the graph of version 1 in version 2": ("graph", put("certificate", "neighbours", "0 1 0 2 1 2 3 4"), "shape"),
+    "distances of a graph": ("graph", put("neighbours", {
+        "kind": "distances", "pairs": "0 1 0 2 1 2 3 4", "distances": "2 1 1 1"}), "shape"),
+    "version 1: graph taken away": ("graph of version 1", put("certificate", "neighbours", None), "claim"),
+    "version 1: one pair taken away": ("graph of version 1", put("certificate", "neighbours", "0 1 0 2 1 2"), "shape"),
+    "version 1: another pair": ("graph of version 1", put("certificate", "neighbours", "0 1 0 2 1 2 4 5"), "claim"),
+    "version 1: a laxer level": ("graph of version 1", put("certificate", "alpha", "74/100"), "claim"),
+    "version 1: a stricter level": ("graph of version 1", put("certificate", "alpha", "76/100"), "claim"),
+    "version 1: no steps": ("graph of version 1", put("sensitivity", 0), "shape"),
+    "a graph for a line": ("average", put("neighbours", {"kind": "pairs", "pairs": "0 1 1 2 2 3 3 4"}), "shape"),
     "a stricter level": ("average", put("certificate", "alpha", "91/100"), "claim"),
     "a laxer level": ("average", put("certificate", "alpha", "89/100"), "claim"),
     "a laxer level of a graph": ("graph", put("certificate", "alpha", "74/100"), "claim"),
@@ -353,9 +369,9 @@ ALTERED: dict[str, tuple[str, Callable[[Document], Any], str]] = {
     "an objective that is no text": ("average", put("certificate", "objective", 1), "shape"),
     "another mechanism's certificate": (
         "average", lambda d: d.__setitem__("certificate", original("fair")["certificate"]), "claim"),
-    "a claimed sensitivity": ("average", put("sensitivity", 2), "claim"),
+    "a claimed sensitivity": ("average", apart(2), "claim"),
     **{f"no {name}": ("average", dropped(name), "shape")
-       for name in ("loss", "prior", "risk", "require", "alpha", "neighbours", "objective", "bound", "multipliers")},
+       for name in ("loss", "prior", "risk", "require", "alpha", "objective", "bound", "multipliers")},
 }  # fmt: skip
 
 
@@ -471,13 +487,16 @@ def test_the_name_of_a_loss_is_compared_with_its_numbers(name):
 def test_the_level_of_the_bound_is_told(tmp_path, capsys):
     """A constant report claims alpha 1/2, truly, and is best at alpha 999/1000: nobody may read that as best at 1/2."""
     m = dt.design(4, alpha="999/1000", loss="l1", neighbours=[(0, 1), (1, 2), (2, 3), (3, 4)]).mechanism
-    d = json.loads(files.text(m))
+    assert (m.neighbours, m.alpha) == (dt.Neighbours.steps(1), Fraction(999, 1000)), "these pairs are a line"
+    graph = "0 1 1 2 2 3 3 4"
+    d = version_1(json.loads(files.text(m)))
+    d["certificate"]["neighbours"] = graph
     d["level"] = {"alpha": "1/2", "epsilon": None}
     del d["recipe"]["parameters"]["alpha"]
     d["digest"] = verify.digest(d)
     (tmp_path / "m.json").write_bytes(bytes_of(d))
     assert verify.main([str(tmp_path / "m.json")]) == 0
-    kind = "alpha 999/1000 between 4 given pairs of values, properties required: none"
+    kind = "alpha 999/1000 between 4 given pairs of true values, properties required: none"
     assert f"mechanisms of this kind: {kind}\n" in capsys.readouterr().out
 
 

@@ -700,7 +700,7 @@ def refused(kind: type[DiscreetError], n: Any = 4, **asked: Any) -> str:
         (DesignError, {"risk": "worst", "among": [5]}, "give a value of the grid"),
         (DesignError, {"risk": "worst", "among": 3}, "values"),
         (DesignError, {"neighbours": []}, "pairs"),
-        (DesignError, {"neighbours": 5}, "pairs"),
+        (DesignError, {"neighbours": 0}, "number of steps"),
         (DesignError, {"neighbours": [5]}, "pairs"),
         (DesignError, {"neighbours": [(0, 1, 2)]}, "pairs"),
         (DesignError, {"neighbours": [(0, 0)]}, "two different values"),

@@ -16,6 +16,7 @@ from discreet.designs.problem import Problem
 from discreet.measure.prior import prior_of
 from discreet.numbers.grid import Grid
 from discreet.numbers.level import Level
+from discreet.numbers.neighbours import Neighbours
 
 SETS = ["", "WH", "RM", "CH", "CM", "F", "F CH", "F CM", "RM CH WH", "RH CH"]
 
@@ -31,7 +32,7 @@ def program_of(n: int, require: str, fold: bool, among: list[int] | None, steps:
 def inequalities_of(n: int, require: str, steps: int) -> Inequalities:
     grid, letters = Grid.of(n), frozenset(require.split())
     law, loss = prior_of(None, grid), discreet.measure.loss.loss_of("l1", grid, grid)
-    problem = Problem(grid, Level.of(alpha="2/3"), loss, law, require=letters, steps=steps)
+    problem = Problem(grid, Level.of(alpha="2/3"), loss, law, require=letters, neighbours=Neighbours.steps(steps))
     return Inequalities(problem, essential(letters))
 
 

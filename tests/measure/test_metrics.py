@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dt
-from discreet.errors import MetricError, OutOfRangeError, SizeError
+from discreet.errors import MetricError, OutOfRangeError
 from tests import reference
 
 exactly = settings(max_examples=25, deadline=None)
@@ -261,9 +261,11 @@ def test_what_is_no_distance_is_refused(bad):
         dt.check_privacy(dt.geometric(2, alpha="1/2"), alpha="1/2", metric=bad)
 
 
-def test_unbounded_mechanisms_have_no_matrix_of_distances():
-    with pytest.raises(SizeError, match="truncate"):
-        dt.check_privacy(dt.laplace(epsilon=1), epsilon=1, metric=[(0, 1)])
+def test_unbounded_mechanisms_have_pairs_and_no_matrix_of_distances():
+    m = dt.geometric(dt.Grid(None, None), alpha="1/2")
+    with pytest.raises(MetricError, match="no end"):
+        dt.check_privacy(m, metric=dt.Neighbours.distances([[0, 1], [1, 0]]))
+    assert dt.check_privacy(m, metric=[(-3, 0), (7, 8)]).tight == Fraction(1, 8)
 
 
 @exactly

@@ -231,6 +231,12 @@ def test_a_calibration_makes_its_mechanism():
     assert dt.calibrate(100, bound="1e200", radius=10).level.asked.base == 10**200
 
 
+def test_a_group_among_any_two_values_is_any_two_values():
+    m = dt.randomized_response(4, alpha="1/3")
+    verdict = dt.check_privacy(m, group=2)
+    assert (verdict.holds, verdict.tight, verdict.metric) == (True, Fraction(1, 3), "any two values")
+
+
 # For machines
 
 

@@ -284,3 +284,136 @@ def test_an_open_grid_is_refused_where_it_makes_no_sense(family):
         family(dt.Grid(0, None), alpha="1/2")
     with pytest.raises(GridError, match="both ends"):
         dt.uniform(dt.Grid(0, None))
+
+
+# The same law, grids, level and neighbours
+
+
+OPEN = dt.Grid(None, None)
+SAME: dict[str, tuple[dt.Mechanism, dt.Mechanism]] = {
+    "made twice": (dt.geometric(8, alpha="1/2"), dt.geometric(8, alpha="1/2")),
+    "truncated": (dt.geometric(8, alpha="1/2"), dt.geometric(OPEN, alpha="1/2").truncate(0, 8)),
+    "half open, truncated": (dt.geometric(8, alpha="1/2"), dt.geometric(dt.Grid(0, None), alpha="1/2").truncate(0, 8)),
+    "another name of the level": (dt.geometric(8, alpha="1/2"), dt.geometric(8, epsilon="ln 2")),
+    "stairs of one step": (dt.geometric(8, alpha="1/2"), dt.staircase(8, alpha="1/2", step=1)),
+    "a map that moves nothing": (dt.geometric(8, alpha="1/2"), dt.geometric(8, alpha="1/2").remap(list(range(9)))),
+    "two maps in a row": (
+        dt.geometric(8, alpha="1/2").remap([0, 0, 0, 0, 4, 4, 4, 4, 8]),
+        dt.geometric(8, alpha="1/2").remap([0, 0, 2, 2, 4, 4, 6, 6, 8]).remap(lambda y: {2: 0, 6: 4}.get(y, y)),
+    ),
+    "a table made twice": (
+        dt.explicit_fair(4, alpha="9/10"), dt.from_matrix(
+            [[Fraction(int(w), int(sum(row))) for w in row] for row in dt.explicit_fair(4, alpha="9/10").channel.weights],
+            alpha="9/10")),
+    "pairs that are steps": (
+        dt.geometric(4, alpha="1/2"),
+        dt.Mechanism(dt.Grid(0, 4), dt.Grid(0, 4), dt.geometric(4, alpha="1/2").channel, dt.Level.of(alpha="1/2"),
+                     [(3, 4), (1, 0), (1, 2), (2, 3), (0, 1)], dt.uniform(1).recipe)),
+    "all steps, any two": (
+        dt.randomized_response(4, alpha="1/2"),
+        dt.Mechanism(dt.Grid(0, 4), dt.Grid(0, 4), dt.randomized_response(4, alpha="1/2").channel,
+                     dt.Level.of(alpha="1/2"), 4, dt.uniform(1).recipe)),
+    "kept with one probability": tuple(
+        dt.Mechanism(dt.Grid(0, 4), dt.Grid(0, 4), Keep(5, Fraction(1, 3), Geometric(4, Fraction(1, 2)), ends),
+                     dt.Level(Fraction(0)), 1, dt.uniform(1).recipe) for ends in (None, Fraction(1, 3))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_same_law_grids_level_and_neighbours_are_equal(name, tmp_path):
+    a, b = SAME[name]
+    assert a == b
+    assert (hash(a), a.digest) == (hash(b), b.digest)
+    assert len({a, b}) == 1
+    b.save(tmp_path / "b.json")
+    assert dt.load(tmp_path / "b.json") == a
+
+
+def test_what_is_equal_draws_alike_from_the_same_words():
+    """A keyed source is made for a digest: mechanisms that share it must not give two reports for one record."""
+    for a, b in SAME.values():
+        if a.inputs.n:
+            values = np.arange(400) % a.inputs.n
+            drawn = [m.sample(values, source=dt.insecure_source(7)) for m in (a, b)]
+            assert np.array_equal(*drawn)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [dt.geometric(8, alpha="1/3"), dt.geometric(9, alpha="1/2"), dt.geometric(8, alpha="1/2").truncate(1, 8),
+     dt.geometric(8, alpha="1/2", sensitivity=2), dt.geometric(dt.Grid(0, 16, 2), alpha="1/2", sensitivity=2),
+     dt.from_matrix(dt.geometric(8, alpha="1/2").matrix), dt.geometric(OPEN, alpha="1/2"), None, "geometric", 0.5,
+     dt.Mechanism(dt.Grid(0, 8), dt.Grid(0, 8), dt.geometric(8, alpha="1/2").channel, dt.Level(Fraction(1, 4)), 1,
+                  dt.uniform(1).recipe),
+     dt.Mechanism(dt.Grid(0, 8), dt.Grid(0, 8), dt.geometric(8, alpha="1/2").channel, dt.Level(Fraction(1, 2)),
+                  [(0, 1), (3, 4)], dt.uniform(1).recipe),
+     dt.Mechanism(dt.Grid(0, 8), dt.Grid(0, 8), dt.geometric(8, alpha="1/2").channel, dt.Level(Fraction(1, 2)),
+                  {(0, 1): 2}, dt.uniform(1).recipe)],
+    ids=str,
+)  # fmt: skip
+def test_another_law_grid_level_or_neighbour_is_another_mechanism(other):
+    m = dt.geometric(8, alpha="1/2")
+    assert m != other
+    if isinstance(other, dt.Mechanism):
+        assert m.digest != other.digest
+
+
+def test_a_sequence_too_long_to_write_down_equals_itself_alone():
+    def long() -> dt.Mechanism:
+        m = dt.geometric(1, alpha="1/2")
+        for _ in range(70):
+            m = m.then(dt.randomized_response(1, epsilon=20))
+        return m
+
+    m = long()
+    assert m == m
+    assert m != long()
+
+
+# Neighbours that a mechanism holds
+
+
+def test_a_number_is_steps_and_the_sensitivity_is_read_from_the_neighbours():
+    m = dt.geometric(8, alpha="1/2", sensitivity=3)
+    assert (m.neighbours, m.sensitivity) == (dt.Neighbours.steps(3), 3)
+    assert dt.randomized_response(8, alpha="1/2").neighbours == dt.Neighbours.any()
+    assert dt.randomized_response(8, alpha="1/2").sensitivity == 8
+    ring = dt.Mechanism(m.inputs, m.outputs, m.channel, dt.Level(Fraction(0)), [(0, 8)], m.recipe)
+    assert (ring.neighbours, ring.sensitivity) == (dt.Neighbours.pairs([(0, 8)]), None)
+
+
+@pytest.mark.parametrize("bad", [0, -1, "1", 1.5, None, True, [], [(0, 9)], [(1, 1)], {(0, 1): -1}], ids=str)
+def test_neighbours_that_make_no_sense_are_refused_by_a_mechanism(bad):
+    m = dt.geometric(8, alpha="1/2")
+    with pytest.raises(ValueError, match=r"\."):
+        dt.Mechanism(m.inputs, m.outputs, m.channel, m.level, bad, m.recipe)
+
+
+def test_post_processing_keeps_neighbours_and_may_tighten_the_level_between_them():
+    grid, pairs = dt.Grid(0, 4), dt.Neighbours.pairs([(0, 1), (3, 4)])
+    m = dt.Mechanism(grid, grid, dt.geometric(4, alpha="1/2").channel, dt.Level(Fraction(1, 2)), pairs, dt.uniform(1).recipe)
+    merged = m.remap([0, 0, 0, 4, 4])
+    assert merged.neighbours == pairs
+    law = merged.matrix[:, [0, 4]]
+    least = min(min(x, y) / max(x, y) for i, k in ((0, 1), (3, 4)) for x, y in zip(law[i], law[k], strict=True))
+    assert float(merged.alpha) == pytest.approx(least, rel=1e-12)
+    for made in (m.then(dt.geometric(4, alpha="1/2")), m.truncate(1, 3)):
+        assert made.neighbours == pairs
+    open_one = dt.Mechanism(OPEN, OPEN, dt.geometric(OPEN, alpha="1/2").channel, dt.Level(Fraction(1, 2)),
+                            [(0, 1), (-5, -4)], dt.uniform(1).recipe)  # fmt: skip
+    assert open_one.truncate(0, 4).neighbours == dt.Neighbours.pairs([(0, 1)])
+    with pytest.raises(ValueError, match="None of the pairs"):
+        open_one.truncate(2, 4)
+
+
+def test_the_worst_ratio_is_computed_once(monkeypatch, tmp_path):
+    """Making, checking, post-processing and saving ask the channel once for each mechanism."""
+    asked, worst = [], Table.worst
+    monkeypatch.setattr(Table, "worst", lambda self, distance: asked.append(distance) or worst(self, distance))
+    m = dt.explicit_fair(6, alpha="9/10")
+    m.save(tmp_path / "m.json")
+    assert dt.check_privacy(m).holds
+    assert asked == [1]
+    asked.clear()
+    dt.from_matrix(m.matrix).remap([0, 0, 2, 2, 4, 4, 6]).save(tmp_path / "m.json")
+    assert len(asked) <= 2

@@ -212,3 +212,122 @@ def test_a_design_refuses_distances_instead_of_losing_them():
 def test_a_mapping_is_no_graph():
     with pytest.raises(MetricError, match="mapping"):
         dt.regret({(0, 1): "1/10"}, alpha="1/2")
+
+
+# One idea, held by the mechanism and read everywhere
+
+
+RING = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]
+
+
+def ratio(m: dt.Mechanism, i: int, k: int) -> Fraction:
+    """The smallest ratio of two rows, straight from the exact entries."""
+    rows = [[m.finite().entry(x, j) for j in range(m.outputs.size)] for x in (i, k)]
+    return min(min(x, y) / max(x, y) for x, y in zip(*rows, strict=True) if x or y)
+
+
+@pytest.mark.parametrize("loss", ["l0", "l1"])
+def test_a_design_claims_its_level_on_its_graph(loss, tmp_path):
+    d = dt.design(4, alpha="1/2", loss=loss, neighbours=RING)
+    m = d.mechanism
+    assert m.alpha == Fraction(1, 2)
+    assert m.neighbours == dt.Neighbours.pairs(sorted(tuple(sorted(pair)) for pair in RING))
+    assert dt.check_privacy(m).holds
+    assert dt.check_privacy(m).tight == min(ratio(m, i, k) for i, k in RING) >= Fraction(1, 2)
+    assert not dt.check_privacy(m, neighbours="any").holds  # it is not claimed there, and does not hold
+    m.save(tmp_path / "ring.json")
+    again = dt.load(tmp_path / "ring.json")
+    assert again == m
+    assert (again.neighbours, again.level) == (m.neighbours, m.level)
+    assert d.objective < dt.design(4, alpha="1/2", loss=loss, neighbours="any").objective
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (1, 1), (2, 2), (np.int64(2), 2), (dt.Neighbours.steps(2), 2), ("any", 4), (99, 4),
+        ([(0, 1), (1, 2), (2, 3), (3, 4)], 1), ([(i, k) for i in range(5) for k in range(i)], 4),
+        ([[0 if i == k else 1 for k in range(5)] for i in range(5)], 4),
+        (dt.query_graph(itertools.product((0, 1), repeat=4), sum), 1),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_same_neighbours_in_any_spelling_are_the_same_design(given, meant):
+    made = dt.design(4, alpha="1/2", loss="l1", neighbours=given).mechanism
+    assert made == dt.design(4, alpha="1/2", loss="l1", sensitivity=meant).mechanism
+    assert made.sensitivity == meant
+
+
+def test_a_bare_number_is_steps_of_the_grid_wherever_neighbours_are_read():
+    grid = dt.Grid(0, 2, "1/2")
+    m = dt.geometric(grid, alpha="1/2", sensitivity="1/2")
+    assert dt.check_privacy(m, neighbours=2).tight == Fraction(1, 4)
+    assert dt.design(grid, alpha="1/2", neighbours=2).mechanism.neighbours == dt.Neighbours.steps(2)
+    assert dt.from_matrix(m.matrix, inputs=grid, neighbours=2).neighbours == dt.Neighbours.steps(2)
+    assert dt.audit(m, neighbours=3, draws=100, source=dt.insecure_source(1)).pair in {(0, 1.5), (1.5, 0), (0.5, 2), (2, 0.5)}
+    assert Neighbours.of(2, grid).words(grid) == "neighbours at most 1 apart"
+
+
+def test_without_a_metric_the_own_neighbours_are_checked():
+    m = dt.from_matrix([["1/2", "1/2", 0], ["1/4", "3/4", 0], [0, 0, 1]], neighbours=[(0, 1)])
+    assert m.alpha == Fraction(1, 2)
+    for verdict in (dt.check_privacy(m), dt.check_privacy(m, metric="adjacent")):
+        assert (verdict.holds, verdict.tight, verdict.metric) == (True, Fraction(1, 2), "a graph of neighbours")
+    assert dt.check_privacy(m, neighbours=1).tight == 0
+    with pytest.raises(MetricError, match="steps apart"):
+        dt.check_privacy(m, group=2)
+    with pytest.raises(MetricError, match="give one of them"):
+        dt.check_privacy(m, metric="line", neighbours=1)
+    with pytest.raises(MetricError, match="own neighbours"):
+        dt.check_privacy(m, neighbours=1, group=2)
+
+
+def test_a_matrix_is_sealed_between_the_pairs_of_its_own_grid():
+    """On the grid 10, 20, 30 the pairs are values, not rows; the third row stands alone and may rule the others out."""
+    rows = [[2 / 3, 1 / 3, 0.0], [1 / 3, 2 / 3, 0.0], [0.0, 0.0, 1.0]]
+    m = dt.from_matrix(rows, alpha="1/2", inputs=dt.Grid(10, 30, 10), outputs=2, neighbours=[(20, 10)])
+    assert (m.alpha, m.recipe.distance < 1e-9) == (Fraction(1, 2), True)
+    assert ratio(m, 0, 1) >= Fraction(1, 2)
+    with pytest.raises(DiscreetError, match="not private"):
+        dt.from_matrix(rows, alpha="1/2", inputs=dt.Grid(10, 30, 10), outputs=2, neighbours=[(20, 30)])
+    with pytest.raises(MetricError, match="pairs alone"):
+        dt.from_matrix(rows, alpha="1/2", neighbours={(0, 1): 2})
+    with pytest.raises(DiscreetError, match="leave out the sensitivity"):
+        dt.from_matrix(rows, alpha="1/2", sensitivity=2, neighbours=[(0, 1)])
+
+
+def test_an_audit_looks_at_the_mechanism_s_own_neighbours():
+    m = dt.design(4, alpha="1/2", loss="l0", neighbours=[(0, 4), (1, 3)]).mechanism
+    found = dt.audit(m, draws=1000, source=dt.insecure_source(3))
+    assert frozenset(found.pair) in {frozenset((0, 4)), frozenset((1, 3))}
+    assert not found.flagged
+    far = dt.audit(m, neighbours=[(0, 1)], draws=4000, source=dt.insecure_source(3))  # nothing is claimed there
+    assert far.pair in {(0, 1), (1, 0)}
+    with pytest.raises(DiscreetError, match="give one of them"):
+        dt.audit(m, pairs=[(0, 1)], neighbours=1, draws=1000)
+    with pytest.raises(DiscreetError, match="different claims"):
+        dt.audit(m, neighbours={(0, 1): 2}, draws=1000)
+
+
+def test_a_graph_is_made_of_neighbours_that_are_pairs():
+    from discreet.theory.graphs import Graph
+
+    assert Graph.of(dt.Neighbours.pairs(RING)) == Graph.of(RING)
+    for other in (dt.Neighbours.steps(1), dt.Neighbours.any(), dt.Neighbours.distances({(0, 1): 2})):
+        with pytest.raises(MetricError, match="give its edges"):
+            Graph.of(other)
+
+
+@given(st.integers(1, 6), st.sets(st.frozensets(st.integers(0, 6), min_size=2, max_size=2), min_size=1))
+def test_the_shortest_form_demands_the_same_and_is_unique(n, found):
+    """Two descriptions of one set of pairs have one shortest form, and it writes out as the same pairs."""
+    pairs = {(min(p), max(p)) for p in found if max(p) <= n} or {(0, 1)}
+    grid = dt.Grid(0, n)
+    told = [dt.Neighbours.pairs(sorted(pairs)), dt.Neighbours.pairs([pair[::-1] for pair in sorted(pairs, reverse=True)]),
+            dt.Neighbours.distances(dict.fromkeys(pairs, 1))]  # fmt: skip
+    assert len({each.reduced(grid) for each in told}) == 1
+    short = told[0].reduced(grid)
+    assert set(short.places(grid)) == pairs
+    steps = [k for k in range(1, n + 1) if {(i, j) for i in range(n + 1) for j in range(i + 1, min(i + k, n) + 1)} == pairs]
+    assert short.kind == (("any" if steps == [n] else "steps") if steps else "pairs")
+    assert Neighbours.read(short.written(grid), grid) == short

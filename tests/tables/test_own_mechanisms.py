@@ -292,3 +292,12 @@ def test_totals_of_enormous_reports_end_and_do_not_wrap(ledger, monkeypatch, eps
     total = made.margins["j"][0]
     assert total["total"] == sum(made.columns["fitted"])
     assert 0 <= total["low"] <= total["total"] <= total["high"]
+
+
+def test_a_level_between_some_pairs_of_counts_is_no_level_of_a_count(people, ledger):
+    """It holds between 0 and 1 alone; a person may change any other count, which this mechanism would report as it is."""
+    shown = dt.from_matrix([["2/3", "1/3", 0, 0], ["1/3", "2/3", 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], neighbours=[(0, 1)])
+    assert shown.alpha == Fraction(1, 2)
+    with pytest.raises(ReleaseError, match="any count by one"):
+        release(people, ledger=ledger, mechanism=shown, dataset="people", by=["k"], domain={"k": [0, 1]}, epsilon=5, bound=3)
+    assert ledger.balance("people").spent == 0

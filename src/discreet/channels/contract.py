@@ -292,9 +292,11 @@ class Finite(Channel):
         return None
 
     def mapped(self, targets: Indices, size: int) -> Finite:
-        """The channel followed by a deterministic map of its reports."""
+        """The channel followed by a deterministic map of its reports; one that moves nothing is none."""
         from .then import Map, Then  # they are channels themselves
 
+        if size == self.reports == len(targets) and np.array_equal(targets, np.arange(size)):
+            return self
         return Then(self, Map(targets, size))
 
     def truncated(self, start: int, size: int) -> Finite:

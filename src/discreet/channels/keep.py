@@ -55,6 +55,8 @@ class Keep(Finite):
             raise TableError(f"The channel that draws otherwise must have {self.size} true values and reports.")
         if self.other is None and self.ends_kept is not None:
             raise TableError("The ends are kept otherwise only beside another channel; leave that out.")
+        if self.ends_kept == self.keep:  # one law, one form: it decides what is equal, and what is drawn
+            object.__setattr__(self, "ends_kept", None)
 
     @property
     def parts(self) -> tuple[Channel, ...]:

@@ -78,7 +78,6 @@ class Certificate:
     def document(self) -> dict[str, Any]:
         """The certificate as it stands in a mechanism's file; verify.py checks every number of it."""
         problem = self.problem
-        pairs = None if problem.pairs is None else " ".join(f"{j} {k}" for j, k in problem.pairs)
         return {
             "loss": {
                 "name": plain(problem.loss.name),
@@ -91,7 +90,6 @@ class Certificate:
             "require": sorted(problem.require),
             "alpha": str(problem.level.alpha),
             "bits": self.bits,
-            "neighbours": pairs,
             "objective": str(self.objective),
             "bound": str(self.bound),
             "multipliers": {kind: _lines(np.atleast_2d(part)) for kind, part in sorted(self.multipliers.items())},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -119,9 +118,10 @@ def design(
     """The mechanism on 0..n (or a grid) with the least risk at a level, and a certificate that none is better.
 
     risk "average" is the mean loss under the prior; "worst" the largest mean loss of a true value, or of those in
-    `among`. `require` names properties that must hold (see `properties`). Neighbours are all values at most the
-    sensitivity apart, or those that discreet.numbers.neighbours reads. Where there are several best mechanisms, `then` names a
-    second loss to choose by. The result is sealed: level and properties hold on its integers, its risk is theirs.
+    `among`. `require` names properties that must hold (see `properties`). The level is claimed between all values at most
+    the sensitivity apart, or between `neighbours`: a number of steps, "any" two, a graph or a list of pairs. Where there are
+    several best mechanisms, `then` names a second loss to choose by. The result is sealed: level and properties hold on its
+    integers, its risk is theirs.
 
     >>> import discreet as dt
     >>> d = dt.design(4, alpha="9/10", loss="l0", require={"F"})
@@ -164,24 +164,22 @@ def _problem(
         raise DesignError("The worst case has no prior; leave it out, or use among=[...] for what is known.")
     if risk == "average" and among is not None:
         raise DesignError('among goes with risk="worst"; for the average give the prior {value: probability}.')
-    steps = grid.steps(sensitivity)
-    if neighbours is not None and steps != 1:
-        raise DesignError("A graph of neighbours says itself who is a neighbour; leave out the sensitivity.")
+    told = _told(grid, sensitivity, neighbours)
+    plain = told.span(grid) == 1
     if grid.size**2 > MAX_ENTRIES:
-        if letters or risk == "worst" or neighbours is not None or steps != 1:
+        if letters or risk == "worst" or not plain:
             raise SizeError(
                 "Beyond n = 1023 only the average risk is designed, without properties and for neighbours one step apart; "
                 "use a coarser grid."
             )
         return None
-    if (neighbours is not None or steps > 1) and grid.size > _GRAPH:
+    if not plain and grid.size > _GRAPH:
         raise SizeError(
             f"Designs for a sensitivity of several steps or a graph go up to {_GRAPH} values, not {grid.size}; "
             "use a coarser grid."
         )
-    steps, pairs = (steps, None) if neighbours is None else _told(grid, neighbours)
     values = tuple(range(grid.size)) if among is None else _values(grid, among)
-    asked = Problem(grid, level, loss_of(loss, grid, grid), prior_of(prior, grid), risk, values, letters, steps, pairs)
+    asked = Problem(grid, level, loss_of(loss, grid, grid), prior_of(prior, grid), risk, values, letters, told)
     if not 1e-15 < float(level.alpha) < 1 - 1e-12:
         raise DesignError(
             f"alpha = {show(float(level.alpha))} is too near 0 or 1 for a design; use geometric, or another level."
@@ -203,15 +201,17 @@ def _values(grid: Grid, among: Iterable[Any]) -> tuple[int, ...]:
     return tuple(sorted(places))
 
 
-def _told(grid: Grid, neighbours: Any) -> tuple[int, tuple[tuple[int, int], ...] | None]:
-    """The neighbours that were given: a number of steps, or pairs of positions."""
-    if isinstance(neighbours, numbers.Number):
-        raise DesignError("neighbours is a list of pairs of values; for so many steps give the sensitivity.")
+def _told(grid: Grid, sensitivity: Any, neighbours: Any) -> Neighbours:
+    """The neighbours that were given, in their shortest form: none of them has a distance of its own."""
+    if neighbours is None:
+        return Neighbours.steps(grid.steps(sensitivity))
+    if sensitivity != 1 and grid.steps(sensitivity) != 1:
+        raise DesignError("Neighbours say themselves how far apart they are; leave out the sensitivity.")
     try:
-        told = Neighbours.of(neighbours, grid)
-        if told.kind in ("steps", "any"):
-            return min(told.reach or grid.n or 1, grid.n or 1), None
-        return 1, told.places(grid)
+        told = Neighbours.of(neighbours, grid).reduced(grid)
+        if not told.is_plain:
+            told.places(grid)
+        return told
     except MetricError as error:
         raise DesignError(f"neighbours: {error}") from None
 
@@ -229,7 +229,7 @@ def _sealed(problem: Problem, solution: Solution) -> Design:
         or exact[1].bit_length() > _LONG
         or (problem.require and shape_faults(*exact, problem.require))
     ):
-        sealed = seal(matrix, problem.level, require, problem.neighbours, within=Fraction(1, 10**6))
+        sealed = seal(matrix, problem.level, require, problem.neighbours, Fraction(1, 10**6), problem.grid)
         channel, distance, exact = sealed.table, sealed.distance, sealed.table.integers()
     certificate = certify(problem, solution.dual, *exact)
     made = _mechanism(problem, channel, distance, certificate)
@@ -237,13 +237,9 @@ def _sealed(problem: Problem, solution: Solution) -> Design:
 
 
 def _mechanism(problem: Problem, channel: Finite, distance: float, certificate: Certificate | None) -> Mechanism:
-    level, steps = problem.level, problem.steps
-    if problem.pairs is not None:  # a mechanism's own claim is about values on a line: any two of them
-        steps = problem.size - 1
-        level = Level(channel.worst(steps).alpha)
     recipe = Recipe.made("design", "", problem.level, distance, grid=problem.grid, **problem.describe())
     proof = None if certificate is None else certificate.document()
-    return Mechanism(problem.grid, problem.grid, channel, level, steps, recipe, proof)
+    return Mechanism(problem.grid, problem.grid, channel, problem.level, problem.neighbours, recipe, proof)
 
 
 def _solved(problem: Problem, loss: Floats, progress: Progress | None, proof: Dual | None = None) -> Design:
@@ -298,7 +294,7 @@ def _huge(grid: Grid, level: Level, loss: Any, prior: Any, then: Any) -> Design:
     stays = np.array_equal(remap, np.arange(grid.size or 0))
     channel = channel if stays else Then(channel, Map(remap, grid.size or 0))
     recipe = Recipe.made("design", "", level, grid=grid, loss=loss, risk="average", require="none", prior=str(law))
-    made = Mechanism(grid, grid, channel, level, 1, recipe)
+    made = Mechanism(grid, grid, channel, level, Neighbours.steps(1), recipe)
     tiny = Loss(loss, np.zeros((0, 0), dtype=np.int64), 1)  # named only: written out it would not fit
     problem = Problem(grid, level, tiny, law)
     name = "the geometric mechanism" if stays else "geometric and the best remap"

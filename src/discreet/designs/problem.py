@@ -23,7 +23,7 @@ from ..measure.loss import Loss
 from ..measure.prior import Prior
 from ..numbers.grid import Grid
 from ..numbers.level import Level
-from ..seal import Neighbours
+from ..numbers.neighbours import Neighbours
 
 Floats = NDArray[np.float64]
 Risk = Literal["average", "worst"]
@@ -31,7 +31,7 @@ Risk = Literal["average", "worst"]
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One design problem. `steps` is the sensitivity in steps; with `pairs` the neighbours are those instead."""
+    """One design problem."""
 
     grid: Grid
     level: Level
@@ -40,28 +40,21 @@ class Problem:
     risk: Risk = "average"
     among: tuple[int, ...] = ()
     require: frozenset[str] = frozenset()
-    steps: int = 1
-    pairs: tuple[tuple[int, int], ...] | None = None
+    neighbours: Neighbours = Neighbours.steps(1)  # noqa: RUF009 (a frozen value)
     then: str | None = None  # the name of the loss that breaks ties
 
     @property
     def size(self) -> int:
         return len(self.prior.weights)
 
-    @property
-    def neighbours(self) -> Neighbours:
-        return self.steps if self.pairs is None else self.pairs
-
     @cached_property
     def edges(self) -> tuple[tuple[int, int], ...]:
-        """Every pair of neighbours once."""
-        if self.pairs is not None:
-            return self.pairs
-        return tuple((j, k) for j in range(self.size) for k in range(j + 1, min(j + self.steps, self.size - 1) + 1))
+        """Every pair of neighbours once, as positions in order."""
+        return self.neighbours.places(self.grid)
 
     @property
     def is_path(self) -> bool:
-        return self.pairs is None and self.steps == 1
+        return self.neighbours.span(self.grid) == 1
 
     @cached_property
     def is_mirrored(self) -> bool:
@@ -74,9 +67,8 @@ class Problem:
     @cached_property
     def has_mirrored_neighbours(self) -> bool:
         last = self.size - 1
-        return self.pairs is None or {frozenset(pair) for pair in self.pairs} == {
-            frozenset((last - j, last - k)) for j, k in self.pairs
-        }
+        mirrored = self.neighbours.span(self.grid) is not None
+        return mirrored or {(last - k, last - j) for j, k in self.edges} == set(self.edges)
 
     @property
     def _among_is_mirrored(self) -> bool:
@@ -110,10 +102,11 @@ class Problem:
             told["prior"] = str(self.prior)
         elif len(self.among) < self.size:
             told["among"] = " ".join(str(self.grid.value(j)) for j in self.among)
-        if self.pairs is not None:
-            told["neighbours"] = " ".join(f"{self.grid.value(j)}-{self.grid.value(k)}" for j, k in self.pairs)
-        elif self.steps > 1:
-            told["sensitivity"] = str(self.steps * self.grid.step)
+        span = self.neighbours.span(self.grid)
+        if span is None:
+            told["neighbours"] = " ".join(f"{self.grid.value(j)}-{self.grid.value(k)}" for j, k in self.edges)
+        elif span > 1:
+            told["sensitivity"] = str(span * self.grid.step)
         if self.then is not None:
             told["then"] = self.then
         return told

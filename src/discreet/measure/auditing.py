@@ -21,6 +21,7 @@ from ..errors import AuditError
 from ..mechanism import Mechanism, mechanism_of
 from ..numbers.given import share, whole
 from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
 from ..present.shown import Result, Shown, plain
 from ..randomness.source import Source
 
@@ -86,6 +87,7 @@ def audit(
     alpha: object = None,
     mechanism: Mechanism | None = None,
     pairs: Sequence[Sequence[Any]] | None = None,
+    neighbours: Any = None,
     draws: int = 1_000_000,
     confidence: Any = 0.9999999,
     scalar: bool = False,
@@ -95,8 +97,9 @@ def audit(
 
     `sampler` is a Mechanism, or any callable that takes an array of true values and returns an array of reports (with
     scalar=True: one value, one report). Its claim is epsilon or alpha, or the level of `mechanism`; without a claim
-    the bound is reported and nothing is flagged. `pairs` are the neighbours to look at (for a mechanism: at both ends
-    and in the middle, at one sensitivity). Half of the draws choose the event, the other half test it.
+    the bound is reported and nothing is flagged. `pairs` are the true values to look at; or some are chosen among the
+    `neighbours` given (as for `check_privacy`) or those of the mechanism: at both ends and in the middle.
+    Half of the draws choose the event, the other half test it.
 
     >>> import discreet as dt
     >>> found = dt.audit(lambda x: x, epsilon=1, pairs=[(0, 1)], draws=1000)     # no noise at all
@@ -108,7 +111,7 @@ def audit(
     own = mechanism if callable(sampler) else mechanism_of(sampler, AuditError)  # any function of true values will do
     own = None if own is None else mechanism_of(own, AuditError)
     claimed = _claim(own, epsilon, alpha)
-    chosen = _pairs(own, pairs)
+    chosen = _pairs(own, pairs, neighbours)
     draw, told = _drawer(sampler, scalar, source)
     error = float((1 - sure) / (2 * len(chosen)))  # the error allowed to each pair and direction
     found: Audit | None = None
@@ -128,7 +131,9 @@ def _claim(own: Mechanism | None, epsilon: object, alpha: object) -> float | Non
     return None if own is None else own.epsilon
 
 
-def _pairs(own: Mechanism | None, pairs: Sequence[Sequence[Any]] | None) -> list[tuple[Any, Any]]:
+def _pairs(own: Mechanism | None, pairs: Sequence[Sequence[Any]] | None, neighbours: Any) -> list[tuple[Any, Any]]:
+    if pairs is not None and neighbours is not None:
+        raise AuditError("Both pairs and neighbours say which true values to look at; give one of them.")
     if pairs is not None:
         if not isinstance(pairs, (list, tuple)):
             raise AuditError("pairs is a list of two neighbouring true values each, for example [(0, 1)].")
@@ -138,11 +143,18 @@ def _pairs(own: Mechanism | None, pairs: Sequence[Sequence[Any]] | None) -> list
         return [(pair[0], pair[1]) for pair in listed]
     if own is None:
         raise AuditError("Say which true values are neighbours, for example pairs=[(0, 1)], or give mechanism=.")
-    n, k = own.inputs.n, own.sensitivity
-    starts = [0] if n is None else sorted({0, (n - k) // 2, n - k})
-    if n is None and own.inputs.high is not None:
-        starts = [-k]
-    return [(own.inputs.value(i), own.inputs.value(i + k)) for i in starts]
+    grid = own.inputs
+    told = own.neighbours if neighbours is None else Neighbours.of(neighbours, grid)
+    if not told.is_plain:
+        raise AuditError("Values at different distances have different claims; audit some pairs, with the epsilon of each.")
+    k = told.span(grid)
+    if k is None:  # of a graph the first, the last and the one between
+        places = told.places(grid)
+        chosen = [places[i] for i in sorted({0, (len(places) - 1) // 2, len(places) - 1})]
+    else:
+        starts = [0 if grid.high is None else -k] if grid.n is None else sorted({0, (grid.n - k) // 2, grid.n - k})
+        chosen = [(i, i + k) for i in starts]
+    return [(grid.value(i), grid.value(j)) for i, j in chosen]
 
 
 def _drawer(sampler: Mechanism | Sampler, scalar: bool, source: Any) -> tuple[Callable[[Any, int], NDArray[Any]], str]:

@@ -38,8 +38,8 @@ class Description(Result):
         lines = [f"{m.recipe.family} on {places}"]
         asked = f" (asked as epsilon {m.level.asked})" if m.level.asked is not None else ""
         level = (
-            f"level: alpha {show_rational(m.alpha)}, epsilon <= {show_above(m.epsilon)}{asked}, proved for neighbours "
-            f"at most {m.sensitivity * m.inputs.step} apart; tight: epsilon <= {show_above(self.tight.epsilon)}"
+            f"level: alpha {show_rational(m.alpha)}, epsilon <= {show_above(m.epsilon)}{asked}, proved for "
+            f"{m.neighbours.words(m.inputs)}; tight: epsilon <= {show_above(self.tight.epsilon)}"
         )
         lines.append(level if m.alpha else f"level: {self.tight}")
         if self.local is not None:
@@ -82,6 +82,7 @@ class Description(Result):
             "inputs": str(m.inputs),
             "outputs": str(m.outputs),
             "sensitivity_steps": m.sensitivity,
+            "neighbours": m.neighbours.words(m.inputs),
             "alpha": m.alpha,
             "epsilon": m.epsilon,
             "asked_epsilon": None if m.level.asked is None else str(m.level.asked),

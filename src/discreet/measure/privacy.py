@@ -7,12 +7,13 @@ import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from ..channels import Ratio
 from ..channels.contract import WRITTEN_BITS
 from ..errors import GridError, MetricError
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Mechanism, allows, mechanism_of
 from ..mechanisms.geometric import geometric
 from ..numbers.exact import (
     ball,
@@ -112,16 +113,17 @@ class Verdict(Result):
 
 
 def check_privacy(
-    m: Mechanism, *, alpha: object = None, epsilon: object = None, metric: Any = "adjacent", group: int = 1
-) -> Verdict:
+    m: Mechanism, *, alpha: object = None, epsilon: object = None, neighbours: Any = None, metric: Any = None,
+    group: int = 1,
+) -> Verdict:  # fmt: skip
     """Check a level exactly; without alpha and epsilon, the level that the mechanism claims (one that claims nothing,
     such as random rounding, does not hold).
 
-    metric "adjacent": all true values at most one sensitivity apart (differential privacy of a count); with group=h,
-    at most h sensitivities (h people together). "discrete": any two values (local privacy). "line": values at distance
-    d may differ by alpha^-d (d-privacy). Or say yourself how far apart true values are: pairs of neighbours such as
-    [(0, 1), (1, 2)] (the edges of a graph), {(0, 1): distance} for some pairs, or a square matrix of distances
-    (inf: no demand). `Neighbours.pairs` and `Neighbours.distances` say which is meant where both are possible.
+    Without more it is checked between the mechanism's own neighbours; with group=h, of h people together. `neighbours`
+    are others: a number of steps, "any" two values (local privacy), pairs such as [(0, 1), (1, 2)] (the edges of a graph),
+    {(0, 1): distance} for some pairs, or a square matrix of distances (values at distance d may differ by alpha^-d; inf:
+    no demand). `Neighbours.pairs` and `Neighbours.distances` say which is meant where both are possible. `metric` names
+    the usual ones: "adjacent" (its own), "discrete" (any two), "line" (values at distance d may differ by alpha^-d).
 
     >>> import discreet as dt
     >>> bool(dt.check_privacy(dt.geometric(8, alpha="9/10"), alpha="9/10"))
@@ -130,45 +132,41 @@ def check_privacy(
     claimed = mechanism_of(m).level
     level = claimed if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
     group = whole(group, "group", error=MetricError)
-    if group != 1 and not (isinstance(metric, str) and metric == "adjacent"):
-        raise MetricError('A group of people goes with the metric "adjacent"; leave out the group or the metric.')
-    name, demands = _demands(m, metric, group)
-    return _judge(m, level, name, demands)
-
-
-def _demands(m: Mechanism, metric: Any, group: int) -> tuple[str, Iterator[tuple[Ratio, Fraction]]]:
-    """The name of a metric, and the ratios it bounds: each with the distance d at which alpha^-d is allowed."""
-    one = Fraction(1)
-    if isinstance(metric, str):
-        if metric == "adjacent":
-            reach = group * m.sensitivity
-            words = "neighbours" if group == 1 else f"groups of {group}"
-            return f"{words} at most {reach * m.inputs.step} apart", iter([(m.channel.worst(_reach(m, reach)), one)])
-        if metric in ("discrete", "any"):
-            if m.inputs.n is None:
-                raise MetricError(
-                    "On an open grid two values may be any distance apart, and no noise law hides that; "
-                    'truncate the mechanism first or use metric="adjacent".'
-                )
-            return "any two values", iter([(m.channel.worst(m.inputs.n), one)])
-        if metric == "line":  # one step at a time is enough: ratios multiply and distances add along the line
-            return "every pair, by distance", iter([(m.channel.worst(1), m.inputs.step)])
-        raise MetricError(
-            f'metric = {show(metric)} is not known; use "adjacent", "discrete", "line", '
-            "a matrix of distances or a list of pairs."
-        )
+    if metric is not None and neighbours is not None:
+        raise MetricError("Both neighbours and a metric say between which values to check; give one of them.")
     if isinstance(metric, (numbers.Number, bytes)):
-        raise MetricError(f"metric = {show(metric)} is no metric; for so many steps use Neighbours.steps(...).")
-    channel = m.finite()
-    told = Neighbours.of(metric, m.inputs)
-    if told.kind in ("steps", "any"):
-        reach = channel.rows - 1 if told.reach is None else _reach(m, told.reach)
-        return str(told), iter([(channel.worst(reach), one)])
-    return str(told), ((channel.ratio(i, k), distance) for i, k, distance in told.demands(m.inputs))
+        raise MetricError(f"metric = {show(metric)} is no metric; for so many steps use neighbours=.")
+    own = neighbours is None and (metric is None or (isinstance(metric, str) and metric == "adjacent"))
+    if group != 1 and not own:
+        raise MetricError("A group of people goes with the mechanism's own neighbours; leave out the group or the others.")
+    if isinstance(metric, str) and metric == "line":  # one step is enough: ratios multiply and distances add along the line
+        return _judge(m, level, "every pair, by distance", iter([(m.channel.worst(1), m.inputs.step)]))
+    if own:
+        told = _together(m, group)
+    else:
+        told = _read(m, neighbours if metric is None else metric, "neighbours" if metric is None else "metric")
+    words = told.words(m.inputs)
+    return _judge(m, level, words if group == 1 else words.replace("neighbours", f"groups of {group}"), m.ratios(told))
 
 
-def _reach(m: Mechanism, steps: int) -> int:
-    return steps if m.inputs.n is None else min(steps, m.inputs.n)
+def _together(m: Mechanism, group: int) -> Neighbours:
+    """The neighbours of a group of people: their sensitivities add up."""
+    if group == 1:
+        return m.neighbours
+    if m.sensitivity is None:
+        raise MetricError("A group of people goes with neighbours that are steps apart; leave out the group.")
+    return Neighbours.steps(group * m.sensitivity)
+
+
+def _read(m: Mechanism, given: Any, name: str) -> Neighbours:
+    if isinstance(given, str) and given in ("any", "discrete"):
+        return Neighbours.any()
+    if isinstance(given, str):
+        raise MetricError(
+            f'{name} = {show(given)} is not known; use "any" two values, a number of steps, pairs or distances'
+            + (", or the metrics adjacent, discrete and line." if name == "metric" else ".")
+        )
+    return Neighbours.of(given, m.inputs)
 
 
 def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio, Fraction]]) -> Verdict:
@@ -177,8 +175,8 @@ def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio,
     tight, epsilon = Fraction(1), 0.0
     unwritten = 0.0  # the largest epsilon of a level too long to write out
     for ratio, distance in demands:
-        holds = holds and _allowed(level, ratio, distance)
-        own, cost, is_exact = _tight(ratio, distance)
+        holds = holds and allows(level, ratio, distance)
+        own, cost, is_exact = _tight(ratio.alpha, ratio.power, distance)
         exact, measured = exact and ratio.exact and is_exact, measured and ratio.exact
         if worst is None or cost > epsilon:
             worst, epsilon = ratio, max(epsilon, cost)
@@ -197,33 +195,24 @@ def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio,
     return Verdict(holds, level, name, tight, epsilon, witness, exact, measured)
 
 
-def _allowed(level: Level, ratio: Ratio, distance: Fraction) -> bool:
-    """Is ratio <= alpha^-distance? At distance 0 the laws must be the same."""
-    if distance == 0 or level.alpha == 1:
-        return ratio.alpha == 1
-    if level.alpha == 0:
-        return True
-    asked = level.asked or Epsilon(Fraction(1), 1 / level.alpha)
-    return Epsilon(asked.factor * distance, asked.base).admits(ratio.alpha, ratio.power)
-
-
-def _tight(ratio: Ratio, distance: Fraction) -> tuple[Fraction | None, float, bool]:
-    """The level that a ratio leaves at a distance, its epsilon from above, and whether the level is exact.
+@lru_cache(maxsize=1024)
+def _tight(alpha: Fraction, times: int, distance: Fraction) -> tuple[Fraction | None, float, bool]:
+    """The level that a ratio alpha^times leaves at a distance, its epsilon from above, and whether the level is exact.
 
     The level is None when it is too long to write out, and rounded down where it is no rational.
     """
-    if ratio.alpha == 1:
+    if alpha == 1:
         return Fraction(1), 0.0, True
-    if ratio.alpha == 0 or distance == 0:
+    if alpha == 0 or distance == 0:
         return Fraction(0), math.inf, True
-    power = Fraction(ratio.power) / distance  # alpha_tight = ratio.alpha^power
-    epsilon = minus_log_above(ratio.alpha, power)
-    root = rational_root(ratio.alpha, power.denominator)  # of a power in lowest terms: rational with it, or not at all
+    power = Fraction(times) / distance  # alpha_tight = alpha^power
+    epsilon = minus_log_above(alpha, power)
+    root = rational_root(alpha, power.denominator)  # of a power in lowest terms: rational with it, or not at all
     if root is not None and power.numerator * root.denominator.bit_length() <= WRITTEN_BITS:
         return root**power.numerator, epsilon, True
-    if power.numerator * ratio.alpha.denominator.bit_length() > WRITTEN_BITS and epsilon > BITS / 2:
+    if power.numerator * alpha.denominator.bit_length() > WRITTEN_BITS and epsilon > BITS / 2:
         return None, epsilon, False  # below 2^-62, or near it: epsilon says how much privacy there is
-    return dyadic_power_above(ratio.alpha, power, BITS) - Fraction(1, 2**BITS), epsilon, False
+    return dyadic_power_above(alpha, power, BITS) - Fraction(1, 2**BITS), epsilon, False
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,6 +16,7 @@ from ..mechanism import Mechanism, Recipe
 from ..numbers.exact import ball, precision
 from ..numbers.grid import Grid
 from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
 from ..seal import largest_total, total_variation_above
 
 CITATION = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for count data, ICDE 2018 (EM)"
@@ -49,7 +50,7 @@ def explicit_fair(n: int | Grid, *, alpha: object = None, epsilon: object = None
         grid,
         table,
         level,
-        steps,
+        Neighbours.steps(steps),
         Recipe.made("explicit_fair", CITATION, level, distance, grid=grid, sensitivity=sensitivity),
     )
 

@@ -7,6 +7,7 @@ from ..mechanism import Mechanism, Recipe, open_ends
 from ..noise import GeometricNoise
 from ..numbers.grid import Grid
 from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
 
 CITATION = "Ghosh, Roughgarden, Sundararajan, Universally utility-maximizing privacy mechanisms, STOC 2009"
 
@@ -27,4 +28,4 @@ def geometric(n: int | Grid, *, alpha: object = None, epsilon: object = None, se
     a = level.per_step(steps)
     recipe = Recipe.made("geometric", CITATION, level, grid=grid, sensitivity=sensitivity)
     channel = Additive(GeometricNoise(a), *open_ends(grid)) if grid.n is None else Geometric(grid.n, a)
-    return Mechanism(grid, grid, channel, level, steps, recipe)
+    return Mechanism(grid, grid, channel, level, Neighbours.steps(steps), recipe)

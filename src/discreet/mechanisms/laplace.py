@@ -12,6 +12,7 @@ from ..numbers.exact import show
 from ..numbers.given import positive
 from ..numbers.grid import Grid
 from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
 
 CITATION = (
     "Dwork, McSherry, Nissim, Smith, Calibrating noise to sensitivity in private data analysis, TCC 2006; "
@@ -47,7 +48,7 @@ def laplace(
     a = level.per_step(steps)
     recipe = Recipe.made("laplace", CITATION, level, grid=grid, sensitivity=sensitivity)
     channel = Additive(GeometricNoise(a), *open_ends(grid)) if grid.n is None else Geometric(grid.n, a)
-    return Mechanism(grid, grid, channel, level, steps, recipe)
+    return Mechanism(grid, grid, channel, level, Neighbours.steps(steps), recipe)
 
 
 def fine_grid(n: int | Grid | None, step: object, sensitivity: object, level: Level, fine: int = _FINE) -> Grid:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 from ..channels.properties import letters_of
-from ..channels.ratios import worst_ratio
 from ..errors import GridError
 from ..mechanism import Mechanism, Recipe
 from ..numbers.grid import Grid
 from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
 from ..seal import read_matrix, seal
 
 
@@ -22,13 +23,15 @@ def from_matrix(
     inputs: int | Grid | None = None,
     outputs: int | Grid | None = None,
     sensitivity: object = 1,
+    neighbours: Any = None,
     require: Iterable[str] | str = (),
 ) -> Mechanism:
     """A mechanism from a matrix of probabilities (floats, Fractions or texts): rows are true values, columns reports.
 
     At a stated level the matrix becomes integers that keep the level and the required properties exactly, moved by no
     more than 1e-9 in total variation; or it is refused, with the entries that break the level and the one that would
-    hold. Without a level, the mechanism claims what its integers have, which may be nothing.
+    hold. Without a level, the mechanism claims what its integers have, which may be nothing. It is claimed between true
+    values at most the sensitivity apart, or between `neighbours` (a number of steps, "any" two, a graph or pairs).
 
     >>> import discreet as dt
     >>> dt.from_matrix([["2/3", "1/3"], ["1/3", "2/3"]], alpha="1/2")
@@ -43,17 +46,20 @@ row 0, column 1 is 0.25; ask for epsilon 0.693148 or more.
     rows, columns = read_matrix(given)[0].shape
     truths = _grid(inputs, rows, "true values")
     reports = truths if outputs is None and rows == columns else _grid(outputs, columns, "reports")
-    steps = truths.steps(sensitivity)
+    near = Neighbours.steps(truths.steps(sensitivity)) if neighbours is None else Neighbours.of(neighbours, truths)
+    if neighbours is not None and sensitivity != 1 and truths.steps(sensitivity) != 1:
+        raise GridError("Neighbours say themselves how far apart they are; leave out the sensitivity.")
     asked = None if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
     letters = letters_of(require)
     if letters and truths != reports:
         raise GridError(f"The seven properties need one grid, and here are {truths} and {reports}; require none.")
-    sealed = seal(given, asked, letters, steps)
-    level = Level(worst_ratio(sealed.table.weights, steps).alpha) if asked is None else asked
-    told = {"inputs": truths, "outputs": reports, "sensitivity": sensitivity, "require": " ".join(sorted(letters))}
-    return Mechanism(
-        truths, reports, sealed.table, level, steps, Recipe.made("from_matrix", "", asked, sealed.distance, **told)
-    )
+    sealed = seal(given, asked, letters, near, grid=truths)
+    told = {"sensitivity": sensitivity} if neighbours is None else {"neighbours": near}
+    recipe = Recipe.made("from_matrix", "", asked, sealed.distance, inputs=truths, outputs=reports, **told,
+                         require=" ".join(sorted(letters)))  # fmt: skip
+    if asked is None:
+        return Mechanism.tightest(truths, reports, sealed.table, near, recipe, Level(Fraction(0)))
+    return Mechanism(truths, reports, sealed.table, asked, near, recipe)
 
 
 def _grid(given: int | Grid | None, size: int, what: str) -> Grid:

@@ -7,6 +7,7 @@ from ..errors import GridError
 from ..mechanism import Mechanism, Recipe
 from ..numbers.grid import Grid
 from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
 
 CITATION = "Kairouz, Bonawitz, Ramage, Discrete distribution estimation under local privacy, ICML 2016"
 
@@ -14,7 +15,7 @@ CITATION = "Kairouz, Bonawitz, Ramage, Discrete distribution estimation under lo
 def randomized_response(n: int | Grid, *, alpha: object = None, epsilon: object = None) -> Mechanism:
     """k-ary randomised response on 0..n (k = n + 1): the truth with probability 1/(1 + n alpha), else any other value.
 
-    Any two true values are neighbours: the level is one of local privacy, so the sensitivity is the whole grid.
+    Any two true values are neighbours: the level is one of local privacy.
 
     >>> import discreet as dt
     >>> dt.randomized_response(4, epsilon="ln 2").matrix[0].round(3).tolist()
@@ -24,4 +25,4 @@ def randomized_response(n: int | Grid, *, alpha: object = None, epsilon: object 
     if grid.n is None:
         raise GridError(f"Randomised response needs a finite grid, not {grid}; give both ends.")
     channel = Keep(grid.n + 1, (1 - level.alpha) / (1 + grid.n * level.alpha))
-    return Mechanism(grid, grid, channel, level, grid.n, Recipe.made("randomized_response", CITATION, level, grid=grid))
+    return Mechanism(grid, grid, channel, level, Neighbours.any(), Recipe.made("randomized_response", CITATION, level, grid=grid))

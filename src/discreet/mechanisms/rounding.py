@@ -19,6 +19,7 @@ from ..numbers.exact import show
 from ..numbers.given import number, whole
 from ..numbers.grid import FARTHEST, Grid
 from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
 from ..seal import largest_total, stochastic_table
 
 ROUNDING = "Nargundkar, Saveland, Random-rounding to prevent statistical disclosures, Proc. Social Statistics Section, ASA 1972"
@@ -225,7 +226,7 @@ def _most_random(v: Floats, variance: float) -> Floats | None:
 
 def _as_it_is(inputs: Grid, outputs: Grid, channel: Finite, steps: int, recipe: Recipe) -> Mechanism:
     """The mechanism with the tight level of its channel as its claim: nobody asked for one."""
-    return Mechanism(inputs, outputs, channel, Level(channel.worst(steps).alpha), steps, recipe)
+    return Mechanism.tightest(inputs, outputs, channel, Neighbours.steps(steps), recipe, Level(Fraction(0)))
 
 
 def _counts(n: int | Grid, name: str) -> tuple[Grid, int]:

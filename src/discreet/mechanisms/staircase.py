@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ..channels import Additive, Clamped
+from ..channels import Additive, closed
 from ..mechanism import Mechanism, Recipe, open_ends
-from ..noise import discrete_staircase
+from ..noise import GeometricNoise, discrete_staircase
 from ..numbers.grid import Grid
 from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
 from .laplace import fine_grid
 
 CITATION = "Geng, Viswanath, The optimal noise-adding mechanism in differential privacy, IEEE Trans. Inf. Theory 2016"
@@ -40,5 +41,6 @@ def staircase(
     steps = grid.steps(sensitivity)
     noise = discrete_staircase(alpha=level.alpha, sensitivity=steps, r=r)
     recipe = Recipe.made("staircase", CITATION, level, grid=grid, sensitivity=sensitivity, r=noise.r)
-    channel = Additive(noise, *open_ends(grid)) if grid.n is None else Clamped(grid.n, noise)
-    return Mechanism(grid, grid, channel, level, steps, recipe)
+    law = noise if noise.decay is None else GeometricNoise(noise.decay)  # one law, one form: it decides what is equal
+    channel = Additive(law, *open_ends(grid)) if grid.n is None else closed(grid.n, law)
+    return Mechanism(grid, grid, channel, level, Neighbours.steps(steps), recipe)

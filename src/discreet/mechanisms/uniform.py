@@ -9,6 +9,7 @@ from ..errors import GridError
 from ..mechanism import Mechanism, Recipe
 from ..numbers.grid import Grid
 from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
 
 CITATION = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for count data, ICDE 2018 (UM)"
 
@@ -24,4 +25,4 @@ def uniform(n: int | Grid) -> Mechanism:
     if grid.n is None:
         raise GridError(f"A uniform report needs a finite grid, not {grid}; give both ends.")
     channel = Keep(grid.n + 1, Fraction(0))
-    return Mechanism(grid, grid, channel, Level(Fraction(1)), grid.n, Recipe.made("uniform", CITATION, grid=grid))
+    return Mechanism(grid, grid, channel, Level(Fraction(1)), Neighbours.any(), Recipe.made("uniform", CITATION, grid=grid))

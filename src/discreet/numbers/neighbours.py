@@ -1,5 +1,7 @@
 """Between which true values is a level claimed? One value, and the one reading of what people write for it.
 
+A mechanism holds its neighbours and files write them down; wherever `neighbours=` is given, it is read here:
+
     3, Neighbours.steps(3)             all true values at most three steps of the grid apart
     "any", Neighbours.any()            any two (local privacy)
     [(0, 1), (1, 2)], .pairs(...)      the edges of a graph, by their true values; a Graph of `query_graph` too
@@ -141,6 +143,63 @@ class Neighbours:
         listed = [d for *_, d in self.links] + [d for i, row in enumerate(self.table) for d in row[:i] if d is not None]
         return all(d == 1 for d in listed)
 
+    def span(self, grid: Grid) -> int | None:
+        """The number of steps, where all true values at most so many steps apart are meant; None for pairs and distances."""
+        if self.kind == "any" and grid.n is None:
+            raise MetricError(
+                "On an open grid two values may be any distance apart, and no noise law hides that; "
+                "truncate the mechanism first, or give a number of steps."
+            )
+        reach = grid.n if self.kind == "any" else self.reach
+        return reach if grid.n is None or reach is None else min(reach, grid.n)
+
+    def reduced(self, grid: Grid) -> Neighbours:
+        """The same neighbours in their shortest form: what demands the same of the same pairs at distance 1 is one value.
+
+        Pairs that are all pairs at most so many steps apart are those steps, and the steps of a whole grid any two.
+        """
+        span = self.span(grid)
+        if span is None:
+            links = sorted((i, k, d) for i, k, d in self.demands(grid) if i < k)
+            values = {(grid.value(i), grid.value(k)): d for i, k, d in links}
+            if any(d != 1 for d in values.values()):
+                return Neighbours.distances(values)
+            span = max(k - i for i, k, _ in links)
+            if grid.n is None or len(links) != span * (grid.n + 1) - span * (span + 1) // 2:
+                return Neighbours.pairs(list(values))
+        return Neighbours.any() if span == grid.n else Neighbours.steps(span)
+
+    def within(self, grid: Grid) -> Neighbours:
+        """Those of them that are values of a smaller grid."""
+        if self.span(grid) is not None or self.table:
+            return self
+        links = tuple(link for link in self.links if None not in (grid.place(link[0]), grid.place(link[1])))
+        if not links:
+            raise MetricError(f"None of the pairs of neighbours lies in {grid}; choose ends that leave some.")
+        return Neighbours(self.kind, links=links)
+
+    def written(self, grid: Grid) -> dict[str, Any]:
+        """As they stand in a mechanism's file: pairs by their positions on the grid of true values."""
+        if self.kind in ("steps", "any"):
+            return {"kind": self.kind} | ({} if self.reach is None else {"steps": self.reach})
+        links = sorted((i, k, d) for i, k, d in self.demands(grid) if i < k)
+        part = {"kind": self.kind, "pairs": " ".join(f"{i} {k}" for i, k, _ in links)}
+        return part if self.kind == "pairs" else {**part, "distances": " ".join(str(d) for *_, d in links)}
+
+    @classmethod
+    def read(cls, part: Mapping[str, Any], grid: Grid) -> Neighbours:
+        """What `written` wrote; verify.py has checked every field before."""
+        match part["kind"]:
+            case "steps":
+                return cls.steps(int(part["steps"]))
+            case "any":
+                return cls.any()
+        places = [grid.value(int(place)) for place in part["pairs"].split()]
+        pairs = list(zip(places[::2], places[1::2], strict=True))
+        if part["kind"] == "pairs":
+            return cls.pairs(pairs)
+        return cls.distances(dict(zip(pairs, part["distances"].split(), strict=True)))
+
     def demands(self, grid: Grid) -> Iterator[Demand]:
         """Every pair of positions that something is demanded of, both ways round, with its distance.
 
@@ -150,7 +209,8 @@ class Neighbours:
             yield from self._near(grid)
         elif self.table:
             if len(self.table) != grid.size:
-                raise MetricError(f"The distances are between {len(self.table)} values, but {grid} has {grid.size}.")
+                size = "no end" if grid.size is None else grid.size
+                raise MetricError(f"The distances are between {len(self.table)} values, but {grid} has {size}.")
             for i, k in itertools.permutations(range(len(self.table)), 2):
                 distance = self.table[i][k]
                 if distance is not None:
@@ -183,10 +243,17 @@ class Neighbours:
             raise MetricError("Distances other than 1 say more than who is a neighbour; give the pairs alone.")
         return tuple(sorted({(i, k) for i, k, _ in self.demands(grid) if i < k}))
 
+    def words(self, grid: Grid) -> str:
+        """For people, in the units of the grid."""
+        span = self.span(grid)
+        if span is None:
+            return str(self)
+        return "any two values" if span == grid.n else f"neighbours at most {span * grid.step} apart"
+
     def __str__(self) -> str:
         match self.kind:
             case "steps":
-                return f"neighbours at most {self.reach} steps apart"
+                return f"neighbours at most {'one step' if self.reach == 1 else f'{self.reach} steps'} apart"
             case "pairs":
                 return "a graph of neighbours"
             case "distances":

@@ -117,9 +117,8 @@ class Plan(Result):
 
 def hidden_by(m: Mechanism) -> str:
     """Which values its level hides from each other."""
-    if m.inputs.n is not None and m.sensitivity >= m.inputs.n:
-        return "any two values"
-    return "neighbours" if m.sensitivity == 1 else f"values up to {m.inputs.step * m.sensitivity} apart"
+    words = m.neighbours.words(m.inputs)
+    return "neighbours" if m.sensitivity == 1 != m.inputs.n else words.replace("neighbours at most", "values up to")
 
 
 def makers_for(grid: Grid, families: Sequence[str] | None, sensitivity: Any) -> dict[str, Make]:

@@ -230,6 +230,9 @@ def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:
     if m.inputs.high is not None and (top is None or m.inputs.high < top):
         raise ReleaseError(f"The mechanism takes counts up to {m.inputs.high}, but a group may have "
                            f"{'any number' if top is None else top}; make it larger or let auto choose.")  # fmt: skip
+    if m.sensitivity is None:
+        raise ReleaseError(f"The mechanism claims its level for {m.neighbours}, but one person changes any count by one; "
+                           "give a mechanism whose neighbours are steps.")  # fmt: skip
     if not level.admits(m.alpha):
         raise ReleaseError(
             f"The mechanism holds epsilon {m.epsilon:.6g} but each report must hold {level.epsilon:.6g}."

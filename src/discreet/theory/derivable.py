@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels.contract import Integers
-from ..errors import LevelError, SizeError
+from ..errors import LevelError, MetricError, SizeError
 from ..mechanism import Mechanism, mechanism_of
 from ..numbers.exact import show
 from ..numbers.given import positive
@@ -167,6 +167,8 @@ than a (Pr[2 | 0] + Pr[2 | 2]), by 0.05
             f"A mechanism of {m.finite().rows} x {m.finite().reports} is too large to look at every entry; "
             "use a smaller grid."
         )
+    if m.sensitivity is None:
+        raise MetricError(f"The geometric mechanism is one of steps, and the neighbours here are {m.neighbours}; give others.")
     a = level.per_step(m.sensitivity)
     weights, p, q = exact[0].astype(object), a.numerator, a.denominator
     numerators = np.empty_like(weights)  # of T, over (q - p)^2 total

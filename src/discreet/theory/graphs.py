@@ -16,6 +16,7 @@ from typing import Any
 from ..errors import MetricError, PrivacyError, SizeError
 from ..numbers.exact import show
 from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
 from ..present.shown import Result, Shown, plain
 
 _MOST_DATABASES = 2**16
@@ -41,9 +42,13 @@ class Graph(Result):
 
     @classmethod
     def of(cls, edges: Any) -> Graph:
-        """A graph as it is, or the graph of a list of edges."""
+        """A graph as it is, or the graph of a list of edges or of neighbours that are pairs."""
         if isinstance(edges, Graph):
             return edges
+        if isinstance(edges, Neighbours):
+            if not edges.links or not edges.is_plain:
+                raise MetricError(f"A graph has pairs of answers and no more, not {edges}; give its edges.")
+            edges = [[int(x) if x.denominator == 1 else x for x in link[:2]] for link in edges.links]
         pairs = _pairs(edges, "A graph is a list of edges, for example [(0, 1), (1, 2)]")
         return cls(_ordered(v for pair in pairs for v in pair), _distinct(pairs))
 
