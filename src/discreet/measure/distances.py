@@ -81,7 +81,7 @@ def _law(values: Any, what: str) -> Floats:
     # an inverse without projection may lie below 0: then it is no law
     plain = isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1 and values.size > 0
     if plain and values.min() >= -float(WITHIN) and abs(float(values.sum()) - 1) <= float(WITHIN):  # NaN is neither
-        return np.maximum(values, 0.0)  # without looking at entries one by one
+        return np.asarray(np.maximum(values, 0.0))  # without looking at entries one by one
     return np.array(law(values, what, below=WITHIN, error=MetricError), dtype=np.float64)
 
 
