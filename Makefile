@@ -10,7 +10,7 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
 REQ  := requirements
 OUT  := demo-out
-ROOM ?= level
+ROOM ?= numbers.level
 COUNT ?= 20
 SEED ?= 1
 WHOLE ?=
@@ -45,7 +45,7 @@ campaign: $(VENV)/.dev-stamp  ## run the long tests; they write to benchmarks/re
 	mkdir -p $(RESULTS)
 	DISCREET_CAMPAIGN=full DISCREET_RESULTS=$(RESULTS) $(BIN)/python -m pytest -m campaign
 
-mutants: $(VENV)/.dev-stamp  ## change single tokens of ROOM=level (COUNT=20 SEED=1 WHOLE=) and list what no test notices
+mutants: $(VENV)/.dev-stamp  ## change single tokens of ROOM=numbers.level (COUNT=20 SEED=1 WHOLE=) and list what no test notices
 	$(BIN)/python tests/mutants.py $(ROOM) --count $(COUNT) --seed $(SEED) $(if $(WHOLE),--whole)
 
 # dev.txt comes first, and the others are held to its versions.

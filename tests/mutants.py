@@ -166,7 +166,7 @@ def rooms(package: Path, room: str) -> list[Path]:
     base = package.joinpath(*room.split("."))
     files = [base.with_suffix(".py")] if base.with_suffix(".py").is_file() else sorted(base.rglob("*.py"))
     if not files:
-        raise SystemExit(f"There is no room {room!r} in {package.name}; name a module or a folder, for example ROOM=level.")
+        raise SystemExit(f"There is no room {room!r} in {package.name}; name a module or a folder, for example ROOM=numbers.level.")
     return files
 
 
@@ -320,7 +320,7 @@ def _survives(checkout: Checkout, mutant: Mutant, named: Sequence[str], whole: b
 
 def main(arguments: Sequence[str] | None = None) -> None:
     words = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    words.add_argument("room", help="a module or a folder of src/discreet, for example level or channels.keep")
+    words.add_argument("room", help="a module or a folder of src/discreet, for example numbers.level or channels.keep")
     words.add_argument("--count", type=int, default=20, help="how many changes to draw")
     words.add_argument("--seed", type=int, default=1, help="which ones")
     words.add_argument("--whole", action="store_true", help="put survivors to the whole suite, too")

@@ -71,8 +71,9 @@ def read_channel(part: Mapping[str, Any]) -> Channel:
             return Clamped(int(part["n"]), read_noise(part["noise"]))
         case "map":
             return Map(np.array([int(t) for t in part["targets"].split()], dtype=np.int64), int(part["size"]))
-        case _:
+        case "then":
             return Then(_read_finite(part["first"]), _read_finite(part["second"]))
+    raise FileError(f"A channel of the kind {str(part['kind'])[:20]!r} is not known; use a newer discreet.", kind="shape")
 
 
 def _read_finite(part: Mapping[str, Any]) -> Finite:
