@@ -140,6 +140,14 @@ def test_an_infinite_distance_demands_nothing(infinite):
     assert found == {(0, 2, 2), (2, 0, 2), (1, 2, 1), (2, 1, 1)}
 
 
+def test_a_matrix_of_distances_that_demands_nothing_is_refused_where_it_is_made():
+    """A mechanism between no neighbours at all would claim any level, and could be neither compared nor saved."""
+    nothing = [[0, math.inf, math.inf], [math.inf, 0, math.inf], [math.inf, math.inf, 0]]
+    for made in (Neighbours.distances, lambda rows: dt.from_matrix(np.eye(3), neighbours=rows)):
+        with pytest.raises(MetricError, match="demand nothing"):
+            made(nothing)
+
+
 def test_steps_and_any_are_the_pairs_they_stand_for():
     for grid, reach in itertools.product((dt.Grid.of(1), dt.Grid.of(4), dt.Grid(0, 6, 2)), (1, 2, 9)):
         expected = {(i, k, 1) for i, k in itertools.permutations(range(grid.size), 2) if abs(i - k) <= reach}

@@ -79,7 +79,7 @@ def test_the_gain_of_an_atom_is_about_what_it_brings():
         assert (gains[best] > 0) == wanted
         if wanted:
             assert best == 32
-            then = search.fit(2.0, 8, (32,), now, {32: math.log(sizes[32] * now.whole)})
+            then = search.fit(2.0, 8, (32,), now, {32: math.log(sizes[32]) + now.log_whole})
             assert then.evidence > now.evidence
             assert then.masses[0] == pytest.approx(0.2, abs=0.02)
 
@@ -102,3 +102,22 @@ def test_the_average_weighs_models_by_their_evidence():
     assert all(a.evidence >= b.evidence for a, b in pairwise(models))
     assert weights[1] / weights[0] == pytest.approx(math.exp(models[1].evidence - models[0].evidence))
     assert {m.scale for m in models} <= set(SCALES)
+
+
+@pytest.mark.parametrize(
+    ("m", "histogram"),
+    [
+        (dt.geometric(20, alpha="1/10"), [0] * 20 + [10**15]),
+        (dt.geometric(20, alpha="9/10"), [10**14 * (k % 2 == 0) for k in range(21)]),
+        (dt.geometric(100, alpha="999999/1000000"), [10**12] * 101),
+        (dt.from_matrix(np.eye(21), neighbours=1), [0] * 20 + [10**15]),
+    ],
+    ids=["end", "comb", "flat", "truth"],
+)
+@pytest.mark.filterwarnings("error")
+def test_very_many_reports_give_a_law(m, histogram):
+    """Rounding in so many reports, divided by an information of almost nothing, once made an atom of infinite mass."""
+    law = dt.recover(histogram, m, kind="histogram").distribution
+    assert np.isfinite(law).all()
+    assert law.min() >= 0
+    assert law.sum() == pytest.approx(1)

@@ -31,6 +31,7 @@ from .grid import Grid
 _MOST_PAIRS = 2**21  # looked at one by one
 _NEXT = Fraction(1, 2**20)  # steps: a float, or a short decimal, that stands for a value of the grid
 _PAIRS = "Neighbours are a list of pairs of true values, for example [(0, 1), (1, 2)]"
+_NOTHING = "These distances demand nothing: every pair is infinitely far apart. Give some finite ones."
 _SPELLINGS = "write Neighbours.pairs([(0, 5)]) for pairs of true values, Neighbours.distances(...) for a matrix"
 
 Link = tuple[Fraction, Fraction, Fraction]  # two true values and their distance
@@ -93,6 +94,8 @@ class Neighbours:
                     f"Row {i}, column {k} of the distances is {show(rows[i][k])} and row {k}, column {i} is "
                     f"{show(rows[k][i])}; a distance is the same both ways, and 0 from a value to itself."
                 )
+        if all(x is None for i, row in enumerate(table) for x in row[:i]):
+            raise MetricError(_NOTHING)
         return cls("distances", table=table)
 
     @classmethod
@@ -309,7 +312,7 @@ def _links(given: Mapping[Any, Any]) -> tuple[Link, ...]:
         if distance is not None:
             links.append((first, second, distance))
     if not links:
-        raise MetricError("These distances demand nothing: every pair is infinitely far apart. Give some finite ones.")
+        raise MetricError(_NOTHING)
     return tuple(links)
 
 

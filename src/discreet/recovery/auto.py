@@ -16,7 +16,7 @@ from ..blas import one_thread
 from ..channels import Finite
 from ..progress import Progress
 from .field import Fitted, Operator, Search
-from .likelihood import Fit, certificate, is_injective, mean_log_likelihood
+from .likelihood import Fit, certificate, check_possible, is_injective, mean_log_likelihood
 from .mle import mle
 
 Counts = NDArray[np.int64]
@@ -37,6 +37,7 @@ def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progre
     It is regularised: its certificate is not meant to be 0. `gap` is for the likeliest law, which it looks at on the way.
     """
     q = counts / counts.sum()
+    check_possible(channel, q)
     with one_thread():
         single = channel.rows <= _SINGLE and channel.reports <= _SINGLE_REPORTS
         cells = None if single else _Cells(channel)

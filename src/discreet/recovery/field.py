@@ -37,6 +37,7 @@ _KEPT = 8  # cosines that are kept however little they move
 _STEPS = 30  # of one fit
 _SETTLED = 0.01  # a fit whose next step gains less has arrived
 _FAR = 8.0  # log evidence below the best from which models no longer matter
+_LEAST = 1e-280  # chance of a report: 2^53 of them divided by it are no overflow
 _MOST = 24  # atoms
 _FINEST = 32.0  # parts of the grid among which the place of an atom is a choice, at least: it costs log of that
 _DOUBTFUL = 3.0  # log evidence that a promise may lack and still be looked at
@@ -91,9 +92,10 @@ class Fitted:
         return dict(zip(self.atoms, (2 * self.parameters[len(self.parameters) - len(self.atoms) :]).tolist(), strict=True))
 
     @property
-    def whole(self) -> float:
-        """The sum of all weights over n+1: what a probability is multiplied with to become exp(h)."""
-        return float(np.exp(self.field + self.level).mean()) + sum(map(math.exp, self.heights.values()))
+    def log_whole(self) -> float:
+        """ln of the sum of all weights over n+1: what is added to the logarithm of a probability to become h."""
+        logs = [self.field + self.level - math.log(len(self.field)), np.fromiter(self.heights.values(), float)]
+        return float(np.logaddexp.reduce(np.concatenate(logs)))
 
 
 class _Model:
@@ -199,7 +201,7 @@ def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Any, Floats
     for _ in range(_STEPS):
         data.steps += 1
         slopes = model.slopes(law, chances, own, masses)
-        safe = np.maximum(chances, 1e-300)
+        safe = np.maximum(chances, _LEAST)
         gradient = slopes @ (data.counts / safe) - theta
         scaled = slopes * np.sqrt(data.number / safe)
         hessian = scaled @ scaled.T
@@ -227,7 +229,7 @@ def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Any, Floats
         if gain < _SETTLED:
             break
     slopes = model.slopes(law, chances, own, masses)
-    scaled = slopes * np.sqrt(data.number / np.maximum(chances, 1e-300))
+    scaled = slopes * np.sqrt(data.number / np.maximum(chances, _LEAST))
     hessian = scaled @ scaled.T
     hessian[np.arange(len(theta)), np.arange(len(theta))] += 1
     factor = _factorised(hessian)
@@ -249,7 +251,7 @@ def _widths(
     """
     low, high = np.maximum(model.places - 1, 0), np.minimum(model.places + 1, data.rows - 1)
     slopes = (data.rows_of(high) - data.rows_of(low)) / np.maximum(high - low, 1)[:, None]
-    slopes *= masses[:, None] * np.sqrt(data.number / np.maximum(chances, 1e-300))
+    slopes *= masses[:, None] * np.sqrt(data.number / np.maximum(chances, _LEAST))
     across = scaled @ slopes.T
     information = (slopes**2).sum(axis=1) - (across * cho_solve(factor, across, check_finite=False)).sum(axis=0)
     widths: Floats = np.sqrt(2 * math.pi / np.maximum(information, 1e-300))
@@ -340,7 +342,7 @@ class Search:
             place = int(gains.argmax())
             if gains[place] <= -min(_DOUBTFUL, math.log(max(self.data.rows / _FINEST, 1.0))):
                 return
-            height = {place: math.log(max(float(sizes[place]), 1e-12) * now.whole)}
+            height = {place: math.log(max(float(sizes[place]), 1e-12)) + now.log_whole}
             then = self.fit(smooth, j, tuple(sorted((*now.atoms, place))), now, height)
             if then.evidence <= now.evidence:
                 return
@@ -363,21 +365,23 @@ class Search:
         """What a new atom at each value promises for the evidence, and how heavy it would be.
 
         With D the slope of the log-likelihood in its mass and V its information given all other parameters (a Schur
-        complement) the gain is about D^2/2V - log(1+V)/2 - log(n+1).
+        complement) the gain is about D^2/2V - log(1+V)/2 - log(n+1). No atom is heavier than 1: where D exceeds V, as it does
+        by rounding at a value that has all the mass already, that is its mass, and the gain D - V/2 instead of D^2/2V.
         """
         data = self.data
         factor, slopes = self._tangents[key]
-        chances = np.maximum(data.push(now.law), 1e-300)
+        chances = np.maximum(data.push(now.law), _LEAST)
         slope = data.channel.pull(data.counts / chances) - data.number
         own = np.maximum(data.number * (data.channel.pull_squares(1 / chances) - 1), 0.0)  # sum of (C[x, y] - m)^2 / m
         across = data.number * data.channel.pull_rows(slopes / chances)
         information = own - (across * cho_solve(factor, across, check_finite=False)).sum(axis=0)
         information = np.maximum(information, 1e-9 * np.maximum(own, 1e-300))
+        masses = np.divide(slope, information, out=np.ones_like(slope), where=(slope > 0) & (slope < information))
         gains = np.where(
-            slope > 0, slope**2 / (2 * information) - np.log1p(information) / 2 - math.log(data.rows), -np.inf
+            slope > 0, masses * (slope - masses * information / 2) - np.log1p(information) / 2 - math.log(data.rows), -np.inf
         )
         gains[list(now.atoms)] = -np.inf
-        return gains, slope / information
+        return gains, masses
 
     def _from_heaps(self, law: Floats) -> None:
         """Another start: the heaps of the likeliest law, on a field with two parts in a hundred."""
