@@ -25,12 +25,16 @@ Version 1 said "sensitivity" for a number of steps; `verify` turns that into the
 
 from __future__ import annotations
 
+import os
+import sys
+
+if __name__ == "__main__":  # in a checkout there is a folder numbers beside this file, which must not pass for the library's
+    sys.path[:] = [p for p in sys.path if os.path.abspath(p) != os.path.dirname(os.path.abspath(__file__))]
+
 import hashlib
 import json
 import math
-import os
 import re
-import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -1186,8 +1190,7 @@ def main(arguments: list[str]) -> int:
     if found.risk_and_bound is not None:
         risk, bound = (_shown(x) for x in found.risk_and_bound)
         print(f"design: risk {risk}; no mechanism of this kind goes below {bound}")
-        print(f"designed for: {found.asked}")
-        print(f"mechanisms of this kind: {found.among}")
+        print(f"designed for: {found.asked}\nmechanisms of this kind: {found.among}")
     if found.properties is not None:
         print("properties: " + (", ".join(found.properties) or "none"))
     return 0
