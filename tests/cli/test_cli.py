@@ -1086,6 +1086,17 @@ def test_recovering_does_not_write_over_what_it_reads(run, gm, place):
     assert (Path(gm).read_bytes(), Path("reports.csv").read_bytes()) == before
 
 
+@pytest.mark.parametrize(
+    "words", [["make", "from-matrix", "--matrix"], ["design", "--n", "1", "--prior"]], ids=["a matrix", "a prior"]
+)
+def test_a_file_of_numbers_is_not_written_over_by_what_is_made_of_it(run, words):
+    Path("numbers.csv").write_text("0.5,0.5\n0.5,0.5\n")
+    told = run(*words, "numbers.csv", "--alpha", "1/2", "-o", "numbers.csv")
+    assert_one_good_error(told)
+    assert "overwritten" in told.err
+    assert Path("numbers.csv").read_text() == "0.5,0.5\n0.5,0.5\n"
+
+
 # What the library says is what the command line prints
 
 

@@ -73,6 +73,7 @@ def make(
         "base": base, "below": below, "show_zero": show_zero, "deviation": deviation, "variance": variance,
         "never_report": never_report,
     }  # fmt: skip
+    apart(out, *filter(None, [matrix]))
     m = _made(family, n, low, high, matrix, {name: value for name, value in given.items() if value is not None})
     if out == "-":
         print(files.text(m), end="")
