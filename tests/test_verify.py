@@ -115,6 +115,14 @@ def lone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.C
     return run
 
 
+def test_the_script_runs_where_it_lies(tmp_path):
+    """As README says: beside it lie folders of discreet, and one has the name of a module of the standard library."""
+    dt.explicit_fair(4, alpha="1/2").save(tmp_path / "m.json")
+    done = subprocess.run([sys.executable, SCRIPT, "m.json"], cwd=tmp_path, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("verified: alpha 1/2")
+
+
 @pytest.mark.parametrize(
     "m",
     [

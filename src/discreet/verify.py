@@ -1190,8 +1190,7 @@ def main(arguments: list[str]) -> int:
     if found.risk_and_bound is not None:
         risk, bound = (_shown(x) for x in found.risk_and_bound)
         print(f"design: risk {risk}; no mechanism of this kind goes below {bound}")
-        print(f"designed for: {found.asked}")
-        print(f"mechanisms of this kind: {found.among}")
+        print(f"designed for: {found.asked}\nmechanisms of this kind: {found.among}")
     if found.properties is not None:
         print("properties: " + (", ".join(found.properties) or "none"))
     return 0

@@ -1076,6 +1076,27 @@ def test_what_cannot_be_sampled_is_refused_by_its_position_and_never_quoted(run,
     assert (Path(gm).read_bytes(), Path("two.csv").read_bytes()) == before
 
 
+@pytest.mark.parametrize("place", ["reports.csv", "gm.json", "./reports.csv"])
+def test_recovering_does_not_write_over_what_it_reads(run, gm, place):
+    Path("reports.csv").write_text("y\n3\n4\n")
+    before = Path(gm).read_bytes(), Path("reports.csv").read_bytes()
+    told = run("recover", "reports.csv", "-m", gm, "-o", place)
+    assert_one_good_error(told)
+    assert "overwritten" in told.err
+    assert (Path(gm).read_bytes(), Path("reports.csv").read_bytes()) == before
+
+
+@pytest.mark.parametrize(
+    "words", [["make", "from-matrix", "--matrix"], ["design", "--n", "1", "--prior"]], ids=["a matrix", "a prior"]
+)
+def test_a_file_of_numbers_is_not_written_over_by_what_is_made_of_it(run, words):
+    Path("numbers.csv").write_text("0.5,0.5\n0.5,0.5\n")
+    told = run(*words, "numbers.csv", "--alpha", "1/2", "-o", "numbers.csv")
+    assert_one_good_error(told)
+    assert "overwritten" in told.err
+    assert Path("numbers.csv").read_text() == "0.5,0.5\n0.5,0.5\n"
+
+
 # What the library says is what the command line prints
 
 

@@ -68,3 +68,13 @@ def test_a_repr_does_not_go_through_the_values(monkeypatch):
     assert repr(found) == "<Description geometric on 0..8>"
     with pytest.raises(pytest.fail.Exception):
         str(found)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [(5, "no mechanism"), ("m.json", "discreet.load"), (dt.design(4, alpha="1/2"), r"give its \.mechanism")],
+    ids=["a number", "a path", "a design"],
+)
+def test_what_is_no_mechanism_is_not_described(given, said):
+    with pytest.raises(dt.errors.DiscreetError, match=said):
+        dt.describe(given)

@@ -117,3 +117,8 @@ def test_a_row_of_a_comparison():
     assert row["best use"] == pytest.approx(6 / 5)  # the median of 0..4, whatever was reported
     assert (row["properties"], row["epsilon <="], row["proved"]) == ("all seven", 0.0, True)
     assert "tail(2)" in dt.compare({"UM": dt.uniform(4)}, loss="tail(2)")["UM"]
+
+
+def test_a_design_is_no_mechanism_to_compare_but_has_one():
+    with pytest.raises(DiscreetError, match=r"give its \.mechanism"):
+        dt.compare(dt.design(4, alpha="1/2"))

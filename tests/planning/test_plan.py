@@ -141,7 +141,7 @@ def test_a_plan_is_for_people():
 
 def test_refusals_say_the_next_move():
     for given_wrong, words in (
-        ({}, "either an error .* or an epsilon"),
+        ({}, "either an error .* or an epsilon .*; neither is given"),
         ({"error": 1, "epsilon": 1}, "not both"),
         ({"epsilon": 1, "alpha": "1/2"}, "exactly one of alpha and epsilon"),
         ({"error": -1}, "0 or more"),

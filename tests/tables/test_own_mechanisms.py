@@ -301,3 +301,11 @@ def test_a_level_between_some_pairs_of_counts_is_no_level_of_a_count(people, led
     with pytest.raises(ReleaseError, match="any count by one"):
         release(people, ledger=ledger, mechanism=shown, dataset="people", by=["k"], domain={"k": [0, 1]}, epsilon=5, bound=3)
     assert ledger.balance("people").spent == 0
+
+
+def test_a_mechanism_with_an_end_needs_counts_with_one(people, ledger):
+    with pytest.raises(ReleaseError, match="any number; declare bound"):
+        released(people, ledger, G20, 2, bound=None)
+    with pytest.raises(ReleaseError, match="a group may have 30; make it larger"):
+        released(people, ledger, G20, 2, bound=30)
+    assert ledger.balance("people").spent == 0

@@ -61,6 +61,16 @@ def dump(value: Any) -> str:
     return json.dumps(value, indent=1, allow_nan=False)
 
 
+def apart(out: str | None, *read: str) -> None:
+    """Refuse to write over a file that the same command reads."""
+    from pathlib import Path
+
+    from ..errors import FileError
+
+    if out not in (None, "-") and Path(out).resolve() in {Path(name).resolve() for name in read}:
+        raise FileError(f"{out} is read by this command and would be overwritten; choose another -o.", kind="missing")
+
+
 def plain(text: str) -> str:
     from rich.markup import escape
 

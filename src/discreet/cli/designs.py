@@ -15,6 +15,7 @@ from .app import (
     Json,
     N,
     Out,
+    apart,
     app,
     dump,
     make_console,
@@ -68,6 +69,7 @@ def design(
     from ..measure.description import describe
     from . import terminal
 
+    apart(out, *filter(None, [prior]))
     with terminal.progress("designing") as progress:
         made = make(
             _count(n), alpha=alpha, epsilon=epsilon, loss=loss, prior=_prior(prior), risk=risk, require=require,

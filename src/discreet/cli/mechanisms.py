@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ..registry import FAMILIES
-from .app import Alpha, Csv, Debug, EpsilonText, File, Json, N, Out, app, dump, make_console, one_of
+from .app import Alpha, Csv, Debug, EpsilonText, File, Json, N, Out, apart, app, dump, make_console, one_of
 from .columns import is_heading, place_of, read_rows, read_text
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def make(
         "base": base, "below": below, "show_zero": show_zero, "deviation": deviation, "variance": variance,
         "never_report": never_report,
     }  # fmt: skip
+    apart(out, *filter(None, [matrix]))
     m = _made(family, n, low, high, matrix, {name: value for name, value in given.items() if value is not None})
     if out == "-":
         print(files.text(m), end="")
@@ -283,9 +284,7 @@ def sample(
 
     Example: discreet sample gm.json 3 0 8 -o noisy.csv
     """
-    from pathlib import Path
-
-    from ..errors import DiscreetError, FileError, OutOfRangeError
+    from ..errors import DiscreetError, OutOfRangeError
     from ..files import write_whole
 
     one_of(json, csv)
@@ -293,8 +292,7 @@ def sample(
         raise DiscreetError("Say which true values to report, once: for example --value 3, or 3 0 8, or a file of them.")
     if file == "-" and values == ("-",):
         raise DiscreetError("Standard input is the mechanism or the true values, not both; give one of them as a file.")
-    if out not in (None, "-") and Path(out).resolve() in {Path(name).resolve() for name in (file, *values[:1])}:
-        raise FileError(f"{out} is read by this command and would be overwritten; choose another -o.", kind="missing")
+    apart(out, file, *values[:1])
     m = load_mechanism(file)
     true = _true_values(values if value is None else (value,), column, alone=value is not None)
     if size is not None and len(true) != 1:

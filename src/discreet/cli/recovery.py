@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import Debug, Json, Out, app, dump, make_console
+from .app import Debug, Json, Out, apart, app, dump, make_console
 from .columns import is_heading, place_of, read_rows
 from .mechanisms import load_mechanism
 
@@ -43,6 +43,7 @@ def recover(
     from . import terminal
 
     share(confidence, "--confidence", "how often the intervals cover", error=RecoveryError)
+    apart(out, reports, mechanism)
     m = load_mechanism(mechanism)
     data = _read(reports, column, counts)
     with terminal.progress("recovering") as progress:

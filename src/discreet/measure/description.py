@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DiscreetError
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 from ..numbers.exact import show_above, show_rational
 from ..present.shown import Result, Shown, plain
 from .privacy import Verdict, check_privacy
@@ -113,6 +113,7 @@ def describe(m: Mechanism, *, matrix: bool = False) -> Description:
     between any two values (local privacy): epsilon <= 0.842885
     properties: RH RM S
     """
+    m = mechanism_of(m)
     letters = property_letters(m)
     local = None if m.inputs.n is None else check_privacy(m, metric="discrete")
     return Description(m, check_privacy(m), local, None if letters is None else tuple(letters), matrix)

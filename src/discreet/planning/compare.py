@@ -17,7 +17,7 @@ from ..measure.privacy import check_privacy
 from ..measure.properties import LETTERS
 from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, rmse, worst_loss
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, mechanism_of
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
@@ -72,6 +72,8 @@ def compare(
     >>> side_by_side["EM"]["properties"], side_by_side["GM"]["best use"] < side_by_side["EM"]["best use"]
     ('all seven', True)
     """
+    if mechanisms is None and isinstance(getattr(n, "mechanism", None), Mechanism):
+        mechanism_of(n)  # a design: says to give its mechanism
     if mechanisms is None and isinstance(n, (Mechanism, list, tuple, Mapping)):
         n, mechanisms = None, n
     known = mechanisms is None

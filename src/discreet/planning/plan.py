@@ -84,7 +84,8 @@ def plan(
     grid = Grid.of(n)
     goal = Goal(grid, _confidence(confidence), None if prior is None else prior_of(prior, grid))
     if (error is None) == (alpha is None and epsilon is None):
-        raise DiscreetError("Give either an error to keep to, or an epsilon (or alpha) whose error to tell; not both.")
+        given = "neither is given" if error is None else "not both"
+        raise DiscreetError(f"Give either an error to keep to, or an epsilon (or alpha) whose error to tell; {given}.")
     makers = makers_for(grid, families, sensitivity)
     whom = "whatever it is" if goal.law is None else f"on average under the prior {goal.law}"
     with_chance = f"the truth with probability at least {goal.confidence}, {whom}"

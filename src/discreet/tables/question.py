@@ -227,9 +227,12 @@ def made(family: str, top: int | None, level: Level) -> Mechanism:
 def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:
     if not m.inputs.is_counts and not (m.inputs.low == 0 and m.inputs.high is None and m.inputs.step == 1):
         raise ReleaseError(f"The mechanism takes {m.inputs}; a count needs 0..n in steps of 1.")
-    if m.inputs.high is not None and (top is None or m.inputs.high < top):
-        raise ReleaseError(f"The mechanism takes counts up to {m.inputs.high}, but a group may have "
-                           f"{'any number' if top is None else top}; make it larger or let auto choose.")  # fmt: skip
+    if m.inputs.high is not None and top is None:
+        raise ReleaseError(f"The mechanism takes counts up to {m.inputs.high}, but a group may have any number; "
+                           "declare bound, the largest count that can be, or let auto choose.")  # fmt: skip
+    if m.inputs.high is not None and top is not None and m.inputs.high < top:
+        raise ReleaseError(f"The mechanism takes counts up to {m.inputs.high}, but a group may have {top}; "
+                           "make it larger or let auto choose.")  # fmt: skip
     if m.sensitivity is None:
         raise ReleaseError(f"The mechanism claims its level for {m.neighbours}, but one person changes any count by one; "
                            "give a mechanism whose neighbours are steps.")  # fmt: skip
