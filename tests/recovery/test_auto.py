@@ -270,3 +270,21 @@ def test_scale_does_not_matter():
         counts = np.round(20_000 * channel.push(law / law.sum())).astype(np.int64)
         found.append(np.interp(np.linspace(0, 1, 50), place, np.cumsum(auto(channel, counts).law)))
     assert np.abs(found[0] - found[1]).max() < 0.02
+
+
+def test_reports_that_say_nothing_give_the_uniform_law_and_say_so():
+    m = dt.uniform(8)
+    fit = auto(m.finite(), np.random.default_rng(7).multinomial(3000, np.full(9, 1 / 9)))
+    assert fit.law.tolist() == [1 / 9] * 9
+    assert "hardly depend on the truth" in fit.notes[0]
+    assert fit.atoms == ()
+
+
+def test_atoms_are_told_only_where_there_is_little_doubt():
+    """Thirty reports of a bell: a point explains them too, but is not claimed with all the mass beside a spread-out law."""
+    m, law = dt.geometric(50, epsilon="1/3"), binom.pmf(np.arange(51), 50, 0.3)
+    for seed in range(12):
+        _, counts = observed(law, m.finite(), 30, seed)
+        fit = auto(m.finite(), counts)
+        for place, mass in fit.atoms:
+            assert mass <= fit.law[max(int(place) - 2, 0) : int(place) + 3].sum() + 0.05

@@ -309,3 +309,14 @@ def test_a_mechanism_with_an_end_needs_counts_with_one(people, ledger):
     with pytest.raises(ReleaseError, match="a group may have 30; make it larger"):
         released(people, ledger, G20, 2, bound=30)
     assert ledger.balance("people").spent == 0
+
+
+def test_no_interval_reaches_beyond_the_public_size_of_a_group(ledger):
+    """A mechanism made for 30 may report 25 of a group of 9: the count is still at most 9."""
+    ledger.create("sized", "9", relation="bit", public=["k"])
+    table = pandas.DataFrame({"k": [0] * 9 + [1] * 30, "x": [True, False, False] * 13})
+    made = release(table, dataset="sized", ledger=ledger, count="x = true", by=["k"], domain={"k": [0, 1]}, epsilon="1/2",
+                   mechanism=dt.staircase(30, epsilon="1/2", sensitivity=3))  # fmt: skip
+    assert made.columns["high"][0] <= 9
+    assert made.columns["high"][1] > 9
+    assert all(low <= high for low, high in zip(made.columns["low"], made.columns["high"], strict=True))

@@ -16,8 +16,8 @@ from ..blas import one_thread
 from ..channels import Finite
 from ..progress import Progress
 from .field import Fitted, Operator, Search
-from .likelihood import Fit, certificate, check_possible, is_injective, mean_log_likelihood
-from .mle import mle
+from .likelihood import Fit, Floats, certificate, check_possible, is_injective, mean_log_likelihood
+from .mle import mle, says_nothing
 
 Counts = NDArray[np.int64]
 
@@ -28,6 +28,7 @@ _CELLS = 512  # cells of a longer grid, and groups of its reports
 _SHARPENED = 30  # steps at full resolution, after the cells
 _NARROWED = 300  # the same where noise is narrow, and shows what happens within a cell
 _FLOOR = 1e-3  # part of the uniform law with which they start: a step cannot fill a value without any mass
+_CLEAR = 0.9  # weight of models with atoms from which on they are told
 _DENSE = 512  # true values up to which the likeliest law of any channel is quick
 
 
@@ -38,6 +39,9 @@ def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progre
     """
     q = counts / counts.sum()
     check_possible(channel, q)
+    nothing = says_nothing(channel, q)
+    if nothing is not None:
+        return nothing
     with one_thread():
         single = channel.rows <= _SINGLE and channel.reports <= _SINGLE_REPORTS
         cells = None if single else _Cells(channel)
@@ -52,16 +56,26 @@ def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progre
         for _ in range(1 if cells is None else cells.sharpening):
             law = law * channel.pull(np.divide(q, channel.push(law), out=np.zeros_like(q), where=q > 0))
         law /= law.sum()
-    # with atoms or without: whichever kind of model has more of the weight
-    with_atoms = sum(w for w, f in zip(weights, models, strict=True) if f.atoms)
-    best = next(f for f in models if bool(f.atoms) == (with_atoms > 0.5))
+    with_atoms = float(sum(w for w, f in zip(weights, models, strict=True) if f.atoms))
+    best = next(f for f in models if bool(f.atoms) == (with_atoms > _CLEAR))  # atoms are told where there is little doubt
     places = np.array(best.atoms, dtype=np.float64) if cells is None else cells.middles[list(best.atoms)]
-    atoms = tuple(zip(places.tolist(), best.masses.tolist(), strict=True))
+    atoms = tuple(zip(places.tolist(), _masses(best, weights, models).tolist(), strict=True))
     found, steps = certificate(channel, q, law), search.steps
     trace = ((steps, mean_log_likelihood(channel, q, law), found),)
     sure = with_atoms if best.atoms else 1 - with_atoms
-    note = _told(best, float(sure), len(models), None if cells is None else len(cells.sizes))
+    note = _told(best, sure, len(models), None if cells is None else len(cells.sizes))
     return Fit(law, found, steps, trace, (note,), True if is_injective(channel, q) else None, atoms)
+
+
+def _masses(best: Fitted, weights: Floats, models: list[Fitted]) -> Floats:
+    """The probability of each atom of the best model, averaged over all: an atom of another counts for the nearest one."""
+    found, near = np.zeros(len(best.atoms)), max(len(best.law) // 64, 1)
+    for weight, model in zip(weights, models, strict=True):
+        for place, mass in zip(model.atoms, model.masses, strict=True):
+            apart = np.abs(np.array(best.atoms, dtype=np.int64) - place)
+            if len(apart) and apart.min() <= near:
+                found[apart.argmin()] += weight * mass
+    return found
 
 
 def _told(best: Fitted, sure: float, models: int, cells: int | None) -> str:

@@ -19,11 +19,9 @@ _MASS = 1e-7  # a true value with less mass than this is not in the support
 
 def mle(channel: Finite, q: Floats, *, gap: float = 1e-9, progress: Progress | None = None) -> Fit:
     """The law of the true values with the largest likelihood, certified by the gap max_i (C(q/(pC)))_i - 1."""
-    worst = channel.worst(channel.rows - 1)
-    if worst.alpha > 0 and worst.power * float(1 - worst.alpha) < _FLAT:  # rounding would choose between the laws
-        uniform = np.full(channel.rows, 1 / channel.rows)
-        note = "These reports hardly depend on the truth, so no law is likelier than another; use a larger epsilon."
-        return Fit(uniform, certificate(channel, q, uniform), 0, (), (note,), unique=None)
+    nothing = says_nothing(channel, q)
+    if nothing is not None:
+        return nothing
     known = channel.likeliest(q, gap, progress)
     if known is not None:
         return known
@@ -31,6 +29,16 @@ def mle(channel: Finite, q: Floats, *, gap: float = 1e-9, progress: Progress | N
         with one_thread():
             return _dense_mle(channel, q, gap, progress)
     return ibu(channel, q, gap=gap, accelerate=True, progress=progress)
+
+
+def says_nothing(channel: Finite, q: Floats) -> Fit | None:
+    """The uniform law, where reports hardly depend on the truth and rounding would choose between the laws; else None."""
+    worst = channel.worst(channel.rows - 1)
+    if not (worst.alpha > 0 and worst.power * float(1 - worst.alpha) < _FLAT):
+        return None
+    uniform = np.full(channel.rows, 1 / channel.rows)
+    note = "These reports hardly depend on the truth, so no law is likelier than another; use a larger epsilon."
+    return Fit(uniform, certificate(channel, q, uniform), 0, (), (note,), unique=None)
 
 
 def _dense_mle(channel: Finite, q: Floats, gap: float, progress: Progress | None) -> Fit:

@@ -187,7 +187,9 @@ class Sheet:
             if m is None or reading is None:
                 continue
             places = positions(m.outputs, reports[chosen], clamp=True)  # readings know positions, reports are values
-            read["low"][chosen], read["high"][chosen] = reading.interval(places, 1 - COVERAGE)
+            ends = reading.interval(places, 1 - COVERAGE)
+            # no count is above the public size of its group, whatever the mechanism is made for
+            read["low"][chosen], read["high"][chosen] = ends if n < 0 else (np.minimum(end, n) for end in ends)
             read["estimate"][chosen] = reading.estimate(places)
             read["standard_error"][chosen] = reading.standard_error
         return read
