@@ -204,7 +204,7 @@ def noisy(values: Counts, top: int, epsilon: float, rng: np.random.Generator) ->
 
 
 def long_rows(sizes: Sequence[tuple[int, int, int]]) -> list[Row]:
-    """Grids of more than 256 values, at the same noise relative to the range as above and at little noise."""
+    """Long grids, at the same noise relative to the range as above and at little noise."""
     rows = []
     for top, number, runs in sizes:
         for noise, epsilon in (("wide", 10 * np.log(2) / top), ("narrow", 0.5)):
