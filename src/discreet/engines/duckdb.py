@@ -48,6 +48,7 @@ from .sources import Source, open_table, stamp
 Indices = NDArray[np.int64]
 
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
+_LOOK = 0.1  # seconds between two looks at how far the engine has read
 _MOST_PARTS = 2**16
 _BYTES_EACH = 120  # what the engine holds, about, for each person in a group, besides 8 for each condition
 
@@ -378,7 +379,7 @@ class _Run:
             try:
                 while True:
                     try:
-                        return future.result(timeout=0.1)
+                        return future.result(timeout=_LOOK)
                     except StillRunning:
                         read = self.source.done / self.source.total if self.source.total else 0.0
                         self.tell(min(start + (end - start) * min(read, 1.0), 0.99))

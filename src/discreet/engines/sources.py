@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import os
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
@@ -28,7 +29,7 @@ _LAST_MICROSECOND = 9_223_372_022_400_000_000 - 1
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-class Source:
+class Source(ABC):
     """A table: its columns' `names`, and, once `bind` said which are used, a stream of them for each who asks.
 
     `quotable`: whether its names may be quoted; the first line of a text file may be a person. `done` of `total`, in
@@ -54,13 +55,13 @@ class Source:
         self.declared = pa.schema([(name, _told(kind)) for name, kind in fields])
         self.schema = pa.schema([(name, settled(pa.nulls(0, kind)).type) for name, kind in fields])
 
+    @abstractmethod
     def fields(self) -> list[tuple[str, Any]]:
         """The used columns with their Arrow types."""
-        raise NotImplementedError
 
+    @abstractmethod
     def batches(self) -> Iterator[Any]:
         """The used columns, some rows at a time, from the beginning."""
-        raise NotImplementedError
 
     def _settled(self) -> Iterator[Any]:
         import pyarrow as pa
