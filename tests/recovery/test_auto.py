@@ -217,8 +217,8 @@ def test_long_grids_are_near_the_best_of_what_there_is(top, epsilon, truth, cell
     stopped, likeliest = ibu(channel, q, iterations=300).law, mle(channel, q).law
     flat = np.full(top + 1, 1 / (top + 1))
     ours, *others, control = (dt.kantorovich(p, law) for p in (fit.law, stopped, likeliest, flat))
-    assert ours < 1.2 * min(others) or ours < 0.05  # in steps of the grid: narrow noise, and cells of two values
-    assert not control < 1.2 * min(others)  # the check can fail
+    assert ours < 1.6 * min(others)  # well below 1 in most; narrow noise on cells of two values is the hard case
+    assert not control < 1.6 * min(others)  # the check can fail
 
 
 def test_randomised_response_on_a_long_grid():
@@ -283,8 +283,11 @@ def test_reports_that_say_nothing_give_the_uniform_law_and_say_so():
 def test_atoms_are_told_only_where_there_is_little_doubt():
     """Thirty reports of a bell: a point explains them too, but is not claimed with all the mass beside a spread-out law."""
     m, law = dt.geometric(50, epsilon="1/3"), binom.pmf(np.arange(51), 50, 0.3)
+    claimed = 0
     for seed in range(12):
         _, counts = observed(law, m.finite(), 30, seed)
         fit = auto(m.finite(), counts)
+        claimed += bool(fit.atoms)
         for place, mass in fit.atoms:
             assert mass <= fit.law[max(int(place) - 2, 0) : int(place) + 3].sum() + 0.05
+    assert claimed <= 2  # five, when atoms were told as soon as they had more than half of the weight
