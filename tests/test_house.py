@@ -33,20 +33,21 @@ ROOMS = {
     "sampling": f"{BASE} randomness channels",
     "seal": f"{BASE} channels",
     "mechanism": f"{BASE} noise channels sampling seal",
-    "scalar": f"{BASE} randomness sampling",
     "mechanisms": f"{MAKING} noise",
     "measure": f"{MAKING} present randomness noise mechanisms",
     "files": f"{BASE} formats verify noise channels mechanism measure",
     "designs": f"{MAKING} present blas lp mechanisms measure progress",
     "recovery": f"{BASE} present blas lp channels mechanism sampling measure progress",
     "theory": f"{BASE} present lp channels mechanism measure",
+    "scalar": f"{MAKING} present randomness sampling noise mechanisms measure lp designs progress",
+    "sharing": f"{MAKING} formats present randomness sampling noise mechanisms measure progress",
     "registry": "mechanism",
-    "planning": f"{BASE} present progress channels mechanism measure mechanisms designs recovery registry",
+    "planning": f"{BASE} present progress channels mechanism measure mechanisms designs recovery scalar registry",
     "ledger": f"{BASE} formats present",
     "questions": BASE,
     "engines": f"{BASE} questions progress",
     "tables": f"{BASE} formats present channels files mechanism mechanisms measure registry ledger questions engines progress",
-    "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery theory registry planning "
+    "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery theory scalar sharing registry planning "
     "ledger questions engines tables progress",
 }
 
