@@ -17,6 +17,7 @@ from .errors import FileError
 from .formats import Format
 from .measure.properties import LETTERS, faults
 from .mechanism import Mechanism, Recipe
+from .numbers.exact import show
 from .numbers.grid import Grid
 from .numbers.level import Epsilon, Level
 from .numbers.neighbours import Neighbours
@@ -148,7 +149,7 @@ def write_whole(path: str | os.PathLike[str], content: str) -> None:
 
     A link is followed; anything but a plain file in its place (a pipe, a device, a folder) is refused.
     """
-    write_together({Path(os.fspath(path)): content})
+    write_together({Path(_name(path)): content})
 
 
 def write_together(contents: Mapping[Path, str], remove: Iterable[Path] = ()) -> None:
@@ -219,7 +220,14 @@ def _refusals(target: Path) -> Iterator[None]:
 
 def load(path: str | os.PathLike[str]) -> Mechanism:
     """Read a mechanism; every claim of the file is verified first, and nothing is loaded when one fails."""
-    return _checked(lambda: verify.read(path), os.fspath(path))
+    name = _name(path)
+    return _checked(lambda: verify.read(name), name)
+
+
+def _name(path: Any) -> str:
+    if not isinstance(path, (str, os.PathLike)):
+        raise FileError(f"{show(path)} is no name of a file; give its path as a text.", kind="missing")
+    return os.fspath(path)
 
 
 def loads(data: bytes, name: str = "the text") -> Mechanism:

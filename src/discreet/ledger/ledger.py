@@ -95,7 +95,7 @@ class Ledger:
     @classmethod
     def existing(cls, place: str | os.PathLike[str], *, secret: str | os.PathLike[str] | None = None) -> Ledger:
         """Open a ledger that is there: a mistyped name must not look like an untouched budget."""
-        name = os.fspath(place)
+        name = _name(place)
         if "://" not in name and not Path(name).is_file():
             raise LedgerError(
                 f"There is no ledger {name}; make one with: discreet ledger create NAME --ledger {name} ..."
@@ -418,9 +418,7 @@ def _storing(pending: Pending) -> Outcome:
 
 def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:
     """How to make a store for a thread, from a file's name or the address of a PostgreSQL database."""
-    text = os.fspath(place)
-    if not isinstance(text, str) or not text or "\0" in text or text == ":memory:" or Path(text).is_dir():
-        raise LedgerError("A ledger lives in a file on disk, or in PostgreSQL. Give a file's name or an address.")
+    text = _name(place)
     if text.startswith(("postgresql://", "postgres://")):
         return lambda: Postgres(text, patience)
     if "://" in text:
@@ -428,6 +426,13 @@ def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Stor
     real = os.path.realpath(text)  # once: a later thread may find another folder, or another end of a symbolic link
     first = iter([True])  # one that is gone later is missing, and no new one: that would be an untouched budget
     return lambda: Sqlite(text, real, patience, make=next(first, False))
+
+
+def _name(place: Any) -> str:
+    text = os.fspath(place) if isinstance(place, (str, os.PathLike)) else ""
+    if not isinstance(text, str) or not text or "\0" in text or text == ":memory:" or Path(text).is_dir():
+        raise LedgerError("A ledger lives in a file on disk, or in PostgreSQL. Give a file's name or an address.")
+    return text
 
 
 def _append(run: Run, account: Account, facts: dict[str, Any], spent: str | None = None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ function or a matrix.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -93,6 +94,7 @@ def loss_of(loss: Any, inputs: Grid, outputs: Grid) -> Loss:
     if isinstance(loss, str):
         return _named(loss, inputs, outputs, rows, reports)
     if callable(loss):
+        _takes_two(loss, "loss")
         entries = [[_called(loss, truth, report, "loss") for report in _values(outputs)] for truth in _values(inputs)]
         return _written(entries, f"function {getattr(loss, '__name__', '')}".strip())
     if not hasattr(loss, "__iter__"):
@@ -125,6 +127,7 @@ def gains_of(gain: Any, truths: Sequence[Any], guesses: Sequence[Any]) -> list[l
             return [[Fraction(int(truth == guess)) for guess in guesses] for truth in truths]
         return [[span - abs(truth - guess) for guess in guesses] for truth in truths]
     if callable(gain):
+        _takes_two(gain, "gain")
         return [[_called(gain, truth, guess, "gain") for guess in guesses] for truth in truths]
     read = given.matrix(gain, "The gain", shape=(len(truths), len(guesses)), bools=True, error=LossError)
     return [[Fraction(x) for x in row] for row in read]
@@ -238,6 +241,15 @@ def _written(entries: Sequence[Sequence[given.Number]], name: str) -> Loss:
 
 def _values(grid: Grid) -> list[int | Fraction]:
     return [grid.value(k) for k in range(grid.size or 0)]
+
+
+def _takes_two(function: Callable[..., Any], what: str) -> None:
+    try:
+        inspect.signature(function).bind(0, 0)
+    except TypeError:
+        raise LossError(f"A {what} is a function of two values, the truth and the report; this one is not.") from None
+    except ValueError:  # some of Python's own do not say what they take
+        return
 
 
 def _called(function: Callable[..., Any], truth: Any, report: Any, what: str) -> Fraction:

@@ -11,7 +11,7 @@ None of this looks at data: it follows from the mechanism, and costs no privacy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ..channels import Finite
 from ..errors import DiscreetError, PriorError, SizeError
 from ..mechanism import Mechanism, mechanism_of
+from ..numbers.exact import show
 from ..numbers.given import share, vector
 from ..numbers.grid import Grid
 from .prior import Prior, prior_of
@@ -122,6 +123,10 @@ def coverage(m: Mechanism, intervals: Sequence[Sequence[Any]] | Callable[[Value]
             "use a smaller grid."
         )
     reports = [m.outputs.value(j) for j in range(channel.reports)]
+    if not callable(intervals) and not isinstance(intervals, Iterable):
+        raise DiscreetError(
+            f"{show(intervals)} has no intervals; give the two ends for each report, or a function that does."
+        )
     given = [intervals(report) for report in reports] if callable(intervals) else list(intervals)
     if len(given) != channel.reports:
         raise DiscreetError(
