@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from .mechanisms.rounding import random_rounding as random_rounding
     from .mechanisms.rounding import suppression as suppression
     from .mechanisms.staircase import staircase as staircase
+    from .mechanisms.two_stage import rounded as rounded
     from .mechanisms.uniform import uniform as uniform
     from .numbers.grid import Grid as Grid
     from .numbers.level import Level as Level
@@ -107,6 +108,7 @@ _HOME = {
     "random_rounding": "mechanisms.rounding",
     "suppression": "mechanisms.rounding",
     "staircase": "mechanisms.staircase",
+    "rounded": "mechanisms.two_stage",
     "uniform": "mechanisms.uniform",
     "Neighbours": "numbers.neighbours",
     "Plan": "planning.choices",

@@ -304,6 +304,17 @@ class _Map(_Channel):
     def between(self, i: int, k: int) -> _Ratio:
         return _Ratio(Fraction(int(self.targets[i] == self.targets[k])))
 
+    def jump(self, distance: int) -> int:
+        """How far apart two true values at most so many steps apart can end up. Windows grow by doubling."""
+        self.effort.spend(200 * len(self.targets) * distance.bit_length())
+        low, high, span = self.targets, self.targets, 1
+        while span < min(distance + 1, len(self.targets)):
+            shift = min(span, distance + 1 - span)
+            low = [*map(min, low, low[shift:]), *low[-shift:]]
+            high = [*map(max, high, high[shift:]), *high[-shift:]]
+            span += shift
+        return max(h - w for h, w in zip(high, low, strict=True))
+
 
 class _Geometric(_Channel):
     """Geometric noise on 0..n, clamped: w_j a^|i-j| with w = 1/(1+a) at the ends and (1-a)/(1+a) between."""
@@ -522,11 +533,20 @@ class _Then(_Channel):
             ratio = self._ratio(exact, distance)
             if ratio.alpha.denominator.bit_length() <= WRITTEN_BITS:
                 return ratio
-        inner = self.first.tight(distance)  # post-processing never makes a ratio larger
+        if isinstance(self.first, _Map):  # the second channel sees true values at most a jump apart
+            jump = self.first.jump(distance)
+            inner = self.second.tight(jump) if jump else _Ratio(Fraction(1))
+        else:
+            inner = self.first.tight(distance)  # post-processing never makes a ratio larger
         return _Ratio(inner.alpha, inner.power, exact=False)
 
     def between(self, i: int, k: int) -> _Ratio:
-        return self.first.between(i, k) if self.weights is None else super().between(i, k)
+        if self.weights is not None:
+            return super().between(i, k)
+        if not isinstance(self.first, _Map):
+            return self.first.between(i, k)
+        i, k = self.first.targets[i], self.first.targets[k]
+        return _Ratio(Fraction(1)) if i == k else self.second.between(i, k)
 
 
 def _short(ratio: _Ratio) -> _Ratio:

@@ -112,6 +112,14 @@ NEW = {
         ["staircase", "--step", "0.1", "--epsilon", "2", "--sensitivity", "1", "--r", "l2"],
         dt.staircase(step="1/10", epsilon=2, r="l2"),
     ),
+    "rounded": (
+        ["rounded", "--low", "-10", "--high", "10", "--step", "1/2", "--cells", "-10, 0, 10", "--alpha", "0.3", "--sensitivity", "10"],
+        dt.rounded(dt.Grid(-10, 10, "1/2"), [-10, 0, 10], alpha="0.3", sensitivity=10),
+    ),
+    "rounded, any cells": (
+        ["rounded", "--n", "9", "--cells", "0..2: 1; 2..9: 6", "--epsilon", "1", "--then", "explicit-fair"],
+        dt.rounded(9, {(0, 2): 1, (2, 9): 6}, epsilon=1, then="explicit_fair"),
+    ),
     "random rounding": (["random-rounding", "--n", "20", "--base", "5"], dt.random_rounding(20, base=5)),
     "suppression": (
         ["suppression", "--n", "9", "--below", "3", "--no-show-zero"],
