@@ -65,6 +65,8 @@ if TYPE_CHECKING:
     from .randomness.source import insecure_source as insecure_source
     from .recovery.estimate import Estimate as Estimate
     from .recovery.recover import recover as recover
+    from .scalar.curves import Tradeoff as Tradeoff
+    from .scalar.curves import tradeoff as tradeoff
     from .scalar.sums import exact_mean as exact_mean
     from .scalar.sums import exact_sum as exact_sum
     from .tables.release import release as release
@@ -131,6 +133,8 @@ _HOME = {
     "insecure_source": "randomness.source",
     "explain": "measure.properties",
     "properties": "measure.properties",
+    "Tradeoff": "scalar.curves",
+    "tradeoff": "scalar.curves",
     "exact_mean": "scalar.sums",
     "exact_sum": "scalar.sums",
     "Ledger": "ledger.ledger",

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..channels import Map, Then
 from ..channels.contract import MATRIX_ENTRIES
+from ..channels.ratios import window_extreme
 from ..errors import GridError, SizeError
 from ..mechanism import Mechanism, Recipe, mechanism_of
 from ..numbers.exact import parse_exact, show
@@ -77,11 +78,8 @@ def rounded(
     steps = grid.steps(sensitivity)
     parts = cells_of(cells, grid)
     reports = _outputs(parts) if outputs is None else Grid.of(outputs)
-    targets = np.empty(size, dtype=np.int64)
-    for low, high, value in parts:
-        targets[_first(low, grid) : _first(high, grid)] = reports.place_of(value, "The cells' value", GridError)
-    targets[_first(parts[-1][0], grid) :] = reports.place_of(parts[-1][2], "The cells' value", GridError)
-    jump = _jump(targets, steps)
+    targets = _targets(parts, grid, reports)
+    jump = int((window_extreme(targets, steps, np.maximum) - targets).max())
     if jump == 0:
         raise GridError("All answers fall into one cell, so that the report tells nothing; give at least two cells.")
     second = _second(then, reports, level, jump * reports.step)
@@ -90,6 +88,7 @@ def rounded(
     recipe = Recipe.made(
         "rounded", CITATION, level, second.recipe.distance, grid=grid, sensitivity=sensitivity,
         cells=told if len(told) <= _LONGEST else f"{len(parts)} cells", then=name, outputs=reports,
+        jump=jump * reports.step,
     )  # fmt: skip
     channel = Then(Map(targets, second.inputs.size or 0), second.finite())
     return Mechanism(grid, second.outputs, channel, level, Neighbours.steps(steps), recipe)
@@ -159,11 +158,12 @@ def _outputs(parts: list[Cell]) -> Grid:
     return Grid(values[0], values[-1], step)
 
 
-def _jump(targets: NDArray[np.int64], steps: int) -> int:
-    """How many steps of the reports two answers at most so many steps apart can be apart after rounding."""
-    from ..channels.ratios import window_extreme
-
-    return int((window_extreme(targets, steps, np.maximum) - targets).max())
+def _targets(parts: list[Cell], grid: Grid, reports: Grid) -> NDArray[np.int64]:
+    """For each answer on the grid the position of what it is rounded to."""
+    targets = np.empty(grid.size or 0, dtype=np.int64)
+    for low, _, value in parts:
+        targets[_first(low, grid) :] = reports.place_of(value, "The cells' value", GridError)
+    return targets
 
 
 def _second(then: Any, reports: Grid, level: Level, sensitivity: Fraction) -> Mechanism:
