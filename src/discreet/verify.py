@@ -1039,19 +1039,29 @@ def _loss_fits(name: Any, losses: list[list[int]], per: int, grids: dict[str, _G
 
 
 def _prior_fits(name: Any, law: list[int]) -> str:
-    """The same for a prior; a binomial law stands in floats, which must be near the exact one."""
+    """The same for a prior; laws that stand in rounded numbers must be near the exact ones."""
     kind, numbers = _parsed(name)
     n, total = len(law) - 1, sum(law)
     if kind == "uniform" and not numbers:
         _need(min(law) == max(law), "claim", "The prior in the certificate is not the uniform one that it is called.")
         return "(recomputed)"
-    if kind != "binomial" or len(numbers) != 1 or n * numbers[0].denominator.bit_length() > WRITTEN_BITS:
+    if kind not in ("binomial", "maximum", "minimum") or len(numbers) != 1:
         return ""
     p, q = numbers[0].numerator, numbers[0].denominator
-    exact = [math.comb(n, k) * p**k * (q - p) ** (n - k) for k in range(n + 1)]
-    apart = sum(abs(w * q**n - total * x) for w, x in zip(law, exact, strict=True))
-    _need(0 < p < q and apart * 10**9 <= 2 * total * q**n, "claim",
-          "The prior in the certificate is not the binomial one that it is called.")  # fmt: skip
+    if kind == "binomial":
+        if n * q.bit_length() > WRITTEN_BITS:
+            return ""
+        _need(0 < p < q, "claim", "The prior in the certificate is called binomial with a chance outside (0, 1).")
+        whole, exact = q**n, [math.comb(n, k) * p**k * (q - p) ** (n - k) for k in range(n + 1)]
+    else:  # of p records that are alike between the ends: its powers, half a step around each value
+        if q != 1 or p < 1 or p * (2 * n).bit_length() > WRITTEN_BITS:
+            return ""
+        whole, powers = (2 * n) ** p, [0, *((2 * k + 1) ** p for k in range(n)), (2 * n) ** p]
+        exact = [above - below for below, above in zip(powers, powers[1:], strict=False)]
+        exact = exact if kind == "maximum" else exact[::-1]
+    apart = sum(abs(w * whole - total * x) for w, x in zip(law, exact, strict=True))
+    _need(apart * 10**9 <= 2 * total * whole, "claim",
+          f"The prior in the certificate is not the {kind} one that it is called.")  # fmt: skip
     return "(recomputed, up to 1e-9)"
 
 

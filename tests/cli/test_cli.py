@@ -113,7 +113,7 @@ NEW = {
         dt.staircase(step="1/10", epsilon=2, r="l2"),
     ),
     "rounded": (
-        ["rounded", "--low", "-10", "--high", "10", "--step", "1/2", "--cells", "-10, 0, 10", "--alpha", "0.3", "--sensitivity", "10"],
+        ["rounded", "--low", "-10", "--high", "10", "--step", "1/2", "--alpha=0.3", "--sensitivity=10", "--cells=-10, 0, 10"],
         dt.rounded(dt.Grid(-10, 10, "1/2"), [-10, 0, 10], alpha="0.3", sensitivity=10),
     ),
     "rounded, any cells": (

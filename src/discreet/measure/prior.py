@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -34,7 +35,7 @@ from .loss import PRIORS
 
 Floats = NDArray[np.float64]
 
-_USE = 'use "uniform", "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", a list of probabilities or {value: probability}'
+_USE = 'use "uniform", "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", a list of numbers or {value: probability}'
 _MOST = 2**24
 _RECORDS = 10**5
 _PARTS = 2**60  # a binned law's weights in all, about: floats and powers are rounded to that, alike on every machine
@@ -67,7 +68,7 @@ class Prior(Frozen):
             raise PriorError(f"A prior needs a finite grid of at most 2^24 values, not {grid}; give both ends.")
         cuts = [grid.low, *(grid.low + (k + Fraction(1, 2)) * grid.step for k in range(size - 1)), grid.high]
         levels = [parse_exact(cdf(x)) for x in cuts]
-        chances = [None if a is None or b is None else b - a for a, b in zip(levels, levels[1:], strict=False)]
+        chances = [None if a is None or b is None else b - a for a, b in pairwise(levels)]
         known = [x for x in chances if x is not None and x >= 0]
         if len(known) < size or not 0 < sum(known) <= 1:
             raise PriorError("A cdf rises from 0 to 1 and says a number everywhere; give for example lambda x: x / 100.")

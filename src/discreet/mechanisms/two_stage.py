@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -96,18 +97,19 @@ def rounded(
 
 def cells_of(cells: Any, grid: Grid) -> list[Cell]:
     """The cells in rising order, without gaps or overlaps, from end to end of the grid."""
-    assert grid.low is not None and grid.high is not None
+    assert grid.low is not None
+    assert grid.high is not None
     if isinstance(cells, str):
         cells = _read(cells)
     if isinstance(cells, Mapping):
         parts = sorted(_cell(ends, value) for ends, value in cells.items())
     else:
         values = sorted({Fraction(x) for x in vector(cells, "cells", error=GridError)})
-        cuts = [grid.low, *((a + b) / 2 for a, b in zip(values, values[1:], strict=False)), grid.high]
+        cuts = [grid.low, *((a + b) / 2 for a, b in pairwise(values)), grid.high]
         if cuts != sorted(cuts):  # a value beyond an end that is nobody's nearest
             raise GridError(f"Some of the cells' values are the nearest to no answer on {grid}; leave them out.")
         parts = list(zip(cuts, cuts[1:], values, strict=False))
-    for before, after in zip(parts, parts[1:], strict=False):
+    for before, after in pairwise(parts):
         if before[1] != after[0]:
             what = "a gap" if before[1] < after[0] else "an overlap"
             raise GridError(
@@ -152,7 +154,7 @@ def _outputs(parts: list[Cell]) -> Grid:
     values = sorted({value for _, _, value in parts})
     if len(values) == 1:
         raise GridError("All answers fall into one cell, so that the report tells nothing; give at least two cells.")
-    gaps = [b - a for a, b in zip(values, values[1:], strict=False)]
+    gaps = [b - a for a, b in pairwise(values)]
     common = math.lcm(*(gap.denominator for gap in gaps))
     step = Fraction(math.gcd(*(int(gap * common) for gap in gaps)), common)
     return Grid(values[0], values[-1], step)
@@ -162,7 +164,7 @@ def _targets(parts: list[Cell], grid: Grid, reports: Grid) -> NDArray[np.int64]:
     """For each answer on the grid the position of what it is rounded to."""
     targets = np.empty(grid.size or 0, dtype=np.int64)
     for low, _, value in parts:
-        targets[_first(low, grid) :] = reports.place_of(value, "The cells' value", GridError)
+        targets[_first(low, grid) :] = reports.place_of(str(value), "The cells' value", GridError)
     return targets
 
 

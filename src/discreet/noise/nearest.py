@@ -93,7 +93,7 @@ class Nearest(NoiseLaw):
     @property
     def variance(self) -> float:
         k, tails, factor, m = self._tails()
-        once, longer = float(((2 * k - 1) @ tails)), 2 * m * factor * float(tails.sum())
+        once, longer = float((2 * k - 1) @ tails), 2 * m * factor * float(tails.sum())
         return 2 * self.step**2 * (once / (1 - factor) + longer / (1 - factor) ** 2)
 
     def _numerical(self, loss: Loss, breaks: Floats = NOWHERE) -> float:

@@ -6,6 +6,7 @@ reports to the range, which is public.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -13,11 +14,11 @@ import numpy as np
 
 from ..channels import Map
 from ..errors import GridError
+from ..measure.loss import loss_of
+from ..measure.prior import prior_of
 from ..mechanism import Mechanism, Recipe
 from ..mechanisms.geometric import geometric
 from ..mechanisms.two_stage import rounded
-from ..measure.loss import loss_of
-from ..measure.prior import prior_of
 from ..numbers.exact import show
 from ..numbers.given import positive
 from ..numbers.grid import Grid
@@ -31,11 +32,10 @@ _LONGEST = 2**12  # steps of so fine a grid
 
 
 def answer_grid(low: object, high: object, sensitivity: object, step: object = None) -> Grid:
-    """The grid between two ends with a given step, or one of 41 to 101 values of which the sensitivity is whole steps.
+    """The grid between two ends with a given step, or one of 41 to 101 values that fits the sensitivity best.
 
-    A sensitivity below a hundredth of the range is itself the step, as long as it divides the range into at most 1000. Where
-    there is no such grid, it has 101 values, and the sensitivity counts as so many steps as it begins, which is on the safe
-    side.
+    The sensitivity counts as so many steps as it begins, which is on the safe side; the grid where that adds least is taken,
+    and of several the smallest. One that divides the range into 101 to 1000 parts is itself the step.
 
     >>> print(answer_grid(-10, 10, 10))
     -10..10 in steps of 1/2
@@ -47,9 +47,10 @@ def answer_grid(low: object, high: object, sensitivity: object, step: object = N
         raise GridError(f"An answer lies between two ends, not {show(low)} and {show(high)}; give for example low=-10, high=10.")
     width = end - start
     share = width / min(positive(sensitivity, "sensitivity", "in the answer's units", error=GridError), width)
-    steps = share.numerator * -(-FEWEST // share.numerator)  # a whole number of steps in both: multiples of the numerator
-    most = _MOST_UNITS if share.denominator == 1 else MOST
-    return Grid(start, end, width / (steps if steps <= most else MOST))
+    if share.denominator == 1 and MOST < share <= _MOST_UNITS:
+        return Grid(start, end, width / share)
+    steps = min(range(FEWEST, MOST + 1), key=lambda n: (math.ceil(n / share) * share / n, n))
+    return Grid(start, end, width / steps)
 
 
 def even_values(grid: Grid, sensitivity: object) -> list[Fraction]:
@@ -58,29 +59,33 @@ def even_values(grid: Grid, sensitivity: object) -> list[Fraction]:
     >>> [int(x) for x in even_values(Grid(-10, 10, "1/2"), 10)]
     [-10, 0, 10]
     """
-    assert grid.low is not None and grid.high is not None
+    assert grid.low is not None
+    assert grid.high is not None
     width, delta = grid.high - grid.low, grid.steps(sensitivity) * grid.step
     parts = max(1, width // delta)
     return [grid.low + width * k / parts for k in range(parts + 1)]
 
 
-def candidates(grid: Grid, level: Level, sensitivity: object, cells: Any = None) -> dict[str, Mechanism]:
-    """The mechanisms that know nothing but the range, by their names; the cells are those of the two-stage mechanism.
+NAMES = ("Laplace", "staircase", "geometric", "two-stage")
 
-    Laplace and staircase noise are drawn on a grid so fine that the line is no different, 1/256 of the sensitivity where
-    that can be written out.
-    """
+
+def candidates(grid: Grid, level: Level, sensitivity: object, cells: Any = None) -> dict[str, Mechanism]:
+    """The mechanisms that know nothing but the range, by their names; the cells are those of the two-stage mechanism."""
+    return {name: candidate(name, grid, level, sensitivity, cells) for name in NAMES}
+
+
+def candidate(name: str, grid: Grid, level: Level, sensitivity: object, cells: Any = None) -> Mechanism:
+    """One of them. Laplace and staircase noise are drawn on a grid so fine that the line is no different: 1/256 of the
+    sensitivity where that can be written out."""
+    within: dict[str, Any] = {"alpha": level, "sensitivity": sensitivity}
+    if name == "geometric":
+        return geometric(grid, **within)
+    if name == "two-stage":
+        return rounded(grid, even_values(grid, sensitivity) if cells is None else cells, **within)
     values = [grid.value(k) for k in range(grid.size or 0)]
-    steps = grid.steps(sensitivity)
-    finer = max(1, min(-(-_FINE // steps), _LONGEST // len(values)))
+    finer = max(1, min(-(-_FINE // grid.steps(sensitivity)), _LONGEST // len(values)))
     fine = Grid(grid.low, grid.high, grid.step / finer)
-    within = {"alpha": level, "sensitivity": sensitivity}
-    return {
-        "Laplace": rounded(grid, values, outputs=fine, **within),
-        "staircase": rounded(grid, values, outputs=fine, then="staircase", **within),
-        "geometric": geometric(grid, **within),
-        "two-stage": rounded(grid, even_values(grid, sensitivity) if cells is None else cells, **within),
-    }
+    return rounded(grid, values, outputs=fine, then="staircase" if name == "staircase" else "geometric", **within)
 
 
 def no_data(grid: Grid, level: Level, sensitivity: object, loss: Any, prior: Any) -> Mechanism:

@@ -33,11 +33,12 @@ from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
 from ..progress import Progress, tell
 from ..randomness.source import insecure_source
-from .candidates import even_values, no_data
+from .candidates import candidate, even_values, no_data
 
 ALPHAS = tuple(Fraction(k, 20) for k in range(1, 20))
 LINE = ("laplace", "staircase")
 COUNTS = ("laplace", "staircase", "geometric", "discrete staircase")
+KEPT = {"laplace, kept": "Laplace", "staircase, kept": "staircase", "geometric, kept": "geometric", "two-stage": "two-stage"}
 INFORMED = ("two-stage", "two-stage, open", "optimum", "no data")
 WAYS = ("closed", "integral", "draws")
 _Z = 1.959964  # of a 95 % interval
@@ -133,7 +134,8 @@ def tradeoff(
     it, and the first two rounded to it; with a grid "two-stage" (see `rounded`; its cells are one sensitivity apart unless
     given), "two-stage, open" (the same, but reports may leave the range, as in the paper), "optimum" (see `design`) and
     "no data" (the best answer for the prior alone). On a grid, "laplace" and "staircase" are those of the line, as the
-    paper has them, and no noise is cut off at the ends.
+    paper has them, and no noise is cut off at the ends; "laplace, kept", "staircase, kept" and "geometric, kept" are the
+    mechanisms whose reports keep to the range.
 
     The loss is "l0", "l1" or "l2", divided by the sensitivity or its square where it is normalised. how="all" gives formula,
     integral (or sum) and draws side by side: an integral is right to a relative 1e-8, draws have 95 % intervals.
@@ -159,7 +161,7 @@ def tradeoff(
     if values is not None and step is not None:
         raise DiscreetError(f"The grid {values} has its own step; leave out step={show(step)}.")
     levels = [Level.of(alpha=a) for a in (ALPHAS if alphas is None else alphas)]
-    kind = COUNTS if step is not None else LINE if values is None else (*COUNTS, *INFORMED)
+    kind = COUNTS if step is not None else LINE if values is None else (*COUNTS, *KEPT, *INFORMED[1:])
     wanted = _wanted(mechanisms, kind, (*LINE, *INFORMED) if values is not None else kind)
     unit = (float(delta) ** {"l0": 0, "l1": 1, "l2": 2}[cost]) if normalised else 1.0
     ways = WAYS if how == "all" else (how,)
@@ -168,7 +170,7 @@ def tradeoff(
     for k, level in enumerate(levels):
         tell(progress, "curves", k / len(levels))
         for name in wanted:
-            if name in INFORMED:
+            if name in KEPT or name in INFORMED:
                 assert values is not None
                 m = _informed(name, values, level, delta, cost, prior, cells)
                 points.append(way.of_mechanism(level.alpha, name, m, prior))
@@ -177,7 +179,7 @@ def tradeoff(
     place = f"on {values}" if values is not None else "on the line" if step is None else f"on the multiples of {step}"
     law = "" if values is None else f", prior {prior_of(prior, values)}"
     by = f" / sensitivity {delta}{'^2' if cost == 'l2' else ''}" if normalised and cost != "l0" else ""
-    notes = ()
+    notes: tuple[str, ...] = ()
     if len(ways) > 1:
         notes = ("tolerance: what the integral is wrong by at most; within: half of a 95 % interval of the draws",)
     return Tradeoff(f"expected {cost}{by} {place}{law}", tuple(points), ways, notes)
@@ -210,17 +212,18 @@ def _noise(name: str, level: Level, delta: Fraction, step: object, grid: Grid | 
 
 
 def _informed(name: str, grid: Grid, level: Level, delta: Fraction, cost: str, prior: Any, cells: Any) -> Mechanism:
-    """The mechanisms that use what is known about the answer."""
+    """The mechanisms that use what is known about the answer, if only its range."""
     if name == "optimum":
         return design(grid, alpha=level, loss=cost, prior=prior, sensitivity=delta).mechanism
     if name == "no data":
         return no_data(grid, level, delta, cost, prior)
+    if name in KEPT:
+        return candidate(KEPT[name], grid, level, delta, cells)
     parts = even_values(grid, delta) if cells is None else cells
     closed = rounded(grid, parts, alpha=level, sensitivity=delta)
-    if name == "two-stage":
-        return closed
     reports, jump = closed.outputs, Fraction(dict(closed.recipe.parameters)["jump"])
-    assert reports.low is not None and reports.high is not None
+    assert reports.low is not None
+    assert reports.high is not None
     root = level.per_step(reports.steps(jump))
     beyond = math.ceil(math.log(_GONE) / math.log(float(root))) * reports.step
     wide = Grid(reports.low - beyond, reports.high + beyond, reports.step)
