@@ -40,6 +40,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 FORMAT, VERSION = "discreet-mechanism", 2
@@ -1057,7 +1058,7 @@ def _prior_fits(name: Any, law: list[int]) -> str:
         if q != 1 or p < 1 or p * (2 * n).bit_length() > WRITTEN_BITS:
             return ""
         whole, powers = (2 * n) ** p, [0, *((2 * k + 1) ** p for k in range(n)), (2 * n) ** p]
-        exact = [above - below for below, above in zip(powers, powers[1:], strict=False)]
+        exact = [above - below for below, above in pairwise(powers)]
         exact = exact if kind == "maximum" else exact[::-1]
     apart = sum(abs(w * whole - total * x) for w, x in zip(law, exact, strict=True))
     _need(apart * 10**9 <= 2 * total * whole, "claim",

@@ -14,6 +14,7 @@ from discreet import verify
 from discreet.channels import then
 from discreet.errors import GridError, PrivacyError, SizeError
 from tests import reference
+from tests.test_verify import document, kind_of_fault, put, resigned
 
 PAPER = {(-10, -5): -10, (-5, 5): 0, (5, 10): 10}
 HALVES = dt.Grid(-10, 10, "1/2")
@@ -116,6 +117,10 @@ def test_a_law_too_large_to_write_out_is_bounded_by_its_widest_jump(second, monk
     large.save(tmp_path / "m.json")
     assert dt.load(tmp_path / "m.json") == large
     assert verify.main([str(tmp_path / "m.json")]) == 0
+    claimed = document(large)
+    targets = claimed["channel"]["first"]["targets"].split()
+    for lie in (put("level", "alpha", "2/5"), put("channel", "first", "targets", " ".join([*targets[:8], "12", *targets[9:]]))):
+        assert kind_of_fault(resigned(claimed, lie)) == "claim"
     with pytest.raises(PrivacyError):
         dt.Mechanism(large.inputs, large.outputs, large.channel, dt.Level(Fraction(2, 5)), large.neighbours, large.recipe)
 

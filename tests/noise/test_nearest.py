@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -96,6 +97,40 @@ def test_the_sampler_of_the_staircase_has_its_law(gamma):
     limit = 2.7 / 1000  # a chance of 2 exp(-2 * 2.7^2), about 1e-6
     assert np.abs(law.cdf(drawn) - ranks).max() < limit
     assert np.abs(noise.staircase(epsilon="0.83", sensitivity=2, gamma=gamma).cdf(drawn) - ranks).max() > limit
+
+
+@pytest.mark.parametrize("gamma", [0.05, 0.3, 0.5, 0.77, 1])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
+def test_the_staircases_formulas_for_any_gamma(epsilon, gamma):
+    """Height, E|X| and E X^2 as written, against sums over the stretches of constant density, piece by piece."""
+    size, b, g = 3.0, math.exp(-float(epsilon)), float(gamma)
+    A, B, C = (g**n + b * (1 - g**n) for n in (1, 2, 3))
+    height = (1 - b) / (2 * size * A)
+    law = noise.staircase(epsilon=epsilon, sensitivity=3, gamma=gamma)
+    assert float(law.density(0)) == pytest.approx(height, rel=1e-12)
+    assert law.mean_absolute == pytest.approx(size * (b / (1 - b) + B / (2 * A)), rel=1e-12)
+    assert law.variance == pytest.approx(size**2 * (b * (1 + b) / (1 - b) ** 2 + b / (1 - b) * B / A + C / (3 * A)), rel=1e-12)
+    total, first, second = 0.0, 0.0, 0.0
+    for k in range(500):
+        for low, high, level in ((k, k + g, height * b**k), (k + g, k + 1, height * b ** (k + 1))):
+            low, high = low * size, high * size
+            total += 2 * level * (high - low)
+            first += level * (high**2 - low**2)
+            second += 2 * level * (high**3 - low**3) / 3
+    assert (total, first, second) == pytest.approx((1, law.mean_absolute, law.variance), rel=1e-9)
+
+
+@pytest.mark.parametrize(("size", "r", "b"), [(1, 1, "1/2"), (3, 2, "1/3"), (7, 1, "9/10"), (7, 7, "1/20"), (20, 9, "3/4")])
+def test_the_discrete_staircases_formulas(size, r, b):
+    """The constant and E|i| as written, exactly, against a sum over the integers."""
+    law, exact, D = noise.StaircaseNoise(Fraction(b), size, r), Fraction(b), size
+    top = (1 - exact) / (2 * r + 2 * exact * (D - r) - (1 - exact))
+    inner = Fraction(r * (r - 1), 2) + exact * Fraction(D * (D - 1) - r * (r - 1), 2)
+    written = 2 * top * (D * exact * (r + exact * (D - r)) / (1 - exact) ** 2 + inner / (1 - exact))
+    assert (law.exact(0), law.mean_absolute) == (top, written)
+    i = np.arange(1, 400 * D)
+    mass = float(top) * np.where(i % D < r, 1, float(exact)) * float(exact) ** (i // D)
+    assert (float(top) + 2 * mass.sum(), 2 * (mass * i).sum()) == pytest.approx((1, float(written)), rel=1e-10)
 
 
 def test_what_has_no_closed_form_says_so_and_is_summed():

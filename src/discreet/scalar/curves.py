@@ -138,7 +138,8 @@ def tradeoff(
     mechanisms whose reports keep to the range.
 
     The loss is "l0", "l1" or "l2", divided by the sensitivity or its square where it is normalised. how="all" gives formula,
-    integral (or sum) and draws side by side: an integral is right to a relative 1e-8, draws have 95 % intervals.
+    integral (or sum) and draws side by side: an integral is right to a relative 1e-8, draws have 95 % intervals. The alphas are
+    1/20 to 19/20 unless given, as numbers or Levels.
 
     >>> import discreet as dt
     >>> print(dt.tradeoff(alphas=["1/10", "1/2"]))
