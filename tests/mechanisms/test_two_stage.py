@@ -180,6 +180,8 @@ def test_cells_that_are_none_are_refused(cells, told):
 def test_what_else_is_refused():
     with pytest.raises(GridError, match="give both"):
         dt.rounded(dt.Grid(0, None), [0, 5], alpha="1/2")
+    with pytest.raises(GridError, match="two ends"):
+        dt.rounded(9, [0, 9], alpha="1/2", outputs=dt.Grid(0, None, 9))
     with pytest.raises(GridError, match="geometric, staircase"):
         dt.rounded(9, [0, 5], alpha="1/2", then="laplace")
     with pytest.raises(SizeError, match="coarser"):

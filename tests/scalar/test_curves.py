@@ -144,6 +144,7 @@ def test_one_story_for_people_and_machines():
     assert [(p["alpha"], p["mechanism"]) for p in told["points"]] == [("1/2", "laplace"), ("1/2", "staircase")]
     assert repr(found) == "<Tradeoff expected l1 / sensitivity 1 on the line>"
     assert [a for a, _ in dt.tradeoff().curve("laplace")] == [pytest.approx(k / 20) for k in range(1, 20)]
+    assert dt.tradeoff(alphas="1/2", mechanisms="Laplace").points == (dt.tradeoff(alphas=["1/2"]).points[0],)
     heard = []
     dt.tradeoff(alphas=["1/2", "1/3"], progress=heard.append)
     assert heard == ["curves: 0 %", "curves: 50 %"]
@@ -159,7 +160,10 @@ def test_one_story_for_people_and_machines():
         ({"grid": dt.Grid(0, None)}, "both ends"),
         ({"grid": 5, "step": 1}, "leave out step"),
         ({"mechanisms": "geometric"}, "choose from 'laplace', 'staircase'"),
-        ({"mechanisms": []}, "choose from"),
+        ({"mechanisms": []}, "empty list"),
+        ({"mechanisms": [3]}, "choose from"),
+        ({"alphas": []}, "empty list"),
+        ({"step": 1, "sensitivity": 3.14159265358979}, "never fall together"),
         ({"alphas": [1]}, "outside"),
         ({"draws": 1}, "at least|from 2"),
         ({"sensitivity": 0}, "positive"),

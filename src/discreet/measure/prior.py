@@ -35,7 +35,10 @@ from .loss import PRIORS
 
 Floats = NDArray[np.float64]
 
-_USE = 'use "uniform", "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", a list of numbers or {value: probability}'
+_USE = (
+    'use "uniform", "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", a list of probabilities or '
+    "{value: probability}"
+)
 _MOST = 2**24
 _RECORDS = 10**5
 _PARTS = 2**60  # a binned law's weights in all, about: floats and powers are rounded to that, alike on every machine
@@ -54,7 +57,7 @@ class Prior(Frozen):
             raise PriorError("A prior needs weights of 0 or more that are not all 0; give one for each true value.")
 
     @classmethod
-    def binned(cls, grid: Grid, cdf: Callable[[Any], Any], name: str = "binned") -> Prior:
+    def binned(cls, grid: Grid | int, cdf: Callable[[Any], Any], name: str = "binned") -> Prior:
         """The law of a real answer on a grid: each value gets the probability of what is rounded to it, half a step either way.
 
         `cdf(x)` is the probability of at most x, for exact x; what lies beyond the ends is cut off.
@@ -63,6 +66,7 @@ class Prior(Frozen):
         >>> dt.Prior.binned(dt.Grid(0, 2), lambda x: x / 2).floats.tolist()
         [0.25, 0.5, 0.25]
         """
+        grid = Grid.of(grid)
         size = grid.size
         if size is None or grid.low is None or grid.high is None or size > _MOST:
             raise PriorError(f"A prior needs a finite grid of at most 2^24 values, not {grid}; give both ends.")

@@ -79,6 +79,8 @@ def rounded(
     steps = grid.steps(sensitivity)
     parts = cells_of(cells, grid)
     reports = _outputs(parts) if outputs is None else Grid.of(outputs)
+    if reports.n is None:
+        raise GridError(f"The reports of a finite range need a grid with two ends, not {reports}; give both ends.")
     targets = _targets(parts, grid, reports)
     jump = int((window_extreme(targets, steps, np.maximum) - targets).max())
     if jump == 0:

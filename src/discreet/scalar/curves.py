@@ -8,7 +8,7 @@ that it solves and beside draws, each with its error.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
@@ -119,8 +119,8 @@ def tradeoff(
     loss: str = "l1",
     prior: Any = None,
     cells: Any = None,
-    alphas: Iterable[object] | None = None,
-    mechanisms: Iterable[str] | str | None = None,
+    alphas: Any = None,
+    mechanisms: Sequence[str] | str | None = None,
     how: Literal["closed", "integral", "draws", "all"] = "closed",
     normalised: bool = True,
     draws: int = 10**6,
@@ -161,7 +161,7 @@ def tradeoff(
         raise DiscreetError(f"Curves need a finite grid, not {values}; give both ends, or a step alone.")
     if values is not None and step is not None:
         raise DiscreetError(f"The grid {values} has its own step; leave out step={show(step)}.")
-    levels = [Level.of(alpha=a) for a in (ALPHAS if alphas is None else alphas)]
+    levels = [Level.of(alpha=a) for a in _several(ALPHAS if alphas is None else alphas)]
     kind = COUNTS if step is not None else LINE if values is None else (*COUNTS, *KEPT, *INFORMED[1:])
     wanted = _wanted(mechanisms, kind, (*LINE, *INFORMED) if values is not None else kind)
     unit = (float(delta) ** {"l0": 0, "l1": 1, "l2": 2}[cost]) if normalised else 1.0
@@ -189,11 +189,19 @@ def tradeoff(
 def _wanted(mechanisms: Any, known: tuple[str, ...], usual: tuple[str, ...]) -> tuple[str, ...]:
     if mechanisms is None:
         return usual
-    names = tuple(name.strip().lower() for name in ([mechanisms] if isinstance(mechanisms, str) else mechanisms))
-    stray = next((name for name in names if name not in known), None)
-    if stray is not None or not names:
-        raise DiscreetError(f"{show(stray or mechanisms)} has no curve here; choose from {', '.join(map(repr, known))}.")
+    names = tuple(name.strip().lower() if isinstance(name, str) else name for name in _several(mechanisms))
+    stray = [name for name in names if name not in known]
+    if stray:
+        raise DiscreetError(f"{show(stray[0])} has no curve here; choose from {', '.join(map(repr, known))}.")
     return names
+
+
+def _several(given: Any) -> list[Any]:
+    """What was given as a list, or one of it."""
+    found = list(given) if isinstance(given, (list, tuple, set, np.ndarray, range)) else [given]
+    if not found:
+        raise DiscreetError("There is nothing to draw of an empty list; leave it out, or name at least one.")
+    return found
 
 
 def _noise(name: str, level: Level, delta: Fraction, step: object, grid: Grid | None, cost: str) -> NoiseLaw:
