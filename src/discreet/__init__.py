@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from .mechanisms.rounding import random_rounding as random_rounding
     from .mechanisms.rounding import suppression as suppression
     from .mechanisms.staircase import staircase as staircase
+    from .mechanisms.two_stage import rounded as rounded
     from .mechanisms.uniform import uniform as uniform
     from .numbers.grid import Grid as Grid
     from .numbers.level import Level as Level
@@ -64,6 +65,8 @@ if TYPE_CHECKING:
     from .randomness.source import insecure_source as insecure_source
     from .recovery.estimate import Estimate as Estimate
     from .recovery.recover import recover as recover
+    from .scalar.curves import Tradeoff as Tradeoff
+    from .scalar.curves import tradeoff as tradeoff
     from .scalar.sums import exact_mean as exact_mean
     from .scalar.sums import exact_sum as exact_sum
     from .tables.release import release as release
@@ -107,6 +110,7 @@ _HOME = {
     "random_rounding": "mechanisms.rounding",
     "suppression": "mechanisms.rounding",
     "staircase": "mechanisms.staircase",
+    "rounded": "mechanisms.two_stage",
     "uniform": "mechanisms.uniform",
     "Neighbours": "numbers.neighbours",
     "Plan": "planning.choices",
@@ -129,6 +133,8 @@ _HOME = {
     "insecure_source": "randomness.source",
     "explain": "measure.properties",
     "properties": "measure.properties",
+    "Tradeoff": "scalar.curves",
+    "tradeoff": "scalar.curves",
     "exact_mean": "scalar.sums",
     "exact_sum": "scalar.sums",
     "Ledger": "ledger.ledger",

@@ -83,6 +83,11 @@ FAMILIES = (
         (*NOISE, "r"), (("n", 8), ("epsilon", 1), ("sensitivity", 3), ("step", 1)),
     ),
     Family(
+        "rounded", "mechanisms.two_stage", "rounded, then noise", "dt.rounded(grid, [-10, 0, 10], alpha=..., sensitivity=10)",
+        "answers of which the rough size is known: rounded to a few values first (Chen et al. 2016)",
+        (*LEVEL, "sensitivity", "cells", "then"), (("n", 8), ("cells", "0, 4, 8"), ("alpha", "1/2"), ("sensitivity", 4)),
+    ),
+    Family(
         "from_matrix", "mechanisms.matrix", "your own matrix", "dt.from_matrix(matrix, alpha=...)",
         "any law you can write down, as integers that keep its level and properties, or refused with the reason",
         (*LEVEL, "sensitivity", "require"),

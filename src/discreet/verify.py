@@ -40,6 +40,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 FORMAT, VERSION = "discreet-mechanism", 2
@@ -304,6 +305,17 @@ class _Map(_Channel):
     def between(self, i: int, k: int) -> _Ratio:
         return _Ratio(Fraction(int(self.targets[i] == self.targets[k])))
 
+    def jump(self, distance: int) -> int:
+        """How far apart two true values at most so many steps apart can end up. Windows grow by doubling."""
+        self.effort.spend(200 * len(self.targets) * distance.bit_length())
+        low, high, span = self.targets, self.targets, 1
+        while span < min(distance + 1, len(self.targets)):
+            shift = min(span, distance + 1 - span)
+            low = [*map(min, low, low[shift:]), *low[-shift:]]
+            high = [*map(max, high, high[shift:]), *high[-shift:]]
+            span += shift
+        return max(h - w for h, w in zip(high, low, strict=True))
+
 
 class _Geometric(_Channel):
     """Geometric noise on 0..n, clamped: w_j a^|i-j| with w = 1/(1+a) at the ends and (1-a)/(1+a) between."""
@@ -522,11 +534,20 @@ class _Then(_Channel):
             ratio = self._ratio(exact, distance)
             if ratio.alpha.denominator.bit_length() <= WRITTEN_BITS:
                 return ratio
-        inner = self.first.tight(distance)  # post-processing never makes a ratio larger
+        if isinstance(self.first, _Map):  # the second channel sees true values at most a jump apart
+            jump = self.first.jump(distance)
+            inner = self.second.tight(jump) if jump else _Ratio(Fraction(1))
+        else:
+            inner = self.first.tight(distance)  # post-processing never makes a ratio larger
         return _Ratio(inner.alpha, inner.power, exact=False)
 
     def between(self, i: int, k: int) -> _Ratio:
-        return self.first.between(i, k) if self.weights is None else super().between(i, k)
+        if self.weights is not None:
+            return super().between(i, k)
+        if not isinstance(self.first, _Map):
+            return self.first.between(i, k)
+        i, k = self.first.targets[i], self.first.targets[k]
+        return _Ratio(Fraction(1)) if i == k else self.second.between(i, k)
 
 
 def _short(ratio: _Ratio) -> _Ratio:
@@ -1019,19 +1040,29 @@ def _loss_fits(name: Any, losses: list[list[int]], per: int, grids: dict[str, _G
 
 
 def _prior_fits(name: Any, law: list[int]) -> str:
-    """The same for a prior; a binomial law stands in floats, which must be near the exact one."""
+    """The same for a prior; laws that stand in rounded numbers must be near the exact ones."""
     kind, numbers = _parsed(name)
     n, total = len(law) - 1, sum(law)
     if kind == "uniform" and not numbers:
         _need(min(law) == max(law), "claim", "The prior in the certificate is not the uniform one that it is called.")
         return "(recomputed)"
-    if kind != "binomial" or len(numbers) != 1 or n * numbers[0].denominator.bit_length() > WRITTEN_BITS:
+    if kind not in ("binomial", "maximum", "minimum") or len(numbers) != 1:
         return ""
     p, q = numbers[0].numerator, numbers[0].denominator
-    exact = [math.comb(n, k) * p**k * (q - p) ** (n - k) for k in range(n + 1)]
-    apart = sum(abs(w * q**n - total * x) for w, x in zip(law, exact, strict=True))
-    _need(0 < p < q and apart * 10**9 <= 2 * total * q**n, "claim",
-          "The prior in the certificate is not the binomial one that it is called.")  # fmt: skip
+    if kind == "binomial":
+        if n * q.bit_length() > WRITTEN_BITS:
+            return ""
+        _need(0 < p < q, "claim", "The prior in the certificate is called binomial with a chance outside (0, 1).")
+        whole, exact = q**n, [math.comb(n, k) * p**k * (q - p) ** (n - k) for k in range(n + 1)]
+    else:  # of p records that are alike between the ends: its powers, half a step around each value
+        if q != 1 or p < 1 or p * (2 * n).bit_length() > WRITTEN_BITS:
+            return ""
+        whole, powers = (2 * n) ** p, [0, *((2 * k + 1) ** p for k in range(n)), (2 * n) ** p]
+        exact = [above - below for below, above in pairwise(powers)]
+        exact = exact if kind == "maximum" else exact[::-1]
+    apart = sum(abs(w * whole - total * x) for w, x in zip(law, exact, strict=True))
+    _need(apart * 10**9 <= 2 * total * whole, "claim",
+          f"The prior in the certificate is not the {kind} one that it is called.")  # fmt: skip
     return "(recomputed, up to 1e-9)"
 
 

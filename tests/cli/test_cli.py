@@ -112,6 +112,14 @@ NEW = {
         ["staircase", "--step", "0.1", "--epsilon", "2", "--sensitivity", "1", "--r", "l2"],
         dt.staircase(step="1/10", epsilon=2, r="l2"),
     ),
+    "rounded": (
+        ["rounded", "--low", "-10", "--high", "10", "--step", "1/2", "--alpha=0.3", "--sensitivity=10", "--cells=-10, 0, 10"],
+        dt.rounded(dt.Grid(-10, 10, "1/2"), [-10, 0, 10], alpha="0.3", sensitivity=10),
+    ),
+    "rounded, any cells": (
+        ["rounded", "--n", "9", "--cells", "0..2: 1; 2..9: 6", "--epsilon", "1", "--then", "explicit-fair"],
+        dt.rounded(9, {(0, 2): 1, (2, 9): 6}, epsilon=1, then="explicit_fair"),
+    ),
     "random rounding": (["random-rounding", "--n", "20", "--base", "5"], dt.random_rounding(20, base=5)),
     "suppression": (
         ["suppression", "--n", "9", "--below", "3", "--no-show-zero"],
@@ -140,6 +148,21 @@ def test_make_knows_every_family(run, name):
     assert verify.main(["m.json"]) == 0
     told = run("make", *words)
     assert told.out.startswith(f"{made.recipe.family} on {made.inputs}")
+
+
+def test_compare_answers_a_query(run):
+    words = ["compare", "--query=max", "--low=0", "--high=4", "--records=9", "--alpha=1/2", "--sensitivity=2", "--step=1",
+             "--prior=maximum(9)"]  # fmt: skip
+    found = dt.compare(query="max", low=0, high=4, records=9, alpha="1/2", sensitivity=2, step=1, prior="maximum(9)")
+    assert json.loads(run(*words, "--json").out) == found.to_dict()["rows"]
+    assert [row["mechanism"] for row in csv.DictReader(io.StringIO(run(*words, "--csv").out))] == list(found.mechanisms)
+    told = run(*words)
+    assert (told.code, told.err) == (0, "")
+    assert all(name in told.out for name in found.mechanisms)
+    assert_one_good_error(run("compare", "--query", "mode", "--alpha", "1/2"))
+    assert_one_good_error(run("compare", "--n", "5", "--low", "3", "--alpha", "1/2"))
+    assert_one_good_error(run("make", "rounded", "--n", "5", "--alpha", "1/2"))
+    assert_one_good_error(run("make", "rounded", "--n", "5", "--alpha", "1/2", "--cells", "0..2: 1; 3..5: 2"))
 
 
 @pytest.mark.parametrize("name", NEW)

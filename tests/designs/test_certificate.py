@@ -547,13 +547,18 @@ def test_the_name_of_a_prior_is_compared_with_its_numbers():
     assert verify.verify(named(prior("uniform", [7] * 6))).asked.endswith("prior uniform (recomputed)")
     assert verify.verify(named(prior("list", binomial))).asked.endswith("prior given by its numbers, and called 'list'")
     assert verify.verify(named(prior("normal(0, 1)", binomial))).asked.endswith("and called 'normal(0, 1)'")
+    largest = [1, 8, 16, 24, 32, 19]  # of two records on 0..5: differences of 0, 1, 9, 25, 49, 81, 100
+    for name, law in (("maximum(2)", largest), ("minimum(2)", largest[::-1])):
+        assert verify.verify(named(prior(name, law))).asked.endswith(f"prior {name} (recomputed, up to 1e-9)")
+    assert verify.verify(named(prior("maximum(1/2)", largest))).asked.endswith("and called 'maximum(1/2)'")
     near = [w * 10**12 + (k == 2) for k, w in enumerate(binomial)]
     verify.verify(named(prior("binomial(1/3)", near)))
     far = [w * 10**7 + (k == 2) for k, w in enumerate(binomial)]  # 1/(243e7) > 1e-10 of total variation: allowed
     verify.verify(named(prior("binomial(1/3)", far)))
     wrong = [w * 10**5 + (k == 2) for k, w in enumerate(binomial)]
     for name, law in (("binomial(1/3)", wrong), ("binomial(1/3)", binomial[::-1]), ("uniform", [1, 1, 1, 1, 1, 2]),
-                      ("binomial(0)", [1, 0, 0, 0, 0, 0]), ("binomial(4/3)", binomial)):  # fmt: skip
+                      ("binomial(0)", [1, 0, 0, 0, 0, 0]), ("binomial(4/3)", binomial), ("maximum(2)", largest[::-1]),
+                      ("minimum(3)", largest)):  # fmt: skip
         assert kind_of_fault(named(prior(name, law))) == "claim", name
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import discreet as dt
 from discreet.errors import PriorError
@@ -149,3 +150,34 @@ def test_weights_have_no_common_divisor():
 def test_numbers_of_named_laws_are_refused_exactly_outside_their_range(prior, words):
     with pytest.raises(PriorError, match=words):
         prior_of(prior, dt.Grid(0, 3))
+
+
+@pytest.mark.parametrize("grid", [dt.Grid(-10, 10, "1/2"), dt.Grid(0, 7), dt.Grid("1/3", 2, "1/6")], ids=str)
+def test_the_largest_and_smallest_of_many_records(grid):
+    """Beta(n, 1) from end to end, and its mirror image; each value gets what is rounded to it."""
+    low, width = float(grid.low), float(grid.high - grid.low)
+    cuts = np.clip((np.arange(grid.size + 1) - 0.5) / grid.n, 0, 1) * width + low
+    for records in (1, 3, 100):
+        largest = prior_of(f"maximum({records})", grid)
+        np.testing.assert_allclose(largest.floats, np.diff(stats.beta.cdf(cuts, records, 1, low, width)), atol=1e-14)
+        assert prior_of(f" Minimum({records})", grid).floats == pytest.approx(largest.floats[::-1], abs=2e-18)
+        assert str(largest) == f"maximum({records})"
+
+
+def test_a_law_of_a_real_answer_is_rounded_to_the_grid():
+    grid = dt.Grid(-2, 2, "1/4")
+    law = Prior.binned(grid, lambda x: stats.norm.cdf(float(x), 0.3, 0.8), "about 0.3")
+    cuts = np.clip((np.arange(18) - 0.5) / 4 - 2, -2, 2)
+    np.testing.assert_allclose(law.floats, np.diff(stats.truncnorm.cdf(cuts, -2.3 / 0.8, 1.7 / 0.8, 0.3, 0.8)), rtol=1e-9)
+    assert str(law) == "about 0.3"
+    for wrong in (lambda x: -x, lambda x: "much", lambda x: 3 * x, lambda x: 0):
+        with pytest.raises(PriorError, match="rises from 0 to 1"):
+            Prior.binned(grid, wrong)
+    with pytest.raises(PriorError, match="both ends"):
+        Prior.binned(dt.Grid(0, None), lambda x: x)
+
+
+@pytest.mark.parametrize("text", ["maximum(0)", "maximum(1/2)", "minimum(-3)", "maximum(1e9)", "maximum()", "maximum(2, 3)"])
+def test_records_are_a_whole_number(text):
+    with pytest.raises(PriorError, match=r"number of records|is not known"):
+        prior_of(text, dt.Grid(0, 7))

@@ -14,7 +14,7 @@ from ..errors import SingularError, TableError
 from ..numbers.frozen import frozen
 from ..randomness.source import Stream
 from .contract import Channel, Finite, Floats, Indices, Integers, Ratio
-from .ratios import pair_ratio, worst_ratio
+from .ratios import pair_ratio, window_extreme, worst_ratio
 from .table import MAX_ENTRIES, merge_columns
 
 _MAX_PRODUCT = 2**21  # multiplications of integers when two channels are multiplied exactly
@@ -132,7 +132,9 @@ class Then(Finite):
         products = self.rows * self.first.reports * self.reports
         if total.bit_length() * self.rows * self.reports > _MAX_BITS or total.bit_length() * products > _MAX_WORK:
             return None
-        if isinstance(self.second, Map):  # columns add up: no products needed
+        if isinstance(self.first, Map):  # rows are copied: no products needed
+            weights = right[0].astype(object)[self.first.targets]
+        elif isinstance(self.second, Map):  # columns add up
             weights = merge_columns(left[0].astype(object), self.second.targets, self.reports)
         else:
             weights = left[0].astype(object) @ right[0].astype(object)
@@ -153,7 +155,11 @@ class Then(Finite):
         return sum((self.first.entry(i, k) * self.second.entry(k, j) for k in range(self.first.reports)), Fraction(0))
 
     def ratio(self, first: int, second: int) -> Ratio:
-        """Exact where the product is small; else post-processing never makes a ratio larger (data processing)."""
+        """Exact after a map or where the product is small; else post-processing never makes a ratio larger."""
+        if isinstance(self.first, Map):
+            near, far = int(self.first.targets[first]), int(self.first.targets[second])
+            inner = Ratio(Fraction(1), near, far) if near == far else self.second.ratio(near, far)
+            return replace(inner, first=first, second=second)
         if self._product is not None:
             pair = np.array([self._product[0][first], self._product[0][second]], dtype=object)
             exact = replace(pair_ratio(pair, 0, 1), first=first, second=second)
@@ -166,7 +172,18 @@ class Then(Finite):
         exact = None if product is None else worst_ratio(product[0], distance)
         if exact is not None and exact.is_short:
             return exact
+        if isinstance(self.first, Map):
+            return self._widest(self.first.targets, distance)
         return replace(self.first.worst(distance), report=None, exact=False)
+
+    def _widest(self, targets: NDArray[np.int64], distance: int) -> Ratio:
+        """After a map the second channel sees true values at most as far apart as `distance` steps can end up: a bound."""
+        jumps = window_extreme(targets, distance, np.maximum) - targets
+        low = int(jumps.argmax())
+        start = max(0, low - distance)
+        high = start + int(targets[start : low + distance + 1].argmax())
+        inner = self.second.worst(int(jumps[low])) if jumps[low] else Ratio(Fraction(1), low, high)
+        return replace(inner, first=low, second=high, report=None, exact=False)
 
     def mapped(self, targets: Indices, size: int) -> Finite:
         """A map after a map is one map."""

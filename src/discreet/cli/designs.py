@@ -30,11 +30,15 @@ Losses = Annotated[
 Priors = Annotated[
     str | None,
     Parameter(
-        help='What is publicly known about the truth: "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", probabilities '
-        "separated by commas, or a file of them; uniform."
+        help='What is publicly known about the truth: "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", '
+        "probabilities separated by commas, or a file of them; uniform."
     ),
 ]
 Required = Annotated[str, Parameter(help="Properties that must hold, for example WH,CM.")]
+
+
+def _asked(help: str) -> Parameter:
+    return Parameter(allow_leading_hyphen=True, help=f"With --query: {help}")
 
 
 @app.command
@@ -103,6 +107,15 @@ def compare(
     loss: Losses = "l1",
     prior: Priors = None,
     require: Required = "",
+    query: Annotated[
+        str | None, Parameter(help="In place of --n, a query: count, sum, mean, max, min, median or quantile.")
+    ] = None,
+    records: Annotated[str | None, _asked("The number of records, which is public.")] = None,
+    low: Annotated[str | None, _asked("The smallest value of a record.")] = None,
+    high: Annotated[str | None, _asked("The largest value of a record.")] = None,
+    sensitivity: Annotated[str | None, _asked("How much one record changes the answer; as the query has it.")] = None,
+    step: Annotated[str | None, _asked("The step of the true values; one that gives 41 to 101 of them.")] = None,
+    cells: Annotated[str | None, _asked("What the two-stage mechanism rounds to; one sensitivity apart.")] = None,
     json: Json = False,
     csv: Csv = False,
     debug: Debug = False,
@@ -112,7 +125,13 @@ def compare(
     The last column is the loss after the best remap for the prior: for a count the geometric mechanism reaches the
     optimum there, whatever the prior and the monotone loss (Ghosh et al. 2009).
 
+    With --query the mechanisms for one number: Laplace, staircase, geometric, two-stage, and the optimum for the prior.
+
     Example: discreet compare --n 8 --alpha 9/10
+
+    Example: discreet compare --query mean --low -10 --high 10 --records 100 --alpha 0.3
+
+    Example: discreet compare --query max --low -10 --high 10 --records 100 --alpha 0.3 --sensitivity 10 --prior "maximum(100)"
     """
     from ..planning.compare import compare as make
     from . import terminal
@@ -120,8 +139,10 @@ def compare(
     one_of(json, csv)
     with terminal.progress("designing") as progress:
         found = make(
-            _count(n), alpha=alpha, epsilon=epsilon, loss=loss, prior=_prior(prior), require=require, progress=progress
-        )
+            _count(n) if query is None else n, alpha=alpha, epsilon=epsilon, loss=loss, prior=_prior(prior), require=require,
+            query=query, records=records, low=low, high=high, sensitivity=sensitivity, step=step, cells=cells,
+            progress=progress,
+        )  # fmt: skip
     if json:
         print(dump(found.to_dict()["rows"]))
     elif csv:

@@ -41,6 +41,11 @@ def make(
     step: Annotated[str | None, _option(f"The step of the grid: 1, or a fine one for {_FINE}.")] = None,
     sensitivity: Annotated[str | None, _option("How much one person can change the answer, in its units; 1.")] = None,
     r: Annotated[str | None, _option("steps of a stair's upper part, or the loss to be best for; l1.", "r")] = None,
+    cells: Annotated[
+        str | None,
+        _option('the values that answers are rounded to, "-10, 0, 10", or "-10..-5: -10, -5..5: 0, 5..10: 10".', "cells"),
+    ] = None,
+    then: Annotated[str | None, _option("the second stage: geometric, staircase or explicit-fair; geometric.", "then")] = None,
     matrix: Annotated[
         str | None, _option("from-matrix: a CSV or JSON file of probabilities, a row for each true value; - for input.")
     ] = None,
@@ -63,6 +68,8 @@ def make(
 
     Example: discreet make staircase --n 20 --step 1 --epsilon 2 --sensitivity 3 -o stairs.json
 
+    Example: discreet make rounded --low -10 --high 10 --step 1/2 --cells "-10, 0, 10" --alpha 0.3 --sensitivity 10 -o two.json
+
     Example: discreet make random-rounding --n 20 --base 3 -o rounding.json
     """
     from .. import files
@@ -71,7 +78,7 @@ def make(
     given: dict[str, Any] = {
         "alpha": alpha, "epsilon": epsilon, "sensitivity": sensitivity, "step": step, "r": r, "require": require,
         "base": base, "below": below, "show_zero": show_zero, "deviation": deviation, "variance": variance,
-        "never_report": never_report,
+        "never_report": never_report, "cells": cells, "then": then,
     }  # fmt: skip
     apart(out, *filter(None, [matrix]))
     m = _made(family, n, low, high, matrix, {name: value for name, value in given.items() if value is not None})
@@ -109,6 +116,8 @@ def _made(
         raise DiscreetError(f"--{stray.replace('_', '-')} does not go with {family}{reason}. Leave it out.")
     if (matrix is not None) != (family == "from-matrix"):
         raise DiscreetError("A matrix and from-matrix go together; write discreet make from-matrix --matrix FILE.")
+    if family == "rounded" and "cells" not in given:
+        raise DiscreetError('Say which values answers are rounded to, for example --cells "-10, 0, 10".')
     if "r" in given and str(given["r"]).isdecimal():
         given["r"] = int(given["r"])
     step = given.pop("step", None)

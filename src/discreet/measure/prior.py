@@ -4,19 +4,23 @@
     "binomial(0.3)"            on 0..n
     "normal(40, 10)"           mean and standard deviation, cut off at the grid's ends
     "beta(2, 5)"               its shape stretched over the grid
+    "maximum(100)"             the largest of 100 records, alike between the ends: Beta(100, 1) from end to end;
+                               "minimum(100)" is the smallest
     a list                     one probability for each value
     a mapping                  {value: probability}, 0 for the others: side information
     from_counts(...)           estimated from a histogram that is public or has been released
+    Prior.binned(grid, cdf)    any law of a real answer, rounded to the grid
 
 A prior must rest on public or already released facts: one that is taken from private data gives them away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -24,15 +28,20 @@ from numpy.typing import NDArray
 
 from ..errors import PriorError
 from ..numbers import given
-from ..numbers.exact import show
+from ..numbers.exact import parse_exact, show
 from ..numbers.frozen import Frozen, frozen
 from ..numbers.grid import Grid
 from .loss import PRIORS
 
 Floats = NDArray[np.float64]
 
-_USE = 'use "uniform", "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", a list of probabilities or {value: probability}'
+_USE = (
+    'use "uniform", "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", a list of probabilities or '
+    "{value: probability}"
+)
 _MOST = 2**24
+_RECORDS = 10**5
+_PARTS = 2**60  # a binned law's weights in all, about: floats and powers are rounded to that, alike on every machine
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +55,29 @@ class Prior(Frozen):
     def __post_init__(self) -> None:
         if not self.weights or min(self.weights) < 0 or not any(self.weights):
             raise PriorError("A prior needs weights of 0 or more that are not all 0; give one for each true value.")
+
+    @classmethod
+    def binned(cls, grid: Grid | int, cdf: Callable[[Any], Any], name: str = "binned") -> Prior:
+        """The law of a real answer on a grid: each value gets the probability of what is rounded to it, half a step either way.
+
+        `cdf(x)` is the probability of at most x, for exact x; what lies beyond the ends is cut off.
+
+        >>> import discreet as dt
+        >>> dt.Prior.binned(dt.Grid(0, 2), lambda x: x / 2).floats.tolist()
+        [0.25, 0.5, 0.25]
+        """
+        grid = Grid.of(grid)
+        size = grid.size
+        if size is None or grid.low is None or grid.high is None or size > _MOST:
+            raise PriorError(f"A prior needs a finite grid of at most 2^24 values, not {grid}; give both ends.")
+        cuts = [grid.low, *(grid.low + (k + Fraction(1, 2)) * grid.step for k in range(size - 1)), grid.high]
+        levels = [parse_exact(cdf(x)) for x in cuts]
+        chances = [None if a is None or b is None else b - a for a, b in pairwise(levels)]
+        known = [x for x in chances if x is not None and x >= 0]
+        if len(known) < size or not 0 < sum(known) <= 1:
+            raise PriorError("A cdf rises from 0 to 1 and says a number everywhere; give for example lambda x: x / 100.")
+        total = sum(known)
+        return cls(name, given.weights([Fraction(round(x / total * _PARTS)) for x in known]))
 
     @cached_property
     def total(self) -> int:
@@ -120,6 +152,8 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
     kind, numbers = found
     if kind == "uniform":
         return Prior(kind, (1,) * size)
+    if kind in ("maximum", "minimum"):
+        return _extreme(kind, numbers[0], grid, text)
     from scipy import stats  # a slow import, kept out of the way of those who do not need it
 
     place, values = np.arange(size), grid.floats(size)
@@ -145,6 +179,15 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
     if not np.isfinite(chances).all() or chances.sum() <= 0:
         raise PriorError(f"prior = {show(text)} leaves no probability on {grid}; move it or widen the grid.")
     return Prior(f"{kind}({', '.join(map(str, numbers))})", given.weights(chances.tolist()))
+
+
+def _extreme(kind: str, records: Fraction, grid: Grid, text: str) -> Prior:
+    """The largest or smallest of so many records that are alike between the ends: ((x - low)/(high - low))^records."""
+    many = given.whole(records, f"prior = {show(text)}: the number of records", 1, _RECORDS, example="100", error=PriorError)
+    low, width = grid.anchor, (grid.n or 0) * grid.step
+    if kind == "maximum":
+        return Prior.binned(grid, lambda x: ((x - low) / width) ** many, f"maximum({many})")
+    return Prior.binned(grid, lambda x: 1 - (1 - (x - low) / width) ** many, f"minimum({many})")
 
 
 def _mapped(prior: Mapping[Any, Any], grid: Grid, size: int) -> Prior:

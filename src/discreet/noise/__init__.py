@@ -5,6 +5,7 @@ NoiseLaw              cdf, sf, quantile, moments, expected_loss
 │   ├── GeometricNoise    geometric(...)
 │   └── StaircaseNoise    discrete_staircase(...)
 ├── OnGrid            a discrete law in the answer's units, from a step other than 1
+├── Nearest           Laplace or staircase noise rounded to a grid, for analysis: nearest(...)
 └── ContinuousNoise   a density, for analysis only: what is released is drawn on a grid
     ├── Laplace       laplace(...)
     ├── Staircase     staircase(...)
@@ -26,6 +27,7 @@ from .continuous import Laplace, Staircase
 from .geometric import GeometricNoise
 from .heavy import Cauchy, Student
 from .law import ContinuousNoise, DiscreteNoise, NoiseDraws, NoiseLaw, positive
+from .nearest import Nearest
 from .ongrid import OnGrid
 from .stairs import StaircaseNoise
 
@@ -35,6 +37,7 @@ __all__ = [
     "DiscreteNoise",
     "GeometricNoise",
     "Laplace",
+    "Nearest",
     "NoiseDraws",
     "NoiseLaw",
     "OnGrid",
@@ -45,6 +48,7 @@ __all__ = [
     "discrete_staircase",
     "geometric",
     "laplace",
+    "nearest",
     "read_noise",
     "staircase",
     "student",
@@ -155,6 +159,16 @@ def discrete_staircase(
         case "l1" | "l2" as loss:
             return _on(StaircaseNoise.best(b, size, loss), grid)
     return _on(StaircaseNoise(b, size, whole(r, "r", 1, size, example="l1", error=LevelError)), grid)
+
+
+def nearest(law: Laplace | Staircase, step: object = 1) -> Nearest:
+    """Laplace or staircase noise rounded to the multiples of a step: the errors of a count, when the sum is rounded.
+
+    >>> noise = nearest(laplace(alpha="1/4"))
+    >>> round(noise.mean_absolute, 12)               # sqrt(alpha)/(1 - alpha)
+    0.666666666667
+    """
+    return Nearest(law, positive(step, "step"))
 
 
 def cauchy(scale: object = 1) -> Cauchy:

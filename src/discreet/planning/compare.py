@@ -57,6 +57,13 @@ def compare(
     prior: Any = None,
     require: Iterable[str] | str = (),
     mechanisms: Any = None,
+    query: str | None = None,
+    records: Any = None,
+    low: Any = None,
+    high: Any = None,
+    sensitivity: Any = None,
+    step: Any = None,
+    cells: Any = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """The known mechanisms on 0..n (or a grid) at a level, and the best one for the loss, the prior and the properties.
@@ -67,11 +74,25 @@ def compare(
     after the best remap for the prior. There the geometric mechanism reaches the optimum for a count, whatever the prior
     and the monotone loss (Ghosh, Roughgarden, Sundararajan 2009).
 
+    With a `query`, "mean", "max" and so on, the mechanisms for its answer in place of counts, and the best answer without
+    data; `records`, `low` and `high` say what it is asked of, `sensitivity`, `step` and `cells` are found if not given (see
+    discreet.planning.answers).
+
     >>> import discreet as dt
     >>> side_by_side = dt.compare(8, alpha="9/10")
     >>> side_by_side["EM"]["properties"], side_by_side["GM"]["best use"] < side_by_side["EM"]["best use"]
     ('all seven', True)
     """
+    asked = {"records": records, "low": low, "high": high, "sensitivity": sensitivity, "step": step, "cells": cells}
+    if query is not None:
+        from .answers import compare_answers
+
+        if n is not None or mechanisms is not None or require:
+            raise DiscreetError("A query has its own range and mechanisms; leave out n, mechanisms and require.")
+        return compare_answers(query, alpha=alpha, epsilon=epsilon, prior=prior, loss=loss, progress=progress, **asked)
+    stray = next((name for name, value in asked.items() if value is not None), None)
+    if stray is not None:
+        raise DiscreetError(f"{stray} is for a query; say which one, for example query=\"mean\", or leave it out.")
     if mechanisms is None and isinstance(getattr(n, "mechanism", None), Mechanism):
         mechanism_of(n)  # a design: says to give its mechanism
     if mechanisms is None and isinstance(n, (Mechanism, list, tuple, Mapping)):

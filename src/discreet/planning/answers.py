@@ -1,0 +1,123 @@
+"""Mechanisms for the answer to one query, side by side with the best one for what is known: mean, sum, maximum, ..."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+from ..designs.design import design
+from ..errors import DiscreetError, GridError
+from ..measure.loss import loss_of
+from ..measure.prior import prior_of
+from ..measure.privacy import check_privacy
+from ..measure.remaps import bayes_risk
+from ..measure.utility import expected_loss, worst_loss
+from ..mechanism import Mechanism
+from ..numbers.exact import show
+from ..numbers.given import positive, whole
+from ..numbers.grid import Grid
+from ..numbers.level import Level
+from ..progress import Progress
+from ..scalar.candidates import answer_grid, candidates, no_data
+from ..scalar.curves import tradeoff
+from .compare import Comparison
+
+QUERIES = ("count", "sum", "mean", "max", "min", "median", "quantile")
+
+
+def global_sensitivity(query: Any, records: Any, low: Any, high: Any) -> Fraction:
+    """How much the answer changes at most when one of the records, each between low and high, is replaced."""
+    if not isinstance(query, str) or query.strip().lower() not in QUERIES:
+        raise DiscreetError(f"query = {show(query)} is not known; use {', '.join(QUERIES)}.")
+    kind, ends = query.strip().lower(), (Grid(low, None).low, Grid(None, high).high)
+    if kind == "count":
+        return Fraction(1)
+    if ends[0] is None or ends[1] is None:
+        raise GridError(f"The records of a {kind} lie between two ends; give low and high, for example low=-10, high=10.")
+    width = ends[1] - ends[0]
+    return width / whole(records, "records", example=100, error=GridError) if kind == "mean" else width
+
+
+def answer_range(query: str, records: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """Between which ends the answer lies, when each record lies between low and high."""
+    kind = query.strip().lower()
+    if kind == "count":
+        return 0, whole(records, "records", example=100, error=GridError)
+    if kind == "sum":
+        many = whole(records, "records", example=100, error=GridError)
+        ends = Grid(low, None).low, Grid(None, high).high
+        return tuple(None if end is None else many * end for end in ends)  # type: ignore[return-value]
+    return low, high
+
+
+def compare_answers(
+    query: str,
+    *,
+    low: Any = None,
+    high: Any = None,
+    records: Any = None,
+    alpha: Any = None,
+    epsilon: Any = None,
+    sensitivity: Any = None,
+    step: Any = None,
+    prior: Any = None,
+    loss: Any = "l1",
+    cells: Any = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Laplace, staircase, geometric and two-stage mechanism, the optimum for the prior, and the best answer without data.
+
+    The sensitivity is the query's global one unless given. All are judged on one grid of true values: of the given step,
+    or one of 41 to 101 values of which the sensitivity is whole steps. Reports keep to the range of the answer.
+    """
+    level = Level.of(alpha=alpha, epsilon=epsilon)
+    own = global_sensitivity(query, records, low, high)
+    delta = own if sensitivity is None else positive(sensitivity, "sensitivity", "in the answer's units", error=GridError)
+    grid = answer_grid(*answer_range(query, records, low, high), delta, step)
+    cost, law = loss_of(loss, grid, grid).name, prior_of(prior, grid)
+    found = candidates(grid, level, delta, cells)
+    best = design(grid, alpha=level, loss=loss, prior=law, sensitivity=delta, progress=progress)
+    found |= {"optimum": best.mechanism, "no data": no_data(grid, level, delta, loss, law)}
+    alone = _alone(cost, level, delta)
+    rows = tuple(
+        MappingProxyType(_row(name, m, loss, cost, law, best.bound) | {"noise alone": alone.get(name)})
+        for name, m in found.items()
+    )
+    notes = (
+        _grid_note(grid, delta),
+        f"optimum: no mechanism of this level on this grid has a mean {cost} below {best.bound:.9g}; / optimum: mean / that",
+        f"worst: the largest mean {cost} of a truth; best use: the mean after the best remap for the prior; no data: always "
+        "the best answer for the prior; noise alone: the mean on the line, reports not kept to the range",
+    )
+    question = f"{query.strip().lower()} on {grid}, {level}: {cost} under the prior {law}"
+    return Comparison(question, rows, notes, MappingProxyType(found))
+
+
+def _grid_note(grid: Grid, delta: Fraction) -> str:
+    steps, ratio = grid.steps(delta), delta / grid.step
+    note = f"grid: {grid.size} true values, the sensitivity {delta} is {steps} step{'s' if steps > 1 else ''}"
+    if ratio < 1:
+        return f"{note}: coarser than the sensitivity, and so are all losses; give a step of it, or a narrower range"
+    return note if ratio == steps or steps == grid.n else f"{note}, rounded up"
+
+
+def _row(name: str, m: Mechanism, loss: Any, cost: str, prior: Any, bound: float) -> dict[str, Any]:
+    verdict, mean = check_privacy(m), expected_loss(m, loss, prior)
+    return {
+        "mechanism": name,
+        "epsilon <=": verdict.epsilon,
+        "proved": bool(verdict),
+        f"mean {cost}": mean,
+        "/ optimum": mean / bound if bound > 0 else None,
+        "worst": worst_loss(m, loss),
+        "best use": float(bayes_risk(m, loss, prior)),
+    }
+
+
+def _alone(cost: str, level: Level, delta: Fraction) -> dict[str, float]:
+    """What noise on the line costs where no range is known: equations 11 and 12 of Chen, Pal and Golubchik (2016)."""
+    if cost not in ("l1", "l2"):
+        return {}
+    curves = tradeoff(sensitivity=delta, loss=cost, alphas=[level.alpha], normalised=False)
+    return {"Laplace": curves.curve("laplace")[0][1], "staircase": curves.curve("staircase")[0][1]}

@@ -1,0 +1,282 @@
+"""Trade-off curves: the expected loss of mechanisms for one number, level by level, in up to three ways.
+
+Chen, Pal and Golubchik (2016) draw them for answers on the line (equations 11 and 12), for counts, where the noise of the
+line is rounded (13 to 15), and with side information (figure 3). Here every formula stands beside the integral or sum
+that it solves and beside draws, each with its error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..designs.design import design
+from ..errors import DiscreetError
+from ..measure.loss import loss_name
+from ..measure.prior import prior_of
+from ..measure.utility import expected_loss
+from ..mechanism import Mechanism
+from ..mechanisms.two_stage import rounded
+from ..noise import NoiseLaw, discrete_staircase, geometric, laplace, nearest, staircase
+from ..noise.expectation import TOLERANCE
+from ..noise.law import LOSSES
+from ..numbers.exact import show
+from ..numbers.given import positive, whole
+from ..numbers.grid import Grid
+from ..numbers.level import Level
+from ..present.shown import Result, Shown, plain
+from ..progress import Progress, tell
+from ..randomness.source import insecure_source
+from .candidates import candidate, even_values, no_data
+
+ALPHAS = tuple(Fraction(k, 20) for k in range(1, 20))
+LINE = ("laplace", "staircase")
+COUNTS = ("laplace", "staircase", "geometric", "discrete staircase")
+KEPT = {"laplace, kept": "Laplace", "staircase, kept": "staircase", "geometric, kept": "geometric", "two-stage": "two-stage"}
+INFORMED = ("two-stage", "two-stage, open", "optimum", "no data")
+WAYS = ("closed", "integral", "draws")
+_Z = 1.959964  # of a 95 % interval
+_GONE = 1e-18  # the probability of a report beyond the grid that stands for an open one
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Point:
+    """The expected loss of one mechanism at one level: by formula, by integral or sum, and by draws, with their errors.
+
+    `within` is half of a 95 % interval, `tolerance` what an integral is wrong by at most, both absolute.
+    """
+
+    alpha: Fraction
+    mechanism: str
+    closed: float | None = None
+    integral: float | None = None
+    tolerance: float | None = None
+    drawn: float | None = None
+    within: float | None = None
+
+    @property
+    def loss(self) -> float:
+        """The loss, in the best way that was asked for."""
+        return next(x for x in (self.closed, self.integral, self.drawn, math.nan) if x is not None)
+
+
+@dataclass(frozen=True, repr=False)
+class Tradeoff(Result):
+    """Curves of expected loss over alpha. `curve(name)` is one of them; as a table, a column for each."""
+
+    question: str
+    points: tuple[Point, ...]
+    ways: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def mechanisms(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(point.mechanism for point in self.points))
+
+    def curve(self, mechanism: str) -> list[tuple[float, float]]:
+        """(alpha, expected loss) of one mechanism, from little privacy to much."""
+        found = [(float(p.alpha), p.loss) for p in self.points if p.mechanism == mechanism]
+        if not found:
+            raise DiscreetError(f"{show(mechanism)} has no curve here; choose from {'; '.join(self.mechanisms)}.")
+        return found
+
+    def shown(self) -> Shown:
+        if len(self.ways) > 1:
+            shown = Shown.of(self.question, [self._row(point) for point in self.points])
+        else:
+            table: dict[Fraction, dict[str, Any]] = {}
+            for point in self.points:
+                row = table.setdefault(point.alpha, {"alpha": float(point.alpha)})
+                row[point.mechanism] = point.loss
+                if point.within is not None:
+                    row[f"{point.mechanism} +-"] = point.within
+            shown = Shown.of(self.question, list(table.values()))
+        return replace(shown, notes=self.notes)
+
+    def _row(self, point: Point) -> dict[str, Any]:
+        parts = {"closed": ("closed",), "integral": ("integral", "tolerance"), "draws": ("drawn", "within")}
+        told = {name: getattr(point, name) for way in self.ways for name in parts[way]}
+        return {"alpha": float(point.alpha), "mechanism": point.mechanism, **told}
+
+    def to_dict(self) -> dict[str, Any]:
+        rows = [{**self._row(point), "alpha": str(point.alpha)} for point in self.points]
+        return {"question": self.question, "points": plain(rows), "notes": list(self.notes)}
+
+
+def tradeoff(
+    grid: int | Grid | None = None,
+    *,
+    sensitivity: object = 1,
+    step: object = None,
+    loss: str = "l1",
+    prior: Any = None,
+    cells: Any = None,
+    alphas: Any = None,
+    mechanisms: Sequence[str] | str | None = None,
+    how: Literal["closed", "integral", "draws", "all"] = "closed",
+    normalised: bool = True,
+    draws: int = 10**6,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Tradeoff:
+    """Expected loss against alpha: of noise on the line; with a step, of noise rounded to it; with a grid and a prior, of
+    mechanisms that use what is known.
+
+    The curves: "laplace" and "staircase" (best for the loss); with a step or a grid "geometric" and "discrete staircase" on
+    it, and the first two rounded to it; with a grid "two-stage" (see `rounded`; its cells are one sensitivity apart unless
+    given), "two-stage, open" (the same, but reports may leave the range, as in the paper), "optimum" (see `design`) and
+    "no data" (the best answer for the prior alone). On a grid, "laplace" and "staircase" are those of the line, as the
+    paper has them, and no noise is cut off at the ends; "laplace, kept", "staircase, kept" and "geometric, kept" are the
+    mechanisms whose reports keep to the range.
+
+    The loss is "l0", "l1" or "l2", divided by the sensitivity or its square where it is normalised. how="all" gives formula,
+    integral (or sum) and draws side by side: an integral is right to a relative 1e-8, draws have 95 % intervals. The alphas are
+    1/20 to 19/20 unless given, as numbers or Levels.
+
+    >>> import discreet as dt
+    >>> print(dt.tradeoff(alphas=["1/10", "1/2"]))
+    expected l1 / sensitivity 1 on the line
+     alpha  laplace  staircase
+    0.1000   0.4343     0.3514
+    0.5000   1.4427     1.4142
+    """
+    delta = positive(sensitivity, "sensitivity", "in the answer's units")
+    values = None if grid is None else Grid.of(grid)
+    cost = loss_name(loss)
+    if cost not in LOSSES:
+        raise DiscreetError(f'loss = {show(loss)} has no curve; use "l0", "l1" or "l2".')
+    if how not in (*WAYS, "all"):
+        raise DiscreetError(f'how = {show(how)} is not known; use "closed", "integral", "draws" or "all".')
+    if values is None and (prior is not None or cells is not None):
+        raise DiscreetError("A prior and cells need a grid of answers; give for example Grid(-10, 10, '1/2').")
+    if values is not None and values.size is None:
+        raise DiscreetError(f"Curves need a finite grid, not {values}; give both ends, or a step alone.")
+    if values is not None and step is not None:
+        raise DiscreetError(f"The grid {values} has its own step; leave out step={show(step)}.")
+    levels = [Level.of(alpha=a) for a in _several(ALPHAS if alphas is None else alphas)]
+    kind = COUNTS if step is not None else LINE if values is None else (*COUNTS, *KEPT, *INFORMED[1:])
+    wanted = _wanted(mechanisms, kind, (*LINE, *INFORMED) if values is not None else kind)
+    unit = (float(delta) ** {"l0": 0, "l1": 1, "l2": 2}[cost]) if normalised else 1.0
+    ways = WAYS if how == "all" else (how,)
+    way = _Way(ways, cost, unit, whole(draws, "draws", 2, 2**28, example=10**6), whole(seed, "seed", 0))
+    points = []
+    for k, level in enumerate(levels):
+        tell(progress, "curves", k / len(levels))
+        for name in wanted:
+            if name in KEPT or name in INFORMED:
+                assert values is not None
+                m = _informed(name, values, level, delta, cost, prior, cells)
+                points.append(way.of_mechanism(level.alpha, name, m, prior))
+            else:
+                points.append(way.of_noise(level.alpha, name, _noise(name, level, delta, step, values, cost)))
+    place = f"on {values}" if values is not None else "on the line" if step is None else f"on the multiples of {step}"
+    law = "" if values is None else f", prior {prior_of(prior, values)}"
+    by = f" / sensitivity {delta}{'^2' if cost == 'l2' else ''}" if normalised and cost != "l0" else ""
+    notes: tuple[str, ...] = ()
+    if len(ways) > 1:
+        notes = ("tolerance: what the integral is wrong by at most; within: half of a 95 % interval of the draws",)
+    return Tradeoff(f"expected {cost}{by} {place}{law}", tuple(points), ways, notes)
+
+
+def _wanted(mechanisms: Any, known: tuple[str, ...], usual: tuple[str, ...]) -> tuple[str, ...]:
+    if mechanisms is None:
+        return usual
+    names = tuple(name.strip().lower() if isinstance(name, str) else name for name in _several(mechanisms))
+    stray = [name for name in names if name not in known]
+    if stray:
+        raise DiscreetError(f"{show(stray[0])} has no curve here; choose from {', '.join(map(repr, known))}.")
+    return names
+
+
+def _several(given: Any) -> list[Any]:
+    """What was given as a list, or one of it."""
+    found = list(given) if isinstance(given, (list, tuple, set, np.ndarray, range)) else [given]
+    if not found:
+        raise DiscreetError("There is nothing to draw of an empty list; leave it out, or name at least one.")
+    return found
+
+
+def _noise(name: str, level: Level, delta: Fraction, step: object, grid: Grid | None, cost: str) -> NoiseLaw:
+    """The law of the error, where it does not depend on the truth."""
+    best = "l2" if cost == "l2" else "l1"
+    width = step if grid is None else grid.step
+    match name:
+        case "geometric":
+            return geometric(alpha=level, sensitivity=delta, step=width)
+        case "discrete staircase":
+            return discrete_staircase(alpha=level, sensitivity=delta, step=width, r=best)
+        case "laplace":
+            line = laplace(alpha=level, sensitivity=delta)
+            return line if step is None else nearest(line, step)
+    stairs = staircase(alpha=level, sensitivity=delta, gamma=best)
+    return stairs if step is None else nearest(stairs, step)
+
+
+def _informed(name: str, grid: Grid, level: Level, delta: Fraction, cost: str, prior: Any, cells: Any) -> Mechanism:
+    """The mechanisms that use what is known about the answer, if only its range."""
+    if name == "optimum":
+        return design(grid, alpha=level, loss=cost, prior=prior, sensitivity=delta).mechanism
+    if name == "no data":
+        return no_data(grid, level, delta, cost, prior)
+    if name in KEPT:
+        return candidate(KEPT[name], grid, level, delta, cells)
+    parts = even_values(grid, delta) if cells is None else cells
+    closed = rounded(grid, parts, alpha=level, sensitivity=delta)
+    reports, jump = closed.outputs, Fraction(dict(closed.recipe.parameters)["jump"])
+    assert reports.low is not None
+    assert reports.high is not None
+    root = level.per_step(reports.steps(jump))
+    beyond = math.ceil(math.log(_GONE) / math.log(float(root))) * reports.step
+    wide = Grid(reports.low - beyond, reports.high + beyond, reports.step)
+    return rounded(grid, parts, alpha=level, sensitivity=delta, outputs=wide)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How losses are found, and in which units."""
+
+    ways: tuple[str, ...]
+    loss: str
+    unit: float
+    draws: int
+    seed: int
+
+    def of_noise(self, alpha: Fraction, name: str, law: NoiseLaw) -> Point:
+        cost: Any = self.loss
+        point = Point(alpha, name)
+        if "closed" in self.ways:
+            point = replace(point, closed=law.expected_loss(cost) / self.unit)
+        if "integral" in self.ways:
+            found = law.expected_loss(cost, method="numerical") / self.unit
+            point = replace(point, integral=found, tolerance=found * TOLERANCE)
+        if "draws" in self.ways:
+            rng = np.random.default_rng([self.seed, *alpha.as_integer_ratio()])
+            chances = (rng.integers(0, 2**53, self.draws) + 0.5) / 2**53  # never 0 or 1
+            point = self._drawn(point, law.quantile(chances))
+        return point
+
+    def of_mechanism(self, alpha: Fraction, name: str, m: Mechanism, prior: Any) -> Point:
+        """A finite law: its sum is its formula, and there is no integral beside it."""
+        point = Point(alpha, name)
+        if self.ways != ("draws",):
+            point = replace(point, closed=expected_loss(m, self.loss, prior) / self.unit)
+        if "draws" in self.ways:
+            rng = np.random.default_rng([self.seed, *alpha.as_integer_ratio()])
+            law = prior_of(prior, m.inputs).floats
+            truths = m.inputs.floats(len(law))[rng.choice(len(law), self.draws, p=law)]
+            point = self._drawn(point, m.sample(truths, source=insecure_source(self.seed)) - truths)
+        return point
+
+    def _drawn(self, point: Point, errors: Floats) -> Point:
+        size = np.abs(errors)
+        losses = {"l0": (size > 0).astype(np.float64), "l1": size, "l2": size**2}[self.loss] / self.unit
+        half = _Z * float(losses.std(ddof=1)) / math.sqrt(self.draws)
+        return replace(point, drawn=float(losses.mean()), within=half)
