@@ -261,6 +261,9 @@ def test_queries_that_make_no_sense(given_, error, words):
 def test_a_grid_for_a_mechanism():
     q = dt.query("sum", records=10, low="-1/2", high=2)
     grid = q.grid("1/2")
+    assert q.steps("1/2") == 5
+    with pytest.raises(GridError, match="by its name"):
+        dt.Query("median", 3, Fraction(0), Fraction(1), rank=4)
     assert (grid.low, grid.high) == (-5, 20)
     assert dt.geometric(grid, epsilon=1, sensitivity=q.global_sensitivity).sensitivity == 5
     with pytest.raises(LevelError, match="beta"):

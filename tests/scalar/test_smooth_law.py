@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import pickle
@@ -13,7 +14,7 @@ import pytest
 from scipy import integrate, stats
 
 import discreet as dt
-from discreet.errors import DiscreetError, GridError, LevelError, SizeError, SourceError
+from discreet.errors import DiscreetError, GridError, LevelError, PrivacyError, SizeError, SourceError
 from discreet.randomness.source import Source
 from discreet.scalar.splits import growth_below
 from tests.scalar.test_queries import ANSWERS, by_definition
@@ -103,6 +104,11 @@ def test_laplace_and_gauss_keep_epsilon_with_their_delta(law, epsilon, delta):
         values = np.maximum(h.pdf(z) - factor * h.pdf((z * scale - d) / (r * scale)) / r, 0)
         worst = max(worst, float(integrate.simpson(values, x=z)))
     assert worst <= float(Fraction(delta)) * (1 + 1e-3)
+    assert worst > 0  # some delta is needed
+    if law == "laplace":  # the split in print, 2S/epsilon, is allowed
+        beta = float(Fraction(epsilon)) / 2 / math.log(2 / float(Fraction(delta)))
+        printed = dt.admissible(law, epsilon=epsilon, delta=delta, beta=beta)
+        assert float(printed.s) >= float(Fraction(epsilon)) / 2
     assert "analysis" in str(a)
     assert not a.to_dict()["releasable"]
     with pytest.raises(LevelError, match="delta"):
@@ -192,8 +198,12 @@ def test_more_noise_than_the_budget_allows_is_seen():
     made = dt.query("median", records=3, low=0, high=12).smooth_law(step=1, epsilon=1, beta="ln(3/2)")
     assert made.verify().holds
     assert made.verify().alpha < Fraction(40, 100)  # close to e^-1
-    assert not replace(made, noise=replace(made.noise, s=made.noise.s * Fraction(11, 10))).verify().holds
-    assert not replace(made, noise=replace(made.noise, growth=Fraction(9, 4))).verify().holds
+    for name, wrong in (("s", made.noise.s * Fraction(11, 10)), ("growth", Fraction(9, 4))):
+        with pytest.raises(PrivacyError, match="does not keep"):
+            replace(made.noise, **{name: wrong})
+        forged = copy.copy(made.noise)
+        object.__setattr__(forged, name, wrong)
+        assert not replace(made, noise=forged).verify().holds
 
 
 @pytest.mark.parametrize("law", LAWS)

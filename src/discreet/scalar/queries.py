@@ -45,6 +45,14 @@ class Query(Result):
     high: Fraction
     rank: int | None = None
 
+    def __post_init__(self) -> None:
+        linear = self.name in ("count", "sum", "mean")
+        known = linear == (self.rank is None) and (self.name != "count" or (self.low == 0 and self.high == 1))
+        if not (known and self.low < self.high and 1 <= (1 if self.rank is None else self.rank) <= self.records):
+            raise GridError('These parts make no query; make one by its name, query("median", records=9, low=0, high=100).')
+        object.__setattr__(self, "low", Fraction(self.low))
+        object.__setattr__(self, "high", Fraction(self.high))
+
     @property
     def width(self) -> Fraction:
         """How far one record can move."""
@@ -80,6 +88,10 @@ class Query(Result):
         12
         """
         return Grid(*self.output, step)
+
+    def steps(self, step: object) -> int:
+        """How many steps of that grid neighbours are apart at most: `neighbours` for a design or a mechanism."""
+        return self.grid(step).steps(self.global_sensitivity)
 
     def answer(self, data: Any, *, clamp: bool = False) -> PrivateNumber:
         """The true answer, exactly: private."""

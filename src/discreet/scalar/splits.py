@@ -19,7 +19,7 @@ from typing import Any
 
 import flint
 
-from ..errors import DiscreetError, LevelError
+from ..errors import DiscreetError, LevelError, PrivacyError
 from ..noise import Cauchy, ContinuousNoise, Gauss, Laplace, Student
 from ..numbers.exact import ball, precision, show
 from ..numbers.given import called, number, share
@@ -50,6 +50,18 @@ class Admissible(Result):
     s: Fraction
     freedom: Fraction | None = None
     delta: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        """No claim without its proof: s is not above what the level allows."""
+        if not self.growth > 1 or not 0 < self.s <= self._most():
+            raise PrivacyError(f"{self.name} noise with s = {float(self.s):.6g} does not keep {self.level}; use admissible(...).")
+
+    def _most(self) -> Fraction:
+        """The largest s for this level and growth."""
+        if self.delta is None:
+            return _s(self.level, self.growth, self.freedom or Fraction(1))
+        scale_at = _scale_at(self.law, self.level.epsilon, 1.0, self.delta)
+        return Fraction(max(scale_at(float(self.beta)), 0.0))
 
     @property
     def beta(self) -> Epsilon:
@@ -174,9 +186,8 @@ def _scale_at(name: str, epsilon: float, freedom: float, delta: Fraction | None)
         assert delta is not None
         return _gauss(epsilon, delta)
     if name == "laplace":
-        # beyond |z| = ln(1/delta), which has the probability delta, dilating may cost more
-        dilate = max(1.0, -math.log(float(delta or 1)) - 1) * (1 + _SAFE)
-        return lambda beta: epsilon * (1 - _SAFE) - dilate * beta
+        t = -math.log(float(delta or 1))  # beyond |z| = t, which has the probability delta, dilating may cost more
+        return lambda beta: epsilon * (1 - _SAFE) - max(beta, t * math.expm1(min(beta, 50)) - beta) * (1 + _SAFE)
     if freedom == 1:
         # (q/alpha - 1)(1 - q alpha) = 4 q sinh((epsilon + beta)/2) sinh((epsilon - beta)/2)
         def most(beta: float) -> float:
