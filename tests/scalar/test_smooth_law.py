@@ -11,10 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import discreet as dt
-from discreet.errors import DiscreetError, GridError, LevelError, PrivacyError, SizeError, SourceError
+from discreet.errors import DiscreetError, GridError, LevelError, OutOfRangeError, PrivacyError, SizeError, SourceError
 from discreet.randomness.source import Source
 from discreet.scalar.splits import growth_below
 from tests.scalar.test_queries import ANSWERS, by_definition
@@ -191,6 +193,32 @@ def test_the_level_holds_between_all_neighbouring_data_sets(name, n, top, law, b
             seen.add(((f, j), (g, k)))
     for one, other in seen:
         assert all(a * alpha <= b for a, b in zip(rows[one], rows[other], strict=True))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(["median", "max", "min", "mean", "sum", "quantile(0.2)"]), st.lists(st.integers(0, 40), min_size=1, max_size=30),
+       st.integers(0, 40), st.data())  # fmt: skip
+def test_neighbours_have_levels_one_apart_and_answers_that_these_cover(name, x, value, data):
+    """What the proof needs of the pairs, on data sets too many to list."""
+    beta = data.draw(st.sampled_from(["ln(9/8)", "1/3", "ln 2"]))
+    made = dt.query(name, records=len(x), low=0, high=40).smooth_law(step=1, epsilon=1, beta=beta)
+    y = list(x)
+    y[data.draw(st.integers(0, len(x) - 1))] = value
+    (f, j), (g, k) = made.true_pair(x), made.true_pair(y)
+    assert abs(j - k) <= 1
+    assert abs(f - g) <= made.reaches[min(j, k)]
+
+
+def test_a_count_in_finer_steps_than_one():
+    """One person is two steps of 1/2, and the noise covers both."""
+    made = dt.query("count", records=3).smooth_law(step="1/2", epsilon=1)
+    pairs = {x: made.true_pair(x) for x in itertools.product((0, 1), repeat=3)}
+    for x, (f, j) in pairs.items():
+        assert f == 2 * sum(x)
+        assert made.reaches[j] >= 2
+    assert made.verify().holds
+    with pytest.raises(OutOfRangeError, match="neither 0 nor 1"):
+        made.release([0, 0.5, 1])
 
 
 def test_more_noise_than_the_budget_allows_is_seen():

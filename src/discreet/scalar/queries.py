@@ -210,7 +210,7 @@ class Query(Result):
 def reach_of(query: Query, records: NDArray[Any], low: Any, high: Any) -> Reach:
     """A_k of records in any units, exactly: integers (steps of a grid) or Fractions from low to high."""
     if query.name == "count":
-        return FixedReach(Fraction(1))
+        return FixedReach(Fraction(high) - Fraction(low))
     if query.rank is not None:
         return OrderReach.of(records, low, high, query.rank)
     smallest, largest = _exact(records.min()), _exact(records.max())

@@ -175,6 +175,8 @@ class SmoothLaw(Result):
 
         The level is the largest J(A_k) - k, or 0, where J(A) is the first level that covers A steps.
         """
+        if self.query.name == "count":
+            self.query._read(data, clamp)  # zeros and ones, before anything is rounded to some
         places = positions(self.inputs, array_of(data, self.query.records), clamp=clamp)
         reach = reach_of(self.query, places, 0, self.inputs.n)
 
