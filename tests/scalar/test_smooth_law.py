@@ -196,8 +196,10 @@ def test_the_level_holds_between_all_neighbouring_data_sets(name, n, top, law, b
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from(["median", "max", "min", "mean", "sum", "quantile(0.2)"]), st.lists(st.integers(0, 40), min_size=1, max_size=30),
-       st.integers(0, 40), st.data())  # fmt: skip
+@given(
+    st.sampled_from(["median", "max", "min", "mean", "sum", "quantile(0.2)"]),
+    st.lists(st.integers(0, 40), min_size=1, max_size=30), st.integers(0, 40), st.data(),
+)  # fmt: skip
 def test_neighbours_have_levels_one_apart_and_answers_that_these_cover(name, x, value, data):
     """What the proof needs of the pairs, on data sets too many to list."""
     beta = data.draw(st.sampled_from(["ln(9/8)", "1/3", "ln 2"]))
