@@ -65,8 +65,17 @@ if TYPE_CHECKING:
     from .randomness.source import insecure_source as insecure_source
     from .recovery.estimate import Estimate as Estimate
     from .recovery.recover import recover as recover
+    from .scalar.calculator import Sensitivity as Sensitivity
+    from .scalar.calculator import sensitivity as sensitivity
     from .scalar.curves import Tradeoff as Tradeoff
     from .scalar.curves import tradeoff as tradeoff
+    from .scalar.private import PrivateNumber as PrivateNumber
+    from .scalar.queries import Query as Query
+    from .scalar.queries import query as query
+    from .scalar.smooth_law import SmoothLaw as SmoothLaw
+    from .scalar.smooth_law import SmoothReport as SmoothReport
+    from .scalar.splits import Admissible as Admissible
+    from .scalar.splits import admissible as admissible
     from .scalar.sums import exact_mean as exact_mean
     from .scalar.sums import exact_sum as exact_sum
     from .tables.release import release as release
@@ -133,6 +142,15 @@ _HOME = {
     "insecure_source": "randomness.source",
     "explain": "measure.properties",
     "properties": "measure.properties",
+    "Sensitivity": "scalar.calculator",
+    "sensitivity": "scalar.calculator",
+    "PrivateNumber": "scalar.private",
+    "Query": "scalar.queries",
+    "query": "scalar.queries",
+    "SmoothLaw": "scalar.smooth_law",
+    "SmoothReport": "scalar.smooth_law",
+    "Admissible": "scalar.splits",
+    "admissible": "scalar.splits",
     "Tradeoff": "scalar.curves",
     "tradeoff": "scalar.curves",
     "exact_mean": "scalar.sums",

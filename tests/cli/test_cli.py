@@ -579,6 +579,7 @@ def test_every_help_has_an_example_and_every_example_runs(run):
     Path("people.csv").write_text("sex,education,income\n" + "f,high,>50K\nm,low,<=50K\n" * 30)
     Path("domain.json").write_text('{"sex": ["f", "m"]}')
     Path("reports.csv").write_text("id,y\n" + "\n".join(f"{k},{k * k % 9}" for k in range(60)) + "\n")
+    Path("data.csv").write_text("id,x\n" + "\n".join(f"{k},{k * k % 101}.5" for k in range(9)) + "\n")
     dt.geometric(8, alpha="1/2").save("g.json")
     found = []
     ledger = [["ledger"], *(["ledger", name] for name in ("create", "show", "history", "verify", "head", "export"))]
@@ -1097,6 +1098,42 @@ def test_what_cannot_be_sampled_is_refused_by_its_position_and_never_quoted(run,
     assert said in told.err
     assert "77" not in told.err
     assert (Path(gm).read_bytes(), Path("two.csv").read_bytes()) == before
+
+
+def test_sensitivity_says_what_is_private_and_quotes_no_record(run):
+    Path("data.csv").write_text("id,x\na,1\nb,2.5\nc,77.25\n")
+    told = run("sensitivity", "--query", "median", "data.csv", "--column", "x", "--low", 0, "--high", 100, "--beta", "ln 2")
+    assert (told.code, told.err) == (0, "")
+    private = [line for line in told.out.splitlines() if line.startswith(("local", "smooth"))]
+    assert len(private) == 2
+    assert all("do not publish" in line for line in private)
+    assert "global       100" in told.out
+    words = ["sensitivity", "--query", "median", "data.csv", "--column", "x", "--low", "0", "--high", "100", "--records", "3"]
+    found = json.loads(run(*words, "--beta", "ln 2", "--json").out)
+    q = dt.query("median", records=3, low=0, high=100)
+    data = [1, Fraction("2.5"), Fraction("77.25")]
+    assert found["local"] == q.local_sensitivity(data).to_dict() == {"value": 74.75, "private": True, "note": "do not publish"}
+    assert found["smooth"] == q.smooth_sensitivity(data, beta="ln 2").to_dict()
+    assert found["notes"] == []
+    assert "do not publish" in run(*words, "--csv").out
+
+
+@pytest.mark.parametrize(("words", "told"), [
+    (["data.csv", "--column", "x", "--low", "0", "--high", "50"], "position 2 lies outside 0..50; widen the range, or say --clamp"),
+    (["data.csv", "--column", "x", "--low", "0", "--high", "100", "--records", "4"], "3 records, and 4 were declared"),
+    (["data.csv", "--column", "id", "--low", "0", "--high", "100"], "position 0 is no number"),
+    (["data.csv", "--low", "0", "--high", "100"], "2 columns"),
+    (["data.csv", "--column", "x"], "declare the range"),
+    (["none.csv", "--low", "0", "--high", "100"], "cannot be read"),
+    (["--low", "0", "--high", "100"], "number of records"),
+])  # fmt: skip
+def test_a_sensitivity_that_cannot_be_told_is_refused_in_a_sentence(run, words, told):
+    Path("data.csv").write_text("id,x\na,1\nb,2.5\nc,77.25\n")
+    found = run("sensitivity", "--query", "median", *words)
+    assert (found.code, found.out) == (2, "")
+    assert told in found.err
+    assert NEXT_MOVE.search(found.err) or "declare" in found.err
+    assert "77" not in found.err
 
 
 @pytest.mark.parametrize("place", ["reports.csv", "gm.json", "./reports.csv"])

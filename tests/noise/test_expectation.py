@@ -12,7 +12,7 @@ from scipy import integrate, stats
 
 import discreet as dt
 from discreet.errors import DiscreetError
-from discreet.noise import Cauchy, Laplace, Staircase
+from discreet.noise import Cauchy, Gauss, Laplace, Staircase
 from discreet.noise.expectation import RESOLUTION, TOLERANCE
 
 LAWS = {
@@ -23,6 +23,7 @@ LAWS = {
     "staircase, wide": dt.noise.staircase(epsilon="1/20", sensitivity=3, gamma=0.9),
     "staircase, flat": dt.noise.staircase(epsilon="1/2000", sensitivity=3, gamma=0.3),
     "cauchy": dt.noise.cauchy(2),
+    "gauss": dt.noise.gauss(2),
     "student 3": dt.noise.student(3),
     "student 5/2": dt.noise.student("5/2", "1/3"),
     "student 40": dt.noise.student(40, 5),
@@ -36,6 +37,8 @@ def tail(law, x: float) -> float:
         return 1 - tail(law, -x)
     if isinstance(law, Laplace):
         return math.exp(-x / law.scale) / 2
+    if isinstance(law, Gauss):
+        return math.erfc(x / law.scale / math.sqrt(2)) / 2
     if isinstance(law, Cauchy):
         return math.atan2(law.scale, x) / math.pi
     if isinstance(law, Staircase):  # whole stairs weigh b^k each; within a stair there are two heights

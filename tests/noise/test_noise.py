@@ -37,6 +37,7 @@ CONTINUOUS = {
     "staircase, steep": dt.noise.staircase(epsilon=8, sensitivity="5/2", gamma="l2"),
     "staircase, whole": dt.noise.staircase(epsilon=2, gamma=1),
     "cauchy": dt.noise.cauchy(2),
+    "gauss": dt.noise.gauss("3/2"),
     "student 1": dt.noise.student(1, 2),
     "student 3": dt.noise.student(3),
     "student 5/2": dt.noise.student("5/2", "1/3"),

@@ -11,7 +11,6 @@ import pytest
 import discreet as dt
 from discreet.errors import DiscreetError
 from discreet.measure.prior import prior_of
-from discreet.planning.answers import global_sensitivity
 from tests import reference
 
 ROWS = ["Laplace", "staircase", "geometric", "two-stage", "optimum", "no data"]
@@ -53,22 +52,10 @@ def test_the_commands_own_example():
     assert found["staircase"]["mean l1"] < found["Laplace"]["mean l1"]
 
 
-@pytest.mark.parametrize(
-    ("query", "records", "low", "high"),
-    [("count", 4, 0, 1), ("sum", 3, -1, 2), ("mean", 3, 0, 2), ("Max", 3, 0, 2), ("min", 2, 0, 2), ("median", 3, 0, 2)],
-)
-def test_sensitivities_against_all_pairs_of_small_databases(query, records, low, high):
-    """One record replaced, in every way there is."""
-    from itertools import product
-
-    answer = {"count": sum, "sum": sum, "mean": lambda d: Fraction(sum(d), len(d)), "max": max, "min": min,
-              "median": lambda d: sorted(d)[len(d) // 2]}[query.lower()]  # fmt: skip
-    values = range(low, high + 1)
-    widest = max(
-        abs(answer(d) - answer((*d[:i], v, *d[i + 1 :])))
-        for d in product(values, repeat=records) for i in range(records) for v in values
-    )  # fmt: skip
-    assert global_sensitivity(query, records, low, high) == widest
+def test_a_query_may_be_given_as_a_value():
+    q = dt.query("max", records=9, low=0, high=4)
+    told = dt.compare(query=q, alpha="1/2", sensitivity=2, step=1)
+    assert told == dt.compare(query="Max", records=9, low=0, high=4, alpha="1/2", sensitivity=2, step=1)
 
 
 def test_grids_are_told():
@@ -85,11 +72,12 @@ def test_grids_are_told():
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"query": "mode"}, "count, sum, mean"),
-        ({"query": 7}, "count, sum, mean"),
-        ({"high": None}, "two ends"),
+        ({"query": "mode"}, "use \"count\", \"sum\""),
+        ({"query": 7}, "use \"count\", \"sum\""),
+        ({"query": dt.query("mean", records=100, low=-10, high=10)}, "leave out records, low and high"),
+        ({"high": None}, "high"),
         ({"records": None}, "records"),
-        ({"low": 20}, "two ends"),
+        ({"low": 20}, "must lie below"),
         ({"sensitivity": -1}, "positive"),
         ({"step": 7}, "whole number of steps"),
         ({"n": 8}, "leave out n"),

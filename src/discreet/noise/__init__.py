@@ -8,6 +8,7 @@ NoiseLaw              cdf, sf, quantile, moments, expected_loss
 ├── Nearest           Laplace or staircase noise rounded to a grid, for analysis: nearest(...)
 └── ContinuousNoise   a density, for analysis only: what is released is drawn on a grid
     ├── Laplace       laplace(...)
+    ├── Gauss         gauss(...)
     ├── Staircase     staircase(...)
     ├── Cauchy        cauchy(...)
     └── Student       student(...)
@@ -23,7 +24,7 @@ from ..errors import DiscreetError, LevelError
 from ..numbers.given import whole
 from ..numbers.grid import Grid
 from ..numbers.level import Level
-from .continuous import Laplace, Staircase
+from .continuous import Gauss, Laplace, Staircase
 from .geometric import GeometricNoise
 from .heavy import Cauchy, Student
 from .law import ContinuousNoise, DiscreteNoise, NoiseDraws, NoiseLaw, positive
@@ -35,6 +36,7 @@ __all__ = [
     "Cauchy",
     "ContinuousNoise",
     "DiscreteNoise",
+    "Gauss",
     "GeometricNoise",
     "Laplace",
     "Nearest",
@@ -46,6 +48,7 @@ __all__ = [
     "Student",
     "cauchy",
     "discrete_staircase",
+    "gauss",
     "geometric",
     "laplace",
     "nearest",
@@ -178,6 +181,15 @@ def cauchy(scale: object = 1) -> Cauchy:
     inf
     """
     return Cauchy(positive(scale, "scale"))
+
+
+def gauss(scale: object = 1) -> Gauss:
+    """Normal noise, for analysis: it keeps no epsilon without a delta, and is never released.
+
+    >>> gauss(2).variance
+    4.0
+    """
+    return Gauss(positive(scale, "scale"))
 
 
 def student(freedom: object, scale: object = 1) -> Student:

@@ -1,4 +1,4 @@
-"""Laplace and staircase noise on the line, for analysis: what is released is drawn on a grid."""
+"""Laplace, Gauss and staircase noise on the line, for analysis: what is released is drawn on a grid."""
 
 from __future__ import annotations
 
@@ -47,6 +47,43 @@ class Laplace(ContinuousNoise):
 
     def _moment(self, order: float) -> float:
         return float(self.scale**order) * math.gamma(order + 1)
+
+
+@final
+@dataclass(frozen=True)
+class Gauss(ContinuousNoise):
+    """The normal law with standard deviation `scale`. It keeps no epsilon without a delta: for analysis alone."""
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        positive(self.scale, "scale")
+
+    def density(self, x: ArrayLike) -> Floats:
+        z = np.asarray(x, dtype=np.float64) / self.scale
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(-(z**2) / 2) / (math.sqrt(2 * math.pi) * self.scale))
+
+    def _beyond(self, x: Floats) -> Floats:
+        from scipy.special import ndtr  # a slow import, kept out of the way of those who do not need it
+
+        return np.asarray(ndtr(-x / self.scale))
+
+    def _place(self, q: Floats) -> Floats:
+        from scipy.special import ndtri
+
+        return np.asarray(np.abs(self.scale * ndtri(q)))
+
+    @property
+    def mean_absolute(self) -> float:
+        return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def variance(self) -> float:
+        return self.scale**2
+
+    def _moment(self, order: float) -> float:
+        return float(self.scale**order) * 2 ** (order / 2) * math.gamma((order + 1) / 2) / math.sqrt(math.pi)
 
 
 @final

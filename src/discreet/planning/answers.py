@@ -14,45 +14,19 @@ from ..measure.privacy import check_privacy
 from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, worst_loss
 from ..mechanism import Mechanism
-from ..numbers.exact import show
-from ..numbers.given import positive, whole
+from ..numbers.given import positive
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..progress import Progress
 from ..scalar.candidates import answer_grid, candidates, no_data
 from ..scalar.curves import tradeoff
+from ..scalar.queries import Query
+from ..scalar.queries import query as query_of
 from .compare import Comparison
-
-QUERIES = ("count", "sum", "mean", "max", "min", "median", "quantile")
-
-
-def global_sensitivity(query: Any, records: Any, low: Any, high: Any) -> Fraction:
-    """How much the answer changes at most when one of the records, each between low and high, is replaced."""
-    if not isinstance(query, str) or query.strip().lower() not in QUERIES:
-        raise DiscreetError(f"query = {show(query)} is not known; use {', '.join(QUERIES)}.")
-    kind, ends = query.strip().lower(), (Grid(low, None).low, Grid(None, high).high)
-    if kind == "count":
-        return Fraction(1)
-    if ends[0] is None or ends[1] is None:
-        raise GridError(f"The records of a {kind} lie between two ends; give low and high, for example low=-10, high=10.")
-    width = ends[1] - ends[0]
-    return width / whole(records, "records", example=100, error=GridError) if kind == "mean" else width
-
-
-def answer_range(query: str, records: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """Between which ends the answer lies, when each record lies between low and high."""
-    kind = query.strip().lower()
-    if kind == "count":
-        return 0, whole(records, "records", example=100, error=GridError)
-    if kind == "sum":
-        many = whole(records, "records", example=100, error=GridError)
-        ends = Grid(low, None).low, Grid(None, high).high
-        return tuple(None if end is None else many * end for end in ends)  # type: ignore[return-value]
-    return low, high
 
 
 def compare_answers(
-    query: str,
+    query: Any,
     *,
     low: Any = None,
     high: Any = None,
@@ -72,9 +46,11 @@ def compare_answers(
     or one of 41 to 101 values of which the sensitivity is whole steps. Reports keep to the range of the answer.
     """
     level = Level.of(alpha=alpha, epsilon=epsilon)
-    own = global_sensitivity(query, records, low, high)
-    delta = own if sensitivity is None else positive(sensitivity, "sensitivity", "in the answer's units", error=GridError)
-    grid = answer_grid(*answer_range(query, records, low, high), delta, step)
+    asked = _asked(query, records, low, high)
+    delta = asked.global_sensitivity
+    if sensitivity is not None:
+        delta = positive(sensitivity, "sensitivity", "in the answer's units", error=GridError)
+    grid = answer_grid(*asked.output, delta, step)
     cost, law = loss_of(loss, grid, grid).name, prior_of(prior, grid)
     found = candidates(grid, level, delta, cells)
     best = design(grid, alpha=level, loss=loss, prior=law, sensitivity=delta, progress=progress)
@@ -90,8 +66,16 @@ def compare_answers(
         f"worst: the largest mean {cost} of a truth; best use: the mean after the best remap for the prior; no data: always "
         "the best answer for the prior; noise alone: the mean on the line, reports not kept to the range",
     )
-    question = f"{query.strip().lower()} on {grid}, {level}: {cost} under the prior {law}"
+    question = f"{asked.name} on {grid}, {level}: {cost} under the prior {law}"
     return Comparison(question, rows, notes, MappingProxyType(found))
+
+
+def _asked(given: Any, records: Any, low: Any, high: Any) -> Query:
+    if not isinstance(given, Query):
+        return query_of(given, records=records, low=low, high=high)
+    if (records, low, high) != (None, None, None):
+        raise DiscreetError("This query says itself what it is asked of; leave out records, low and high.")
+    return given
 
 
 def _grid_note(grid: Grid, delta: Fraction) -> str:

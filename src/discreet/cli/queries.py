@@ -1,0 +1,76 @@
+"""The command that tells how much one record can change an answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from .app import Csv, Debug, EpsilonText, Json, app, dump, make_console, one_of
+from .columns import is_heading, place_of, read_rows
+
+
+def _option(text: str) -> Parameter:
+    return Parameter(allow_leading_hyphen=True, help=text)
+
+
+@app.command
+def sensitivity(
+    file: Annotated[str | None, _option("A CSV file with a column of records; - for standard input.")] = None,
+    /,
+    *,
+    query: Annotated[str, _option('count, sum, mean, max, min, median, or a quantile such as "quantile(0.9)".')],
+    column: Annotated[str | None, _option("The column of the records; needed where there are several.")] = None,
+    low: Annotated[str | None, _option("The smallest value that a record can have.")] = None,
+    high: Annotated[str | None, _option("The largest value that a record can have.")] = None,
+    records: Annotated[str | None, _option("The public number of records; by default as many as the file has.")] = None,
+    beta: Annotated[str | None, _option('How the smooth sensitivity is smoothed: "1/6", "ln 2".')] = None,
+    epsilon: EpsilonText = None,
+    clamp: Annotated[bool, Parameter(negative=(), help="Move records beyond the range to its ends.")] = False,
+    json: Json = False,
+    csv: Csv = False,
+    debug: Debug = False,
+) -> int:
+    """How much one record can change an answer: on any data set, and (private, do not publish) near the given one.
+
+    Without --beta it is the one that suits Cauchy noise at --epsilon, by default 1.
+
+    Example: discreet sensitivity --query median data.csv --column x --low 0 --high 100
+
+    Example: discreet sensitivity --query mean --records 100 --low 0 --high 120
+    """
+    from ..errors import OutOfRangeError
+    from ..scalar.calculator import sensitivity as run
+    from . import terminal
+
+    one_of(json, csv)
+    data = None if file is None else _records(file, column)
+    try:
+        found = run(query, data, records=records, low=low, high=high, beta=beta, epsilon=epsilon, clamp=clamp)
+    except OutOfRangeError as error:
+        raise OutOfRangeError(str(error).replace("pass clamp=True", "say --clamp"), **vars(error)) from None
+    if json:
+        print(dump(found.to_dict()))
+    elif csv:
+        terminal.print_csv(found.rows())
+    else:
+        terminal.show(make_console(), found.shown())
+    return 0
+
+
+def _records(name: str, column: str | None) -> list[Any]:
+    """The records of a column, exactly as written. None of them is ever quoted."""
+    from ..errors import TableInputError
+    from ..numbers.exact import parse_exact
+
+    rows = read_rows(name, "record", TableInputError)
+    if not rows:
+        raise TableInputError(f"{name} is empty; give a file with one record in each line.")
+    place = place_of(rows[0], column, name, "--column", TableInputError, quotable=False)
+    found: list[Any] = []
+    for position, row in enumerate(rows[1 if is_heading(rows[0]) else 0 :]):
+        number = parse_exact(row[place].strip()) if place < len(row) else None
+        if number is None:
+            raise TableInputError(f"The record at position {position} is no number; leave it out or fill it in.", position=position)
+        found.append(number.numerator if number.denominator == 1 else number)
+    return found

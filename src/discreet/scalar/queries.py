@@ -1,0 +1,299 @@
+"""Queries as small values: what is asked of n records in [low, high], of which one may change.
+
+Their sensitivities: the global one is public and exact; the local and the smooth one depend on the data, and are private
+numbers. The closed forms are proved in docs/theory/smooth.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DiscreetError, GridError, LevelError, OutOfRangeError, ReleaseError
+from ..numbers.exact import parse_exact, show
+from ..numbers.given import called, number, positive, whole
+from ..numbers.grid import Grid
+from ..numbers.level import Epsilon
+from ..present.shown import Result, Shown
+from .private import PrivateNumber
+from .reach import FixedReach, LinearReach, OrderReach, Reach, smooth_above
+from .records import in_units, least_float, numbers_of
+
+if TYPE_CHECKING:
+    from .smooth_law import SmoothLaw, SmoothReport
+
+_NAMES = {"count": 0, "sum": 0, "mean": 0, "max": 0, "min": 0, "median": 0, "quantile": 1}
+_MOST_RECORDS = 2**32
+
+
+@dataclass(frozen=True, repr=False)
+class Query(Result):
+    """A query on a public number of records, each in [low, high]; neighbours differ in one record.
+
+    `rank` is m where the answer is the m-th smallest record, and None for count, sum and mean. `low` and `high` are the
+    range of one record; `output` is that of the answer.
+    """
+
+    name: str
+    records: int
+    low: Fraction
+    high: Fraction
+    rank: int | None = None
+
+    def __post_init__(self) -> None:
+        linear = self.name in ("count", "sum", "mean")
+        known = linear == (self.rank is None) and (self.name != "count" or (self.low == 0 and self.high == 1))
+        if not (known and self.low < self.high and 1 <= (1 if self.rank is None else self.rank) <= self.records):
+            raise GridError('These parts make no query; make one by its name, query("median", records=9, low=0, high=100).')
+        object.__setattr__(self, "low", Fraction(self.low))
+        object.__setattr__(self, "high", Fraction(self.high))
+
+    @property
+    def width(self) -> Fraction:
+        """How far one record can move."""
+        return self.high - self.low
+
+    @property
+    def weight(self) -> Fraction:
+        """How much of a record's change the answer takes: 1/n of a mean, else all."""
+        return Fraction(1, self.records if self.name == "mean" else 1)
+
+    @property
+    def output(self) -> tuple[Fraction, Fraction]:
+        """The smallest and the largest possible answer."""
+        times = self.records if self.name in ("sum", "count") else 1
+        return times * self.low, times * self.high
+
+    @property
+    def global_sensitivity(self) -> Fraction:
+        """The most that one record can change the answer, on any data set: public, exact.
+
+        >>> query("mean", records=3, low=0, high=1).global_sensitivity
+        Fraction(1, 3)
+        """
+        return self.weight * self.width
+
+    def grid(self, step: object) -> Grid:
+        """The grid of answers with this step, for a mechanism: its sensitivity is `global_sensitivity`.
+
+        >>> import discreet as dt
+        >>> q = dt.query("mean", records=100, low=0, high=120)
+        >>> m = dt.laplace(q.grid("1/10"), epsilon=1, sensitivity=q.global_sensitivity)
+        >>> m.sensitivity                                        # in steps
+        12
+        """
+        return Grid(*self.output, step)
+
+    def steps(self, step: object) -> int:
+        """How many steps of that grid neighbours are apart at most: `neighbours` for a design or a mechanism."""
+        return self.grid(step).steps(self.global_sensitivity)
+
+    def answer(self, data: Any, *, clamp: bool = False) -> PrivateNumber:
+        """The true answer, exactly: private."""
+        return PrivateNumber(self._answer(self._read(data, clamp)))
+
+    def local_sensitivity(self, data: Any, *, clamp: bool = False) -> PrivateNumber:
+        """The most that one record of this data set can change the answer, exactly: private.
+
+        >>> query("median", records=3, low=0, high=1).local_sensitivity(["1/10", "1/2", "3/5"])
+        0.4 (private: do not publish)
+        """
+        return self._local(self._read(data, clamp))
+
+    def smooth_sensitivity(self, data: Any, beta: object = 1, *, clamp: bool = False) -> PrivateNumber:
+        """S = max over k of e^(-k beta) A_k, A_k the largest local sensitivity within k changed records: private.
+
+        Never too small: rounded up in the last digit. `beta` is a number or a text such as "1/6" or "ln 2". Ends that
+        are no floats are widened to the next one where the records are floats.
+
+        >>> query("median", records=3, low=0, high=1).smooth_sensitivity([0.1, 0.5, 0.9], beta=1)
+        0.4 (private: do not publish)
+        """
+        return self._smooth(self._read(data, clamp), beta_of(beta))
+
+    def smooth_law(
+        self, *, step: object, alpha: object = None, epsilon: object = None, law: str = "cauchy", beta: object = None
+    ) -> SmoothLaw:
+        """The law of a release with smooth sensitivity at a level, on a grid of this step: what `release` draws from.
+
+        It is public: it depends on no data. `law` is "cauchy" or "student(d)"; `beta` as for `admissible`.
+        """
+        from .smooth_law import SmoothLaw
+        from .splits import admissible
+
+        width = positive(step, "step", "that divides the range of a record", error=GridError)
+        return SmoothLaw(self, width, admissible(law, alpha=alpha, epsilon=epsilon, beta=beta))
+
+    def release(
+        self, data: Any, *, step: object, alpha: object = None, epsilon: object = None, law: str = "cauchy",
+        beta: object = None, clamp: bool = False, source: Any = None,
+    ) -> SmoothReport:  # fmt: skip
+        """One report of the answer at a level, with noise as large as the smooth sensitivity asks for.
+
+        Records are rounded to the grid first; the report is a value of the grid. No interval comes with it: how large the
+        noise was is private. Every call is a charge of its own.
+
+        >>> import discreet as dt
+        >>> q = dt.query("median", records=1001, low=0, high=1000)
+        >>> told = q.release(range(1001), step=1, epsilon=1, source=dt.insecure_source(1))
+        >>> abs(float(told) - 500) < 200
+        True
+        """
+        made = self.smooth_law(step=step, alpha=alpha, epsilon=epsilon, law=law, beta=beta)
+        return made.release(data, clamp=clamp, source=source)
+
+    def _read(self, data: Any, clamp: bool = False) -> NDArray[Any]:
+        found = numbers_of(data, self.records, self.low, self.high, clamp)
+        if self.name == "count":
+            strange = np.flatnonzero((found != 0) & (found != 1))
+            if len(strange):
+                place = int(strange[0])
+                raise OutOfRangeError(
+                    f"The record at position {place} is neither 0 nor 1; a count needs to know of each record whether it "
+                    "counts: give zeros and ones.", value=found[place], position=place,
+                )  # fmt: skip
+        return found
+
+    def _local(self, records: NDArray[Any]) -> PrivateNumber:
+        if self.rank is None or records.dtype == object:
+            return PrivateNumber(self._reach(records).exact(0))
+        n, m = self.records, self.rank
+        middle = [k for k in (m - 2, m - 1, m) if 0 <= k < n]
+        placed = np.partition(records, middle)  # ends that are no floats stay as they are here
+        near = {k + 1: _exact(placed[k]) for k in middle}
+        below, here, above = near.get(m - 1, self.low), near[m], near.get(m + 1, self.high)
+        return PrivateNumber(max(here - below, above - here))
+
+    def _smooth(self, records: NDArray[Any], beta: Epsilon) -> PrivateNumber:
+        return PrivateNumber(smooth_above(self._reach(records), beta))
+
+    def _answer(self, records: NDArray[Any]) -> Fraction:
+        if self.rank is not None:
+            placed, unit = (records, 1) if records.dtype == np.float64 else in_units(records)
+            return _exact(np.partition(placed, self.rank - 1)[self.rank - 1]) / unit
+        return self.weight * _exact_sum(records)
+
+    def _reach(self, records: NDArray[Any]) -> Reach:
+        """A_k of records within the query's range."""
+        low, high = self.low, self.high
+        if self.rank is None:
+            return reach_of(self, records, low, high)
+        if records.dtype == np.float64:
+            return OrderReach.of(records, -least_float(-low), least_float(high), self.rank)
+        numbers, unit = in_units(records, low, high)
+        return OrderReach.of(numbers[:-2], numbers[-2], numbers[-1], self.rank, Fraction(1, unit))
+
+    def shown(self) -> Shown:
+        low, high = (str(end) for end in self.output)
+        rows = ((self.name, self.records, f"{self.low}..{self.high}", f"{low}..{high}", str(self.global_sensitivity)),)
+        columns = ("query", "records", "one record", "answer", "global sensitivity")
+        order = () if self.rank is None else (f"The answer is the record of rank {self.rank}, counted from the smallest.",)
+        notes = (*order, "Neighbours differ in one record; the number of records is public.")
+        return Shown(self._title(), columns, rows, notes)
+
+    def _title(self) -> str:
+        return f"{self.name} of {self.records} records in {self.low}..{self.high}"
+
+    def to_dict(self) -> dict[str, Any]:
+        low, high = self.output
+        return {
+            "query": self.name, "records": self.records, "low": str(self.low), "high": str(self.high), "rank": self.rank,
+            "output": [str(low), str(high)], "global_sensitivity": str(self.global_sensitivity),
+        }  # fmt: skip
+
+
+def reach_of(query: Query, records: NDArray[Any], low: Any, high: Any) -> Reach:
+    """A_k of records in any units, exactly: integers (steps of a grid) or Fractions from low to high."""
+    if query.name == "count":
+        return FixedReach(Fraction(high) - Fraction(low))
+    if query.rank is not None:
+        return OrderReach.of(records, low, high, query.rank)
+    smallest, largest = _exact(records.min()), _exact(records.max())
+    return LinearReach(smallest, largest, Fraction(low), Fraction(high), query.weight)
+
+
+def query(
+    name: str,
+    *,
+    records: object,
+    low: object = None,
+    high: object = None,
+    p: object = None,
+    relation: str = "change",
+) -> Query:
+    """A query by its name: "count", "sum", "mean", "max", "min", "median" or "quantile(p)", on n records in [low, high].
+
+    The number of records is public, and neighbours differ in one record. A quantile is the record of rank ceil(p n), from
+    1 up; so the median of an even number of records is the lower one of the two in the middle. A count is of records that
+    are 0 or 1, and needs no range.
+
+    >>> import discreet as dt
+    >>> dt.query("quantile(0.9)", records=100, low=0, high=120).rank
+    90
+    """
+    parsed = called(name, _NAMES | {"quantile": 1 if p is None else 0}) if isinstance(name, str) else None
+    if parsed is None or (p is not None and parsed[0] != "quantile"):
+        raise DiscreetError(
+            f'query = {show(name)} is not known; use "count", "sum", "mean", "max", "min", "median" or "quantile(0.9)".'
+        )
+    if relation != "change":
+        raise ReleaseError(
+            f"relation = {show(relation)}: these sensitivities hold where one record changes and the number of records is "
+            'public. Where presence is private that number is too: leave relation out, or use release(...) with a bound.'
+        )
+    kind, numbers = parsed
+    n = whole(records, "records", 1, _MOST_RECORDS, example=1000, error=GridError)
+    if kind == "count":
+        if any(end is not None and parse_exact(end) != k for k, end in enumerate((low, high))):
+            raise GridError("A count is of records that are 0 or 1; leave low and high out.")
+        return Query("count", n, Fraction(0), Fraction(1))
+    least, most = _end(low, "low"), _end(high, "high")
+    if not least < most:
+        raise GridError(f"low = {least} must lie below high = {most}; give the range of one record.")
+    if kind in ("sum", "mean"):
+        return Query(kind, n, least, most)
+    share = {"max": Fraction(1), "min": Fraction(0), "median": Fraction(1, 2)}.get(kind)
+    if share is None:
+        share = number(numbers[0] if p is None else p, "p", "lie from 0 to 1", lambda x: 0 <= x <= 1, example="0.9")
+        kind = f"quantile({share})"
+    return Query(kind, n, least, most, rank=max(math.ceil(share * n), 1))
+
+
+def beta_of(value: object) -> Epsilon:
+    """The smoothing beta > 0, exactly: a number, or a text such as "ln 2"."""
+    beta = Epsilon.parse(value)
+    if beta is None or beta.factor <= 0:
+        raise LevelError(f'beta = {show(value)} must be a positive number; write for example beta="1/6".', value=value)
+    return beta
+
+
+def _end(value: object, what: str) -> Fraction:
+    exact = parse_exact(value)
+    if exact is None:
+        raise GridError(f"{what} = {show(value)} is not an exact number; declare the range of one record, as in {what}="
+                        f"{0 if what == 'low' else 100}.", value=value)  # fmt: skip
+    return exact
+
+
+def _exact(value: Any) -> Fraction:
+    return value if isinstance(value, Fraction) else Fraction(value.item())
+
+
+def _exact_sum(records: NDArray[Any]) -> Fraction:
+    """The sum without rounding."""
+    if records.dtype == object:
+        return sum(records.tolist(), Fraction(0))
+    # floats as integers times a power of two, together where that power is the same
+    mantissa, exponent = np.frexp(records)
+    whole_parts = (mantissa * 2.0**53).astype(np.int64)
+    total = Fraction(0)
+    for power in np.unique(exponent).tolist():
+        part = whole_parts[exponent == power]
+        high, low = int((part >> 32).sum()), int((part & np.int64(2**32 - 1)).sum())
+        total += ((high << 32) + low) * Fraction(2) ** (power - 53)
+    return total

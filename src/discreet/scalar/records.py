@@ -1,0 +1,98 @@
+"""The records of a data set, read once: a known number of them, each within its declared range, exactly."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OutOfRangeError, TableInputError
+from ..numbers.exact import parse_value
+from ..numbers.intake import as_array
+
+_NO_NUMBER = "is missing or not a number; leave it out or fill it in"
+_LONGEST = 2**61  # differences of two such numbers fit into 64 bits
+_EXACT = 2**53  # whole numbers up to here are floats
+
+
+def array_of(data: Any, records: int) -> NDArray[Any]:
+    """One line of records, as many as were declared. The number is public, so that a wrong one may be told."""
+    array = as_array(data)[1]
+    if array.ndim != 1:
+        raise TableInputError("A data set is one line of records, one number for each; give one column.")
+    if len(array) != records:
+        raise TableInputError(f"There are {len(array)} records, and {records} were declared; declare their public number.")
+    return array
+
+
+def numbers_of(data: Any, records: int, low: Fraction, high: Fraction, clamp: bool = False) -> NDArray[Any]:
+    """The records as floats where those are exact, else as Fractions; what lies outside is refused, or moved to the end."""
+    array = array_of(data, records)
+    if array.dtype.kind in "iub" and len(array) and max(abs(int(array.min())), abs(int(array.max()))) <= _EXACT:
+        array = array.astype(np.float64)
+    if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
+        return _floats(array.astype(np.float64), low, high, clamp)
+    return _fractions(array, low, high, clamp)
+
+
+def _floats(array: NDArray[np.float64], low: Fraction, high: Fraction, clamp: bool) -> NDArray[Any]:
+    _refuse(array, np.isnan(array), low, high, _NO_NUMBER)
+    outside = (array < least_float(low)) | (array > -least_float(-high))
+    if clamp and outside.any() and not (is_float(low) and is_float(high)):
+        return _fractions(array, low, high, clamp)  # the ends themselves are no floats
+    if clamp:
+        return np.clip(array, float(low), float(high))
+    _refuse(array, outside, low, high)
+    return array
+
+
+def _fractions(array: NDArray[Any], low: Fraction, high: Fraction, clamp: bool) -> NDArray[Any]:
+    read = [parse_value(x) for x in array.tolist()]
+    _refuse(array, np.array([x is None for x in read], dtype=bool), low, high, _NO_NUMBER)
+    numbers = [x for x in read if x is not None]
+    if not clamp:
+        _refuse(array, np.array([not low <= x <= high for x in numbers], dtype=bool), low, high)
+    found = np.empty(len(numbers), dtype=object)
+    found[:] = [low if x < low else high if x > high else x for x in numbers]
+    return found
+
+
+def in_units(records: NDArray[Any], *ends: Fraction) -> tuple[NDArray[Any], int]:
+    """Fractions, followed by the ends, as whole numbers of 1/d and that d; as they are and 1 where 64 bits are too few.
+
+    Whole numbers are put in order ten times as fast.
+    """
+    numbers = [*records.tolist(), *ends]
+    common = 1
+    for bottom in {x.denominator for x in numbers}:
+        common = math.lcm(common, bottom)
+        if common >= _LONGEST:
+            return np.array(numbers, dtype=object), 1
+    if max(map(abs, numbers)) * common >= _LONGEST:
+        return np.array(numbers, dtype=object), 1
+    return np.array([x.numerator * (common // x.denominator) for x in numbers], dtype=np.int64), common
+
+
+def _refuse(array: NDArray[Any], bad: NDArray[np.bool_], low: Fraction, high: Fraction, why: str | None = None) -> None:
+    where = np.flatnonzero(bad)
+    if len(where):
+        sentence = why or f"lies outside {low}..{high}; widen the range, or pass clamp=True to move such records to its ends"
+        place = int(where[0])
+        raise OutOfRangeError(
+            f"The record at position {place} {sentence}.", value=array[place], position=place, low=low, high=high
+        )
+
+
+def is_float(x: Fraction) -> bool:
+    return abs(x) < 2**1000 and Fraction(float(x)) == x
+
+
+def least_float(x: Fraction) -> float:
+    """The smallest float at or above x, so that v < x exactly when v < it, for floats v."""
+    if abs(x) >= 2**1023:
+        return float(np.copysign(np.inf, float(x > 0) - 0.5))
+    guess = float(x)
+    return guess if Fraction(guess) >= x else float(np.nextafter(guess, np.inf))

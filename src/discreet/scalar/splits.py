@@ -1,0 +1,233 @@
+"""Noise that goes with smooth sensitivity, and how its budget is split between the two things that neighbours change.
+
+The report is f + (S/s) Z. From one data set to a neighbour f slides by at most S, and S dilates by at most q = e^beta.
+
+Cauchy's laws are the points (f, S/s) of the hyperbolic half-plane, and the largest privacy loss between two of them is their
+distance. So the split is exact: s^2 <= (q/alpha - 1)(1 - q alpha) and s^2 <= (1 - alpha)^2/alpha; beta + s <= epsilon is
+enough and wastes up to half. For Student's law with freedom d sliding costs at most s sup|h'/h| = s (d+1)/(2 sqrt d), and
+dilating at most beta sup|1 + z h'/h| = beta max(1, d). Laplace and Gauss noise keep an epsilon only with a delta. Proofs:
+docs/theory/smooth.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+
+from ..errors import DiscreetError, LevelError, PrivacyError
+from ..noise import Cauchy, ContinuousNoise, Gauss, Laplace, Student
+from ..numbers.exact import ball, precision, show
+from ..numbers.given import called, number, share
+from ..numbers.level import Epsilon, Level
+from ..present.shown import Result, Shown
+from .queries import beta_of
+
+SLACK = Fraction(1, 2**64)  # of epsilon: what drawing from integers may cost (see smooth_law)
+_LAWS = {"cauchy": 0, "student": 1, "laplace": 0, "gauss": 0}
+_MOST_EPSILON = 100
+_FINE = 6  # bits of q - 1: ln q is within 2 % of the beta that was asked for
+_BITS = 40  # of s
+_TRIED = 2000  # values of beta
+_ROUNDED = Fraction(1, 2**127)  # the scales of a release grow by q and at most this
+_SAFE = 1e-9  # relative: what floats may be wrong by, in laws that are for analysis alone
+
+
+@dataclass(frozen=True, repr=False)
+class Admissible(Result):
+    """Noise S Z/s for a beta-smooth S, beta = ln(growth): which level it keeps, and how the budget is split.
+
+    `delta` is None where the level is pure. Otherwise the law is for analysis, and `smooth_law` refuses it.
+    """
+
+    law: str
+    level: Level
+    growth: Fraction
+    s: Fraction
+    freedom: Fraction | None = None
+    delta: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        """No claim without its proof: s is not above what the level allows."""
+        if not self.growth > 1 or not 0 < self.s <= self._most():
+            raise PrivacyError(f"{self.name} noise with s = {float(self.s):.6g} does not keep {self.level}; use admissible(...).")
+
+    def _most(self) -> Fraction:
+        """The largest s for this level and growth."""
+        if self.delta is None:
+            return _s(self.level, self.growth, self.freedom or Fraction(1))
+        scale_at = _scale_at(self.law, self.level.epsilon, 1.0, self.delta)
+        return Fraction(max(scale_at(float(self.beta)), 0.0))
+
+    @property
+    def beta(self) -> Epsilon:
+        """ln(growth), exactly; `Query.smooth_sensitivity` reads it."""
+        return Epsilon(Fraction(1), self.growth)
+
+    @property
+    def noise(self) -> ContinuousNoise:
+        """The law of the noise where S = 1: on the line, for analysis."""
+        scale = float(1 / self.s)
+        match self.law:
+            case "laplace":
+                return Laplace(scale)
+            case "gauss":
+                return Gauss(scale)
+            case "cauchy":
+                return Cauchy(scale)
+        return Student(float(self.freedom or 1), scale)
+
+    @property
+    def name(self) -> str:
+        return f"student({self.freedom})" if self.law == "student" else self.law
+
+    def _title(self) -> str:
+        pure = f"{self.name} noise of {float(1 / self.s):.6g} S keeps {self.level}"
+        return pure if self.delta is None else f"{pure} with delta {float(self.delta):.6g}, for analysis only"
+
+    def shown(self) -> Shown:
+        rows = ((self.name, f"ln({self.growth})", float(self.beta), float(self.s), float(1 / self.s)),)
+        mixed = ("An epsilon with a delta, not a pure one: for analysis, refused for release.",)
+        private = "S is the smooth sensitivity at this beta; it is private, and so is the size of the noise."
+        notes = (*(() if self.delta is None else mixed), private)
+        return Shown(self._title(), ("law", "beta", "beta as a float", "s", "noise / S"), rows, notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "law": self.name, "alpha": str(self.level.alpha), "epsilon": self.level.epsilon,
+            "delta": None if self.delta is None else float(self.delta), "growth": str(self.growth),
+            "beta": float(self.beta), "s": float(self.s), "releasable": self.delta is None,
+        }  # fmt: skip
+
+
+def admissible(
+    law: str = "cauchy", *, alpha: object = None, epsilon: object = None, beta: object = None, delta: object = None
+) -> Admissible:
+    """The split of a budget for noise with smooth sensitivity: "cauchy", "student(d)", or with a delta "laplace", "gauss".
+
+    Without a `beta` it is the one that makes the noise smallest for evenly spaced records, whose A_k grow like k + 1: a
+    choice that looks at no data. beta is rounded down to the logarithm of a short rational, `growth`.
+
+    >>> import discreet as dt
+    >>> a = dt.admissible("cauchy", epsilon=1, beta="1/6")
+    >>> f"{float(1 / a.s):.2f} S"                                # 6 S with the split of Nissim et al., 1.2 S by beta + s
+    '0.96 S'
+    """
+    parsed = called(law, _LAWS) if isinstance(law, str) else None
+    if parsed is None:
+        raise DiscreetError(f'law = {show(law)} is not known; use "cauchy", "student(3)", or with a delta "laplace", "gauss".')
+    name, numbers = parsed
+    level, pure = Level.of(alpha=alpha, epsilon=epsilon), name in ("cauchy", "student")
+    if pure == (delta is not None):
+        raise LevelError(
+            f"{name} noise keeps epsilon without a delta; leave delta out." if pure else
+            f'{name} noise keeps an epsilon only with a delta; give one, for example delta="1e-6", or use law="cauchy".'
+        )  # fmt: skip
+    if level.epsilon > _MOST_EPSILON:
+        raise LevelError(f"{level} is beyond {_MOST_EPSILON}, where nothing is hidden; ask for less, for example epsilon=1.")
+    chance = None if delta is None else share(delta, "delta", "a probability", example="1e-6", error=LevelError)
+    freedom = _freedom(numbers[0]) if numbers else None
+    scale_at = _scale_at(name, level.epsilon, float(freedom or 1), chance)
+    growth = growth_below(beta_of(beta if beta is not None else _best_beta(scale_at)))
+    s = _s(level, growth, freedom or Fraction(1)) if pure else Fraction(max(scale_at(float(Epsilon(Fraction(1), growth))), 0.0))
+    if s <= 0:
+        most = level.epsilon / max(1.0, float(freedom or 1))
+        raise LevelError(f"beta = {show(beta)} leaves nothing of {level} for the noise; give one well below {most:.4g}.")
+    return Admissible(name, level, growth, s, freedom, chance)
+
+
+def _freedom(value: Fraction) -> Fraction:
+    return number(value, "freedom", "lie from 1/100 to 100", lambda x: Fraction(1, 100) <= x <= 100, example=3)
+
+
+def growth_below(beta: Epsilon) -> Fraction:
+    """A short rational q > 1 with ln q <= beta, within 2 % of it; q itself where beta is its logarithm."""
+    if beta.base is not None and beta.factor == 1 and beta.base.denominator < 2**20 and beta.base.numerator < 2**20:
+        return beta.base
+    size = float(beta)
+    if size > 50:
+        raise LevelError(f"beta = {beta} is beyond 50, where nothing is smoothed; give for example beta=1.")
+    bits = max(_FINE - math.floor(math.log2(math.expm1(size))), 0)
+    if bits > 64:
+        raise LevelError(f"beta = {beta} is below 2^-58; give a larger one, for example beta=1e-6.")
+    with precision(256):
+        return Fraction(floor_of((beta._ball().exp() * flint.arb(2) ** bits).lower()), 2**bits)
+
+
+def floor_of(x: flint.arb) -> int:
+    """The floor of an exact number, at a working precision that holds it."""
+    whole = x.floor().unique_fmpz()
+    assert whole is not None
+    return int(whole)
+
+
+def _s(level: Level, growth: Fraction, freedom: Fraction) -> Fraction:
+    """The largest s that keeps the level, down to its 40 bits: certified, with room for what drawing from integers costs."""
+    q, alpha = growth + _ROUNDED, level.alpha * (1 + 2 * SLACK)  # above alpha e^slack
+    with precision(256 + level.alpha.denominator.bit_length()):
+        if freedom == 1:
+            most = ball(max(min((q / alpha - 1) * (1 - q * alpha), (1 - alpha) ** 2 / alpha), Fraction(0))).sqrt().lower()
+        else:
+            left = -ball(alpha).log() - ball(max(freedom, Fraction(1))) * ball(q).log()
+            most = (left * 2 * ball(freedom).sqrt() / ball(freedom + 1)).lower()
+        if alpha >= 1 or not most > 0:
+            return Fraction(0)
+        bits = _BITS - math.floor(math.log2(float(most)))
+        return floor_of(most * flint.arb(2) ** bits) / Fraction(2) ** bits
+
+
+def _scale_at(name: str, epsilon: float, freedom: float, delta: Fraction | None) -> Callable[[float], float]:
+    """s as a function of beta, in floats; what is not positive leaves nothing for the noise."""
+    if name == "gauss":
+        assert delta is not None
+        return _gauss(epsilon, delta)
+    if name == "laplace":
+        t = -math.log(float(delta or 1))  # beyond |z| = t, which has the probability delta, dilating may cost more
+        return lambda beta: epsilon * (1 - _SAFE) - max(beta, t * math.expm1(min(beta, 50)) - beta) * (1 + _SAFE)
+    if freedom == 1:
+        # (q/alpha - 1)(1 - q alpha) = 4 q sinh((epsilon + beta)/2) sinh((epsilon - beta)/2)
+        def most(beta: float) -> float:
+            if beta >= epsilon:
+                return 0.0
+            jump = math.exp(beta) * math.sinh((epsilon + beta) / 2) * math.sinh((epsilon - beta) / 2)
+            return 2 * math.sqrt(min(jump, math.sinh(epsilon / 2) ** 2))
+
+        return most
+    slide = (freedom + 1) / (2 * math.sqrt(freedom))
+    return lambda beta: (epsilon - max(1.0, freedom) * beta) / slide
+
+
+def _gauss(epsilon: float, delta: Fraction) -> Callable[[float], float]:
+    """The largest s with max(beta + s t + s^2/2, ((e^beta t + s)^2 - t^2)/2 - beta) <= epsilon, Pr[|Z| > t] <= delta."""
+    from scipy.special import ndtri
+
+    t = -float(ndtri(float(delta) / 2)) * (1 + _SAFE)
+
+    def most(beta: float) -> float:
+        # both conditions are quadratic in s
+        near = math.sqrt(max(t * t + 2 * (epsilon * (1 - _SAFE) - beta), 0.0)) - t
+        far = math.sqrt(t * t + 2 * (epsilon * (1 - _SAFE) + beta)) - math.exp(min(beta, 50)) * t
+        return min(near, far) * (1 - _SAFE) - _SAFE * t
+
+    return most
+
+
+def _best_beta(scale_at: Callable[[float], float]) -> Epsilon:
+    """The beta that makes S/s smallest for evenly spaced records, whose S is the largest (k+1) e^(-k beta).
+
+    From ln 2 on that S is the gap itself, so that a larger beta only costs.
+    """
+    top = chosen = math.log(2)
+    while scale_at(top / 2) <= 0:
+        top /= 2  # the budget ends between here and half of it
+    best = math.inf
+    for beta in (top * k / _TRIED for k in range(1, _TRIED + 1)):
+        s, k = scale_at(beta), max(math.ceil(1 / beta) - 1, 0)
+        if s > 0:
+            size = max((j + 1) * math.exp(-j * beta) for j in (k - 1, k, k + 1) if j >= 0) / s
+            best, chosen = min((best, chosen), (size, beta))
+    return Epsilon(Fraction(1), Fraction(2)) if chosen == math.log(2) else Epsilon(Fraction(chosen))

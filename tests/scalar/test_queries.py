@@ -1,0 +1,343 @@
+"""Queries and their sensitivities: every closed form against the definition, on all data sets of small domains."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import math
+import pickle
+import statistics
+import time
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet as dt
+from discreet.errors import (
+    DiscreetError,
+    GridError,
+    LevelError,
+    OutOfRangeError,
+    ReleaseError,
+    SizeError,
+    TableInputError,
+)
+from discreet.scalar.reach import best_of
+from discreet.scalar.records import in_units
+
+ANSWERS: dict[str, Callable[[tuple[Fraction, ...]], Fraction]] = {
+    "sum": lambda x: sum(x, Fraction(0)),
+    "mean": lambda x: sum(x, Fraction(0)) / len(x),
+    "max": max,
+    "min": min,
+    "median": statistics.median_low,
+    "quantile(1/4)": lambda x: sorted(x)[max(math.ceil(Fraction(len(x), 4)), 1) - 1],
+    "quantile(0.9)": lambda x: sorted(x)[math.ceil(Fraction(9 * len(x), 10)) - 1],
+}
+
+
+def by_definition(answer, values, n):
+    """For every data set its local sensitivity, and A_k, the largest within Hamming distance k, from nothing but the answers."""
+    sets = list(itertools.product(values, repeat=n))
+    answers = {x: answer(x) for x in sets}
+    local = {
+        x: max(abs(answers[x] - answers[(*x[:i], v, *x[i + 1 :])]) for i in range(n) for v in values) for x in sets
+    }
+    def nearby(x):
+        found = [Fraction(0)] * (n + 1)
+        for y in sets:
+            k = sum(a != b for a, b in zip(x, y, strict=True))
+            found[k] = max(found[k], local[y])
+        return list(itertools.accumulate(found, max))
+
+    return local, nearby
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize(("n", "values"), [(1, (0, 1, 5)), (2, (0, 2, 3, 7)), (3, (-1, 0, 2, 4)), (4, (0, 1, 5)), (5, (0, 3, 4))])
+def test_sensitivities_are_those_of_the_definition(name, n, values):
+    """The domain holds both ends and the records, between which the closed forms only ever choose: they are exact on it.
+
+    beta = ln 2 makes the discounts powers of 1/2, so that nothing is rounded on this side."""
+    low, high = Fraction(values[0], 3), Fraction(values[-1], 3)
+    domain = [Fraction(v, 3) for v in values]
+    q = dt.query(name, records=n, low=low, high=high)
+    local, nearby = by_definition(ANSWERS[name], domain, n)
+    assert q.global_sensitivity == max(local.values())
+    assert q.output == (min(map(ANSWERS[name], local)), max(map(ANSWERS[name], local)))
+    for x in set(map(tuple, map(sorted, local))):
+        assert q.local_sensitivity(x)._value == local[x]
+        assert q.answer(x)._value == ANSWERS[name](x)
+        smooth = max(a / 2**k for k, a in enumerate(nearby(x)))
+        told = q.smooth_sensitivity(x[::-1], beta="ln 2")._value
+        assert smooth <= told <= smooth * (1 + Fraction(1, 2**51))
+
+
+@pytest.mark.parametrize("name", ["max", "median", "mean"])
+def test_the_closed_forms_as_they_are_printed(name):
+    """Nissim, Raskhodnikova and Smith on [0, L], n odd, as formulas over sorted records, at an irrational discount."""
+    n, length, beta = 7, 4.0, 0.3
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        x = np.sort(rng.random(n) * length)
+        def at(i, x=x):
+            return 0.0 if i < 1 else length if i > n else float(x[i - 1])
+        m = (n + 1) // 2
+        forms = {
+            "median": [max(at(m + t) - at(m + t - k - 1) for t in range(k + 2)) for k in range(n + 1)],
+            "max": [max(length - at(n - k), at(n) - at(n - k - 1)) for k in range(n + 1)],
+            "mean": [max(length - at(1), at(n)) / n, *[length / n] * n],
+        }
+        smooth = max(a * math.exp(-k * beta) for k, a in enumerate(forms[name]))
+        told = dt.query(name, records=n, low=0, high=4).smooth_sensitivity(x, beta=beta)
+        assert float(told) == pytest.approx(smooth, rel=1e-13)
+
+
+def test_a_count_moves_by_one():
+    q = dt.query("count", records=3)
+    local, nearby = by_definition(sum, (0, 1), 3)
+    assert q.global_sensitivity == 1 == max(local.values())
+    for x in local:
+        assert (float(q.local_sensitivity(x)), float(q.smooth_sensitivity(x)), float(q.answer(x))) == (1, max(nearby(x)), sum(x))
+    assert dt.query("count", records=2).answer([True, False])._value == 1
+    with pytest.raises(OutOfRangeError, match="position 1 is neither 0 nor 1"):
+        q.answer([1, 0.5, 0])
+
+
+def test_min_is_max_reflected_and_ranks_are_reflected_quantiles():
+    rng = np.random.default_rng(8)
+    for n in (4, 9, 30):
+        x = np.round(rng.random(n) * 8) / 8  # exact binary numbers with ties
+        pairs = [("min", "max")] + ([("median", "median")] if n % 2 else [("median", f"quantile({n // 2 + 1}/{n})")])
+        for name, mirrored in pairs:
+            one, other = (dt.query(k, records=n, low=0, high=1) for k in (name, mirrored))
+            for beta in ("1/50", "1/3", 2):
+                assert one.smooth_sensitivity(x, beta=beta) == other.smooth_sensitivity(1 - x, beta=beta)
+
+
+def test_it_is_smooth_and_above_the_local_one():
+    """S(x) <= e^beta S(y) for neighbours, LS <= S: what privacy rests on, over all pairs of a small domain."""
+    n, values = 4, (0, 1, 2, 6)
+    for name in ("median", "max", "quantile(1/4)", "mean"):
+        q = dt.query(name, records=n, low=0, high=6)
+        found = {x: float(q.smooth_sensitivity(x, beta="ln(3/2)")) for x in itertools.product(values, repeat=n)}
+        for x, size in found.items():
+            assert size >= float(q.local_sensitivity(x))
+            assert all(found[(*x[:i], v, *x[i + 1 :])] <= 1.5 * size * (1 + 1e-14) for i in range(n) for v in values)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.floats(-3, 5), min_size=1, max_size=25), st.fractions(Fraction(1, 1000), 3), st.fractions(0, 1))
+def test_the_search_misses_no_window(x, beta, p):
+    """Against all windows, in Fractions and with the mathematical constant in 60 digits."""
+    n, low, high = len(x), Fraction(-3), Fraction(5)
+    q = dt.query("quantile", p=p, records=n, low=low, high=high)
+    ends = [low, *sorted(map(Fraction, x)), high]
+    m = max(math.ceil(p * n), 1)
+    decay = (-Decimal(beta.numerator) / Decimal(beta.denominator)).exp()
+    smooth = max(
+        Fraction(decay ** (b - a - 1)) * (ends[b] - ends[a]) for a in range(m + 1) for b in range(m, n + 2) if a < b
+    )
+    told = q.smooth_sensitivity(x, beta=beta)._value
+    assert smooth * (1 - Fraction(1, 10**25)) <= told <= smooth * (1 + Fraction(1, 10**14))
+    exactly = q.smooth_sensitivity([Fraction(v) for v in x], beta=beta)._value
+    assert abs(exactly - told) <= told * Fraction(1, 2**50)
+
+
+def test_the_search_on_flat_stretches_and_where_all_records_are_alike():
+    """Gaps that grow as fast as their discount falls: nearly every k is as good as the best, and all are looked at."""
+    gaps = 1.05 ** np.arange(150)
+    x = np.concatenate([-np.cumsum(gaps)[::-1], [0], np.cumsum(gaps)])
+    top = float(np.cumsum(1.05 ** np.arange(151))[-1])
+    q = dt.query("median", records=301, low=-top, high=top)
+    ends = np.concatenate([[-top], x, [top]])
+    direct = max((ends[b] - ends[a]) * 1.05 ** -(b - a - 1) for a in range(152) for b in range(151, 303) if a < b)
+    assert float(q.smooth_sensitivity(x, beta="ln(1.05)")) == pytest.approx(direct, rel=1e-12)
+    same = dt.query("median", records=20001, low=0, high=100).smooth_sensitivity(np.full(20001, 50.0), beta=1)
+    assert 0 < float(same) <= 5e-324  # 50 e^-10000, rounded up
+    assert float(dt.query("median", records=5, low=0, high=100).smooth_sensitivity([50] * 5, beta=1)) == pytest.approx(
+        max(50 * math.exp(-2), 100 * math.exp(-5)))  # fmt: skip
+
+
+def test_a_search_that_cannot_trust_the_order_would_show():
+    """Negative control of the search's one assumption: with an A_k that falls, it does miss the largest."""
+    class Falling:
+        last = 9
+        def at(self, k):
+            return 100 if k == 4 else 1
+
+    assert best_of(Falling(), lambda size, k: size - k, 0)[0] == 1
+
+
+def test_a_million_records_take_less_than_a_second():
+    x = np.random.default_rng(3).beta(2, 5, 10**6)
+    for name, beta in (("mean", "1/6"), ("max", "1/6"), ("median", "1/6"), ("median", "1e-4"), ("median", "1e-7")):
+        q = dt.query(name, records=10**6, low=0, high=1)
+        spent = []
+        for _ in range(3):
+            start = time.process_time()
+            q.smooth_sensitivity(x, beta=beta)
+            spent.append(time.process_time() - start)
+        assert min(spent) < 1, (name, beta)
+
+
+def test_records_of_every_kind():
+    q = dt.query("median", records=3, low=0, high=1)
+    kinds = [[0.25, 0.5, 1], (Fraction(1, 4), "1/2", 1), np.array([0.25, 0.5, 1], dtype=np.float32), pandas.Series([0.25, 0.5, 1]),
+             [Decimal("0.25"), Decimal("0.5"), 1]]  # fmt: skip
+    assert {float(q.local_sensitivity(k)) for k in kinds} == {0.5}
+    assert {float(q.smooth_sensitivity(k, beta=1)) for k in kinds} == {0.5}
+    assert {float(q.answer(k)) for k in kinds} == {0.5}
+    big = dt.query("max", records=2, low=0, high=2**80)
+    assert big.local_sensitivity([2**70 + 1, 1])._value == 2**80 - 2**70 - 1
+    assert dt.query("sum", records=3, low=0, high=1).answer([0.1, 0.2, 1e-300])._value == sum(map(Fraction, [0.1, 0.2, 1e-300]))
+    assert dt.query("sum", records=2, low=-9, high=2**62).answer(np.array([2**62, -7]))._value == 2**62 - 7
+
+
+def test_ends_that_are_no_floats():
+    """1/3 lies between two floats: the local sensitivity is exact, the smooth one at most a float's width above."""
+    q = dt.query("max", records=1, low="1/3", high="2/3")
+    x = 0.5
+    assert q.local_sensitivity([x])._value == Fraction(1, 6)
+    told = q.smooth_sensitivity([x], beta="ln 2")._value
+    assert Fraction(1, 6) <= told <= Fraction(1, 6) + Fraction(1, 2**52)
+    assert q.answer([0.2], clamp=True)._value == Fraction(1, 3)
+    with pytest.raises(OutOfRangeError):
+        q.answer([0.33333333333333331])
+
+
+def test_units_keep_fractions_exactly():
+    x = np.array([Fraction(1, 3), Fraction(-5, 7)], dtype=object)
+    numbers, unit = in_units(x, Fraction(2))
+    assert [Fraction(int(k), unit) for k in numbers] == [Fraction(1, 3), Fraction(-5, 7), 2]
+    odd = np.array([Fraction(1, 3**50), Fraction(1, 7**30)], dtype=object)
+    numbers, unit = in_units(odd)
+    assert (numbers.tolist(), unit) == (odd.tolist(), 1)
+
+
+@pytest.mark.parametrize("data", [[0.5, 0.5, 77.25], [0.5, math.nan, 77.25], [0.5, math.inf, 0.1], [1, 2**70, 0],
+                                  ["1/2", "-3/7", 1], np.array([0, 1, -9])])  # fmt: skip
+def test_bad_records_are_named_by_their_position_alone(data):
+    q = dt.query("median", records=3, low=0, high=1)
+    bad = next(k for k, v in enumerate(data) if not 0 <= float(Fraction(v) if isinstance(v, str) else v) <= 1)
+    for ask in (q.answer, q.local_sensitivity, q.smooth_sensitivity, lambda d: q.release(d, step="1/4", epsilon=1)):
+        with pytest.raises(OutOfRangeError, match=f"position {bad} ") as told:
+            ask(data)
+        assert told.value.position == bad
+        assert not any(text in str(told.value) for text in ("77", "nan", "inf", "118", "3/7", "-9"))
+
+
+def test_a_wrong_number_of_records_and_two_dimensions():
+    q = dt.query("mean", records=3, low=0, high=1)
+    with pytest.raises(TableInputError, match="2 records, and 3 were declared"):
+        q.answer([0, 1])
+    with pytest.raises(TableInputError, match="one column"):
+        q.answer(np.zeros((3, 1)))
+
+
+@pytest.mark.parametrize(("given_", "error", "words"), [
+    ({"name": "mode", "records": 3, "low": 0, "high": 1}, DiscreetError, "median"),
+    ({"name": "median", "records": 0, "low": 0, "high": 1}, GridError, "records"),
+    ({"name": "median", "records": 3, "low": 1, "high": 1}, GridError, "below"),
+    ({"name": "median", "records": 3, "high": 1}, GridError, "range of one record"),
+    ({"name": "quantile(2)", "records": 3, "low": 0, "high": 1}, DiscreetError, "from 0 to 1"),
+    ({"name": "max", "p": "0.9", "records": 3, "low": 0, "high": 1}, DiscreetError, "quantile"),
+    ({"name": "count", "records": 3, "low": 0, "high": 9}, GridError, "0 or 1"),
+    ({"name": "mean", "records": 3, "low": 0, "high": 1, "relation": "presence"}, ReleaseError, "public"),
+])  # fmt: skip
+def test_queries_that_make_no_sense(given_, error, words):
+    name = given_.pop("name")
+    with pytest.raises(error, match=words):
+        dt.query(name, **given_)
+
+
+def test_a_grid_for_a_mechanism():
+    q = dt.query("sum", records=10, low="-1/2", high=2)
+    grid = q.grid("1/2")
+    assert q.steps("1/2") == 5
+    with pytest.raises(GridError, match="by its name"):
+        dt.Query("median", 3, Fraction(0), Fraction(1), rank=4)
+    assert (grid.low, grid.high) == (-5, 20)
+    assert dt.geometric(grid, epsilon=1, sensitivity=q.global_sensitivity).sensitivity == 5
+    with pytest.raises(LevelError, match="beta"):
+        q.smooth_sensitivity([0] * 10, beta=0)
+
+
+# Private numbers
+
+
+def test_a_private_number_says_so_wherever_it_is_written():
+    v = dt.query("median", records=3, low=0, high=1).smooth_sensitivity([0.1, 0.5, 0.9])
+    found = dt.sensitivity("median", [0.1, 0.5, 0.9], low=0, high=1)
+    texts = [str(v), repr(v), f"{v}", f"{v:.3f}", f"{v!r}", "{:>9}".format(v), v._repr_html_(), json.dumps(v.to_dict()), str([v]),  # noqa: UP032
+             str(found), found._repr_html_(), json.dumps(found.to_dict()), str(found.rows())]  # fmt: skip
+    for text in texts:
+        assert "do not publish" in text
+    assert "0.4" not in repr(found)  # a title has no room for a warning, and so no private number
+    assert float(v) == 0.4 and int(v) == 1  # noqa: PT018
+    for use in (lambda: v + 1, lambda: 2 * v, lambda: v < 1, lambda: round(v), lambda: np.float64(2) * v, lambda: json.dumps(v),
+                lambda: -v, lambda: sum([v]), lambda: v**2, lambda: abs(v)):  # fmt: skip
+        with pytest.raises(TypeError):
+            use()
+    with pytest.raises(DiscreetError, match="do not publish"):
+        pickle.dumps(v)
+    assert copy.deepcopy(v) is v
+    assert v == dt.PrivateNumber(Fraction(0.4))
+
+
+def test_a_private_number_opens_upwards():
+    third = dt.PrivateNumber(Fraction(1, 3))
+    assert Fraction(float(third)) >= Fraction(1, 3) > Fraction(math.nextafter(float(third), 0))
+
+
+# The calculator
+
+
+def test_the_calculator_agrees_with_the_closed_forms():
+    for name in ("median", "max", "mean"):
+        q = dt.query(name, records=3, low=0, high=4)
+        found = dt.sensitivity(ANSWERS[name], (0, 1, 4), domain=range(5), records=3, beta="ln 2")
+        known = dt.sensitivity(q, [0, 1, 4], beta="ln 2")
+        assert found.global_sensitivity == known.global_sensitivity
+        assert float(found.local) == float(known.local)
+        assert float(found.smooth) == pytest.approx(float(known.smooth), rel=1e-15)
+        one, other = found.pair
+        assert sum(a != b for a, b in zip(one, other, strict=True)) == 1
+        assert abs(ANSWERS[name](one) - ANSWERS[name](other)) == found.global_sensitivity
+        assert found.data_sets == 125
+
+
+def test_the_lecture_on_the_average_age():
+    """"What is the average age?", ages 0..120: with 100 records 6/5. Without a least number one record is a database."""
+    assert dt.sensitivity("mean", records=100, low=0, high=120).global_sensitivity == Fraction(6, 5)
+    assert dt.sensitivity("mean", records=1, low=0, high=120).global_sensitivity == 120
+    small = dt.sensitivity(lambda ages: Fraction(sum(ages), len(ages)), domain=[0, 60, 120], records=4)
+    assert small.global_sensitivity == 30 == dt.query("mean", records=4, low=0, high=120).global_sensitivity
+    ill = dt.sensitivity(lambda people: people.count("diabetic"), domain=["diabetic", "well"], records=5)
+    assert ill.global_sensitivity == 1
+    assert dt.sensitivity(lambda x: all(x), domain=[False, True], records=3).global_sensitivity == 1
+
+
+def test_the_calculator_refuses_in_a_sentence():
+    with pytest.raises(SizeError, match="2\\^20"):
+        dt.sensitivity(max, domain=range(100), records=50)
+    with pytest.raises(DiscreetError, match="no finite number"):
+        dt.sensitivity(lambda x: math.inf, domain=[0, 1], records=2)
+    with pytest.raises(DiscreetError, match="ZeroDivisionError"):
+        dt.sensitivity(lambda x: 1 / sum(x), domain=[0, 1], records=2)
+    with pytest.raises(DiscreetError, match="values that one record can have"):
+        dt.sensitivity(max, records=2)
+    with pytest.raises(OutOfRangeError, match="position 1") as told:
+        dt.sensitivity(max, [0, 77], domain=[0, 1], records=2)
+    assert "77" not in str(told.value)
+    with pytest.raises(DiscreetError, match="not both"):
+        dt.sensitivity("mean", records=2, low=0, high=1, beta=1, epsilon=1)
+    with pytest.raises(GridError, match="number of records"):
+        dt.sensitivity("mean", low=0, high=1)
