@@ -25,7 +25,7 @@ from .curves import at_once, large_k
 from .drawing import finite_drawn, open_drawn
 from .guesses import Guesser, Strategy
 from .kept import Kept
-from .lines import MedianNoise
+from .lines import median_noise
 from .order import median_level
 from .stairs import stairs_drawn
 
@@ -147,7 +147,7 @@ def collude(
 
 @overload
 def collude(
-    m: Mechanism | ContinuousNoise | Mapping[str, Any], k: Iterable[int], strategy: str = ..., loss: Any = ...,
+    m: Mechanism | ContinuousNoise | Mapping[str, Any], k: Iterable[Any], strategy: str = ..., loss: Any = ...,
     prior: Any = ..., *, runs: int | None = ..., seed: int = ..., progress: Progress | None = ...,
 ) -> Collusions: ...  # fmt: skip
 
@@ -265,7 +265,7 @@ def _on_the_line(
         raise PriorError("On the line every truth has the same errors; leave out the prior, or use a mechanism on a grid.")
     cost = _of_error(loss)
     if strategy == "median" or (strategy == "mle" and isinstance(law, Laplace)):
-        middle = law if k == 1 else MedianNoise(law, k)
+        middle = median_noise(law, k)
         mean = middle.expected_loss(loss) if loss_name(loss) in LOSSES else middle.expected_loss(cost, "numerical")
         return Answer(ALONE * mean, 0 * ALONE, ALONE, middle, likeliest=None if strategy == "median" else 1.0)
     if not isinstance(law, Staircase):

@@ -12,6 +12,7 @@ from ..mechanism import Mechanism, open_ends
 from ..noise import ContinuousNoise, DiscreteNoise, GeometricNoise, Laplace, Staircase, StaircaseNoise
 from ..numbers.level import Level
 
+_DEEPEST = 700.0  # an epsilon beyond which e^-epsilon has no float
 _LONGEST = 2**15  # bits of a level to the power k
 
 
@@ -37,7 +38,7 @@ def at_once(m: Mechanism | ContinuousNoise, k: int) -> Any:
     match m:
         case Laplace():
             return Laplace(m.scale / k)
-        case Staircase():
+        case Staircase() if k * m.epsilon < _DEEPEST:
             return Staircase.best(k * m.epsilon, m.sensitivity, "l1")
         case Mechanism():
             noise = None if m.channel.noise is None else _sharper(m.channel.noise, k)

@@ -12,67 +12,63 @@ from numpy.typing import ArrayLike
 from ..noise import ContinuousNoise
 from ..noise.expectation import Floats
 from ..noise.law import LOSSES
-from .order import at_least, needs
+from .order import at_least, rank
 
-_HALVINGS = 80  # of an interval of probabilities, until only rounding is left
+
+def median_noise(one: ContinuousNoise, k: int) -> ContinuousNoise:
+    """The law of the median of k draws; of an even number, either of the two in the middle, by a fair coin.
+
+    That coin makes the median of k draws as good as that of k - 1: with q = Pr[one draw > x] the mean of
+    Pr[Bin(k, q) >= k/2] and Pr[Bin(k, q) >= k/2 + 1] is Pr[Bin(k-1, q) >= k/2]. Wherever the loss is symmetric, the lower
+    and the upper one have that expected loss as well.
+    """
+    odd = k - 1 + k % 2
+    return one if odd == 1 else MedianNoise(one, odd)
 
 
 @final
 @dataclass(frozen=True)
 class MedianNoise(ContinuousNoise):
-    """The median of k independent draws; of an even number either of the two in the middle, by a fair coin.
+    """The median of an odd number k of independent draws: Pr[X > x] = Pr[Bin(k, Pr[one draw > x]) >= (k+1)/2].
 
-    Pr[X > x] = Pr[Bin(k, Pr[one draw > x]) >= (k+1)/2], so E|X| = 2 times its integral over x > 0 (the mean of the two
-    binomial tails from k/2 and from k/2 + 1 up where k is even). The law is symmetric, like that of one draw. The lower and the
-    upper one of two have the same expected loss, wherever the loss is symmetric.
+    So E|X| is twice the integral of that over x > 0.
     """
 
     one: ContinuousNoise
     k: int
 
-    def _chance(self, q: Floats) -> Floats:
-        return np.asarray(sum(at_least(self.k, need, q) for need in needs(self.k)) / 2)
-
-    def _one(self, chance: Floats) -> Floats:
-        """The q <= 1/2 with _chance(q) = chance."""
-        from scipy.special import betaincinv, betaln  # a slow import, kept out of the way of those who do not need it
-
-        ends = []
-        for need in needs(self.k):
-            found = betaincinv(need, self.k - need + 1, chance)
-            with np.errstate(divide="ignore"):  # next to 0 it gives up now and then; there the first term of the series is all
-                first = np.exp((np.log(chance) + np.log(need) + betaln(need, self.k - need + 1)) / need)
-            ends.append(np.where(np.isnan(found), first, found))
-        low, high = np.minimum(*ends), np.minimum(np.maximum(*ends), 0.5)
-        for _ in range(_HALVINGS if self.k % 2 == 0 else 0):
-            middle = (low + high) / 2
-            above = self._chance(middle) < chance
-            low, high = np.where(above, middle, low), np.where(above, high, middle)
-        return np.asarray((low + high) / 2)
+    @property
+    def _need(self) -> int:
+        return rank(self.k)
 
     def density(self, x: ArrayLike) -> Floats:
-        from scipy.special import betaln
+        from scipy.special import betaln  # a slow import, kept out of the way of those who do not need it
 
         value = np.abs(np.asarray(x, dtype=np.float64))
         q = self.one._beyond(value)
         with np.errstate(divide="ignore"):
-            logs = [(r - 1) * np.log(q) + (self.k - r) * np.log1p(-q) - betaln(r, self.k - r + 1) for r in needs(self.k)]
-        return np.asarray(self.one.density(value) * sum(np.exp(part) for part in logs) / 2)
+            log = (self._need - 1) * (np.log(q) + np.log1p(-q)) - betaln(self._need, self._need)
+        return np.asarray(self.one.density(value) * np.exp(log))
 
     def _beyond(self, x: Floats) -> Floats:
-        return self._chance(self.one._beyond(x))
+        return at_least(self.k, self._need, self.one._beyond(x))
 
     def _place(self, q: Floats) -> Floats:
-        return self.one._place(self._one(np.asarray(q, dtype=np.float64)))
+        from scipy.special import betaincinv, betaln
+
+        chance = np.asarray(q, dtype=np.float64)
+        found = betaincinv(self._need, self._need, chance)
+        with np.errstate(divide="ignore"):  # next to 0 it gives up now and then; there the first term of the series is all
+            first = np.exp((np.log(chance) + math.log(self._need) + betaln(self._need, self._need)) / self._need)
+        return self.one._place(np.minimum(np.where(np.isnan(found), first, found), 0.5))
 
     def _kinks(self) -> Floats:
-        kinks = self.one._kinks()
-        chances = self._chance(np.exp(-kinks))
+        chances = at_least(self.k, self._need, np.exp(-self.one._kinks()))
         return np.asarray(-np.log(chances[chances > 1e-300]))
 
     def _power(self, order: int) -> float:
-        """E|X|^order: infinite where that of a draw to the power order/r is, r = k//2 of which must be far out together."""
-        if self.one.variance == math.inf and self.one.moment(order / needs(self.k)[1]) == math.inf:
+        """E|X|^order: infinite where that of one draw to the power order/r is, r = (k+1)/2 of which must be far out together."""
+        if self.one.variance == math.inf and self.one.moment(order / self._need) == math.inf:
             return math.inf
         return self._numerical(LOSSES[f"l{order}"])
 

@@ -137,7 +137,7 @@ def _at_the_ends(n: int, a: Fraction, k: int, span: int) -> Kept | None:
     if n * k * bottom.bit_length() > _EXACT_BITS:
         return None
     total = (top + bottom) * bottom**n
-    far, near = top**n, top ** (n - distance) * bottom**distance
+    far, near = top**n * bottom, top ** (n - distance) * bottom ** (distance + 1)
     ends = [
         Kept.ratio(at_least_exact(k, need, far, total), at_least_exact(k, need, near, total))
         for need in set(needs(k))
