@@ -416,6 +416,8 @@ def test_heavy_tails():
         (lambda g: dt.collude(dt.noise.laplace(alpha="1/2"), 3, prior=[1]), "leave out the prior"),
         (lambda g: dt.collude(dt.noise.laplace(alpha="1/2"), 3, loss="tail(2)"), "function of the error"),
         (lambda g: dt.collude(dt.geometric(OPEN, epsilon="1e-8"), 1), "coarser step"),
+        (lambda g: dt.collude(dt.geometric(10**9, alpha="1/2"), 3), "more than 2\\^24 values"),
+        (lambda g: dt.collude(dt.design(4, alpha="1/2"), 3), "give its .mechanism"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_said_in_a_sentence(call, words):

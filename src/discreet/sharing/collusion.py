@@ -8,7 +8,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, overload
 
-from ..errors import DiscreetError, LossError, PriorError
+from ..channels.contract import MATRIX_ENTRIES
+from ..errors import DiscreetError, LossError, PriorError, SizeError
 from ..measure.loss import loss_name
 from ..measure.prior import prior_of
 from ..measure.privacy import check_privacy
@@ -206,7 +207,12 @@ def _collude(
         sharper = at_once(m, k)
         other = None if sharper is None else _on_the_line(sharper, 1, "median", loss, None, None, 0, None).loss
     else:
-        one = check_privacy(mechanism_of(m))
+        if max(mechanism_of(m).inputs.size or 0, m.outputs.size or 0) > MATRIX_ENTRIES:
+            raise SizeError(
+                f"{m.inputs} has more than 2^24 values, too many to go through; use a coarser grid, or an open one such as "
+                "Grid(None, None), where all truths are alike."
+            )
+        one = check_privacy(m)
         joint = Kept.power(one, k)
         answer, kept = _estimated(m, k, strategy, loss, prior, runs, seed, progress)
         if kept is None:
@@ -266,7 +272,8 @@ def _on_the_line(
     cost = _of_error(loss)
     if strategy == "median" or (strategy == "mle" and isinstance(law, Laplace)):
         middle = median_noise(law, k)
-        mean = middle.expected_loss(loss) if loss_name(loss) in LOSSES else middle.expected_loss(cost, "numerical")
+        named = loss_name(loss) in LOSSES  # l0, l1, l2 are the moments of that order
+        mean = middle.moment(int(loss_name(loss)[1])) if named else middle.expected_loss(cost, "numerical")
         return Answer(ALONE * mean, 0 * ALONE, ALONE, middle, likeliest=None if strategy == "median" else 1.0)
     if not isinstance(law, Staircase):
         raise DiscreetError(
