@@ -427,6 +427,22 @@ def test_what_makes_no_sense_is_said_in_a_sentence(call, words):
     assert "\n" not in str(error.value)
 
 
+def test_half_open_grids_are_judged_far_from_their_end():
+    far = dt.collude(dt.geometric(OPEN, alpha="1/2"), 3)
+    for grid in (dt.Grid(0, None), dt.Grid(None, 7)):
+        found = dt.collude(dt.geometric(grid, alpha="1/2"), 3)
+        assert (found.expected_loss, found.level, found.exact_answer) == (far.expected_loss, far.level, far.exact_answer)
+    assert far.worst > dt.collude(dt.geometric(30, alpha="1/2"), 3, prior={0: 1}).expected_loss
+
+
+def test_long_work_says_how_far_it_is():
+    told: list[str] = []
+    dt.collude(dt.explicit_fair(9, alpha="1/2"), 3, "mle", progress=told.append)
+    dt.collude(dt.explicit_fair(30, alpha="1/2"), 12, "mle", runs=300, progress=told.append)
+    dt.collude(dt.noise.staircase(alpha="1/2"), 3, "mle", runs=50, progress=told.append)
+    assert [line for line in told if line.endswith("100 %")] == ["types of reports: 100 %", "drawing: 100 %", "drawing: 100 %"]
+
+
 def test_numbers_are_read_like_everywhere():
     g = dt.geometric(8, alpha="1/2")
     assert dt.collude(g, "3", " MEDIAN ", "L1") == dt.collude(g, np.int64(3)) == dt.collude(g, [3])[0]
