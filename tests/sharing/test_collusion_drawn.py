@@ -72,6 +72,15 @@ def test_the_best_guess_on_the_stairs_has_an_error_of_the_order_1_over_k(alpha, 
         assert median == pytest.approx(0.0224, abs=5e-4)
 
 
+def test_the_unit_is_the_sensitivity():
+    one, four = (dt.noise.staircase(alpha="1/2", sensitivity=size) for size in (1, 4))
+    for strategy in ("mle", "bayes", "median"):
+        small, large = (dt.collude(law, 5, strategy, runs=200, seed=2) for law in (one, four))
+        assert large.expected_loss == pytest.approx(4 * small.expected_loss, rel=1e-9)
+        assert float(large.error_law.quantile(0.9)) == pytest.approx(4 * float(small.error_law.quantile(0.9)), rel=1e-9)
+        assert float(large.error_law.cdf(1.0)) == pytest.approx(float(small.error_law.cdf(0.25)), rel=1e-9)
+
+
 def test_drawn_intervals_cover_what_is_exact():
     """20 seeds: 95 % intervals of loss and hits around the exact values by types; and not around those of another strategy."""
     m = dt.staircase(6, alpha="1/3", sensitivity=3)
