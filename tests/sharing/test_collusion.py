@@ -417,6 +417,8 @@ def test_heavy_tails():
         (lambda g: dt.collude(dt.noise.laplace(alpha="1/2"), 3, loss="tail(2)"), "function of the error"),
         (lambda g: dt.collude(dt.geometric(OPEN, epsilon="1e-8"), 1), "coarser step"),
         (lambda g: dt.collude(dt.geometric(10**9, alpha="1/2"), 3), "more than 2\\^24 values"),
+        (lambda g: dt.collude(dt.randomized_response(10**5, epsilon=3), 7), "use a coarser grid"),
+        (lambda g: dt.collude(dt.randomized_response(10**5, epsilon=3), 7, "mle"), "use a coarser grid"),
         (lambda g: dt.collude(dt.design(4, alpha="1/2"), 3), "give its .mechanism"),
     ],
 )  # fmt: skip

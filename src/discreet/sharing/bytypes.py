@@ -18,7 +18,7 @@ from .kept import Kept
 from .types import MOST_TYPES, Types, number_of_types
 
 _EXACT_WORK = 2**23  # products of integers
-_EXACT_BITS = 2**13  # of a weight
+_EXACT_BITS = 2**33  # of all of them together
 _LOGS = 2**16  # entries of a channel whose logarithms are taken from integers: none of them underflows
 _MARGIN = 1e-6  # above what sums of a million logarithms and exponentials can be off by
 
@@ -44,8 +44,9 @@ def by_types(
     """The law of the guess: every type adds its probability to that of its guess. In integers where that is little work."""
     channel, types = m.finite(), Types(k, m.finite().reports)
     number = number_of_types(k, channel.reports)
-    exact = channel.integers() if number * channel.rows * min(k, channel.reports) <= _EXACT_WORK else None
-    if exact is not None and exact[1].bit_length() * k > _EXACT_BITS:
+    work = number * channel.rows * min(k, channel.reports)
+    exact = channel.integers() if work <= _EXACT_WORK else None
+    if exact is not None and work * exact[1].bit_length() * k > _EXACT_BITS:
         exact = None
     logs = log_matrix(channel)
     weights = np.zeros((channel.rows, channel.rows), dtype=object)

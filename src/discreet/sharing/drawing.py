@@ -43,7 +43,7 @@ def finite_drawn(
     channel, types = m.finite(), Types(k, m.finite().reports)
     if channel.rows * channel.reports > MATRIX_ENTRIES:
         raise SizeError(
-            f"Likelihoods for {channel.rows} values need too much memory; use a coarser grid, or the median, which needs none."
+            f"Likelihoods for {channel.rows} values need too much memory; use a coarser grid."
         )
     logs, costs = log_matrix(channel), loss_of(loss, m.inputs, m.inputs).floats
     number = chosen_runs(runs, channel.rows * min(k, channel.reports))

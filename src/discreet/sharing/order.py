@@ -14,7 +14,7 @@ import flint
 import numpy as np
 
 from ..channels import Finite
-from ..channels.contract import Integers
+from ..channels.contract import MATRIX_ENTRIES, Integers
 from ..errors import SizeError
 from ..measure.privacy import Verdict
 from ..mechanism import Mechanism
@@ -67,8 +67,12 @@ def farthest(noise: DiscreteNoise, k: int, depth: float) -> int:
 
 def table_law(channel: Finite, k: int) -> Floats:
     """Pr[median = y | x] of a finite channel, in floats."""
-    matrix = channel.matrix
-    below = np.minimum(np.cumsum(matrix, axis=1), 1.0)
+    if channel.rows * channel.reports > MATRIX_ENTRIES:
+        raise SizeError(
+            f"Reports of {channel.rows} values that are not added noise need too large a matrix (at most 2^24 entries); "
+            "use a coarser grid."
+        )
+    below = np.minimum(np.cumsum(channel.matrix, axis=1), 1.0)
     below[:, -1] = 1.0
     return np.maximum(np.diff(at_least(k, rank(k), below), axis=1, prepend=0.0), 0.0)
 
