@@ -78,6 +78,8 @@ if TYPE_CHECKING:
     from .scalar.splits import admissible as admissible
     from .scalar.sums import exact_mean as exact_mean
     from .scalar.sums import exact_sum as exact_sum
+    from .sharing.collusion import Collusion as Collusion
+    from .sharing.collusion import collude as collude
     from .tables.release import release as release
     from .tables.results import Release as Release
     from .theory.derivable import derivable as derivable
@@ -155,6 +157,8 @@ _HOME = {
     "tradeoff": "scalar.curves",
     "exact_mean": "scalar.sums",
     "exact_sum": "scalar.sums",
+    "Collusion": "sharing.collusion",
+    "collude": "sharing.collusion",
     "Ledger": "ledger.ledger",
     "release": "tables.release",
     "regret": "theory.regret",

@@ -87,8 +87,10 @@ def make_console() -> Console:
     return Patient(highlight=False, soft_wrap=True)
 
 
-COMMANDS = ("make", "check", "show", "audit", "sample", "design", "compare", "plan", "recover", "sensitivity", "release", "ledger",
-            "demo")  # fmt: skip
+COMMANDS = (
+    "make", "check", "show", "audit", "sample", "design", "compare", "plan", "recover", "sensitivity", "collude", "compose",
+    "cascade", "release", "ledger", "demo",
+)  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -176,7 +176,7 @@ def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio,
     unwritten = 0.0  # the largest epsilon of a level too long to write out
     for ratio, distance in demands:
         holds = holds and allows(level, ratio, distance)
-        own, cost, is_exact = _tight(ratio.alpha, ratio.power, distance)
+        own, cost, is_exact = tight_level(ratio.alpha, ratio.power, distance)
         exact, measured = exact and ratio.exact and is_exact, measured and ratio.exact
         if worst is None or cost > epsilon:
             worst, epsilon = ratio, max(epsilon, cost)
@@ -196,7 +196,7 @@ def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio,
 
 
 @lru_cache(maxsize=1024)
-def _tight(alpha: Fraction, times: int, distance: Fraction) -> tuple[Fraction | None, float, bool]:
+def tight_level(alpha: Fraction, times: int, distance: Fraction) -> tuple[Fraction | None, float, bool]:
     """The level that a ratio alpha^times leaves at a distance, its epsilon from above, and whether the level is exact.
 
     The level is None when it is too long to write out, and rounded down where it is no rational.

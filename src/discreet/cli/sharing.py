@@ -1,0 +1,93 @@
+"""Commands about several reports of one count."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from ..registry import FAMILIES
+from .app import Alpha, Csv, Debug, EpsilonText, Json, N, app, dump, make_console, one_of
+from .designs import Losses, Priors, _prior
+from .mechanisms import load_mechanism
+
+if TYPE_CHECKING:
+    from ..mechanism import Mechanism
+
+_OPEN = ("geometric", "laplace", "staircase")  # families that need no ends
+
+
+@app.command
+def collude(
+    *,
+    k: Annotated[str, Parameter(allow_leading_hyphen=True, help="How many users share their reports, such as 1,3,5,11.")],
+    mechanism: Annotated[
+        str, Parameter(name=["-m", "--mechanism"], help="Families, or files of mechanisms, separated by commas.")
+    ] = "geometric",
+    n: N = None,
+    alpha: Alpha = None,
+    epsilon: EpsilonText = None,
+    sensitivity: Annotated[
+        str | None, Parameter(allow_leading_hyphen=True, help="How much one person can change the answer, in its units; 1.")
+    ] = None,
+    strategy: Annotated[
+        Literal["median", "mle", "bayes"],
+        Parameter(help="What they make of the reports: the median, the likeliest value, or the best one for loss and prior."),
+    ] = "median",
+    loss: Losses = "l1",
+    prior: Priors = None,
+    runs: Annotated[int | None, Parameter(help="How often to draw where drawing is needed.")] = None,
+    seed: Annotated[int, Parameter(help="Of the draws: the same seed has the same answer.")] = 0,
+    json: Json = False,
+    csv: Csv = False,
+    debug: Debug = False,
+) -> int:
+    """What k users learn who share their reports of one answer: error, chance of the exact answer, levels.
+
+    Without --n the answer may be any number, and so may the reports.
+
+    Example: discreet collude --alpha 0.5 --k 1,3,5,11 --mechanism geometric,laplace,staircase
+
+    Example: discreet collude --n 8 --alpha 1/2 --k 5 --mechanism explicit-fair --strategy mle
+    """
+    from ..sharing.collusion import collude as make
+    from . import terminal
+
+    one_of(json, csv)
+    named = {word: _named(word, n, alpha, epsilon, sensitivity) for word in _words(mechanism)}
+    with terminal.progress("colluding") as progress:
+        found = make(
+            named, k.replace(",", " ").split(), strategy, loss, _prior(prior), runs=runs, seed=seed, progress=progress
+        )
+    if json:
+        print(dump(found.to_dict()["rows"]))
+    elif csv:
+        terminal.print_csv(found.rows())
+    else:
+        terminal.show(make_console(), found.shown())
+    return 0
+
+
+def _words(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+def _named(word: str, n: str | None, alpha: str | None, epsilon: str | None, sensitivity: str | None) -> Mechanism:
+    """A family at the level that was asked for, on 0..n or on an open grid; or the mechanism of a file."""
+    from ..errors import DiscreetError
+    from ..numbers.grid import Grid
+
+    if word.endswith(".json"):
+        return load_mechanism(word)
+    known = [f for f in FAMILIES if "alpha" in f.takes and f.word != "from-matrix"]
+    maker = next((f for f in known if f.word == word), None)
+    if maker is None:
+        raise DiscreetError(
+            f"--mechanism {word} is not known; use {', '.join(f.word for f in known)}, or the file of a mechanism, which ends with "
+            ".json."
+        )
+    asked: dict[str, Any] = {"alpha": alpha, "epsilon": epsilon, "sensitivity": sensitivity}
+    given = {name: value for name, value in asked.items() if value is not None and name in maker.takes}
+    if n is None and word not in _OPEN:
+        raise DiscreetError(f"Say how large the counts of {word} can be: give --n, for example --n 8.")
+    return maker.make(n if n is not None else None if "step" in maker.takes else Grid(None, None), **given)

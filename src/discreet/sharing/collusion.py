@@ -1,0 +1,296 @@
+"""What k users learn who share their reports of one count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, overload
+
+from ..channels.contract import MATRIX_ENTRIES
+from ..errors import DiscreetError, LossError, PriorError, SizeError
+from ..measure.loss import loss_name
+from ..measure.prior import prior_of
+from ..measure.privacy import check_privacy
+from ..mechanism import Mechanism, mechanism_of
+from ..noise import ContinuousNoise, Laplace, NoiseLaw, Staircase
+from ..noise.law import LOSSES
+from ..numbers.exact import show, show_above
+from ..numbers.given import whole
+from ..present.shown import Result, Shown, plain
+from ..progress import Progress
+from .answers import ALONE, Answer, Drawn, Errors, closed_median, open_median, table_median
+from .bytypes import by_types, has_few_types
+from .curves import at_once, large_k
+from .drawing import finite_drawn, open_drawn
+from .guesses import Guesser, Strategy
+from .kept import Kept
+from .lines import median_noise
+from .order import median_level
+from .stairs import stairs_drawn
+
+_MOST = 10**6  # reports
+_STRATEGIES: dict[str, Strategy] = {"median": "median", "mle": "mle", "bayes": "bayes"}
+
+
+@dataclass(frozen=True, repr=False)
+class Collusion(Result):
+    """What k reports of one truth give away to whoever makes one estimate of them.
+
+    `expected_loss` and `exact_answer` (the chance that the estimate is the truth) are means under the prior; `worst` is the
+    largest mean loss of a truth. `joint_level` is what the k reports keep together, `level` what the estimate alone keeps;
+    both are None for noise on the line, which is for analysis. `interval` and `exact_interval` (95 %) and `runs` are
+    there where it was drawn. `large_k` is what the formula for many reports says of the median's l1, `one_report` the loss of one
+    report of the same family at k times the epsilon. `median_is_likeliest` is the chance that the median makes the
+    reports likeliest, for strategies that look at the likelihood.
+    """
+
+    name: str
+    k: int
+    strategy: str
+    loss: str
+    expected_loss: float
+    worst: float | None
+    exact_answer: float
+    joint_level: Kept | None
+    level: Kept | None
+    large_k: float | None = None
+    one_report: float | None = None
+    interval: tuple[float, float] | None = None
+    exact_interval: tuple[float, float] | None = None
+    median_is_likeliest: float | None = None
+    runs: int | None = None
+    seed: int | None = None
+    errors: Errors | Drawn | NoiseLaw = field(default=None, compare=False)  # type: ignore[assignment]
+
+    @cached_property
+    def error_law(self) -> Any:
+        """The law of estimate - truth under the prior: {error: probability} on a grid; on the line a law with cdf and quantile."""
+        return MappingProxyType(self.errors.law()) if isinstance(self.errors, Errors) else self.errors
+
+    def row(self) -> dict[str, Any]:
+        """One line of a table."""
+        low, high = (None, None) if self.interval is None else self.interval
+        return {
+            "mechanism": self.name,
+            "k": self.k,
+            self.loss: self.expected_loss,
+            "from": low,
+            "to": high,
+            "for large k": self.large_k,
+            "one at k eps": self.one_report,
+            "exact": self.exact_answer,
+            "reports' eps <=": None if self.joint_level is None else self.joint_level.epsilon,
+            "estimate's eps <=": None if self.level is None else self.level.epsilon,
+        }
+
+    def shown(self) -> Shown:
+        drawn = "" if self.interval is None else f" (95 %: {self.interval[0]:.6g} to {self.interval[1]:.6g}, {self.runs} runs)"
+        lines = [
+            f"{self.k} report{'s' * (self.k > 1)} of {self.name}, {self.strategy}: mean {self.loss} "
+            f"{self.expected_loss:.6g}{drawn}, exact with probability {self.exact_answer:.6g}"
+        ]
+        if self.joint_level is not None and self.level is not None:
+            most = "" if self.level.exact else "at most "
+            lines.append(
+                f"epsilon {show_above(self.joint_level.epsilon)} for the reports together, "
+                f"{most}{show_above(self.level.epsilon)} for the estimate alone"
+            )
+        return Shown("\n".join(lines))
+
+    def to_dict(self) -> dict[str, Any]:
+        levels = {name: getattr(self, name) for name in ("joint_level", "level")}
+        names = (
+            "name", "k", "strategy", "loss", "expected_loss", "worst", "exact_answer", "large_k", "one_report", "interval",
+            "exact_interval", "median_is_likeliest", "runs", "seed",
+        )  # fmt: skip
+        found = {name: plain(getattr(self, name)) for name in names}
+        return {**found, **{name: None if kept is None else kept.to_dict() for name, kept in levels.items()}}
+
+
+@dataclass(frozen=True, repr=False)
+class Collusions(Result):
+    """Several of them: a curve, or one for each mechanism."""
+
+    found: tuple[Collusion, ...]
+
+    def __getitem__(self, place: int) -> Collusion:
+        return self.found[place]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def shown(self) -> Shown:
+        first = self.found[0]
+        rows = [one.row() for one in self.found]
+        for name in [name for name in rows[0] if all(row[name] is None for row in rows)]:
+            rows = [{key: value for key, value in row.items() if key != name} for row in rows]
+        notes = [
+            "for large k: sqrt(2/(pi k))/(2 f(0)), right on the line as k grows and wrong on integers; "
+            "one at k eps: one report at k times the epsilon"
+        ]
+        if any(one.runs is not None for one in self.found):
+            notes.append(f"from, to: 95 % interval of what was drawn, seed {first.seed}")
+        title = f"k users share their reports: {first.loss} of their estimate ({first.strategy})"
+        return replace(Shown.of(title, rows), notes=tuple(notes if "for large k" in rows[0] else notes[1:]))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"rows": [one.to_dict() for one in self.found]}
+
+
+@overload
+def collude(
+    m: Mechanism | ContinuousNoise, k: int, strategy: str = ..., loss: Any = ..., prior: Any = ..., *,
+    runs: int | None = ..., seed: int = ..., progress: Progress | None = ...,
+) -> Collusion: ...  # fmt: skip
+
+
+@overload
+def collude(
+    m: Mechanism | ContinuousNoise | Mapping[str, Any], k: Iterable[Any], strategy: str = ..., loss: Any = ...,
+    prior: Any = ..., *, runs: int | None = ..., seed: int = ..., progress: Progress | None = ...,
+) -> Collusions: ...  # fmt: skip
+
+
+def collude(
+    m: Any, k: Any, strategy: str = "median", loss: Any = "l1", prior: Any = None, *, runs: int | None = None,
+    seed: int = 0, progress: Progress | None = None,
+) -> Collusion | Collusions:  # fmt: skip
+    """What k users learn who share their k independent reports of one truth, or one user who asks k times.
+
+    They estimate by the `strategy` "median" (of an even number the lower one in the middle), "mle" (the value that makes the
+    reports likeliest) or "bayes" (the value with the smallest mean `loss` under the posterior: its median for l1, its mode
+    for l0). Of equally good values they take the one nearest to the median report.
+
+    The median is computed exactly for every mechanism: Pr[median >= t] = Pr[Bin(k, Pr[report >= t]) >= (k+1)/2]. The others
+    are exact where k reports have at most 10^6 types, and where a theorem says that they are the median (geometric
+    noise, also truncated: its likelihood is a^(sum of distances)); else `runs` are drawn, repeatably by `seed`.
+
+    m is a mechanism, or noise on the line such as dt.noise.staircase(...), for analysis (there a loss of one's own is a
+    function of the error). Several k, or several mechanisms by name, give a table.
+
+    >>> import discreet as dt
+    >>> g = dt.geometric(dt.Grid(None, None), alpha="1/2")
+    >>> three = dt.collude(g, 3)
+    >>> round(three.expected_loss, 4), three.joint_level.alpha, three.level.alpha
+    (0.7196, Fraction(1, 8), Fraction(1, 4))
+    """
+    kind = _STRATEGIES.get(strategy.strip().lower() if isinstance(strategy, str) else "")
+    if kind is None:
+        raise DiscreetError(f'strategy = {show(strategy)} is not known; use "median", "mle" or "bayes".')
+    times = None if runs is None else whole(runs, "runs", 2, 10**8, example=10_000)
+    number = whole(seed, "seed", 0, 2**63 - 1, example=1)
+    many = not isinstance(k, (str, bytes)) and hasattr(k, "__iter__")
+    sizes = [whole(x, "k", 1, _MOST, example=3) for x in (k if many else [k])]
+    if not sizes:
+        raise DiscreetError("There is no number of users in an empty list; give for example k=[1, 3, 5].")
+    named = m if isinstance(m, Mapping) else {_name(m): m}
+    if not named:
+        raise DiscreetError("There is no mechanism in an empty mapping; give at least one by its name.")
+    found = tuple(
+        _collude(str(name), one, size, kind, loss, prior, times, number, progress) for name, one in named.items() for size in sizes
+    )
+    return Collusions(found) if many or isinstance(m, Mapping) else found[0]
+
+
+def _name(m: Any) -> str:
+    return m.recipe.family if isinstance(m, Mechanism) else type(m).__name__.lower()
+
+
+def _collude(
+    name: str, m: Any, k: int, strategy: Strategy, loss: Any, prior: Any, runs: int | None, seed: int,
+    progress: Progress | None,
+) -> Collusion:  # fmt: skip
+    if isinstance(m, ContinuousNoise):
+        answer, joint, kept = _on_the_line(m, k, strategy, loss, prior, runs, seed, progress), None, None
+        sharper = at_once(m, k)
+        other = None if sharper is None else _on_the_line(sharper, 1, "median", loss, None, None, 0, None).loss
+    else:
+        if max(mechanism_of(m).inputs.size or 0, m.outputs.size or 0) > MATRIX_ENTRIES:
+            raise SizeError(
+                f"{m.inputs} has more than 2^24 values, too many to go through; use a coarser grid, or an open one such as "
+                "Grid(None, None), where all truths are alike."
+            )
+        one = check_privacy(m)
+        joint = Kept.power(one, k)
+        answer, kept = _estimated(m, k, strategy, loss, prior, runs, seed, progress)
+        if kept is None:
+            kept = median_level(m, k, one) if answer.runs is None else Kept(joint.alpha, joint.epsilon, False)
+        elif not kept.exact:
+            kept = kept.better(Kept(joint.alpha, joint.epsilon, False))
+        sharper = at_once(m, k)
+        other = None if sharper is None else _median(sharper, 1, loss, prior).loss
+    told = loss_name(loss) or getattr(loss, "__name__", "") or "loss"
+    return Collusion(
+        name, k, strategy, told, answer.loss, float(answer.losses.max()) if answer.runs is None else None, answer.exact,
+        joint, kept, large_k(m, k) if told == "l1" else None, other, answer.interval, answer.exact_interval, answer.likeliest,
+        answer.runs, None if answer.runs is None else seed, answer.errors,
+    )  # fmt: skip
+
+
+def _estimated(
+    m: Mechanism, k: int, strategy: Strategy, loss: Any, prior: Any, runs: int | None, seed: int, progress: Progress | None
+) -> tuple[Answer, Kept | None]:
+    """The estimate of a strategy, and its level where the way of computing it knows that."""
+    if strategy == "median":
+        return _median(m, k, loss, prior), None
+    if _is_the_median(m, strategy, loss, prior):
+        return replace(_median(m, k, loss, prior), likeliest=1.0), None
+    if m.channel.finite() is None:
+        return open_drawn(m, k, strategy, loss, prior, runs, seed, progress), None
+    guesser = Guesser.of(m, strategy, loss, prior)
+    if has_few_types(m, k):
+        return by_types(m, k, guesser, loss, prior, progress)
+    law = prior_of(prior, m.inputs).floats
+    return finite_drawn(m, k, guesser, loss, runs, seed, law, progress), None
+
+
+def _is_the_median(m: Mechanism, strategy: Strategy, loss: Any, prior: Any) -> bool:
+    """With geometric noise, clamped or not, a report is w_y a^|x-y| likely: the likelihood falls with the sum of distances,
+    which the median makes smallest. The weights w of the reports, larger at the ends, do not depend on the truth."""
+    if m.channel.noise is None or m.channel.noise.decay is None:
+        return False
+    flat = prior is None or (isinstance(prior, str) and prior.strip().lower() == "uniform")
+    return strategy == "mle" or (flat and loss_name(loss) == "l0")
+
+
+def _median(m: Mechanism, k: int, loss: Any, prior: Any) -> Answer:
+    if m.channel.finite() is not None:
+        return closed_median(m, k, loss, prior) or table_median(m, k, loss, prior)
+    if prior is not None:
+        raise PriorError(f"On the open grid {m.inputs} every truth has the same errors; leave out the prior, or truncate first.")
+    return open_median(m, k, loss)
+
+
+def _on_the_line(
+    law: ContinuousNoise, k: int, strategy: Strategy, loss: Any, prior: Any, runs: int | None, seed: int,
+    progress: Progress | None,
+) -> Answer:  # fmt: skip
+    if prior is not None:
+        raise PriorError("On the line every truth has the same errors; leave out the prior, or use a mechanism on a grid.")
+    cost = _of_error(loss)
+    if strategy == "median" or (strategy == "mle" and isinstance(law, Laplace)):
+        middle = median_noise(law, k)
+        named = loss_name(loss) in LOSSES  # l0, l1, l2 are the moments of that order
+        mean = middle.moment(int(loss_name(loss)[1])) if named else middle.expected_loss(cost, "numerical")
+        return Answer(ALONE * mean, 0 * ALONE, ALONE, middle, likeliest=None if strategy == "median" else 1.0)
+    if not isinstance(law, Staircase):
+        raise DiscreetError(
+            f'The strategy "{strategy}" is known on the line for staircase noise; use "median", or a mechanism on a grid such as '
+            "dt.laplace."
+        )
+    if strategy == "bayes" and loss_name(loss) != "l1":
+        raise LossError('On the line the strategy "bayes" is the posterior median, the best for l1; use loss="l1".')
+    return stairs_drawn(law, k, strategy, cost, runs, seed, progress)
+
+
+def _of_error(loss: Any) -> Callable[[float], float]:
+    name = loss_name(loss)
+    if name in LOSSES:
+        return LOSSES[name]
+    if not callable(loss):
+        raise LossError(f'loss = {show(loss)} is not known on the line; use "l0", "l1", "l2" or a function of the error.')
+    return loss  # type: ignore[no-any-return]
+
+

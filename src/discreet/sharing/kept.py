@@ -1,0 +1,84 @@
+"""The level that is kept by several reports together, or by what is made of them. Never better than the truth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from ..channels.contract import WRITTEN_BITS, Integers
+from ..channels.ratios import pair_ratio, worst_ratio
+from ..measure.privacy import Verdict, tight_level
+from ..mechanism import Mechanism
+from ..numbers.exact import minus_log_above, show_above, show_rational
+from ..present.shown import plain
+
+_KEPT_BITS = 64  # of a level that is too long to write out
+
+
+@dataclass(frozen=True)
+class Kept:
+    """alpha is kept, and no better one if `exact`; epsilon is -ln(alpha), rounded up."""
+
+    alpha: Fraction
+    epsilon: float
+    exact: bool = True
+
+    @classmethod
+    def of(cls, alpha: Fraction, exact: bool = True) -> Kept:
+        """A level, rounded down where it is too long to write out."""
+        if alpha and alpha.denominator.bit_length() > 2 * WRITTEN_BITS:
+            return cls.ratio(alpha.numerator, alpha.denominator)
+        return cls(alpha, minus_log_above(alpha), exact)
+
+    @classmethod
+    def ratio(cls, top: int, bottom: int) -> Kept:
+        """The level top/bottom; in lowest terms only where that is soon done."""
+        if bottom.bit_length() <= 2 * WRITTEN_BITS:
+            return cls.of(Fraction(top, bottom))
+        shift = max(bottom.bit_length() - top.bit_length() + _KEPT_BITS, 0)
+        alpha = Fraction((top << shift) // bottom, 1 << shift)
+        return cls(alpha, minus_log_above(alpha), False)
+
+    @classmethod
+    def power(cls, one: Verdict, times: int, exact: bool = True) -> Kept:
+        """What `times` reports keep together, each at the tight level of a verdict: the ratios of a pair multiply."""
+        exact = exact and one.exact
+        if one.tight.denominator.bit_length() * times <= 2 * WRITTEN_BITS:
+            if one.tight or one.epsilon == math.inf:
+                return cls.of(one.tight**times, exact)
+        elif one.tight:
+            epsilon = minus_log_above(one.tight, times)
+            return cls(below_exp(epsilon), epsilon, False)
+        epsilon = math.nextafter(times * one.epsilon, math.inf)  # too long to write out: the epsilon says how much
+        return cls(below_exp(epsilon), epsilon, False)
+
+    @classmethod
+    def between(cls, m: Mechanism, weights: Integers) -> Kept:
+        """The tight level, between the neighbours of m, of a channel with these integer weights."""
+        span = m.neighbours.span(m.inputs)
+        if span is not None:
+            return cls.of(worst_ratio(weights, span).alpha)
+        found = cls(Fraction(1), 0.0)
+        for i, j, distance in m.neighbours.demands(m.inputs):
+            alpha, epsilon, exact = tight_level(pair_ratio(weights, i, j).alpha, 1, distance)
+            if epsilon > found.epsilon:
+                found = cls(Fraction(0) if alpha is None else alpha, epsilon, exact)
+        return found
+
+    def better(self, other: Kept) -> Kept:
+        """Of two levels that are both kept the better one."""
+        return self if self.alpha >= other.alpha else other
+
+    def __str__(self) -> str:
+        sign = "epsilon" if self.exact else "epsilon at most"
+        return f"alpha {show_rational(self.alpha)}, {sign} {show_above(self.epsilon)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"alpha": plain(self.alpha), "epsilon": plain(self.epsilon), "exact": self.exact}
+
+
+def below_exp(epsilon: float) -> Fraction:
+    """A rational certainly not above e^-epsilon, and hardly below: the float is off by less than two parts in 2^50."""
+    return Fraction(math.exp(-epsilon)) * (1 - Fraction(1, 2**48)) if epsilon < 700 else Fraction(0)

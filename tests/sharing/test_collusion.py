@@ -1,0 +1,458 @@
+"""Sharing k reports: every quantity against plain enumeration in Fractions, or a second formula."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from fractions import Fraction
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+import discreet as dt
+from discreet.errors import DiscreetError
+from discreet.measure.privacy import check_privacy
+from discreet.sharing import bytypes
+from discreet.sharing.answers import closed_median, table_median
+from discreet.sharing.guesses import Guesser
+from discreet.sharing.kept import Kept
+from discreet.sharing.order import _at_the_ends, exact_law, median_level
+from discreet.sharing.types import Types, number_of_types
+
+OPEN = dt.Grid(None, None)
+
+
+def two_stages(a: Fraction = Fraction(1, 2)) -> dt.Mechanism:
+    """Truths -10..10 moved to -10, 0 or 10 first, then geometric noise in steps of 10, clamped (paper 004, 5.2.2)."""
+    ends = [1 / (1 + a), (1 - a) / (1 + a), 1 / (1 + a)]
+    near = [0 if x < -5 else 1 if x < 5 else 2 for x in range(-10, 11)]
+    rows = [[ends[y] * a ** abs(y - j) for y in range(3)] for j in near]
+    return dt.from_matrix(rows, inputs=dt.Grid(-10, 10), outputs=dt.Grid(-10, 10, 10), sensitivity=10)
+
+
+SMALL = {
+    "geometric": dt.geometric(3, alpha="1/3"),
+    "halves": dt.laplace(dt.Grid(-1, 1, "1/2"), alpha="1/3"),
+    "fair": dt.explicit_fair(4, alpha="2/3"),
+    "response": dt.randomized_response(3, alpha="1/4"),
+    "stairs": dt.staircase(5, alpha="1/3", sensitivity=2, r=1),
+    "narrower": dt.geometric(4, alpha="1/2").truncate(1, 3),
+    "zeros": dt.from_matrix([["1/2", "1/2", 0], ["1/4", "1/2", "1/4"], [0, "1/2", "1/2"]]),
+    "graph": dt.from_matrix([["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"], ["1/4", "1/4", "1/2"]], neighbours=[(0, 2)]),
+    "stages": two_stages(),
+}
+
+
+def by_hand(m: dt.Mechanism, k: int, strategy: str, prior: list[Fraction]) -> list[dict[Fraction, Fraction]]:
+    """For each truth the law of the estimate, from all sequences of k reports, in Fractions; l1 is the loss of "bayes"."""
+    channel = m.finite()
+    rows = [[channel.entry(x, y) for y in range(channel.reports)] for x in range(channel.rows)]
+    truths = [Fraction(m.inputs.value(x)) for x in range(channel.rows)]
+    reports = [Fraction(m.outputs.value(y)) for y in range(channel.reports)]
+    law: list[dict[Fraction, Fraction]] = [{} for _ in truths]
+    for seen in itertools.product(range(channel.reports), repeat=k):
+        chances = [math.prod((row[y] for y in seen), start=Fraction(1)) for row in rows]
+        estimate = middle = reports[sorted(seen)[(k + 1) // 2 - 1]]
+        if strategy == "mle":
+            best = max(chances)
+            estimate = min((abs(t - middle), t) for t, c in zip(truths, chances, strict=True) if c == best)[1]
+        elif strategy == "bayes":
+            joint = [p * c for p, c in zip(prior, chances, strict=True)]
+            costs = [sum(w * abs(t - guess) for w, t in zip(joint, truths, strict=True)) for guess in truths]
+            best = min(costs)
+            estimate = min((abs(t - middle), t) for t, c in zip(truths, costs, strict=True) if c == best)[1]
+        for x, chance in enumerate(chances):
+            law[x][estimate] = law[x].get(estimate, Fraction(0)) + chance
+    return law
+
+
+def tight(m: dt.Mechanism, law: list[dict[Fraction, Fraction]]) -> Fraction:
+    """The smallest ratio between neighbours."""
+    found = Fraction(1)
+    for i, j, _ in m.neighbours.demands(m.inputs):
+        for estimate in {*law[i], *law[j]}:
+            p, q = law[i].get(estimate, Fraction(0)), law[j].get(estimate, Fraction(0))
+            if max(p, q):
+                found = min(found, min(p, q) / max(p, q))
+    return found
+
+
+@pytest.mark.parametrize("strategy", ["median", "mle", "bayes"])
+@pytest.mark.parametrize("name", SMALL)
+def test_everything_by_hand(name, strategy):
+    m = SMALL[name]
+    size = m.finite().rows
+    for k in (1, 2, 3, 4) if m.finite().reports <= 4 else (1, 3):
+        prior = [Fraction(1 + x % 2, size + size // 2) for x in range(size)]
+        if sum(prior) != 1:
+            prior = [Fraction(1, size)] * size
+        law = by_hand(m, k, strategy, prior)
+        found = dt.collude(m, k, strategy, prior=prior)
+        truths = [Fraction(m.inputs.value(x)) for x in range(size)]
+        losses = [sum(p * abs(e - t) for e, p in row.items()) for t, row in zip(truths, law, strict=True)]
+        assert found.expected_loss == pytest.approx(float(sum(p * x for p, x in zip(prior, losses, strict=True))), abs=1e-13)
+        assert found.worst == pytest.approx(float(max(losses)), abs=1e-13)
+        errors: dict[Fraction, Fraction] = {}
+        for p, t, row in zip(prior, truths, law, strict=True):
+            for e, chance in row.items():
+                errors[e - t] = errors.get(e - t, Fraction(0)) + p * chance
+        assert found.exact_answer == pytest.approx(float(errors.get(Fraction(0), 0)), abs=1e-13)
+        assert isinstance(found.error_law, MappingProxyType)
+        for error in {*errors, *found.error_law}:
+            assert found.error_law.get(error, 0.0) == pytest.approx(float(errors.get(error, 0)), abs=1e-13)
+        one = tight(m, [{y: m.finite().entry(x, y) for y in range(m.finite().reports)} for x in range(size)])
+        assert found.joint_level.alpha == one**k
+        assert found.level.exact
+        assert found.level.alpha == tight(m, law) >= found.joint_level.alpha
+
+
+# Facts 8: the geometric median
+
+
+def binomial_tail(k: int, need: int, q: Fraction) -> Fraction:
+    return sum((math.comb(k, j) * q**j * (1 - q) ** (k - j) for j in range(need, k + 1)), Fraction(0))
+
+
+def geometric_median_loss(a: Fraction, k: int, terms: int) -> float:
+    """2 sum_m Pr[Bin(k, q_m) >= (k+1)/2] for odd k, sum_m (Pr[>= k/2] + Pr[>= k/2+1]) for even k, q_m = a^m/(1+a)."""
+    tails = ([binomial_tail(k, need, a**m / (1 + a)) for need in (k // 2 + k % 2, k // 2 + 1)] for m in range(1, terms))
+    return float(sum(x + y for x, y in tails))
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 8, 11])
+def test_the_closed_sums_of_the_geometric_median(k):
+    for a in (Fraction(1, 2), Fraction(3, 10)):
+        found = dt.collude(dt.geometric(OPEN, alpha=a), k)
+        assert found.expected_loss == pytest.approx(geometric_median_loss(a, k, 120 if k < 3 else 40), rel=1e-12)
+        assert sum(found.error_law.values()) == pytest.approx(1, abs=1e-14)
+        assert sum(abs(e) * p for e, p in found.error_law.items()) == pytest.approx(found.expected_loss, rel=1e-12)
+
+
+def test_a_second_report_that_makes_the_number_even_is_worth_nothing():
+    """The lower one of two medians has the error of one report fewer, exactly: for every symmetric loss, on grid and line."""
+    for m in (dt.geometric(OPEN, alpha="1/2"), dt.staircase(OPEN, alpha="1/2", sensitivity=3), dt.noise.staircase(alpha="1/2")):
+        for k in (2, 4, 10):
+            assert dt.collude(m, k).expected_loss == pytest.approx(dt.collude(m, k - 1).expected_loss, rel=1e-9)
+    four, five = dt.collude(dt.geometric(OPEN, alpha="1/2"), [4, 5]).found
+    assert five.expected_loss < 0.9 * four.expected_loss
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_the_open_median_by_convolution(k):
+    """All k draws within 20 steps, one by one: other losses than l1 too, and the asymmetric one sees which median it is."""
+    a, reach = 0.3, 16
+    values = np.arange(-reach, reach + 1)
+    pmf = (1 - a) / (1 + a) * a ** np.abs(values)
+    chance, draws = np.ones(1), np.zeros((1, 0), dtype=np.int64)
+    for _ in range(k):
+        chance = np.outer(chance, pmf).ravel()
+        draws = np.hstack([np.repeat(draws, len(values), axis=0), np.tile(values, len(draws))[:, None]])
+    median = np.sort(draws, axis=1)[:, (k + 1) // 2 - 1]
+    m = dt.geometric(OPEN, alpha="3/10")
+    for loss, cost in (
+        ("l0", median != 0), ("l2", median**2), ("tail(1)", np.abs(median) > 1), ("lp(3)", np.abs(median) ** 3),
+        ("asymmetric(1, 3)", np.where(median > 0, median, -3 * median)),
+    ):  # fmt: skip
+        assert dt.collude(m, k, loss=loss).expected_loss == pytest.approx(float(chance @ cost), rel=1e-4, abs=1e-9)
+        assert dt.collude(m, k, loss=loss).worst == dt.collude(m, k, loss=loss).expected_loss
+
+
+def test_the_error_on_integers_falls_exponentially():
+    """Like (2 sqrt(a)/(1+a))^k, where equation 18 says 1/sqrt(k); on the line equations 16 and 17 become right."""
+    for a in (Fraction(1, 2), Fraction(1, 5)):
+        m = dt.geometric(OPEN, alpha=a)
+        few, many = dt.collude(m, [301, 401]).found
+        assert (many.expected_loss / few.expected_loss) ** 0.01 == pytest.approx(2 * math.sqrt(a) / (1 + a), rel=3e-3)
+        printed = (1 + float(a)) / (1 - float(a)) / math.sqrt(2 * math.pi * 401)
+        assert many.large_k == pytest.approx(printed)
+        assert printed > 1e6 * many.expected_loss
+    line = dt.collude(dt.noise.laplace(alpha="1/2"), [1, 3, 11, 51])
+    assert [x.expected_loss / x.large_k for x in line.found] == pytest.approx([1.253, 1.266, 1.172, 1.085], abs=6e-4)
+    assert line[1].large_k == pytest.approx(math.sqrt(2 / (3 * math.pi)) / math.log(2))  # 16
+    stairs = dt.collude(dt.noise.staircase(alpha="3/10"), 2001)
+    assert stairs.large_k == pytest.approx(math.sqrt(2 / (2001 * math.pi)) * math.sqrt(0.3) / 0.7)  # 17
+    assert stairs.expected_loss == pytest.approx(stairs.large_k, rel=1e-3)
+
+
+def test_clamping_commutes_with_the_median():
+    """The closed form with its ends against the same channel as a table, whose reports are sorted without knowing of noise."""
+    for m in (dt.geometric(30, alpha="4/5"), dt.staircase(30, alpha="1/2", sensitivity=4)):
+        for k in (2, 5, 9):
+            closed, table = closed_median(m, k, "l2", "binomial(0.3)"), table_median(m, k, "l2", "binomial(0.3)")
+            assert closed.losses == pytest.approx(table.losses, rel=1e-9)
+            assert closed.hits == pytest.approx(table.hits, rel=1e-9)
+            assert closed.errors.chances == pytest.approx(table.errors.chances, abs=1e-12)
+
+
+def test_a_hundred_and_one_reports_of_0_to_100_take_less_than_a_second():
+    m = dt.geometric(100, alpha="1/2")
+    dt.collude(m, 3)  # loads SciPy
+    start = time.process_time()
+    found = dt.collude(m, range(1, 102))
+    assert time.process_time() - start < 1
+    assert all(x.level.exact for x in found.found)
+    up = [binomial_tail(101, 51, Fraction(1, 3 * 2 ** (t - 1))) for t in (1, 2)]
+    assert found[-1].worst == pytest.approx(2 * float(sum(up)), rel=1e-3)  # two terms: the third is next to nothing
+
+
+# Levels
+
+
+@pytest.mark.parametrize(("n", "a", "span"), [(3, "1/2", 1), (6, "9/10", 1), (5, "1/3", 2), (2, "2/3", 2)])
+def test_the_worst_report_of_the_truncated_geometric_is_an_end(n, a, span):
+    m = dt.from_matrix([list(map(str, row)) for row in _exact_rows(n, Fraction(a))], sensitivity=span)
+    for k in (1, 2, 3, 4, 7):
+        law, _ = exact_law(dt.geometric(n, alpha=a).finite(), k)
+        assert _at_the_ends(n, Fraction(a), k, span).alpha == Kept.between(m, law).alpha
+
+
+def _exact_rows(n: int, a: Fraction) -> list[list[Fraction]]:
+    channel = dt.geometric(n, alpha=a).finite()
+    return [[channel.entry(i, j) for j in range(n + 1)] for i in range(n + 1)]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 6])
+def test_the_median_costs_half_of_the_reports(k):
+    """On an open grid alpha^(k//2 + 1), the limit of finite grids from above."""
+    half = Fraction(1, 2) ** (k // 2 + 1)
+    assert dt.collude(dt.geometric(OPEN, alpha="1/2"), k).level == Kept.of(half)
+    levels = [dt.collude(dt.geometric(n, alpha="1/2"), k).level.alpha for n in (2, 4, 8, 40)]
+    assert levels == sorted(levels, reverse=True)
+    assert half <= levels[-1] < half * (1 + Fraction(1, 10**9))
+    stairs = dt.staircase(40, alpha="1/2", sensitivity=3)
+    exact = median_level(stairs, k, check_privacy(stairs))
+    assert exact.exact
+    assert half <= exact.alpha < half * Fraction(1001, 1000)
+    assert dt.collude(dt.staircase(OPEN, alpha="1/2", sensitivity=3), k).level == Kept.of(half)
+
+
+def test_levels_too_long_to_write_out_are_bounds():
+    m = dt.geometric(100, epsilon="0.1")
+    found = dt.collude(m, 101)
+    assert not found.level.exact
+    exact = _at_the_ends(20, Fraction(9, 10), 5, 1)
+    assert exact.exact
+    long = Kept.ratio(exact.alpha.numerator * 7**9000, exact.alpha.denominator * 7**9000)
+    assert not long.exact
+    assert exact.alpha * (1 - Fraction(1, 2**60)) < long.alpha <= exact.alpha
+    assert 5.09 < found.level.epsilon <= 5.1 + 1e-9
+    assert found.joint_level.epsilon == pytest.approx(10.1, rel=1e-12)
+    fine = dt.collude(dt.laplace(epsilon=1), 3)
+    assert not fine.joint_level.exact
+    assert 3 <= fine.joint_level.epsilon < 3 + 1e-6
+    assert 2 <= fine.level.epsilon < 2 + 1e-6
+    none = dt.collude(dt.suppression(9, below=3), 2)
+    assert none.joint_level.alpha == 0 == none.level.alpha
+    assert none.joint_level.epsilon == math.inf
+
+
+# Types
+
+
+@pytest.mark.parametrize(("k", "reports"), [(3, 5), (7, 3), (1, 4), (4, 4), (6, 2)])
+def test_types_are_all_multisets(k, reports):
+    types = Types(k, reports)
+    blocks = list(types.blocks(2**20))  # few at a time
+    rows = [tuple(row) for block in blocks for row in block.places.tolist()]
+    assert len(rows) == len(set(rows)) == number_of_types(k, reports)
+    weights = np.array([[3, 1, 2, 5, 4][:reports], [1, 1, 1, 0, 7][:reports]], dtype=np.uint64)
+    exact = np.concatenate([types.exact(block, weights) for block in blocks], axis=1)
+    assert exact.sum(axis=1).tolist() == [int(row.sum()) ** k for row in weights]
+    with np.errstate(divide="ignore"):
+        logs = np.log(weights.astype(float))
+    floats = [types.log_likelihoods(block, logs) + types.log_orders(block) for block in blocks]
+    assert np.exp(np.concatenate(floats, axis=1)) == pytest.approx(exact.astype(float), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["fair", "stairs", "zeros", "stages", "graph"])
+def test_types_in_floats_agree_and_claim_less(name, monkeypatch):
+    m = SMALL[name]
+    exact = dt.collude(m, 4, "mle")
+    monkeypatch.setattr(bytypes, "_EXACT_WORK", 0)
+    floats = dt.collude(m, 4, "mle")
+    assert exact.level.exact
+    assert floats.expected_loss == pytest.approx(exact.expected_loss, rel=1e-12)
+    assert floats.error_law == pytest.approx(exact.error_law, abs=1e-12)
+    assert floats.level.alpha <= exact.level.alpha
+    if exact.level.alpha > exact.joint_level.alpha:
+        assert not floats.level.exact
+        assert floats.level.epsilon == pytest.approx(exact.level.epsilon, abs=1e-5)
+
+
+def test_small_probabilities_do_not_vanish():
+    """Far beyond the smallest float: a row of probabilities below 10^-600 together."""
+    m = dt.geometric(60, alpha="1/100000000000000")
+    logs = bytypes.log_matrix(m.finite())
+    assert logs[0, 59] == pytest.approx(59 * math.log(1e-14), rel=1e-9)
+    found = bytypes.by_types(m, 2, Guesser.of(m, "mle", "l1", None), "l1", None, None)[1]
+    assert found.epsilon == pytest.approx(float(dt.collude(m, 2).level.epsilon), rel=1e-3)
+
+
+# Which estimate?
+
+
+def test_where_the_median_is_likeliest():
+    """Truncated geometric noise has atoms at its ends, but their weights do not depend on the truth: the median stays the
+    likeliest. Where reports end before the truths do, where the noise is a staircase, and for other tables it does not."""
+    g = dt.geometric(8, alpha="1/2")
+    always = [g, dt.laplace(dt.Grid(0, 2, "1/4"), alpha="1/2")]
+    for m, k in itertools.product(always, (1, 2, 3, 5)):
+        theorem = dt.collude(m, k, "mle")
+        counted, level = bytypes.by_types(m, k, Guesser.of(m, "mle", "l1", None), "l1", None, None)
+        assert theorem.median_is_likeliest == 1
+        assert counted.likeliest == pytest.approx(1, abs=1e-12)
+        assert counted.loss == pytest.approx(theorem.expected_loss, rel=1e-12)
+        assert level.alpha == theorem.level.alpha
+    for m in (g.truncate(2, 6), dt.explicit_fair(8, alpha="1/2"), dt.staircase(8, alpha="1/2", sensitivity=3)):
+        found = dt.collude(m, 5, "mle")
+        assert found.median_is_likeliest < 0.9
+    # reports 2..6 of truths 0..8: one report of 2 is likeliest for 0, though 2 is its median
+    row = [g.truncate(2, 6).finite().entry(x, 0) for x in range(9)]
+    assert row[0] == max(row) > row[2]
+
+
+def test_the_best_guess_is_never_worse():
+    for name, m in SMALL.items():
+        for k in (1, 3):
+            best, *others = (dt.collude(m, k, s, "l0").exact_answer for s in ("bayes", "mle", "median"))
+            assert best >= max(others) - 1e-12, name
+            if k == 1:
+                assert 1 - best == pytest.approx(dt.bayes_risk(m, "l0"))
+        assert dt.collude(m, 3, "bayes", "l2").expected_loss <= dt.collude(m, 3, loss="l2").expected_loss + 1e-12
+    # each loss has its own guess, and each prior
+    fair = SMALL["fair"]
+    squares = [sum(e**2 * p for e, p in dt.collude(fair, 2, "bayes", loss).error_law.items()) for loss in ("l2", "l0")]
+    assert squares[0] < squares[1]
+    low = [0.9, 0.1, 0, 0, 0]
+    assert dt.collude(fair, 2, "bayes", prior=low).expected_loss < dt.collude(fair, 2, "mle", prior=low).expected_loss / 2
+
+
+def test_rounding_first_leaves_an_error_that_no_number_of_reports_removes():
+    """Figure 4, the heuristic of 5.2.2: what is rounded away is not in the reports."""
+    m = two_stages()
+    losses = [x.expected_loss for x in dt.collude(m, [1, 11, 101, 1001]).found]
+    rounded = np.mean([min(abs(x - c) for c in (-10, 0, 10)) for x in range(-10, 11) if x not in (-5, 5)] + [5, 5])
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] == pytest.approx(rounded, rel=1e-9)
+
+
+# Noise on the line
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        dt.noise.laplace(alpha="1/2"),
+        dt.noise.staircase(alpha="3/10"),
+        dt.noise.staircase(epsilon=3, sensitivity=2, gamma="0.8"),
+    ],
+)
+@pytest.mark.parametrize("k", [2, 3, 11, 100])
+def test_the_median_on_the_line_by_an_integral(law, k):
+    """2 int Pr[Bin(k, Pr[X > t]) >= (k+1)/2] dt, and the two medians of an even number of draws."""
+    odd, even = (k + 1) // 2, k // 2 + 1
+    edges = [0.0] + ([(i + law.gamma) * law.sensitivity for i in range(40)] if hasattr(law, "gamma") else list(range(1, 40)))
+
+    def tail(t):
+        q = float(law.sf(t))
+        return stats.binom.sf(odd - 1, k, q) + stats.binom.sf(even - 1, k, q)
+
+    direct = sum(integrate.quad(tail, u, v, epsabs=1e-13)[0] for u, v in itertools.pairwise(edges))
+    found = dt.collude(law, k)
+    assert found.expected_loss == pytest.approx(direct, rel=1e-7)
+    assert (found.exact_answer, found.level, found.joint_level) == (0, None, None)
+    middle = found.error_law
+    assert float(middle.cdf(middle.quantile(0.9))) == pytest.approx(0.9)
+    mass = integrate.quad(middle.density, 0.1, 0.3, points=[0.2])[0]
+    assert mass == pytest.approx(float(middle.cdf(0.3) - middle.cdf(0.1)), rel=1e-4)
+
+
+def test_the_mechanism_on_a_fine_grid_has_the_curve_of_the_line():
+    for k in (1, 4, 11):
+        line, grid = dt.collude(dt.noise.laplace(alpha="1/2"), k), dt.collude(dt.laplace(alpha="1/2"), k)
+        assert grid.expected_loss == pytest.approx(line.expected_loss, rel=1e-5)
+        assert grid.one_report == pytest.approx(line.one_report, rel=1e-3)
+        assert line.one_report == pytest.approx(1 / (k * math.log(2)))
+    assert dt.collude(dt.geometric(OPEN, alpha="1/2"), 3).one_report == pytest.approx(2 / 8 / (1 - 1 / 64))
+    once = dt.expected_loss(dt.geometric(5, alpha="1/4"), "l1")
+    assert dt.collude(dt.geometric(5, alpha="1/2"), 2).one_report == pytest.approx(once)
+
+
+def test_heavy_tails():
+    """Three Cauchy draws have a median with a mean: the integral of 3q^2 - 2q^3; one or two have none."""
+    law = dt.noise.cauchy()
+    assert dt.collude(law, 1).expected_loss == dt.collude(law, 2).expected_loss == math.inf
+    q = lambda t: math.atan2(1, t) / math.pi  # noqa: E731
+    direct = 2 * integrate.quad(lambda t: 3 * q(t) ** 2 - 2 * q(t) ** 3, 0, math.inf, limit=200)[0]
+    assert dt.collude(law, 3).expected_loss == pytest.approx(direct, rel=1e-6)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda g: dt.collude(g, 0), "k = 0 must be a whole number"),
+        (lambda g: dt.collude(g, 2.5), "k = 2.5 must be a whole number"),
+        (lambda g: dt.collude(g, []), "empty list"),
+        (lambda g: dt.collude(g, [3, -1]), "k = -1 must be"),
+        (lambda g: dt.collude({}, 3), "empty mapping"),
+        (lambda g: dt.collude(g, 3, "mean"), "strategy = 'mean' is not known"),
+        (lambda g: dt.collude(g, 3, runs=1), "runs = 1 must be"),
+        (lambda g: dt.collude(g, 3, seed=-1), "seed = -1 must be"),
+        (lambda g: dt.collude(g, 3, loss="l7"), "loss = 'l7' is not known"),
+        (lambda g: dt.collude(g, 3, "bayes", prior=[1]), "has 1 of the 9"),
+        (lambda g: dt.collude([[1]], 3), "make one with discreet.from_matrix"),
+        (lambda g: dt.collude(dt.geometric(OPEN, alpha="1/2"), 3, prior="binomial(0.5)"), "leave out the prior"),
+        (lambda g: dt.collude(dt.geometric(OPEN, alpha="1/2"), 3, loss="threshold(2)"), "the grid is open"),
+        (lambda g: dt.collude(dt.geometric(dt.Grid(0, None), alpha="1/2"), 3, "bayes"), "half open"),
+        (lambda g: dt.collude(dt.staircase(OPEN, alpha="1/2", sensitivity=2), 3, "bayes", "lp(3)"), "on an open grid use"),
+        (lambda g: dt.collude(dt.noise.cauchy(), 3, "mle"), "known on the line for staircase noise"),
+        (lambda g: dt.collude(dt.noise.staircase(alpha="1/2"), 3, "bayes", "l2"), "posterior median"),
+        (lambda g: dt.collude(dt.noise.laplace(alpha="1/2"), 3, prior=[1]), "leave out the prior"),
+        (lambda g: dt.collude(dt.noise.laplace(alpha="1/2"), 3, loss="tail(2)"), "function of the error"),
+        (lambda g: dt.collude(dt.geometric(OPEN, epsilon="1e-8"), 1), "coarser step"),
+        (lambda g: dt.collude(dt.geometric(10**9, alpha="1/2"), 3), "more than 2\\^24 values"),
+        (lambda g: dt.collude(dt.randomized_response(10**5, epsilon=3), 7), "use a coarser grid"),
+        (lambda g: dt.collude(dt.randomized_response(10**5, epsilon=3), 7, "mle"), "use a coarser grid"),
+        (lambda g: dt.collude(dt.design(4, alpha="1/2"), 3), "give its .mechanism"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_said_in_a_sentence(call, words):
+    with pytest.raises(DiscreetError, match=words.replace("[", r"\[")) as error:
+        call(dt.geometric(8, alpha="1/2"))
+    assert len(str(error.value)) < 300
+    assert "\n" not in str(error.value)
+
+
+def test_half_open_grids_are_judged_far_from_their_end():
+    far = dt.collude(dt.geometric(OPEN, alpha="1/2"), 3)
+    for grid in (dt.Grid(0, None), dt.Grid(None, 7)):
+        found = dt.collude(dt.geometric(grid, alpha="1/2"), 3)
+        assert (found.expected_loss, found.level, found.exact_answer) == (far.expected_loss, far.level, far.exact_answer)
+    assert far.worst > dt.collude(dt.geometric(30, alpha="1/2"), 3, prior={0: 1}).expected_loss
+
+
+def test_long_work_says_how_far_it_is():
+    told: list[str] = []
+    dt.collude(dt.explicit_fair(9, alpha="1/2"), 3, "mle", progress=told.append)
+    dt.collude(dt.explicit_fair(30, alpha="1/2"), 12, "mle", runs=300, progress=told.append)
+    dt.collude(dt.noise.staircase(alpha="1/2"), 3, "mle", runs=50, progress=told.append)
+    assert [line for line in told if line.endswith("100 %")] == ["types of reports: 100 %", "drawing: 100 %", "drawing: 100 %"]
+
+
+def test_numbers_are_read_like_everywhere():
+    g = dt.geometric(8, alpha="1/2")
+    assert dt.collude(g, "3", " MEDIAN ", "L1") == dt.collude(g, np.int64(3)) == dt.collude(g, [3])[0]
+    table = dt.collude({"g": g, "fair": dt.explicit_fair(8, alpha="1/2")}, (1, 3))
+    assert [(row["mechanism"], row["k"]) for row in table.rows()] == [("g", 1), ("g", 3), ("fair", 1), ("fair", 3)]
+    assert len(table) == 4
+    for result in (table, table[0], dt.collude(dt.noise.staircase(alpha="1/2"), 3, "mle", runs=50)):
+        assert "\n" not in repr(result)
+        assert len(repr(result)) < 200
+        assert "<" in result._repr_html_()
+        assert isinstance(result.to_dict(), dict)
