@@ -66,6 +66,9 @@ if TYPE_CHECKING:
     from .recovery.recover import recover as recover
     from .scalar.sums import exact_mean as exact_mean
     from .scalar.sums import exact_sum as exact_sum
+    from .sharing.cascades import Cascade as Cascade
+    from .sharing.cascades import cascade as cascade
+    from .sharing.stored import CascadeReports as CascadeReports
     from .tables.release import release as release
     from .tables.results import Release as Release
     from .theory.derivable import derivable as derivable
@@ -131,6 +134,9 @@ _HOME = {
     "properties": "measure.properties",
     "exact_mean": "scalar.sums",
     "exact_sum": "scalar.sums",
+    "Cascade": "sharing.cascades",
+    "CascadeReports": "sharing.stored",
+    "cascade": "sharing.cascades",
     "Ledger": "ledger.ledger",
     "release": "tables.release",
     "regret": "theory.regret",

@@ -398,14 +398,14 @@ def test_keeping_is_drawn_alike_around_the_circle_and_in_two_steps(monkeypatch, 
             expected = np.array([float(p) for p in law[i]]) * len(found)
             assert stats.chisquare(np.bincount(found, minlength=5), expected).pvalue > ALARM
     assert ("_turn" in vars(channel)) == (limit == 5)
-    assert ("_coins" in vars(channel)) == (limit == 4)
+    assert ("_coin" in vars(channel)) == (limit == 4)
 
 
 @pytest.mark.parametrize("keep", [Fraction(2, 7), Fraction(10**30 - 1, 10**30), Fraction(0)])
 def test_the_tables_of_keeping_hold_the_exact_chances(keep):
     channel = Keep(3, keep)
     guess = (1 - keep) / 3
-    for table, chances in ((channel._turn, [keep + guess, guess, guess]), (channel._coins[0], [1 - keep, keep])):
+    for table, chances in ((channel._turn, [keep + guess, guess, guess]), (channel._coin, [1 - keep, keep])):
         assert list(table.floors) == [int(p * 2**64) for p in chances]
         for ball, chance in zip(table.balls(), chances, strict=True):
             assert abs(float(ball) - float(chance)) < 1e-15
