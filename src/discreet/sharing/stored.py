@@ -31,7 +31,6 @@ from ..numbers.intake import Kind
 from ..numbers.level import Epsilon, Level
 from ..numbers.positions import values_at
 from ..present.shown import Result, Shown, plain
-from ..randomness.alias import CHUNK
 from ..randomness.source import Source, fork_mark
 from ..sampling import Places, checked_source, draw_chain
 from .bridge import Bridge
@@ -41,6 +40,7 @@ Indices = NDArray[np.int64]
 
 NAME = "discreet-cascade"
 FORMAT: Format[dict[str, Any]] = Format("file of a cascade's reports")
+_TOGETHER = 2**20  # reports for which one table of each distance is made
 _SECRET = "together as sensitive as the least private level: give each audience its own level's reports, never this"
 
 
@@ -252,8 +252,8 @@ def _bridged(bridge: Bridge, first: Indices, second: Indices, stream: Source) ->
     """In chunks; a child forked in the middle holds words of its parent and draws everything anew."""
     while True:
         process, drawn = fork_mark(), np.empty_like(first)
-        for start in range(0, len(first), CHUNK):
-            part = slice(start, start + CHUNK)
+        for start in range(0, len(first), _TOGETHER):
+            part = slice(start, start + _TOGETHER)
             drawn[part] = bridge.draw(first[part], second[part], stream)
         if process == fork_mark():
             return drawn
