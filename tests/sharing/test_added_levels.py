@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from fractions import Fraction
 from itertools import product
 
@@ -201,6 +202,22 @@ def test_stored_and_read_again(values, tmp_path):
     assert json.dumps(reports.to_dict())
     open_ended = dt.cascade(["1/2"], dt.Grid(None, None)).release(-5)
     assert dt.CascadeReports.loads(open_ended.text())[0] == open_ended[0]
+
+
+VERSION_1 = (
+    '{"format":"discreet-cascade","version":1,"note":"together as sensitive as the least private level: give each audience '
+    "its own level's reports, never this\",\"grid\":{\"low\":\"0\",\"high\":\"6\",\"step\":\"1\"},\"sensitivity\":\"1\","
+    '"levels":[{"alpha":"1/2","epsilon":null},{"alpha":"4/5","epsilon":null}],"fingerprint":"5f1c","shape":[2],'
+    '"places":[[5,6],[0,0]],"digest":"sha256:945ab72a1a170bf81825cc7d3ed29f33fe298d81810a5ee6db1bc70639b0dc0c"}'
+)
+
+
+def test_what_version_1_wrote_is_read():
+    stored = dt.CascadeReports.loads(VERSION_1)
+    assert stored.cascade == dt.cascade([B, C], 6)
+    assert ([r.tolist() for r in stored], stored.fingerprint) == ([[5, 6], [0, 0]], "5f1c")
+    copied = pickle.loads(pickle.dumps(stored))
+    assert copied.text() == stored.text() == VERSION_1 + "\n"
 
 
 def rewritten(change) -> str:

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from itertools import combinations, pairwise, product
 
+import flint
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -124,6 +125,25 @@ def test_reports_that_are_no_remaps_would_not_do():
     g, h = reference.geometric(4, LEVELS[1]), reference.geometric(4, LEVELS[2])
     law = {(i, x, y): g[i][x] * h[i][y] for i, x, y in product(range(5), repeat=3)}
     assert tight_by_hand(law) == LEVELS[1] * LEVELS[2]
+
+
+def between(first: reference.Matrix, second: reference.Matrix) -> Fraction:
+    """The smallest entry of the only matrix that could be a remap from the first to the second."""
+
+    def matrix(m: reference.Matrix) -> flint.fmpq_mat:
+        return flint.fmpq_mat(len(m), len(m), [flint.fmpq(x.numerator, x.denominator) for row in m for x in row])
+
+    return min(Fraction(int(x.p), int(x.q)) for x in (matrix(first).inv() * matrix(second)).entries())
+
+
+def test_why_other_families_are_refused():
+    """No remap leads from EM at 1/2 to EM at 51/100 on 0..8, nor between two WM on 0..3; at some levels one would."""
+    a, b, c = Fraction(3, 10), Fraction(1, 2), Fraction(51, 100)
+    assert between(reference.geometric(8, b), reference.geometric(8, c)) > 0
+    assert between(reference.explicit_fair(8, b), reference.explicit_fair(8, c)) < Fraction(-1, 10**4)
+    assert between(reference.explicit_fair(8, a), reference.explicit_fair(8, b)) > 0
+    honest = [exact(dt.weakly_honest(3, alpha=x).channel) for x in ("4/5", "9/10")]
+    assert between(*honest) < Fraction(-1, 10**3)
 
 
 def test_large_grids_have_the_theorem():
@@ -251,7 +271,7 @@ def test_a_keyed_source_repeats_a_release_for_its_own_cascade_only():
         (lambda: dt.cascade(["1/2"], 6, epsilons=[1]), LevelError, "give one of them"),
         (lambda: dt.cascade(["1/2", "7/5"], 6), LevelError, "outside"),
         (lambda: dt.cascade(["1/2"], 6, sensitivity=0), GridError, "sensitivity"),
-        (lambda: dt.cascade([dt.explicit_fair(6, alpha="1/2")], 6), LevelError, "only geometric laws"),
+        (lambda: dt.cascade([dt.explicit_fair(6, alpha="1/2")], 6), LevelError, "made of geometric ones"),
         (lambda: dt.cascade(dt.geometric(6, alpha="1/2"), 6), LevelError, "list of levels"),
         (lambda: dt.cascade([Fraction(1, 2), Fraction(1, 2) + Fraction(1, 2**64)], 9, sensitivity=2), LevelError, "farther apart"),
         (lambda: dt.cascade(["1/2"], 6).release(7), OutOfRangeError, "position 0 lies outside"),

@@ -46,8 +46,9 @@ def cascade(levels: Any = None, n: Any = None, *, epsilons: Any = None, sensitiv
     """One release for several audiences: `levels` are their alphas, the most accurate (smallest) first, on 0..n or a Grid.
 
     Any coalition's reports together are exactly as private as its least private member's (Gupte and Sundararajan 2010),
-    so the whole release costs what its most accurate level costs. Only geometric laws are remaps of one another at every
-    two levels: other families have no cascade. `epsilons` are the levels as epsilons, the largest first.
+    so the whole release costs what its most accurate level costs. Each report is one of the geometric mechanism at its
+    level: a remap leads from each level to every more private one, which the fair and the weakly honest mechanisms do not
+    have. `epsilons` are the levels as epsilons, the largest first.
 
     >>> import discreet as dt
     >>> c = dt.cascade(["3/10", "1/2", "4/5"], 100)
@@ -80,8 +81,8 @@ def _listed(given: Any) -> list[Any]:
 def _level(given: Any, name: str) -> Level:
     if isinstance(given, Mechanism) or isinstance(getattr(given, "mechanism", None), Mechanism):
         raise LevelError(
-            "A cascade takes levels, not mechanisms: only geometric laws are remaps of one another at every two levels; "
-            "give the levels, or release another mechanism at one level alone."
+            "A cascade takes levels, not mechanisms: it is made of geometric ones, since those of other families (EM, WM) are "
+            "not remaps of one another at every two levels; give the levels, or release another mechanism at one level alone."
         )
     return Level.of(**{name: given})
 

@@ -60,6 +60,9 @@ class CascadeReports(Result):
         for places in self.places:
             places.flags.writeable = False
 
+    def __reduce__(self) -> Any:
+        return CascadeReports.loads, (self.text(),)  # a copy elsewhere is what its file would hold
+
     # Handing out
 
     def __len__(self) -> int:
