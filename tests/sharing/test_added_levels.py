@@ -19,7 +19,7 @@ from discreet.errors import FileError, LevelError, OutOfRangeError, ReleaseError
 from discreet.numbers.exact import ball, precision
 from discreet.sharing.bridge import AT_FIRST, AT_SECOND, BEFORE, BETWEEN, BEYOND, Bridge
 from tests import reference
-from tests.sharing.test_cascade import closed_form, inverse_of_geometric, is_far, levels, tallied, tight_by_hand
+from tests.sharing.test_cascade import closed_form, is_far, levels, tallied, tight_by_hand
 
 A, B, C = Fraction(3, 10), Fraction(1, 2), Fraction(4, 5)
 
@@ -136,7 +136,19 @@ def test_the_joint_loss_on_changed_data_is_not_what_would_be_charged():
     assert round(math.log(changed), 2) == 2.59
     assert same == A == tight_by_hand(dict(np.ndenumerate(dt.cascade([A, B], n).joint())))
     assert round(-math.log(A), 2) == 1.20
-    assert inverse_of_geometric(n, A) != whole
+
+
+def test_a_child_forked_in_the_middle_draws_anew(monkeypatch):
+    """Words from before the fork belong to the parent too: what was drawn from them is thrown away."""
+    marks = iter([1, 2, 2, 2])
+    monkeypatch.setattr("discreet.sharing.stored.fork_mark", lambda: next(marks))
+    reports = dt.cascade([A, C], 100).release(np.full(50, 50))
+    drawn = reports.add(B, source=dt.insecure_source(1)).at(B)
+    monkeypatch.undo()
+    source = dt.insecure_source(1)
+    first, again = (reports.add(B, source=source).at(B) for _ in range(2))
+    assert np.array_equal(drawn, again)
+    assert not np.array_equal(drawn, first)
 
 
 def test_prices_are_exact_differences():
@@ -145,6 +157,7 @@ def test_prices_are_exact_differences():
     assert reports.price_of(A).alpha == A / B
     assert reports.price_of(A).alpha * reports.cascade.price.alpha == A
     assert reports.price_of("9/10").epsilon == 0
+    assert reports["1/2"] == reports[B] == reports[reports.cascade.levels[0]] == reports[0]
 
 
 @pytest.mark.parametrize("grid", [dt.Grid(None, None), dt.Grid(0, None), dt.Grid(None, 40), dt.Grid(0, 40, "1/2")])

@@ -6,7 +6,6 @@ import math
 from fractions import Fraction
 from itertools import combinations, pairwise, product
 
-import flint
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,16 +21,6 @@ from tests import reference
 
 LEVELS = [Fraction(1, 10), Fraction(3, 10), Fraction(1, 2), Fraction(4, 5)]
 TINY = Fraction(1, 10**7)  # the false-alarm rate of each statistical test
-
-
-def inverse_of_geometric(n: int, a: Fraction) -> reference.Matrix:
-    """The tridiagonal inverse of facts: ends [1, -a]/(1-a), between [-a, 1+a^2, -a]/(1-a)^2."""
-    rows = []
-    for i in range(n + 1):
-        end = i in (0, n)
-        middle, beside = (1 / (1 - a), -a / (1 - a)) if end else ((1 + a * a) / (1 - a) ** 2, -a / (1 - a) ** 2)
-        rows.append([middle if i == j else beside if abs(i - j) == 1 else Fraction(0) for j in range(n + 1)])
-    return rows
 
 
 def closed_form(n: int, a: Fraction, b: Fraction) -> reference.Matrix:
@@ -61,7 +50,7 @@ levels = st.fractions(Fraction(1, 50), Fraction(49, 50), max_denominator=60)
 def test_a_step_is_the_remap_between_two_levels_in_four_ways(n, a, b, c):
     """Keep or draw anew; the closed form; the inverse times the next mechanism; and G_a T = G_b. It is a law iff a <= b."""
     form = closed_form(n, a, b)
-    assert form == reference.multiply(inverse_of_geometric(n, a), reference.geometric(n, b))
+    assert form == reference.multiply(reference.geometric_inverse(n, a), reference.geometric(n, b))
     assert all(sum(row) == 1 for row in form)
     assert (min(min(row) for row in form) >= 0) == (a <= b)
     if a < b:
@@ -129,11 +118,7 @@ def test_reports_that_are_no_remaps_would_not_do():
 
 def between(first: reference.Matrix, second: reference.Matrix) -> Fraction:
     """The smallest entry of the only matrix that could be a remap from the first to the second."""
-
-    def matrix(m: reference.Matrix) -> flint.fmpq_mat:
-        return flint.fmpq_mat(len(m), len(m), [flint.fmpq(x.numerator, x.denominator) for row in m for x in row])
-
-    return min(Fraction(int(x.p), int(x.q)) for x in (matrix(first).inv() * matrix(second)).entries())
+    return min(min(row) for row in reference.multiply(reference.inverse(first), second))
 
 
 def test_why_other_families_are_refused():

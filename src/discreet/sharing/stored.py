@@ -71,8 +71,11 @@ class CascadeReports(Result):
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
 
-    def __getitem__(self, k: int) -> Any:
-        """The reports of the k-th level alone, of the kind that the true values had: nothing of other levels is in them."""
+    def __getitem__(self, k: int | str | Fraction | Level) -> Any:
+        """The reports of the k-th level alone, or of a level given as a text, Fraction or Level, of the kind that the true
+        values had. Nothing of other levels is in them."""
+        if isinstance(k, (str, Fraction, Level)):
+            return self.at(k)
         if self.shape is None:
             return self.cascade.grid.value(int(self.places[k][0]))
         return self.kind(values_at(self.cascade.grid, self.places[k]).reshape(self.shape))
