@@ -106,7 +106,9 @@ def test_everyone_together_with_four_levels_and_a_wider_sensitivity():
     joint = c.joint()
     law = {(i, x, y): joint[i, x, y] for i, x, y in product(range(7), repeat=3)}
     assert tight_by_hand(law, 2) == c.coalition().tight == c.decays[0] ** 2 >= Fraction(1, 4)
-    assert c.coalition().witness.report[0] in {grid.value(k) for k in range(7)}
+    witness = c.coalition().witness
+    first, second, *reports = (grid.place(x) for x in (witness.first, witness.second, *witness.report))
+    assert joint[first, *reports] / joint[second, *reports] == witness.ratio == 1 / c.coalition().tight
 
 
 def test_reports_that_are_no_remaps_would_not_do():
@@ -129,6 +131,19 @@ def test_why_other_families_are_refused():
     assert between(reference.explicit_fair(8, a), reference.explicit_fair(8, b)) > 0
     honest = [exact(dt.weakly_honest(3, alpha=x).channel) for x in ("4/5", "9/10")]
     assert between(*honest) < Fraction(-1, 10**3)
+
+
+def test_joint_laws_are_listed_up_to_the_limits_and_not_beyond(monkeypatch):
+    c = dt.cascade(LEVELS[1:], 6)
+    for name, most in (("_LISTED", 7**3), ("_WORK", 7**3 * 24)):  # 24 bits: (10 + 3) 10^6, the total of the first report
+        monkeypatch.setattr(f"discreet.sharing.cascades.{name}", most)
+        members = LEVELS[1:3] if name == "_LISTED" else LEVELS[1:2]
+        assert c.joint(members).shape == (7,) * (len(members) + 1)
+        monkeypatch.setattr(f"discreet.sharing.cascades.{name}", most - 1)
+        with pytest.raises(SizeError):
+            c.joint(members)
+        assert c.coalition(members).tight == LEVELS[1]
+        monkeypatch.undo()
 
 
 def test_large_grids_have_the_theorem():
@@ -280,5 +295,6 @@ def test_levels_are_read_like_everywhere():
     assert str(c.mechanisms[0]) == str(dt.geometric(6, alpha="3/10"))
     assert "costs epsilon <= 1.20398" in str(c)
     assert c.to_dict()["price"]["alpha"] == "3/10"
+    assert [(row["audience"], row["alpha"]) for row in c.rows()] == [(1, "3/10"), (2, "1/2")]
     by_epsilon = dt.cascade(n=6, epsilons=["ln(10/3)", "ln 2"])
     assert [x.alpha >= y.alpha for x, y in zip(by_epsilon.levels, c.levels, strict=True)] == [True, True]

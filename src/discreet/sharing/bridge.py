@@ -59,15 +59,15 @@ class Bridge:
     def ratio(self) -> Fraction:
         return self.b / self.c
 
-    def weights(self, apart: int, ends: tuple[bool, bool], power: Number, one: Number) -> list[Number]:
-        """Of the five pieces, for two reports so many steps apart that stand at an end or not; all over w_v c^apart.
+    def weights(self, apart: int, end: bool, power: Number, one: Number) -> list[Number]:
+        """Of the five pieces, for two reports so many steps apart, the first at an end or not; all over w_v c^apart.
 
         `power` is ratio^apart, as a Fraction or a ball; so is `one`, which is 1.
         """
-        b, c, (u_end, v_end) = self.b, self.c, ends
-        u_kept, u_stays, v_stays = kept(self.a, b, end=u_end), kept(b, c, end=u_end), kept(b, c, end=v_end)
-        at_u = u_kept * (1 - u_stays) + (u_kept * u_stays / fresh(c, end=u_end) if apart == 0 else 0)
-        at_v = (1 - u_kept) * v_stays * fresh(b, end=v_end) / fresh(c, end=v_end)
+        b, c = self.b, self.c
+        u_kept, stays = kept(self.a, b, end=end), kept(b, c, end=end)
+        at_u = u_kept * (1 - stays) + (u_kept * stays / fresh(c, end=end) if apart == 0 else 0)
+        at_v = (1 - u_kept) * b * (1 - c * c) / (c * (1 - b * b))  # at an end or not: what is kept more often is drawn less
         neither = (1 - u_kept) * (c - b) * (1 - b * c) / (c * (1 - b * b))
         tail, middle = b * c / (1 - b * c), c / (c - b)
         plain = [at_u, at_v, neither * tail, neither * middle, neither * tail]
@@ -75,11 +75,11 @@ class Bridge:
         factors = [one, power, one, one - _as(self.ratio, one) * power, power]
         return [x * factor for x, factor in zip(scaled, factors, strict=True)]
 
-    def _piece(self, apart: int, ends: tuple[bool, bool]) -> RealAlias:
+    def _piece(self, apart: int, end: bool) -> RealAlias:
         """Which of the five pieces it is, with one word."""
 
         def chances() -> list[flint.arb]:
-            weights = self.weights(apart, ends, ball(self.ratio) ** apart, flint.arb(1))
+            weights = self.weights(apart, end, ball(self.ratio) ** apart, flint.arb(1))
             total = sum(weights, flint.arb(0))
             return [w / total for w in weights]
 
@@ -101,13 +101,10 @@ class Bridge:
         apart, towards = np.abs(v - u), np.where(v >= u, 1, -1)
         piece, tail = np.empty_like(u), self._tail.draw(stream, np.empty_like(u)) + 1
         inner = self._modulo(apart + 1, stream)
-        for key, items in _groups(apart, self._at_end(u), self._at_end(v)):
-            piece[items] = self._piece(*key).draw(stream, np.empty(len(items), dtype=np.int64))
+        for distance, end, items in _groups(apart, (u == 0) | (u == self.n)):
+            piece[items] = self._piece(distance, end).draw(stream, np.empty(len(items), dtype=np.int64))
         found = np.choose(piece, [u, v, u - towards * tail, u + towards * inner, v + towards * tail])
         return np.clip(found, 0, self.n, out=found)
-
-    def _at_end(self, places: Indices) -> NDArray[np.bool_]:
-        return np.asarray((places == 0) | (places == self.n))
 
     def _modulo(self, sizes: Indices, stream: Source) -> Indices:
         """Of each size m a number below it with chances proportional to ratio^x: a geometric number modulo m, since its
@@ -127,13 +124,11 @@ def _as(x: Fraction, one: Number) -> Number:
     return ball(x) if isinstance(one, flint.arb) else x
 
 
-def _groups(
-    apart: Indices, u_end: NDArray[np.bool_], v_end: NDArray[np.bool_]
-) -> Iterator[tuple[tuple[int, tuple[bool, bool]], Indices]]:
-    """The items of each distance and sort of ends."""
-    for ends in ((False, False), (False, True), (True, False), (True, True)):
-        mine = np.flatnonzero((u_end == ends[0]) & (v_end == ends[1]))
+def _groups(apart: Indices, at_end: NDArray[np.bool_]) -> Iterator[tuple[int, bool, Indices]]:
+    """The items of each distance, those that start at an end apart."""
+    for end in (False, True):
+        mine = np.flatnonzero(at_end == end)
         distances, counts = np.unique(apart[mine], return_counts=True)
         ordered = mine[np.argsort(apart[mine], kind="stable")]
         for distance, stop, count in zip(distances.tolist(), np.cumsum(counts), counts, strict=True):
-            yield (distance, ends), ordered[stop - count : stop]
+            yield distance, end, ordered[stop - count : stop]

@@ -221,7 +221,7 @@ class CascadeReports(Result):
     def shown(self) -> Shown:
         one = self.shape is None
         rows = tuple(
-            (k, show_rational(level.alpha), level.epsilon, self[k - 1] if one else self.places[k - 1].size)
+            (k, show_rational(level.alpha), level.epsilon, self[k - 1] if one else self.places[0].size)
             for k, level in enumerate(self.cascade.levels, 1)
         )
         return Shown(
