@@ -78,8 +78,11 @@ if TYPE_CHECKING:
     from .scalar.splits import admissible as admissible
     from .scalar.sums import exact_mean as exact_mean
     from .scalar.sums import exact_sum as exact_sum
+    from .sharing.cascades import Cascade as Cascade
+    from .sharing.cascades import cascade as cascade
     from .sharing.collusion import Collusion as Collusion
     from .sharing.collusion import collude as collude
+    from .sharing.stored import CascadeReports as CascadeReports
     from .tables.release import release as release
     from .tables.results import Release as Release
     from .theory.derivable import derivable as derivable
@@ -157,6 +160,9 @@ _HOME = {
     "tradeoff": "scalar.curves",
     "exact_mean": "scalar.sums",
     "exact_sum": "scalar.sums",
+    "Cascade": "sharing.cascades",
+    "CascadeReports": "sharing.stored",
+    "cascade": "sharing.cascades",
     "Collusion": "sharing.collusion",
     "collude": "sharing.collusion",
     "Ledger": "ledger.ledger",

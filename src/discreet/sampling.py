@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from .channels import Channel
 from .errors import DiscreetError, OutOfRangeError, SourceError
 from .numbers.exact import parse_exact, show
 from .numbers.grid import Grid
-from .numbers.intake import as_array, first_masked, plain_scalar
+from .numbers.intake import Kind, as_array, first_masked, plain_scalar
 from .numbers.positions import positions, values_at
 from .randomness.alias import CHUNK
 from .randomness.source import KeyedSource, Source, fork_mark, secure_source
@@ -29,15 +30,7 @@ def sample(
 
     `digest` is the mechanism's own, which a keyed source must have been made for; no other source asks for it.
     """
-    if source is None:
-        source = secure_source()
-    if not isinstance(source, (Source, KeyedSource)):
-        raise SourceError(f"source = {show(source)} is no source of words; leave it out to draw securely, "
-                          "or use insecure_source(seed) in tests.")  # fmt: skip
-    if (records is not None) != isinstance(source, KeyedSource):
-        raise SourceError("Record numbers go with a keyed source, and only with one: give both or neither.")
-    if isinstance(source, KeyedSource):
-        source.bind(digest)
+    source = checked_source(source, records, digest)
     if size is not None:
         number = _number_of_draws(size, values)
         place = np.full(min(number, CHUNK), inputs.position(plain_scalar(values), clamp=clamp))
@@ -47,6 +40,59 @@ def sample(
     kind, array = as_array(values)
     places = _checked(inputs, array.reshape(-1), clamp)
     return kind(_draw_all(channel, outputs, array.size, places, source, records).reshape(array.shape))
+
+
+def checked_source(source: Any, records: Any = None, digest: str = "") -> Source | KeyedSource:
+    """The source to draw from: the secure one where none is given; a keyed one only for what it was made for."""
+    if source is None:
+        source = secure_source()
+    if not isinstance(source, (Source, KeyedSource)):
+        raise SourceError(f"source = {show(source)} is no source of words; leave it out to draw securely, "
+                          "or use insecure_source(seed) in tests.")  # fmt: skip
+    if (records is not None) != isinstance(source, KeyedSource):
+        raise SourceError("Record numbers go with a keyed source, and only with one: give both or neither.")
+    if isinstance(source, KeyedSource):
+        source.bind(digest)
+    return source
+
+
+@dataclass(frozen=True)
+class Places:
+    """True values as positions on a grid, found as they are drawn for; and how to give reports their kind back."""
+
+    at: PlacesAt
+    size: int
+    shape: tuple[int, ...] | None  # None: one number
+    kind: Kind
+
+    @classmethod
+    def of(cls, inputs: Grid, values: Any, clamp: bool) -> Places:
+        """Bad input is refused whole, before anything is drawn."""
+        if _is_scalar(values):
+            place = np.array([inputs.position(plain_scalar(values), clamp=clamp)])
+            return cls(lambda start, stop: place[start:stop], 1, None, np.asarray)
+        kind, array = as_array(values)
+        return cls(_checked(inputs, array.reshape(-1), clamp), array.size, array.shape, kind)
+
+
+def draw_chain(
+    channels: Sequence[Channel], size: int, places: PlacesAt, source: Source | KeyedSource, records: Any = None
+) -> list[NDArray[np.int64]]:
+    """For so many positions, found as they are needed, the positions that each channel draws from those of the one before
+    it, the first from the truth; in chunks that fit the cache."""
+    numbers = _records(records, size)
+    while True:
+        process = fork_mark()
+        drawn = [np.empty(size, dtype=np.int64) for _ in channels]
+        for start in range(0, size, CHUNK):
+            stop = min(start + CHUNK, size)
+            here = places(start, stop)
+            stream = source.at(numbers[start:stop], here) if isinstance(source, KeyedSource) else source
+            for channel, reports in zip(channels, drawn, strict=True):
+                here = channel.draw(here, stream, reports[start:stop])
+        if process == fork_mark() or isinstance(source, KeyedSource):
+            return drawn
+        # a child forked in the middle holds words of its parent: it draws everything anew
 
 
 def _number_of_draws(size: Any, value: Any) -> int:
@@ -63,20 +109,9 @@ def _number_of_draws(size: Any, value: Any) -> int:
 def _draw_all(
     channel: Channel, outputs: Grid, size: int, places: PlacesAt, source: Any, records: Any
 ) -> NDArray[Any]:
-    """A report for each of so many positions, which are found as they are needed, in chunks that fit the cache."""
-    numbers = _records(records, size)
-    while True:
-        process = fork_mark()
-        drawn = np.empty(size, dtype=np.int64)
-        for start in range(0, size, CHUNK):
-            stop = min(start + CHUNK, size)
-            here = places(start, stop)
-            stream = source.at(numbers[start:stop], here) if isinstance(source, KeyedSource) else source
-            channel.draw(here, stream, drawn[start:stop])
-        reports = drawn if outputs.is_counts else values_at(outputs, drawn)
-        if process == fork_mark() or isinstance(source, KeyedSource):
-            return reports
-        # a child forked in the middle holds words of its parent: it draws everything anew
+    """A report for each of so many positions."""
+    (drawn,) = draw_chain((channel,), size, places, source, records)
+    return drawn if outputs.is_counts else values_at(outputs, drawn)
 
 
 def _is_scalar(values: Any) -> bool:

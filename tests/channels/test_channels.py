@@ -20,6 +20,7 @@ from discreet.errors import SingularError, SizeError, StructureError, TableError
 from discreet.noise import GeometricNoise, StaircaseNoise
 from discreet.numbers.grid import FARTHEST
 from discreet.randomness.source import insecure_source
+from discreet.sharing.cascades import step
 from tests import reference
 
 ALARM = 1e-7
@@ -81,6 +82,10 @@ KINDS: dict[str, tuple[Finite, Law]] = {
             for i, row in enumerate(reference.geometric(4, HALF))
             for k in [Fraction(1, 4) if i in (0, 4) else Fraction(1, 3)]
         ],
+    ),
+    "keep, step of a cascade": (
+        step(4, THIRD, HALF),
+        reference.multiply(reference.inverse(reference.geometric(4, THIRD)), reference.geometric(4, HALF)),
     ),
     "clamped, short": (Clamped(2, StaircaseNoise(HALF, 4, 3)), clamped(2, HALF, 4, 3)),
     "clamped, one": (Clamped(1, StaircaseNoise(HALF, 2, 1)), clamped(1, HALF, 2, 1)),
@@ -398,14 +403,24 @@ def test_keeping_is_drawn_alike_around_the_circle_and_in_two_steps(monkeypatch, 
             expected = np.array([float(p) for p in law[i]]) * len(found)
             assert stats.chisquare(np.bincount(found, minlength=5), expected).pvalue > ALARM
     assert ("_turn" in vars(channel)) == (limit == 5)
-    assert ("_coins" in vars(channel)) == (limit == 4)
+    assert ("_coin" in vars(channel)) == (limit == 4)
+
+
+@pytest.mark.parametrize(("keep", "ends"), [(HALF, THIRD), (THIRD, HALF), (Fraction(0), HALF), (HALF, Fraction(0))])
+def test_one_coin_serves_the_ends_and_the_others(keep, ends):
+    channel = Keep(4, keep, Geometric(3, HALF), ends)
+    chances = [1 - max(keep, ends), abs(keep - ends), min(keep, ends)]
+    assert list(channel._coin.floors) == [int(p * 2**64) for p in chances]
+    assert all(ball.contains(_ball(chance)) for ball, chance in zip(channel._coin.balls(), chances, strict=True))
+    likelier = channel._is_likelier(np.arange(4)).tolist()
+    assert [chances[2] + (chances[1] if more else 0) for more in likelier] == [ends, keep, keep, ends]
 
 
 @pytest.mark.parametrize("keep", [Fraction(2, 7), Fraction(10**30 - 1, 10**30), Fraction(0)])
 def test_the_tables_of_keeping_hold_the_exact_chances(keep):
     channel = Keep(3, keep)
     guess = (1 - keep) / 3
-    for table, chances in ((channel._turn, [keep + guess, guess, guess]), (channel._coins[0], [1 - keep, keep])):
+    for table, chances in ((channel._turn, [keep + guess, guess, guess]), (channel._coin, [1 - keep, keep])):
         assert list(table.floors) == [int(p * 2**64) for p in chances]
         for ball, chance in zip(table.balls(), chances, strict=True):
             assert abs(float(ball) - float(chance)) < 1e-15

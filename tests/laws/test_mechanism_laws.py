@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import discreet as dt
-from discreet.channels import Finite
+from discreet.channels import Finite, Then
+from discreet.sharing.cascades import step
 from tests import reference
 from tests.strategies import mechanisms
 
@@ -81,6 +82,16 @@ def test_post_processing_never_weakens_the_level(m, data):
     remapped = m.remap(targets, outputs=dt.Grid(0, 3))
     assert dt.check_privacy(remapped).tight >= dt.check_privacy(m).tight
     assert remapped.alpha >= m.alpha
+
+
+@relaxed
+@given(mechanisms(max_n=12), st.sampled_from([("1/10", "1/2"), ("1/2", "3/5"), ("1/2", "9/10")]))
+def test_a_step_of_a_cascade_never_weakens_the_level(m, levels):
+    """Of whatever mechanism's reports: a remap adds noise, and keeps what was proved."""
+    a, b = map(Fraction, levels)
+    if m.outputs.n is not None:
+        after = Then(m.finite(), step(m.outputs.n, a, b))
+        assert after.worst(m.sensitivity).alpha >= m.worst.alpha >= m.alpha
 
 
 @relaxed

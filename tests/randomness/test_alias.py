@@ -358,8 +358,8 @@ def _words_of(alias: RealAlias, outcome: int):
 def test_a_large_randomised_response_keeps_or_guesses():
     channel = dt.randomized_response(10**6, alpha="1/2").channel
     chances = [1 - channel.keep, channel.keep]
-    assert exact_law(channel._coins[0], chances) == chances
-    kept, guessed = (next(w for w in _words_of(channel._coins[0], k)) for k in (1, 0))
+    assert exact_law(channel._coin, chances) == chances
+    kept, guessed = (next(w for w in _words_of(channel._coin, k)) for k in (1, 0))
     share = 2**64 // (10**6 + 1)
     for word, expected in ((kept, 77), (guessed, 12345)):
         assert channel.draw_one(77, Scripted([word, 12345 * share])) == expected

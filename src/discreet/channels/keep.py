@@ -148,19 +148,32 @@ class Keep(Finite):
         return frozen(np.arange(2 * self.size) % self.size)
 
     @cached_property
-    def _coins(self) -> list[RealAlias]:
-        """1 with the probability of being kept, else 0: a coin for all values, and one for the ends where they differ."""
-        return [_coin(chance) for chance in (self.keep, self.ends_kept) if chance is not None]
+    def _coin(self) -> RealAlias:
+        """How many of the two sorts of values are kept, the ends and all others: none, the likelier one alone, or both.
+
+        Where all are kept alike there is one sort, which counts as the likelier.
+        """
+        ends = self.keep if self.ends_kept is None else self.ends_kept
+        low, high = min(self.keep, ends), max(self.keep, ends)
+        chances = [1 - high, high] if low == high else [1 - high, high - low, low]
+        return RealAlias.of([x.numerator * 2**64 // x.denominator for x in chances], lambda: [ball(x) for x in chances])
+
+    def _is_likelier(self, places: Any) -> Any:
+        """Is a place of the sort that is kept more often?"""
+        if self.ends_kept is None:
+            return True
+        at_end = (places == 0) | (places == self.size - 1)
+        return at_end if self.ends_kept > self.keep else np.logical_not(at_end)
 
     def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         if self.other is None and self.size <= _CIRCLE:
             moved = self._turn.draw(stream, np.empty_like(out))
             moved += places
             return self._circle.take(moved, out=out, mode="clip")
-        # every coin is thrown for every value: the number of words does not depend on the truth
-        kept, *at_ends = (coin.draw(stream, np.empty_like(out)).astype(np.bool_) for coin in self._coins)
-        if at_ends:
-            np.copyto(kept, at_ends[0], where=(places == 0) | (places == self.size - 1))
+        # the coin is thrown and the other channel drawn for every value: the number of words does not depend on the truth
+        coin = self._coin.draw(stream, np.empty_like(out))
+        coin += self._is_likelier(places)
+        kept = coin >= 2
         if self.other is None:
             uniform_integers(self.size, stream, out)
         else:
@@ -171,9 +184,9 @@ class Keep(Finite):
     def draw_one(self, place: int, stream: Stream) -> int:
         if self.other is None and self.size <= _CIRCLE:
             return (place + self._turn.one(stream)) % self.size
-        kept, *at_ends = (coin.one(stream) for coin in self._coins)
+        kept = self._coin.one(stream) + bool(self._is_likelier(place)) >= 2
         drawn = uniform_integer(self.size, stream) if self.other is None else self.other.draw_one(place, stream)
-        return place if (at_ends[0] if at_ends and place in (0, self.size - 1) else kept) else drawn
+        return place if kept else drawn
 
     # As a linear operator
 
@@ -298,11 +311,6 @@ class Keep(Finite):
             part["other"] = self.other.written()
             part["ends"] = None if self.ends_kept is None else str(self.ends_kept)
         return part
-
-
-def _coin(chance: Fraction) -> RealAlias:
-    chances = [1 - chance, chance]
-    return RealAlias.of([x.numerator * 2**64 // x.denominator for x in chances], lambda: [ball(x) for x in chances])
 
 
 def _short(ratio: Ratio) -> Ratio:

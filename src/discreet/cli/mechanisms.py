@@ -123,14 +123,14 @@ def _made(
     step = given.pop("step", None)
     if matrix is not None:
         anywhere = n is None and low is None and high is None and step is None
-        return maker.make(_read_matrix(matrix), inputs=None if anywhere else _grid(n, low, high, step), **given)
+        return maker.make(_read_matrix(matrix), inputs=None if anywhere else grid_of(n, low, high, step), **given)
     if "step" in maker.takes and low is None and high is None:
         return maker.make(n, step=step, **given)  # it finds its own grid
     if "step" in maker.takes and step is None and n is None:
         raise DiscreetError(
             f"Say how fine the grid of {family} between --low and --high is: give --step, such as 1/1024."
         )
-    return maker.make(_grid(n, low, high, step), **given)
+    return maker.make(grid_of(n, low, high, step), **given)
 
 
 def _read_matrix(name: str) -> list[list[Any]]:
@@ -363,7 +363,7 @@ def _function(name: str) -> Any:
         sys.path.remove("")
 
 
-def _grid(n: str | None, low: str | None, high: str | None, step: str | None) -> Any:
+def grid_of(n: str | None, low: str | None, high: str | None, step: str | None) -> Any:
     from ..errors import GridError
     from ..numbers.grid import Grid
 

@@ -34,7 +34,7 @@ REACH = 2 * FARTHEST  # noise saturates here: from any position on a grid, beyon
 Indices = NDArray[np.int64]
 
 
-def _floor(x: flint.arb) -> int:
+def floor_of(x: flint.arb) -> int:
     """An integer certainly not above x and hardly below it; in whole numbers, whatever the precision is."""
     mantissa, exponent = (int(part) for part in x.lower().man_exp())
     return mantissa << exponent if exponent >= 0 else mantissa >> -exponent
@@ -43,7 +43,7 @@ def _floor(x: flint.arb) -> int:
 def _powers_below(first: flint.arb, ratio: flint.arb, count: int, bits: int) -> list[int]:
     """Integers not above 2^bits * first * ratio^x for x < count: a recursion in integers that always rounds down."""
     carry = bits + _GUARD
-    term, factor = _floor(first * flint.arb(2) ** carry), _floor(ratio * flint.arb(2) ** carry)
+    term, factor = floor_of(first * flint.arb(2) ** carry), floor_of(ratio * flint.arb(2) ** carry)
     floors = []
     for _ in range(count):
         floors.append(term >> _GUARD)
@@ -96,8 +96,8 @@ def high_part(a: Fraction, shift: int, count: int, word_bits: int = 64, *, signe
     with precision(_PRECISION + a.denominator.bit_length()):
         zero, first, ratio, tail = law()
         scale = flint.arb(2) ** word_bits
-        side = [*_powers_below(first, ratio, count, word_bits), _floor(tail * scale)]
-        floors = [*side[::-1], _floor(zero * scale), *side] if signed else side
+        side = [*_powers_below(first, ratio, count, word_bits), floor_of(tail * scale)]
+        floors = [*side[::-1], floor_of(zero * scale), *side] if signed else side
     return RealAlias.of(floors, balls, -(count + 1) if signed else 0, word_bits)
 
 

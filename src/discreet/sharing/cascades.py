@@ -1,0 +1,285 @@
+"""Cascades: one count for several audiences, each at a level of its own, of which sharing reveals nothing more.
+
+The most accurate report is drawn from the truth; each next one is a remap of the report before it, never of the truth
+(Gupte and Sundararajan 2010). So whoever pools reports knows what the least private of them says, and noise besides. A
+cascade knows no ledger: it says what it costs, and `CascadeReports` keeps what is needed to add a level later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..channels import Finite, Geometric, Keep
+from ..channels.contract import Integers
+from ..channels.ratios import worst_ratio
+from ..errors import GridError, LevelError, SizeError
+from ..measure.privacy import Verdict, Witness, check_privacy
+from ..mechanism import Mechanism, allows
+from ..mechanisms.geometric import geometric
+from ..numbers.exact import minus_log_above, show, show_above, show_rational
+from ..numbers.given import positive
+from ..numbers.grid import FARTHEST, Grid
+from ..numbers.level import Level
+from ..present.shown import Result, Shown, plain
+from ..sampling import Places, checked_source, draw_chain
+from .bridge import kept
+
+if TYPE_CHECKING:
+    from .stored import CascadeReports
+
+CITATION = "Gupte, Sundararajan, Universally optimal privacy mechanisms for minimax agents, PODS 2010"
+_LISTED = 2**18  # entries of a joint law that is written out in integers
+_WORK = 2**28  # bits of the products for it
+
+
+def cascade(levels: Any = None, n: Any = None, *, epsilons: Any = None, sensitivity: object = 1) -> Cascade:
+    """One release for several audiences: `levels` are their alphas, the most accurate (smallest) first, on 0..n or a Grid.
+
+    Any coalition's reports together are exactly as private as its least private member's (Gupte and Sundararajan 2010),
+    so the whole release costs what its most accurate level costs. Each report is one of the geometric mechanism at its
+    level: a remap leads from each level to every more private one, which the fair and the weakly honest mechanisms do not
+    have. `epsilons` are the levels as epsilons, the largest first.
+
+    >>> import discreet as dt
+    >>> c = dt.cascade(["3/10", "1/2", "4/5"], 100)
+    >>> reports = c.release(42)
+    >>> len(reports)
+    3
+    >>> c.coalition(["1/2", "4/5"]).tight
+    Fraction(1, 2)
+    """
+    name, given = ("epsilon", epsilons) if levels is None else ("alpha", levels)
+    if levels is not None and epsilons is not None:
+        raise LevelError("Levels and epsilons say the same thing; give one of them.")
+    if n is None:
+        raise LevelError('A cascade needs the largest count or a Grid, for example cascade(["3/10", "1/2"], 100).')
+    grid, told = Grid.of(n), positive(sensitivity, "sensitivity", "in the answer's units", error=GridError)
+    return Cascade(tuple(_level(x, name) for x in _listed(given)), grid, told)
+
+
+def _listed(given: Any) -> list[Any]:
+    if isinstance(given, str):
+        given = given.split(",")
+    if isinstance(given, (Level, Mechanism, Fraction, float, int)) or not isinstance(given, Iterable):
+        raise LevelError(f'A cascade takes a list of levels, for example ["3/10", "1/2", "4/5"], not {show(given)}.')
+    found = list(given)
+    if not found:
+        raise LevelError('A cascade needs at least one level, for example ["3/10", "1/2", "4/5"].')
+    return found
+
+
+def _level(given: Any, name: str) -> Level:
+    if isinstance(given, Mechanism) or isinstance(getattr(given, "mechanism", None), Mechanism):
+        raise LevelError(
+            "A cascade takes levels, not mechanisms: it is made of geometric ones, since those of other families (EM, WM) are "
+            "not remaps of one another at every two levels; give the levels, or release another mechanism at one level alone."
+        )
+    return Level.of(**{name: given})
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Cascade(Result):
+    """Levels from the most accurate to the most private, on one grid; make one with `discreet.cascade`."""
+
+    levels: tuple[Level, ...]
+    grid: Grid
+    sensitivity: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        for (first, a), (second, b) in pairwise(zip(self.levels, self.decays, strict=True)):
+            if second.alpha <= first.alpha:
+                raise LevelError(
+                    f"The levels of a cascade go from the most accurate to the most private, but {_told(second)} follows "
+                    f"{_told(first)}; give smaller alphas (larger epsilons) first, each level once.",
+                    value=(first, second),
+                )
+            if b <= a:
+                raise LevelError(
+                    f"{_told(first)} and {_told(second)} are the same over a sensitivity of "
+                    f"{self.grid.steps(self.sensitivity)} steps; give levels farther apart, or one of them.",
+                    value=(first, second),
+                )
+
+    # What it is made of
+
+    @cached_property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """For each level the mechanism that its audience sees: the geometric one, exactly."""
+        return tuple(geometric(self.grid, alpha=level, sensitivity=self.sensitivity) for level in self.levels)
+
+    @cached_property
+    def decays(self) -> tuple[Fraction, ...]:
+        """Each level's alpha for one step of the grid; the levels themselves where the sensitivity is one step."""
+        return tuple(level.per_step(self.grid.steps(self.sensitivity)) for level in self.levels)
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """Positions from the first report on, and how many steps there are: an open end saturates at 2^61 steps."""
+        low = -FARTHEST if self.grid.low is None else 0
+        high = self.grid.n if self.grid.n is not None else 0 if self.grid.low is None and self.grid.high is not None else FARTHEST
+        return low, high - low
+
+    @cached_property
+    def steps(self) -> tuple[Finite, ...]:
+        """The channels in sequence, on places 0..n: the geometric one, then the remap T from each level to the next.
+
+        T keeps a report with probability (a/b) ((1-b)/(1-a))^2, at the grid's ends (a/b) (1-b)/(1-a), and else adds fresh
+        noise of level b. An open end counts from the farthest place that 64 bits hold, where reports saturate anyway.
+        """
+        n = self.span[1]
+        return Geometric(n, self.decays[0]), *(step(n, a, b) for a, b in pairwise(self.decays))
+
+    @property
+    def price(self) -> Level:
+        """What the whole release costs: its most accurate level, once."""
+        return self.levels[0]
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over the law, for keyed sources."""
+        ends = [None if end is None else str(end) for end in (self.grid.low, self.grid.high)]
+        law = ["discreet cascade", *ends, str(self.grid.step), str(self.sensitivity), [str(x.alpha) for x in self.levels]]
+        return f"sha256:{hashlib.sha256(json.dumps(law).encode()).hexdigest()}"
+
+    # Releasing
+
+    def release(
+        self, values: Any, *, fingerprint: str | None = None, clamp: bool = False, source: Any = None, records: Any = None
+    ) -> CascadeReports:
+        """One report for each level, of one true value or of each of many; the first from the truth, each next from the
+        one before it.
+
+        `fingerprint` is a keyed fingerprint of the data, any text of yours: only with it can a less private level be added
+        later. It is never computed here. `source` and `records` are those of `Mechanism.sample`.
+        """
+        from .stored import CascadeReports, checked_fingerprint
+
+        source = checked_source(source, records, self.digest if records is not None else "")
+        proof = checked_fingerprint(fingerprint)
+        found = Places.of(self.grid, values, clamp)
+        if found.shape is None and records is not None:
+            records = [records]
+        low, _ = self.span
+
+        def places(start: int, stop: int) -> NDArray[np.int64]:
+            return found.at(start, stop) - low if low else found.at(start, stop)
+
+        drawn = draw_chain(self.steps, found.size, places, source, records)
+        for reports in drawn if low else ():
+            reports += low
+        return CascadeReports(self, tuple(drawn), found.shape, proof, found.kind)
+
+    # What coalitions learn
+
+    def place(self, level: Any) -> int:
+        """Where a level, given as an alpha or a Level, stands among those of the cascade."""
+        if isinstance(level, (list, tuple, Mechanism)):
+            raise LevelError(f"{show(level)} is no level; give one of {self._names}.", value=level)
+        wanted = Level.of(alpha=level).alpha
+        alphas = [x.alpha for x in self.levels]
+        if wanted not in alphas:
+            raise LevelError(f"{_told(Level(wanted))} is no level of this cascade; it has {self._names}.", value=level)
+        return alphas.index(wanted)
+
+    @property
+    def _names(self) -> str:
+        return ", ".join(show_rational(x.alpha) for x in self.levels)
+
+    def _members(self, coalition: Any) -> list[int]:
+        given = self.levels if coalition is None else _listed(coalition)
+        return sorted({self.place(x) for x in given})
+
+    def joint(self, coalition: Any = None) -> NDArray[Any]:
+        """The exact joint law of a coalition's reports, by default everyone's: an array of Fractions whose first axis is
+        the truth, and each further one the report of a member. For small grids only."""
+        members = self._members(coalition)
+        found = self._joint(members)
+        if found is None:
+            raise SizeError(
+                f"The joint law of {len(members)} reports on {self.grid} is too large to write out; "
+                "coalition says how private it is."
+            )
+        weights, total = found
+        fractions = np.array([Fraction(int(w), total) for w in weights.ravel().tolist()], dtype=object)
+        return fractions.reshape([self.span[1] + 1] * (len(members) + 1))
+
+    def _joint(self, members: Sequence[int]) -> tuple[Integers, int] | None:
+        """Integer weights over one total, a row for each truth; None when too large. Summed over who is no member."""
+        size = self.span[1] + 1
+        entries = size ** (len(members) + 1)
+        if self.grid.n is None or entries > _LISTED:
+            return None
+        weights: Integers = np.eye(size, dtype=np.int64).astype(object)[:, None, :]  # truth, members so far, present report
+        total = 1
+        for k, channel in enumerate(self.steps[: members[-1] + 1]):
+            exact = channel.integers()
+            if exact is None or (total * exact[1]).bit_length() * entries * size > _WORK:
+                return None
+            weights, total = np.tensordot(weights, exact[0].astype(object), axes=1), total * exact[1]
+            if k in members[:-1]:  # a member remembers its report: one more column for each of its values
+                kept_apart = weights[:, :, :, None] * np.eye(size, dtype=np.int64).astype(object)
+                weights = kept_apart.reshape(size, -1, size)
+        return weights.reshape(size, -1), total
+
+    def coalition(self, members: Any = None) -> Verdict:
+        """How private the reports of a coalition are together, by default everyone's; asked at the level of its least
+        private member. On small grids every entry of the joint law is looked at; else it is the theorem of Gupte and
+        Sundararajan: the reports of all others are drawn from that member's."""
+        places = self._members(members)
+        mine = self.mechanisms[places[0]]
+        found = self._joint(places)
+        if found is None:
+            return check_privacy(mine)
+        ratio = worst_ratio(found[0], self.grid.steps(self.sensitivity))
+        shape = [self.span[1] + 1] * len(places)
+        reports = tuple(self.grid.value(int(r)) for r in np.unravel_index(ratio.report or 0, shape))
+        witness = Witness(self.grid.value(ratio.first), self.grid.value(ratio.second), reports, ratio.bound)
+        words = f"{mine.neighbours.words(self.grid)}, {len(places)} reports together"
+        return Verdict(
+            allows(mine.level, ratio, Fraction(1)), mine.level, words, ratio.alpha, minus_log_above(ratio.alpha), witness
+        )
+
+    def shown(self) -> Shown:
+        rows = tuple(
+            (k, show_rational(level.alpha), level.epsilon, _error(m))
+            for k, (level, m) in enumerate(zip(self.levels, self.mechanisms, strict=True), 1)
+        )
+        return Shown(
+            f"cascade of {len(self.levels)} level{'s' if len(self.levels) > 1 else ''} on {self.grid}",
+            ("audience", "alpha", "epsilon <=", "standard error"),
+            rows,
+            (f"all of it costs epsilon <= {show_above(self.price.epsilon)}, whoever shares with whom",),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The grid, the levels and the price."""
+        return {
+            "grid": str(self.grid),
+            "sensitivity": plain(self.sensitivity),
+            "levels": [{"alpha": plain(x.alpha), "epsilon": plain(x.epsilon)} for x in self.levels],
+            "price": {"alpha": plain(self.price.alpha), "epsilon": plain(self.price.epsilon)},
+        }
+
+
+def step(n: int, a: Fraction, b: Fraction) -> Keep:
+    """T_{a,b} = G_a^-1 G_b on 0..n, for a < b: a remap of reports at level a into reports at level b."""
+    return Keep(n + 1, kept(a, b, end=False), Geometric(n, b), kept(a, b, end=True))
+
+
+def _error(m: Mechanism) -> float:
+    return m.channel.standard_error * float(m.inputs.step)
+
+
+def _told(level: Level) -> str:
+    return f"alpha {show_rational(level.alpha)}" if level.asked is None else f"epsilon {level.asked}"

@@ -1,0 +1,309 @@
+"""The reports of a cascade: handed out level by level, stored, and extended by levels that were not thought of before.
+
+Together they are as sensitive as their least private level: an audience gets its own level's reports, never this object
+or its file. A level between two others, or more private than all, is drawn from what is stored and costs nothing. One less
+private than all is drawn from the truth and the stored reports, and costs the difference; on changed data it would cost
+far more, so it is refused unless the caller's keyed fingerprint of the data is the stored one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DiscreetError, FileError, LevelError, ReleaseError, SourceError
+from ..files import write_whole
+from ..formats import Format
+from ..numbers.exact import show, show_above, show_rational
+from ..numbers.grid import Grid
+from ..numbers.intake import Kind
+from ..numbers.level import Epsilon, Level
+from ..numbers.positions import values_at
+from ..present.shown import Result, Shown, plain
+from ..randomness.source import Source, fork_mark
+from ..sampling import Places, checked_source, draw_chain
+from .bridge import Bridge
+from .cascades import Cascade, step
+
+Indices = NDArray[np.int64]
+
+NAME = "discreet-cascade"
+FORMAT: Format[dict[str, Any]] = Format("file of a cascade's reports")
+_TOGETHER = 2**20  # reports for which one table of each distance is made
+_SECRET = "together as sensitive as the least private level: give each audience its own level's reports, never this"
+
+
+@final
+@dataclass(frozen=True, repr=False, eq=False)
+class CascadeReports(Result):
+    """One report, or one array of reports, for each level: reports[0] is the most accurate, reports.at("1/2") that of a
+    level. Together as sensitive as the least private level. `places` are positions on the grid."""
+
+    cascade: Cascade
+    places: tuple[Indices, ...]
+    shape: tuple[int, ...] | None  # None: of one number
+    fingerprint: str | None = field(default=None)
+    kind: Kind = field(default=np.asarray)
+
+    def __post_init__(self) -> None:
+        for places in self.places:
+            places.flags.writeable = False
+
+    def __reduce__(self) -> Any:
+        return CascadeReports.loads, (self.text(),)  # a copy elsewhere is what its file would hold
+
+    # Handing out
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, k: int | str | Fraction | Level) -> Any:
+        """The reports of the k-th level alone, or of a level given as a text, Fraction or Level, of the kind that the true
+        values had. Nothing of other levels is in them."""
+        if isinstance(k, (str, Fraction, Level)):
+            return self.at(k)
+        if self.shape is None:
+            return self.cascade.grid.value(int(self.places[k][0]))
+        return self.kind(values_at(self.cascade.grid, self.places[k]).reshape(self.shape))
+
+    def at(self, level: Any) -> Any:
+        """The reports of one level, given as an alpha or a Level."""
+        return self[self.cascade.place(level)]
+
+    # Adding levels
+
+    def price_of(self, level: Any) -> Level:
+        """What a further level costs: nothing (alpha 1), or what the new alpha lacks of the least private one, a factor:
+        the difference of the two epsilons, exactly."""
+        wanted, first = Level.of(alpha=level), self.cascade.levels[0]
+        return Level(min(wanted.alpha / first.alpha, Fraction(1)))
+
+    def add(self, level: Any, *, source: Any = None) -> CascadeReports:
+        """With one more level, between two others or more private than all. It is drawn from the stored reports alone, so
+        it costs nothing, and no other report changes. Together they follow the law of a cascade made of all levels at once.
+
+        >>> import discreet as dt
+        >>> reports = dt.cascade(["3/10", "4/5"], 100).release(42)
+        >>> more = reports.add("1/2")
+        >>> [str(x.alpha) for x in more.cascade.levels], more[0] == reports[0], more[2] == reports[1]
+        (['3/10', '1/2', '4/5'], True, True)
+        """
+        at, wider = self._with(level)
+        if at == 0:
+            raise LevelError(
+                f"alpha {show_rational(wider.levels[0].alpha)} is less private than all stored reports, which do not hold "
+                "what it tells; refine draws it from the true values, for a price.",
+                value=level,
+            )
+        stream, low = _words(source), self.cascade.span[0]
+        before = self.places[at - 1]
+        if at == len(self.places):
+            channel = step(wider.span[1], *wider.decays[at - 1 :])
+            (drawn,) = draw_chain((channel,), len(before), lambda start, stop: before[start:stop] - low, stream)
+            return self._extended(wider, at, drawn + low)
+        bridge = Bridge(wider.span[1], *wider.decays[at - 1 : at + 2])
+        return self._extended(wider, at, _bridged(bridge, before - low, self.places[at] - low, stream) + low)
+
+    def refine(
+        self, level: Any, values: Any, *, fingerprint: str | None, clamp: bool = False, source: Any = None
+    ) -> CascadeReports:
+        """With one more level, less private than all others, drawn from the true values given the stored reports. It costs
+        `price_of(level)`, to be charged before; no other report changes.
+
+        Only for the very data that were released: at levels 3/10 and 1/2 the joint loss on changed data would be 2.59 where
+        1.20 is charged. `fingerprint` must be the one the reports were released with; else this is refused, and a new
+        cascade is charged whole.
+        """
+        at, wider = self._with(level)
+        if at > 0:
+            raise LevelError(
+                f"alpha {show_rational(wider.levels[at].alpha)} is more private than a stored report: add draws it from "
+                "that, without the true values and at no cost.",
+                value=level,
+            )
+        proof = checked_fingerprint(fingerprint)
+        if self.fingerprint is None:
+            raise ReleaseError(
+                "These reports were stored without a fingerprint of their data, so nobody can tell whether the data are the "
+                "same; release a new cascade, and charge it whole. Nothing was drawn."
+            )
+        if proof is None or not hmac.compare_digest(proof.encode(), self.fingerprint.encode()):
+            raise ReleaseError(
+                "The fingerprint of the data is not the stored one: on changed data a further level would tell more than "
+                "its price; release a new cascade, and charge it whole. Nothing was drawn."
+            )
+        stream, low = _words(source), self.cascade.span[0]
+        found = Places.of(self.cascade.grid, values, clamp)
+        if found.shape != self.shape:
+            raise ReleaseError("There are not as many true values as stored reports, in the same shape; give those that were "
+                               "released. Nothing was drawn.")  # fmt: skip
+        truth = found.at(0, found.size) - low
+        bridge = Bridge(wider.span[1], Fraction(0), *wider.decays[:2])
+        return self._extended(wider, 0, _bridged(bridge, truth, self.places[0] - low, stream) + low)
+
+    def _with(self, level: Any) -> tuple[int, Cascade]:
+        """Where a new level comes to stand, and the cascade with it."""
+        wanted, levels = Level.of(alpha=level), self.cascade.levels
+        alphas = [x.alpha for x in levels]
+        if wanted.alpha in alphas:
+            raise LevelError(f"alpha {show_rational(wanted.alpha)} is stored already; take its reports with at.", value=level)
+        at = bisect_left(alphas, wanted.alpha)
+        return at, replace(self.cascade, levels=(*levels[:at], wanted, *levels[at:]))
+
+    def _extended(self, wider: Cascade, at: int, drawn: Indices) -> CascadeReports:
+        return replace(self, cascade=wider, places=(*self.places[:at], drawn, *self.places[at:]))
+
+    # Storing
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one JSON file: as sensitive as the least private level, so keep it where the data are."""
+        write_whole(path, self.text())
+
+    def text(self) -> str:
+        """The content of that file."""
+        cascade = self.cascade
+        body: dict[str, Any] = {
+            "format": NAME,
+            "version": FORMAT.version,
+            "note": _SECRET,
+            "grid": {name: _text(getattr(cascade.grid, name)) for name in ("low", "high", "step")},
+            "sensitivity": str(cascade.sensitivity),
+            "levels": [_written(level) for level in cascade.levels],
+            "fingerprint": self.fingerprint,
+            "shape": None if self.shape is None else list(self.shape),
+            "places": [places.tolist() for places in self.places],
+        }
+        return json.dumps({**body, "digest": _digest(body)}, separators=(",", ":")) + "\n"
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> CascadeReports:
+        """Read the reports again; a file that was cut or changed is refused."""
+        name = os.fspath(path)
+        try:
+            return cls.loads(Path(path).read_bytes(), str(name))
+        except OSError as error:
+            raise FileError(f"{name} cannot be read ({error.strerror}). Check the path.", kind="missing") from None
+
+    @classmethod
+    def loads(cls, data: bytes | str, name: str = "the text") -> CascadeReports:
+        """The same from the content of a file."""
+        try:
+            content = json.loads(data)
+        except (ValueError, RecursionError):
+            content = None
+        if not isinstance(content, dict) or content.get("format") != NAME:
+            raise FileError(f"{name} is no file of a cascade's reports; write one with save.", kind="shape")
+        if content.pop("digest", None) != _digest(content):
+            raise FileError(f"{name} was cut or changed after it was written; take a whole copy.", kind="digest")
+        content = FORMAT.upgrade(content, content.get("version"))
+        try:
+            return _read(content)
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+            told = str(error) if isinstance(error, DiscreetError) else type(error).__name__
+            raise FileError(f"{name} is not as discreet writes it ({told}).", kind="shape") from None
+
+    # Showing
+
+    def shown(self) -> Shown:
+        one = self.shape is None
+        rows = tuple(
+            (k, show_rational(level.alpha), level.epsilon, self[k - 1] if one else self.places[0].size)
+            for k, level in enumerate(self.cascade.levels, 1)
+        )
+        return Shown(
+            f"reports of a cascade of {len(self)} level{'s' if len(self) > 1 else ''} on {self.cascade.grid}",
+            ("audience", "alpha", "epsilon <=", "report" if one else "reports"),
+            rows,
+            (f"all of it costs epsilon <= {show_above(self.cascade.price.epsilon)}, whoever shares with whom", _SECRET),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The cascade with each level's reports; as sensitive as the least private level."""
+        told = self.cascade.to_dict()
+        for level, reports in zip(told["levels"], self, strict=True):
+            level["report" if self.shape is None else "reports"] = plain(reports)
+        return told
+
+
+def checked_fingerprint(given: object) -> str | None:
+    """A fingerprint as it is: a text of the caller's, or none."""
+    if given is None or (isinstance(given, str) and given and given.isprintable() and given.isascii()):
+        return given
+    raise ReleaseError("A fingerprint is a text such as the hexadecimal digits of a keyed digest of the data; "
+                       "give one, or none. Nothing was drawn.")  # fmt: skip
+
+
+def _words(source: Any) -> Source:
+    stream = checked_source(source)
+    if not isinstance(stream, Source):
+        raise SourceError(f"{show(source)} is bound to another draw; leave it out to draw securely.")
+    return stream
+
+
+def _bridged(bridge: Bridge, first: Indices, second: Indices, stream: Source) -> Indices:
+    """In chunks; a child forked in the middle holds words of its parent and draws everything anew."""
+    while True:
+        process, drawn = fork_mark(), np.empty_like(first)
+        for start in range(0, len(first), _TOGETHER):
+            part = slice(start, start + _TOGETHER)
+            drawn[part] = bridge.draw(first[part], second[part], stream)
+        if process == fork_mark():
+            return drawn
+
+
+def _text(x: Fraction | None) -> str | None:
+    return None if x is None else str(x)
+
+
+def _written(level: Level) -> dict[str, Any]:
+    asked = level.asked
+    return {
+        "alpha": str(level.alpha),
+        "epsilon": None if asked is None else {"factor": str(asked.factor), "base": _text(asked.base)},
+    }
+
+
+def _digest(body: dict[str, Any]) -> str:
+    content = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
+
+
+def _number(text: str | None) -> Fraction | None:
+    return None if text is None else Fraction(text)
+
+
+def _read(content: dict[str, Any]) -> CascadeReports:
+    grid = Grid(*(_number(content["grid"][name]) for name in ("low", "high", "step")))
+    levels = []
+    for part in content["levels"]:
+        asked = part["epsilon"]
+        epsilon = None if asked is None else Epsilon(Fraction(asked["factor"]), _number(asked["base"]))
+        levels.append(Level.of(alpha=Level(Fraction(part["alpha"]), epsilon)))
+    cascade = Cascade(tuple(levels), grid, Fraction(content["sensitivity"]))
+    shape = None if content["shape"] is None else tuple(int(size) for size in content["shape"])
+    places = []
+    for listed in content["places"]:
+        if not all(type(place) is int for place in listed):
+            raise FileError("a report is no whole number", kind="shape")
+        places.append(np.array(listed, dtype=np.int64))
+    low, n = cascade.span
+    size = 1 if shape is None else int(np.prod(shape, dtype=np.int64))
+    if len(places) != len(levels) or not levels or any(
+        len(p) != size or p.min(initial=low) < low or p.max(initial=low) > low + n for p in places
+    ):
+        raise FileError("its reports do not fit its levels and grid", kind="shape")
+    return CascadeReports(cascade, tuple(places), shape, checked_fingerprint(content["fingerprint"]))
