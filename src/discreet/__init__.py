@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from . import noise as noise
     from .designs.design import Design as Design
     from .designs.design import design as design
+    from .designs.families import Priors as Priors
     from .designs.weakly_honest import weakly_honest as weakly_honest
     from .files import load as load
     from .ledger.chain import Balance as Balance
@@ -83,6 +84,7 @@ _HOME = {
     "Estimate": "recovery.estimate",
     "Loss": "measure.loss",
     "Prior": "measure.prior",
+    "Priors": "designs.families",
     "Release": "tables.results",
     "Verdict": "measure.privacy",
     "audit": "measure.auditing",

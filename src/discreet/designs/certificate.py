@@ -7,7 +7,8 @@ most 1, at its own size where it is negative. So
     risk >= sum of row multipliers + (sum of WH multipliers)/(n+1) + sum of min(0, reduced cost),
 
 whatever the multipliers are: good ones come from a solver in floats, and no float decides anything. For the worst-case
-risk the multipliers of the true values are a prior, the least favourable one: the worst case is never below the mean.
+risk the multipliers of the true values are a prior, the least favourable one: the worst case is never below the mean. For a
+set of priors it is a prior of the set (families.py), and the risk is a bound of the means under all of them.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ class Dual:
     CH      [j, i]: P[j, j] >= P[j, i]
     WH      [j]: P[j, j] >= 1/(n+1)
     F       [j]: P[j, j] = P[j + 1, j + 1], of any sign
-    prior   for the worst case: the weights of the least favourable prior
+    priors  of the worst case or a set of priors: a weight for each row of its program (risks.py)
     """
 
     rows: Floats
     level: Floats
     properties: dict[str, Floats] = field(default_factory=dict)
-    prior: Floats | None = None
+    priors: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,8 @@ class Certificate:
     bits: int
     objective: Fraction
     bound: Fraction
+    mixture: tuple[int, ...] = ()  # of a hull: how the prior is mixed from its members
+    prices: tuple[Fraction, ...] = ()  # of limits: why no prior within them has a larger mean loss
 
     @property
     def gap(self) -> float:
@@ -72,13 +75,17 @@ class Certificate:
     def dual(self) -> Dual:
         """The multipliers as floats again."""
         floats = {kind: part.astype(np.float64) / 2.0**self.bits for kind, part in self.multipliers.items()}
-        prior = self.prior.floats if self.problem.risk == "worst" else None
-        return Dual(floats.pop("rows"), floats.pop("level"), floats, prior)
+        priors = None if self.problem.risk == "average" else self.prior.floats[list(self.problem.among)]
+        if self.mixture:
+            priors = np.array(self.mixture, dtype=np.float64) / sum(self.mixture)
+        return Dual(floats.pop("rows"), floats.pop("level"), floats, priors)
 
     def document(self) -> dict[str, Any]:
         """The certificate as it stands in a mechanism's file; verify.py checks every number of it."""
         problem = self.problem
+        family = {} if problem.family is None else {"family": problem.family.document(self.mixture, self.prices)}
         return {
+            **family,
             "loss": {
                 "name": plain(problem.loss.name),
                 "denominator": str(problem.loss.denominator),
@@ -107,23 +114,27 @@ def _lines(numbers: Any) -> list[str]:
 def certify(problem: Problem, dual: Dual, weights: Integers, total: int) -> Certificate:
     """The certificate of a table: its exact risk, and the bound that a solver's multipliers prove."""
     given = {"rows": dual.rows, "level": dual.level, **dual.properties}
-    if not all(np.isfinite(part).all() for part in (*given.values(), 0.0 if dual.prior is None else dual.prior)):
+    if not all(np.isfinite(part).all() for part in (*given.values(), 0.0 if dual.priors is None else dual.priors)):
         raise DesignError("The solver's multipliers are no numbers, so nothing is returned; try another level.")
-    prior = problem.prior if dual.prior is None else _least_favourable(problem, dual.prior)
+    prior, mixture = _least_favourable(problem, dual.priors)
     signed = {"rows", "F"}
     bits = _BITS + max(0, -math.frexp(float(problem.loss.floats.max()) or 1.0)[1])
     whole = {kind: _integers(part if kind in signed else np.maximum(part, 0.0), bits) for kind, part in given.items()}
     proved = bound(problem, prior, whole, bits)
-    return Certificate(problem, prior, whole, bits, problem.objective(weights, total), proved)
+    risk, prices = problem.objective(weights, total)
+    return Certificate(problem, prior, whole, bits, risk, proved, mixture, prices)
 
 
-def _least_favourable(problem: Problem, weights: Floats) -> Prior:
-    """A prior in integers on the values that the worst case is taken over."""
+def _least_favourable(problem: Problem, weights: Floats | None) -> tuple[Prior, tuple[int, ...]]:
+    """A prior in integers, of the set or on the values that the worst case is taken over; and its mixture."""
+    if weights is None:
+        return problem.prior, ()
+    if problem.family is not None:
+        return problem.family.member(weights, problem.is_mirrored)
     inside = np.zeros(problem.size)
-    inside[list(problem.among)] = 1.0
-    inside *= np.maximum(weights, 0.0) if (weights[list(problem.among)] > 0).any() else 1.0  # no risk at all: any prior
+    inside[list(problem.among)] = np.maximum(weights, 0.0) if (weights > 0).any() else 1.0  # no risk at all: any prior
     whole = _integers(inside / inside.max(), _BITS).tolist()
-    return Prior("least favourable", tuple(whole))
+    return Prior("least favourable", tuple(whole)), ()
 
 
 def _integers(values: NDArray[Any], bits: int) -> Integers:
