@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from .tables.results import Release as Release
     from .theory.derivable import derivable as derivable
     from .theory.graphs import query_graph as query_graph
+    from .theory.minimax import minimax_remap as minimax_remap
     from .theory.regret import regret as regret
 
 __version__ = "0.1.0"
@@ -135,6 +136,7 @@ _HOME = {
     "exact_sum": "scalar.sums",
     "Ledger": "ledger.ledger",
     "release": "tables.release",
+    "minimax_remap": "theory.minimax",
     "regret": "theory.regret",
     "expected_loss": "measure.utility",
     "rmse": "measure.utility",
