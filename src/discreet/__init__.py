@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .designs.design import Design as Design
     from .designs.design import design as design
     from .designs.families import Priors as Priors
+    from .designs.ties import uniqueness as uniqueness
     from .designs.weakly_honest import weakly_honest as weakly_honest
     from .files import load as load
     from .ledger.chain import Balance as Balance
@@ -92,6 +93,7 @@ _HOME = {
     "describe": "measure.description",
     "derivable": "theory.derivable",
     "design": "designs.design",
+    "uniqueness": "designs.ties",
     "weakly_honest": "designs.weakly_honest",
     "kantorovich": "measure.distances",
     "kl_divergence": "measure.distances",
