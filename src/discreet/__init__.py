@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from .randomness.source import insecure_source as insecure_source
     from .recovery.estimate import Estimate as Estimate
     from .recovery.recover import recover as recover
+    from .scalar.refinement import continuous_bounds as continuous_bounds
     from .scalar.sums import exact_mean as exact_mean
     from .scalar.sums import exact_sum as exact_sum
     from .tables.release import release as release
@@ -134,6 +135,7 @@ _HOME = {
     "insecure_source": "randomness.source",
     "explain": "measure.properties",
     "properties": "measure.properties",
+    "continuous_bounds": "scalar.refinement",
     "exact_mean": "scalar.sums",
     "exact_sum": "scalar.sums",
     "Ledger": "ledger.ledger",
