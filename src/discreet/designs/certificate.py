@@ -120,6 +120,8 @@ def certify(problem: Problem, dual: Dual, weights: Integers, total: int) -> Cert
     signed = {"rows", "F"}
     bits = _BITS + max(0, -math.frexp(float(problem.loss.floats.max()) or 1.0)[1])
     whole = {kind: _integers(part if kind in signed else np.maximum(part, 0.0), bits) for kind, part in given.items()}
+    if problem.family is not None:
+        whole = _without_charges(problem, prior, whole, bits)
     proved = bound(problem, prior, whole, bits)
     risk, prices = problem.objective(weights, total)
     return Certificate(problem, prior, whole, bits, risk, proved, mixture, prices)
@@ -145,6 +147,26 @@ def _integers(values: NDArray[Any], bits: int) -> Integers:
 
 def bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int = _BITS) -> Fraction:
     """The lower bound that integer multipliers prove; see the head of this module."""
+    reduced, unit = _reduced_costs(problem, prior, multipliers, bits)
+    honest = Fraction(int(multipliers["WH"].sum()), problem.size) if "WH" in multipliers else Fraction(0)
+    whole = int(multipliers["rows"].sum()) + honest
+    return Fraction((whole + Fraction(int(np.minimum(reduced, 0).sum()), unit)) / 2**bits)
+
+
+def _without_charges(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int) -> dict[str, Integers]:
+    """The same multipliers, those of the rows so low that nothing is charged: once for each row instead of every entry.
+
+    An exact prior is a little off the one that a solver's multipliers fit.
+    """
+    reduced, unit = _reduced_costs(problem, prior, multipliers, bits)
+    lacking = np.array([min(int(x), 0) // unit for x in reduced.min(axis=1)], dtype=object)
+    return {**multipliers, "rows": multipliers["rows"] + lacking}
+
+
+def _reduced_costs(
+    problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int
+) -> tuple[Integers, int]:
+    """What is left of each entry's cost, in units of 2^-bits over an integer, which comes second."""
     p, q = problem.level.alpha.numerator, problem.level.alpha.denominator
     cost, denominator = problem.costs(prior)
     paid = np.zeros(cost.shape, dtype=object)  # by the constraints, in units of 1/(q 2^bits)
@@ -155,11 +177,7 @@ def bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits
             paid[edge[one]] += payment
     for kind in multipliers.keys() - {"rows", "level"}:
         paid += q * payments(kind, multipliers[kind], problem.size)
-    reduced = cost * (q << bits) - denominator * paid
-    charged = int(np.minimum(reduced, 0).sum())
-    honest = Fraction(int(multipliers["WH"].sum()), problem.size) if "WH" in multipliers else Fraction(0)
-    whole = int(multipliers["rows"].sum()) + honest
-    return Fraction(whole / 2**bits + Fraction(charged, denominator * (q << bits)))
+    return cost * (q << bits) - denominator * paid, denominator * q
 
 
 def payments(kind: str, multipliers: Any, size: int) -> Any:
