@@ -256,8 +256,9 @@ def test_what_does_not_go_together_is_refused():
     for more, error in (({"prior": "uniform"}, DesignError), ({"risk": "worst"}, DesignError), ({"among": [0]}, DesignError)):
         with pytest.raises(error):
             dt.design(4, alpha="1/2", priors=["uniform"], **more)
-    with pytest.raises(SizeError):
-        dt.design(5000, alpha="1/2", priors=["uniform"])
+    for n in (5000, 500):
+        with pytest.raises(SizeError):
+            dt.design(n, alpha="1/2", priors=["uniform"])
     with pytest.raises(DiscreetError):
         dt.design(4, alpha="1/2", priors=[None, 3])
 

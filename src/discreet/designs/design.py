@@ -37,6 +37,7 @@ GAP = 1e-6  # a design whose proven gap is larger is refused
 _CLOSE = 1e-8  # a gap that needs no second solver
 _FEW = 17  # values up to which the whole linear program is quicker
 _LONG = 2**12  # bits of a law's denominator beyond which it is sealed: its risk would be too long to write
+_SETS = 400  # values up to which there are designs for sets of priors: a row of every entry for each value
 _GRAPH = 128  # values up to which any graph of neighbours, or a sensitivity of several steps, is solved
 
 
@@ -192,6 +193,8 @@ def _problem(
             f"Designs for a sensitivity of several steps or a graph go up to {_GRAPH} values, not {grid.size}; "
             "use a coarser grid."
         )
+    if priors is not None and grid.size > _SETS:
+        raise SizeError(f"Designs for sets of priors go up to {_SETS} values, not {grid.size}; use a coarser grid.")
     values = tuple(range(grid.size)) if among is None else _values(grid, among)
     asked = Problem(grid, level, loss_of(loss, grid, grid), prior_of(prior, grid), risk, values, letters, told)
     if priors is not None:
