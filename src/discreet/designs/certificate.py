@@ -42,13 +42,14 @@ class Dual:
     CH      [j, i]: P[j, j] >= P[j, i]
     WH      [j]: P[j, j] >= 1/(n+1)
     F       [j]: P[j, j] = P[j + 1, j + 1], of any sign
-    priors  of the worst case or a set of priors: a weight for each row of its program (risks.py)
+    prior   for the worst case: the weights of the least favourable prior; for a set of priors: a weight for each row of
+            its program (risks.py), the members of a hull or, within limits, the values
     """
 
     rows: Floats
     level: Floats
     properties: dict[str, Floats] = field(default_factory=dict)
-    priors: Floats | None = None
+    prior: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +76,10 @@ class Certificate:
     def dual(self) -> Dual:
         """The multipliers as floats again."""
         floats = {kind: part.astype(np.float64) / 2.0**self.bits for kind, part in self.multipliers.items()}
-        priors = None if self.problem.risk == "average" else self.prior.floats[list(self.problem.among)]
+        prior = None if self.problem.risk == "average" else self.prior.floats
         if self.mixture:
-            priors = np.array(self.mixture, dtype=np.float64) / sum(self.mixture)
-        return Dual(floats.pop("rows"), floats.pop("level"), floats, priors)
+            prior = np.array(self.mixture, dtype=np.float64) / sum(self.mixture)
+        return Dual(floats.pop("rows"), floats.pop("level"), floats, prior)
 
     def document(self) -> dict[str, Any]:
         """The certificate as it stands in a mechanism's file; verify.py checks every number of it."""
@@ -114,9 +115,9 @@ def _lines(numbers: Any) -> list[str]:
 def certify(problem: Problem, dual: Dual, weights: Integers, total: int) -> Certificate:
     """The certificate of a table: its exact risk, and the bound that a solver's multipliers prove."""
     given = {"rows": dual.rows, "level": dual.level, **dual.properties}
-    if not all(np.isfinite(part).all() for part in (*given.values(), 0.0 if dual.priors is None else dual.priors)):
+    if not all(np.isfinite(part).all() for part in (*given.values(), 0.0 if dual.prior is None else dual.prior)):
         raise DesignError("The solver's multipliers are no numbers, so nothing is returned; try another level.")
-    prior, mixture = _least_favourable(problem, dual.priors)
+    prior, mixture = _least_favourable(problem, dual.prior)
     signed = {"rows", "F"}
     bits = _BITS + max(0, -math.frexp(float(problem.loss.floats.max()) or 1.0)[1])
     whole = {kind: _integers(part if kind in signed else np.maximum(part, 0.0), bits) for kind, part in given.items()}
@@ -134,7 +135,8 @@ def _least_favourable(problem: Problem, weights: Floats | None) -> tuple[Prior, 
     if problem.family is not None:
         return problem.family.member(weights, problem.is_mirrored)
     inside = np.zeros(problem.size)
-    inside[list(problem.among)] = np.maximum(weights, 0.0) if (weights > 0).any() else 1.0  # no risk at all: any prior
+    inside[list(problem.among)] = 1.0
+    inside *= np.maximum(weights, 0.0) if (weights[list(problem.among)] > 0).any() else 1.0  # no risk at all: any prior
     whole = _integers(inside / inside.max(), _BITS).tolist()
     return Prior("least favourable", tuple(whole)), ()
 

@@ -107,7 +107,7 @@ class Inequalities:
         image = (last - 1 - self.p) * (last + 1) + np.where(self.q == last, last, last - 1 - self.q)
         return np.asarray(order[np.searchsorted(key[order], image)])
 
-    def dual(self, rows: Floats, multipliers: Floats, fair: Floats | None, priors: Floats | None) -> Dual:
+    def dual(self, rows: Floats, multipliers: Floats, fair: Floats | None, prior: Floats | None) -> Dual:
         """Multipliers by kind, as certificates have them. `fair` are what fairness adds to the diagonal: they sum to 0."""
         size, edges = self.size, len(self.problem.edges)
         shapes = {"level": (2 * edges, size), "RM": (size - 1, size), "CM": (size, size - 1),
@@ -121,7 +121,7 @@ class Inequalities:
             start += count
         if fair is not None:
             told["F"] = np.cumsum(fair)[:-1]
-        return Dual(rows, told.pop("level"), told, priors)
+        return Dual(rows, told.pop("level"), told, prior)
 
 
 def inner_point(problem: Problem) -> Floats:

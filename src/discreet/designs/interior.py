@@ -250,7 +250,9 @@ class _Run:
             prior[risk.truths] = by_truth
             if risk.is_mirrored:
                 prior = prior[layout.row_of_truth] * layout.share_of_truth
-            if risk.program.is_of_truths and risk.is_mirrored and layout.is_folded:  # one row stands for two
+            if self.problem.risk == "worst":
+                weights = prior
+            elif risk.program.is_of_truths and risk.is_mirrored and layout.is_folded:  # one row stands for two
                 weights = prior[list(self.problem.among)]
         multipliers = np.zeros(len(self.inequalities))
         multipliers[kept.numbers] = z[: len(kept)] * scale

@@ -73,13 +73,13 @@ def solve_whole(problem: Problem, loss: Floats) -> Solution:
     row_sums, multipliers, weights, chained = (
         _unfolded(part, which, image) for part, which, image in zip(parts, kept, images, strict=True)
     )
-    own = None if risk is None else weights
+    prior = None if risk is None else weights @ risk.rows if problem.risk == "worst" else weights
     # the links of fairness change their direction when the grid is turned around
     if fair and fold:
         chained = chained.copy()
         chained[size // 2 :] *= -1
     on_diagonal = np.append(chained, 0.0) - np.append(0.0, chained) if fair else None
-    return Solution(found, inequalities.dual(row_sums, multipliers, on_diagonal, own), "simplex method")
+    return Solution(found, inequalities.dual(row_sums, multipliers, on_diagonal, prior), "simplex method")
 
 
 def _mirrored_risks(problem: Problem, loss: Floats) -> Indices:
