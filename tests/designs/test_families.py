@@ -18,6 +18,7 @@ import pytest
 
 import discreet as dt
 from discreet import files, verify
+from discreet.cli import main
 from discreet.designs.families import Limits, family_of
 from discreet.designs.rational import near_solution
 from discreet.errors import DesignError, DiscreetError, PriorError, SizeError
@@ -344,3 +345,21 @@ def test_all_seven_properties_with_a_set():
     d = dt.design(8, alpha="4/5", loss="l2", require=SEVEN, priors=["binomial(0.3)", "beta(2, 5)"])
     assert dt.properties(d.mechanism) == set(SEVEN)
     assert d.gap < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("text", "priors"),
+    [
+        ("uniform; .1,.2,.4,.2,.1", ["uniform", [".1", ".2", ".4", ".2", ".1"]]),
+        ("x in 1..3; x^2 in ..6", dt.Priors.moments(mean=(1, 3), second=(None, 6))),
+    ],
+)
+def test_sets_on_the_command_line(text, priors, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["design", "--n", "4", "--alpha", "1/2", "--priors", text, "--json"])
+    assert ended.value.code == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["digest"] == dt.design(4, alpha="1/2", priors=priors).mechanism.digest
+    with pytest.raises(SystemExit) as ended:
+        main(["design", "--n", "4", "--alpha", "1/2", "--priors", f"{text}; x in 1..2..3"])
+    assert ended.value.code == 2
