@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from . import noise as noise
     from .designs.design import Design as Design
     from .designs.design import design as design
+    from .designs.families import Priors as Priors
+    from .designs.ties import uniqueness as uniqueness
     from .designs.weakly_honest import weakly_honest as weakly_honest
     from .files import load as load
     from .ledger.chain import Balance as Balance
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
     from .scalar.private import PrivateNumber as PrivateNumber
     from .scalar.queries import Query as Query
     from .scalar.queries import query as query
+    from .scalar.refinement import continuous_bounds as continuous_bounds
     from .scalar.smooth_law import SmoothLaw as SmoothLaw
     from .scalar.smooth_law import SmoothReport as SmoothReport
     from .scalar.splits import Admissible as Admissible
@@ -87,6 +90,7 @@ if TYPE_CHECKING:
     from .tables.results import Release as Release
     from .theory.derivable import derivable as derivable
     from .theory.graphs import query_graph as query_graph
+    from .theory.minimax import minimax_remap as minimax_remap
     from .theory.regret import regret as regret
 
 __version__ = "0.1.0"
@@ -100,12 +104,14 @@ _HOME = {
     "Estimate": "recovery.estimate",
     "Loss": "measure.loss",
     "Prior": "measure.prior",
+    "Priors": "designs.families",
     "Release": "tables.results",
     "Verdict": "measure.privacy",
     "audit": "measure.auditing",
     "describe": "measure.description",
     "derivable": "theory.derivable",
     "design": "designs.design",
+    "uniqueness": "designs.ties",
     "weakly_honest": "designs.weakly_honest",
     "kantorovich": "measure.distances",
     "kl_divergence": "measure.distances",
@@ -158,6 +164,7 @@ _HOME = {
     "admissible": "scalar.splits",
     "Tradeoff": "scalar.curves",
     "tradeoff": "scalar.curves",
+    "continuous_bounds": "scalar.refinement",
     "exact_mean": "scalar.sums",
     "exact_sum": "scalar.sums",
     "Cascade": "sharing.cascades",
@@ -167,6 +174,7 @@ _HOME = {
     "collude": "sharing.collusion",
     "Ledger": "ledger.ledger",
     "release": "tables.release",
+    "minimax_remap": "theory.minimax",
     "regret": "theory.regret",
     "expected_loss": "measure.utility",
     "rmse": "measure.utility",

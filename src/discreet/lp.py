@@ -79,6 +79,13 @@ class Program:
         unknowns = np.array(found.col_value)
         return Optimum(float(self._cost @ unknowns), unknowns, np.array(found.row_dual))
 
+    def tight(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Of the last solution's corner: the rows and the unknowns that lie at one of their ends and make it."""
+        import highspy
+
+        basis, basic = self._solver.getBasis(), highspy.HighsBasisStatus.kBasic
+        return tuple(np.array([one != basic for one in part]) for part in (basis.row_status, basis.col_status))  # type: ignore[return-value]
+
     @property
     def status(self) -> str:
         """How the last attempt ended, in the solver's words."""

@@ -916,7 +916,7 @@ def _certificate(
     """The risk of the mechanism and the bound, both re-derived, and in words what they are the risk and the bound of."""
     loss, prior, kind, among, require, own, bits, objective, claimed, given = _fields(
         proof, "certificate", "loss", "prior", "risk", "among", "require", "alpha", "bits", "objective", "bound",
-        "multipliers",
+        "multipliers", maybe=("family",),
     )  # fmt: skip
     exact = channel.weights
     _need(exact is not None and channel.rows == channel.reports, "shape",
@@ -934,8 +934,14 @@ def _certificate(
     longest = max(map(max, losses)).bit_length()
     channel.effort.spend(size * size * _times(longest, total.bit_length()))
     risks = [sum(map(int.__mul__, a, b)) for a, b in zip(losses, weights, strict=True)]
-    _need(kind in ("average", "worst"), "shape", "The risk of the certificate is of an unknown kind.")
-    if kind == "worst":
+    _need(kind in ("average", "worst", "family"), "shape", "The risk of the certificate is of an unknown kind.")
+    _need((kind == "family") == ("family" in proof), "shape", "A set of priors goes with the risk of one, and with no other.")
+    family = ""
+    if kind == "family":
+        _need(among is None, "claim", "The risk of a set of priors has no values that it is the worst case among.")
+        highest, family = _family(proof["family"], law, [Fraction(x, per * total) for x in risks], grids, channel.effort)
+        top, bottom = highest.numerator, highest.denominator
+    elif kind == "worst":
         places = [_integer(j, "among") for j in _words(among, "among")]
         _need(len(places) > 0 and all(0 <= j < size for j in places), "shape",
               "The values of the worst case are no values.")  # fmt: skip
@@ -966,7 +972,86 @@ def _certificate(
     told = [_told("loss", loss_name, _loss_fits(loss_name, losses, per, grids, channel.effort))]
     if kind == "average":
         told.append(_told("prior", prior_name, _prior_fits(prior_name, law)))
-    return (risk, bound), f"{kind} risk, " + ", ".join(told), _among(own, near, require, among)
+    if kind == "family":
+        told.append(f"the largest under {family}")
+    return (risk, bound), f"{'average' if family else kind} risk, " + ", ".join(told), _among(own, near, require, among)
+
+
+def _family(
+    part: Any, law: list[int], risks: list[Fraction], grids: dict[str, _Grid], effort: Effort
+) -> tuple[Fraction, str]:
+    """What no prior of a set exceeds with these losses of the truths, and the set in words; the law must lie in it."""
+    kind = _field(part, "kind", "set of priors")
+    longest = max(x.numerator.bit_length() + x.denominator.bit_length() for x in (*risks, *map(Fraction, law)))
+    if kind == "hull":
+        _, priors, mixture = _fields(part, "set of priors", "kind", "priors", "mixture")
+        _need(isinstance(priors, list) and 0 < len(priors) <= MAX_PARTS, "shape", "The set of priors is no list of them.")
+        read = [_fields(p, "prior", "name", "weights") for p in priors]
+        members = [_numbers([weights], 1, len(law), "prior")[0] for _, weights in read]
+        shares = _numbers([mixture], 1, len(members), "mixture")[0]
+        _need(min(map(min, members)) >= 0 and min(map(sum, members)) > 0 and min(shares) >= 0 and sum(shares) > 0,
+              "shape", "The set of priors has negative numbers, or nothing but zeros.")  # fmt: skip
+        bits = sum(sum(p).bit_length() for p in members) + max(shares).bit_length() + longest
+        effort.spend(4 * len(members) * len(law) * (_times(bits, bits) + _reducing(bits)))
+        common = math.lcm(*map(sum, members))
+        mixed = [sum(q * (common // sum(p)) * p[j] for q, p in zip(shares, members, strict=True)) for j in range(len(law))]
+        _need(all(a * sum(law) == b * sum(mixed) for a, b in zip(mixed, law, strict=True)), "claim",
+              "The prior of the bound is not the mixture that the certificate says.")  # fmt: skip
+        highest = max(sum(map(Fraction.__mul__, map(Fraction, p), risks), Fraction(0)) / sum(p) for p in members)
+        told = (_told("prior", name, _prior_fits(name, p)) for (name, _), p in zip(read, members, strict=True))
+        return highest, "any mixture of: " + "; ".join(told)
+    _need(kind == "limits", "shape", "The set of priors is of an unknown kind.")
+    _, limits, prices = _fields(part, "set of priors", "kind", "limits", "prices")
+    _need(isinstance(limits, list) and 0 < len(limits) <= MAX_PARTS, "shape", "The limits of the priors are no list.")
+    rows: list[list[Fraction]] = []  # c with c . p <= 0
+    words = []
+    for limit in limits:
+        name, numbers, per, *ends = _fields(limit, "limit", "name", "coefficients", "denominator", "low", "high")
+        bottom = _integer(per, "denominator")
+        _need(bottom > 0, "shape", "A limit of the priors has a denominator that is not positive.")
+        values = [Fraction(x, bottom) for x in _numbers([numbers], 1, len(law), "limit")[0]]
+        low, high = (None if end is None else _rational(end, "limit") for end in ends)
+        known = [x for x in (*values, low, high) if x is not None]
+        bits = max(x.numerator.bit_length() + x.denominator.bit_length() for x in known)
+        effort.spend(8 * len(law) * _reducing(2 * bits + longest))
+        rows += [] if low is None else [[low - x for x in values]]
+        rows += [] if high is None else [[x - high for x in values]]
+        words.append(f"{_told('limit', name, _limit_fits(name, values, grids))} {_ends(low, high)}")
+    _need(all(sum(map(Fraction.__mul__, c, map(Fraction, law)), Fraction(0)) <= 0 for c in rows), "claim",
+          "The prior of the bound breaks the limits of the set.")  # fmt: skip
+    paid = [_rational(x, "price") for x in _words(prices, "prices")]
+    _need(len(paid) == len(rows) and min(paid, default=Fraction(0)) >= 0, "claim",
+          "The prices of the limits are not one for each end, and none negative.")  # fmt: skip
+    bits = sum(x.denominator.bit_length() + x.numerator.bit_length() for x in paid)
+    effort.spend(8 * len(law) * len(rows) * _reducing(longest + bits))
+    left = (x - sum((u * c[j] for u, c in zip(paid, rows, strict=True)), Fraction(0)) for j, x in enumerate(risks))
+    return max(left), "any prior with " + " and ".join(words)
+
+
+def _set_name(part: dict[str, Any]) -> str:
+    """The set as a recipe names it, by the names of its parts alone."""
+    if part["kind"] == "hull":
+        return "any mixture of " + ", ".join(prior["name"] for prior in part["priors"])
+    ends = ("..".join(limit[end] or "" for end in ("low", "high")) for limit in part["limits"])
+    return "any with " + " and ".join(f"{limit['name']} in {end}" for limit, end in zip(part["limits"], ends, strict=True))
+
+
+def _limit_fits(name: Any, values: list[Fraction], grids: dict[str, _Grid]) -> str:
+    """Are these the numbers of the moment that a limit is called by? "" for another name; a Fault when it lies."""
+    kind, numbers = _parsed(name)
+    if kind != "moment" or len(numbers) != 2 or numbers[0].denominator != 1 or not 1 <= numbers[0] <= 64:
+        return ""
+    grid, order = grids["inputs"], int(numbers[0])
+    fits = all(x == (grid.anchor + j * grid.step - numbers[1]) ** order for j, x in enumerate(values))
+    _need(fits, "claim", "A limit of the priors is not the moment that it is called.")
+    return "(recomputed)"
+
+
+def _ends(low: Fraction | None, high: Fraction | None) -> str:
+    """An interval in words."""
+    if low is None or high is None:
+        return "without limits" if low is high else f"at most {high}" if low is None else f"at least {low}"
+    return f"between {low} and {high}"
 
 
 def _among(own: Fraction, near: _Neighbours, require: list[str], places: Any) -> str:
@@ -978,6 +1063,9 @@ def _among(own: Fraction, near: _Neighbours, require: list[str], places: Any) ->
 def _agrees(parameters: dict[str, str], proof: dict[str, Any]) -> None:
     """The recipe names the problem for people: it must not name another one than the certificate."""
     told = {name: proof[name]["name"] for name in ("loss", "prior")} | {name: proof[name] for name in ("risk", "alpha")}
+    if "family" in proof:
+        del told["prior"]
+        told["priors"] = _set_name(proof["family"])
     told["require"] = " ".join(sorted(proof["require"])) or "none"
     for name, value in told.items():
         _need(parameters.get(name, value) == value, "claim", f"The recipe and the certificate differ in the {name}.")

@@ -13,6 +13,7 @@ from discreet.designs.constraints import Inequalities, essential
 from discreet.designs.folded import FoldedProgram
 from discreet.designs.newton import NewtonSystem
 from discreet.designs.problem import Problem
+from discreet.designs.risks import RiskProgram
 from discreet.measure.prior import prior_of
 from discreet.numbers.grid import Grid
 from discreet.numbers.level import Level
@@ -21,12 +22,34 @@ from discreet.numbers.neighbours import Neighbours
 SETS = ["", "WH", "RM", "CH", "CM", "F", "F CH", "F CM", "RM CH WH", "RH CH"]
 
 
-def program_of(n: int, require: str, fold: bool, among: list[int] | None, steps: int) -> FoldedProgram:
-    """A program folded or not; its loss is symmetric only where the values of the worst case are."""
+def program_of(n: int, require: str, fold: bool, worst: str, steps: int) -> FoldedProgram:
+    """A program folded or not; its loss is symmetric only where its risk is."""
     return FoldedProgram(
-        inequalities_of(n, require, steps), cost_of(n), loss_of(n, among), None if among is None else np.array(among),
-        fold, path=steps == 1,
+        inequalities_of(n, require, steps), cost_of(n), loss_of(n, worst), risk_of(n, worst), fold,
+        mirrored=worst in MIRRORED, path=steps == 1,
     )  # fmt: skip
+
+
+MIRRORED = ("mirrored", "hull", "limits")
+
+
+def risk_of(n: int, worst: str) -> RiskProgram | None:
+    """The worst case of some values, a hull of three priors, or limits with two prices, one of them of any sign."""
+    last, rng = n, np.random.default_rng(9)
+    some = rng.uniform(size=n + 1) * (np.arange(n + 1) != 1)
+    match worst:
+        case "mirrored":
+            return RiskProgram.plain(np.eye(n + 1)[[0, 2, last - 2, last]])
+        case "one end":
+            return RiskProgram.plain(np.eye(n + 1)[[0, 1]])
+        case "hull":
+            return RiskProgram.plain(np.array([some, some[::-1], np.ones(n + 1)]))
+        case "half a hull":
+            return RiskProgram.plain(np.array([some, np.ones(n + 1)]))
+        case "limits":
+            slope = np.arange(n + 1) - last / 2
+            return RiskProgram(np.eye(n + 1), np.array([slope, slope**2, -slope]).T, np.array([False, True, False]))
+    return None
 
 
 def inequalities_of(n: int, require: str, steps: int) -> Inequalities:
@@ -40,17 +63,17 @@ def cost_of(n: int) -> np.ndarray:
     return np.random.default_rng(5).uniform(size=(n + 1, n + 1))
 
 
-def loss_of(n: int, among: list[int] | None) -> np.ndarray:
+def loss_of(n: int, worst: str) -> np.ndarray:
     loss = np.random.default_rng(6).uniform(size=(n + 1, n + 1))
-    return loss + loss[::-1, ::-1] if among is not None and among[-1] == n else loss
+    return loss + loss[::-1, ::-1] if worst in MIRRORED else loss
 
 
 def cases() -> list[Any]:
     found = []
-    for n, require, fold, worst, steps in product((5, 6), SETS, (False, True), ("", "mirrored", "one end"), (1, 2)):
-        among = {"": None, "mirrored": [0, 2, n - 2, n], "one end": [0, 1]}[worst]
+    risks = ("", "mirrored", "one end", "hull", "half a hull", "limits")
+    for n, require, fold, worst, steps in product((5, 6), SETS, (False, True), risks, (1, 2)):
         name = f"{n} {require or 'none'} {'folded' if fold else 'whole'} {worst or 'average'} {steps}"
-        found.append(pytest.param(n, require, fold, among, steps, id=name))
+        found.append(pytest.param(n, require, fold, worst, steps, id=name))
     return found
 
 
@@ -59,19 +82,19 @@ def dense(operator: Any, unknowns: int) -> np.ndarray:
     return np.array([operator(unit) for unit in np.eye(unknowns)]).T
 
 
-@pytest.mark.parametrize(("n", "require", "fold", "among", "steps"), cases())
-def test_the_newton_system_solves_its_equations(n, require, fold, among, steps):
-    program, rng = program_of(n, require, fold, among, steps), np.random.default_rng(7)
+@pytest.mark.parametrize(("n", "require", "fold", "worst", "steps"), cases())
+def test_the_newton_system_solves_its_equations(n, require, fold, worst, steps):
+    program, rng = program_of(n, require, fold, worst, steps), np.random.default_rng(7)
     layout, count = program.layout, len(program.kept)
     unknowns, inequalities = len(program.costs), count + program.risks
     G = dense(program.slack_values, unknowns)
     E = dense(program.row_sums, unknowns)
     x = np.where(layout.is_unknown, rng.uniform(0.5, 2.0, layout.is_unknown.shape), 0.0).ravel()
-    x = x if among is None else np.append(x, 9.0)
+    x = x if program.risk is None else np.append(x, np.full(program.risk.unknowns, 9.0))
     s, z = rng.uniform(0.1, 2.0, inequalities), rng.uniform(0.1, 2.0, inequalities)
     settled = (G @ x > 0.01) & (rng.random(inequalities) < 0.5)  # some slacks are exact, as they are after a few steps
     s = np.where(settled, G @ x, s)
-    w, R = z / s, -G[count:, : layout.entries]
+    w, R, T = z / s, -G[count:, : layout.entries], G[count:, layout.entries :]
     g, g_sums, g_risks = rng.normal(size=unknowns), rng.normal(size=layout.reports), rng.normal(size=program.risks)
     g[: layout.entries][~layout.is_unknown.ravel()] = 0.0
     factors = NewtonSystem(program).factorise(x, s, z, np.where(settled, 0.0, G @ x - s - program.bounds), 0.0)
@@ -79,10 +102,11 @@ def test_the_newton_system_solves_its_equations(n, require, fold, among, steps):
     # the equations, as written at the head of folded.py
     H = G[:count].T @ (w[:count, None] * G[:count])
     left = H @ dx - E.T @ dy - g
-    if among is not None:
-        left[:-1] += R.T @ dr
-        left[-1] -= dr.sum()
-        assert R @ dx[:-1] - dx[-1] - dr / w[count:] - g_risks == pytest.approx(np.zeros(len(dr)), abs=1e-10)
+    if program.risk is not None:
+        left[: layout.entries] += R.T @ dr
+        left[layout.entries :] -= T.T @ dr
+        rest = R @ dx[: layout.entries] - T @ dx[layout.entries :] - dr / w[count:] - g_risks
+        assert rest == pytest.approx(np.zeros(len(dr)), abs=1e-9)
     if program.is_fair:
         hubs = layout.hub_of_report
         assert np.ptp(dx[hubs]) == 0
@@ -95,16 +119,17 @@ def test_the_newton_system_solves_its_equations(n, require, fold, among, steps):
 def test_chains_and_blocks_are_both_tried():
     told = [program_of(*case.values).has_chains for case in cases()]
     assert {True, False} == set(told)
-    assert not program_of(6, "CM", True, None, 1).has_chains
-    assert not program_of(6, "", True, None, 2).has_chains
-    assert not program_of(6, "", True, [0, 1], 1).has_chains  # the rows of the worst case are not folded
-    assert program_of(6, "F RM", True, [0, 6], 1).has_chains
+    assert not program_of(6, "CM", True, "", 1).has_chains
+    assert not program_of(6, "", True, "", 2).has_chains
+    assert not program_of(6, "", True, "one end", 1).has_chains  # the rows of the worst case are not folded
+    assert program_of(6, "F RM", True, "mirrored", 1).has_chains
+    assert program_of(6, "", True, "hull", 1).has_chains
 
 
-@pytest.mark.parametrize(("n", "require", "fold", "among", "steps"), cases())
-def test_the_folded_program_is_the_whole_one(n, require, fold, among, steps):
+@pytest.mark.parametrize(("n", "require", "fold", "worst", "steps"), cases())
+def test_the_folded_program_is_the_whole_one(n, require, fold, worst, steps):
     """Costs, row sums, slacks and worst-case rows of a matrix are those of its unknowns."""
-    program, rng = program_of(n, require, fold, among, steps), np.random.default_rng(8)
+    program, rng = program_of(n, require, fold, worst, steps), np.random.default_rng(8)
     layout, size, whole = program.layout, n + 1, inequalities_of(n, require, steps)
     matrix = rng.uniform(size=(size, size))
     if fold:
@@ -112,14 +137,20 @@ def test_the_folded_program_is_the_whole_one(n, require, fold, among, steps):
     x = layout.fold(matrix)
     np.testing.assert_allclose(layout.unfold(x), matrix, rtol=1e-15)
     np.testing.assert_allclose(program.row_sums(x), size * matrix.sum(1)[: layout.reports], rtol=1e-13)
-    if among is None:
+    if program.risk is None:
         assert program.costs @ x * program.cost_unit / size == pytest.approx((cost_of(n) * matrix).sum())
     else:
-        x = np.append(x, 3.0)
-        rows = [j for j in among if not program.risk.is_mirrored or j < layout.reports]
-        risks = 3.0 - program.slack_values(x)[len(program.kept) :]
-        means = (loss_of(n, among) * matrix).sum(1)[rows]
-        np.testing.assert_allclose(risks * program.cost_unit / size, means, rtol=1e-12)
+        rows = [j for j in risk_of(n, worst).truths if not (fold and program.risk.is_mirrored) or j < layout.reports]
+        means, unit = (loss_of(n, worst) * matrix).sum(1), size / program.cost_unit
+        u = rng.uniform(size=program.risk.unknowns)
+        x = np.append(x, u)
+        found = program.slack_values(x)[len(program.kept) :]
+        bare = program.slack_values(np.append(0 * x[: layout.entries], u))[len(program.kept) :]
+        np.testing.assert_allclose((bare - found)[: len(rows)] / unit, means[rows], rtol=1e-11)
+        assert not (bare - found)[len(rows) :].any()
+        # with the least u for these losses, t is the largest mean
+        least = program.risk.inner(program.risk.rows @ x[: layout.entries])
+        assert (program.risk.values(x[: layout.entries], least) >= 1 - 1e-9).all()
     slacks = program.slack_values(x)[: len(program.kept)] - program.kept.bound
     every = whole.slack(matrix)
     np.testing.assert_allclose(slacks, size * every[program.kept.numbers], atol=1e-12)

@@ -34,6 +34,13 @@ Priors = Annotated[
         "probabilities separated by commas, or a file of them; uniform."
     ),
 ]
+Sets = Annotated[
+    str | None,
+    Parameter(
+        help='Instead of one prior a set, parts separated by semicolons: priors, for all their mixtures ("uniform; '
+        'binomial(0.3)"), or limits of moments, for all priors that keep to them ("x in 2..6; x^2 in ..20").'
+    ),
+]
 Required = Annotated[str, Parameter(help="Properties that must hold, for example WH,CM.")]
 
 
@@ -49,6 +56,7 @@ def design(
     epsilon: EpsilonText = None,
     loss: Losses = "l1",
     prior: Priors = None,
+    priors: Sets = None,
     risk: Annotated[
         Literal["average", "worst"], Parameter(help="Mean loss under the prior, or of the worst truth.")
     ] = "average",
@@ -67,6 +75,8 @@ def design(
     """The best mechanism for a loss, a prior and a set of properties, with a certificate that none is better.
 
     Example: discreet design --n 8 --alpha 9/10 --loss l1 --require WH,CM -o best.json
+
+    Example: discreet design --n 8 --alpha 9/10 --loss l1 --priors "x in 2..6; x^2 in ..20"
     """
     from .. import files
     from ..designs.design import design as make
@@ -76,9 +86,9 @@ def design(
     apart(out, *filter(None, [prior]))
     with terminal.progress("designing") as progress:
         made = make(
-            _count(n), alpha=alpha, epsilon=epsilon, loss=loss, prior=_prior(prior), risk=risk, require=require,
-            sensitivity=sensitivity, then=then, among=None if among is None else among.replace(",", " ").split(),
-            progress=progress,
+            _count(n), alpha=alpha, epsilon=epsilon, loss=loss, prior=_prior(prior), priors=_priors(priors), risk=risk,
+            require=require, sensitivity=sensitivity, then=then,
+            among=None if among is None else among.replace(",", " ").split(), progress=progress,
         )  # fmt: skip
     m = made.mechanism
     if out == "-":
@@ -211,3 +221,20 @@ def _prior(text: str | None) -> Any:
                 f'prior {text!r} is neither known nor a file that can be read; use for example "binomial(0.3)".'
             ) from None
     return text.strip().strip("[]").replace(",", " ").split()
+
+
+def _priors(text: str | None) -> Any:
+    """A set of priors: a list of them, or limits such as "x in 2..6"."""
+    from ..designs.families import Priors as Set
+    from ..errors import PriorError
+
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(";") if part.strip()]
+    limits = [part.partition(" in ") for part in parts if " in " in part]
+    if not limits:
+        return [_prior(part) for part in parts]
+    if len(limits) < len(parts) or any(end.count("..") != 1 for *_, end in limits):
+        raise PriorError('A set is of priors alone, or of limits alone; write for example "x in 2..6; x^2 in ..20".')
+    ends = [[side.strip() or None for side in end.split("..")] for *_, end in limits]
+    return Set.limits([(what, *sides) for (what, *_), sides in zip(limits, ends, strict=True)])

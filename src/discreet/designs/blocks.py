@@ -52,7 +52,7 @@ class Blocks:
         border[:, np.arange(layout.size), layout.row_of_truth] = -layout.times * program.is_free
         if program.risk is not None:
             rows = (program.risk.rows * program.is_free.ravel()).reshape(-1, layout.reports, layout.size)
-            border[:, :, parts.risks] = rows.transpose(1, 2, 0)
+            border[:, :, parts.risks][:, :, : len(rows)] = rows.transpose(1, 2, 0)
         own = np.arange(count)
         border[own, :, start + own] += hubs.along_own[:count]
         if (others := hubs.along_others) is not None:

@@ -7,7 +7,8 @@ most 1, at its own size where it is negative. So
     risk >= sum of row multipliers + (sum of WH multipliers)/(n+1) + sum of min(0, reduced cost),
 
 whatever the multipliers are: good ones come from a solver in floats, and no float decides anything. For the worst-case
-risk the multipliers of the true values are a prior, the least favourable one: the worst case is never below the mean.
+risk the multipliers of the true values are a prior, the least favourable one: the worst case is never below the mean. For a
+set of priors it is a prior of the set (families.py), and the risk is a bound of the means under all of them.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class Dual:
     CH      [j, i]: P[j, j] >= P[j, i]
     WH      [j]: P[j, j] >= 1/(n+1)
     F       [j]: P[j, j] = P[j + 1, j + 1], of any sign
-    prior   for the worst case: the weights of the least favourable prior
+    prior   for the worst case: the weights of the least favourable prior; for a set of priors: a weight for each row of
+            its program (risks.py), the members of a hull or, within limits, the values
     """
 
     rows: Floats
@@ -60,6 +62,8 @@ class Certificate:
     bits: int
     objective: Fraction
     bound: Fraction
+    mixture: tuple[int, ...] = ()  # of a hull: how the prior is mixed from its members
+    prices: tuple[Fraction, ...] = ()  # of limits: why no prior within them has a larger mean loss
 
     @property
     def gap(self) -> float:
@@ -72,13 +76,17 @@ class Certificate:
     def dual(self) -> Dual:
         """The multipliers as floats again."""
         floats = {kind: part.astype(np.float64) / 2.0**self.bits for kind, part in self.multipliers.items()}
-        prior = self.prior.floats if self.problem.risk == "worst" else None
+        prior = None if self.problem.risk == "average" else self.prior.floats
+        if self.mixture:
+            prior = np.array(self.mixture, dtype=np.float64) / sum(self.mixture)
         return Dual(floats.pop("rows"), floats.pop("level"), floats, prior)
 
     def document(self) -> dict[str, Any]:
         """The certificate as it stands in a mechanism's file; verify.py checks every number of it."""
         problem = self.problem
+        family = {} if problem.family is None else {"family": problem.family.document(self.mixture, self.prices)}
         return {
+            **family,
             "loss": {
                 "name": plain(problem.loss.name),
                 "denominator": str(problem.loss.denominator),
@@ -109,21 +117,28 @@ def certify(problem: Problem, dual: Dual, weights: Integers, total: int) -> Cert
     given = {"rows": dual.rows, "level": dual.level, **dual.properties}
     if not all(np.isfinite(part).all() for part in (*given.values(), 0.0 if dual.prior is None else dual.prior)):
         raise DesignError("The solver's multipliers are no numbers, so nothing is returned; try another level.")
-    prior = problem.prior if dual.prior is None else _least_favourable(problem, dual.prior)
+    prior, mixture = _least_favourable(problem, dual.prior)
     signed = {"rows", "F"}
     bits = _BITS + max(0, -math.frexp(float(problem.loss.floats.max()) or 1.0)[1])
     whole = {kind: _integers(part if kind in signed else np.maximum(part, 0.0), bits) for kind, part in given.items()}
+    if problem.family is not None:
+        whole = _without_charges(problem, prior, whole, bits)
     proved = bound(problem, prior, whole, bits)
-    return Certificate(problem, prior, whole, bits, problem.objective(weights, total), proved)
+    risk, prices = problem.objective(weights, total)
+    return Certificate(problem, prior, whole, bits, risk, proved, mixture, prices)
 
 
-def _least_favourable(problem: Problem, weights: Floats) -> Prior:
-    """A prior in integers on the values that the worst case is taken over."""
+def _least_favourable(problem: Problem, weights: Floats | None) -> tuple[Prior, tuple[int, ...]]:
+    """A prior in integers, of the set or on the values that the worst case is taken over; and its mixture."""
+    if weights is None:
+        return problem.prior, ()
+    if problem.family is not None:
+        return problem.family.member(weights, problem.is_mirrored)
     inside = np.zeros(problem.size)
     inside[list(problem.among)] = 1.0
     inside *= np.maximum(weights, 0.0) if (weights[list(problem.among)] > 0).any() else 1.0  # no risk at all: any prior
     whole = _integers(inside / inside.max(), _BITS).tolist()
-    return Prior("least favourable", tuple(whole))
+    return Prior("least favourable", tuple(whole)), ()
 
 
 def _integers(values: NDArray[Any], bits: int) -> Integers:
@@ -134,6 +149,26 @@ def _integers(values: NDArray[Any], bits: int) -> Integers:
 
 def bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int = _BITS) -> Fraction:
     """The lower bound that integer multipliers prove; see the head of this module."""
+    reduced, unit = _reduced_costs(problem, prior, multipliers, bits)
+    honest = Fraction(int(multipliers["WH"].sum()), problem.size) if "WH" in multipliers else Fraction(0)
+    whole = int(multipliers["rows"].sum()) + honest
+    return Fraction((whole + Fraction(int(np.minimum(reduced, 0).sum()), unit)) / 2**bits)
+
+
+def _without_charges(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int) -> dict[str, Integers]:
+    """The same multipliers, those of the rows so low that nothing is charged: once for each row instead of every entry.
+
+    An exact prior is a little off the one that a solver's multipliers fit.
+    """
+    reduced, unit = _reduced_costs(problem, prior, multipliers, bits)
+    lacking = np.array([min(int(x), 0) // unit for x in reduced.min(axis=1)], dtype=object)
+    return {**multipliers, "rows": multipliers["rows"] + lacking}
+
+
+def _reduced_costs(
+    problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int
+) -> tuple[Integers, int]:
+    """What is left of each entry's cost, in units of 2^-bits over an integer, which comes second."""
     p, q = problem.level.alpha.numerator, problem.level.alpha.denominator
     cost, denominator = problem.costs(prior)
     paid = np.zeros(cost.shape, dtype=object)  # by the constraints, in units of 1/(q 2^bits)
@@ -144,11 +179,7 @@ def bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits
             paid[edge[one]] += payment
     for kind in multipliers.keys() - {"rows", "level"}:
         paid += q * payments(kind, multipliers[kind], problem.size)
-    reduced = cost * (q << bits) - denominator * paid
-    charged = int(np.minimum(reduced, 0).sum())
-    honest = Fraction(int(multipliers["WH"].sum()), problem.size) if "WH" in multipliers else Fraction(0)
-    whole = int(multipliers["rows"].sum()) + honest
-    return Fraction(whole / 2**bits + Fraction(charged, denominator * (q << bits)))
+    return cost * (q << bits) - denominator * paid, denominator * q
 
 
 def payments(kind: str, multipliers: Any, size: int) -> Any:

@@ -34,7 +34,9 @@ class Chains:
         self._couplings = [Coupling(-layout.times * program.is_free, np.arange(layout.reports), program.border.rows)]
         if program.risk is not None:  # every entry belongs to one row at most
             losses = program.risk.rows.sum(0).reshape(layout.reports, layout.size)
-            self._couplings.append(Coupling(losses * program.is_free, program.risk.truths, program.border.risks))
+            start = program.border.risks.start
+            part = slice(start, start + len(program.risk.truths))
+            self._couplings.append(Coupling(losses * program.is_free, program.risk.truths, part))
         report = np.arange(layout.reports)
         self._before_hub = (report[1:] - 1, report[1:])  # the steps that touch a hub
         self._after_hub = (report[: layout.size - 1], report[: layout.size - 1])

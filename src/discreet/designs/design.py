@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..channels.properties import LETTERS, letters_of, shape_faults
 from ..errors import DesignError, DiscreetError, GridError, MetricError, SizeError
 from ..measure.description import property_letters
 from ..measure.loss import Loss, loss_name, loss_of
-from ..measure.prior import prior_of
+from ..measure.prior import Prior, prior_of
 from ..measure.remaps import bayes_risk, best_remap
 from ..mechanism import Mechanism, Recipe
 from ..mechanisms.geometric import geometric
@@ -27,8 +27,9 @@ from ..present.shown import Result, Shown, plain
 from ..progress import Progress
 from ..seal import seal
 from .certificate import Certificate, Dual, certify
+from .families import family_of
 from .interior import solve
-from .problem import Floats, Problem, Risk
+from .problem import Floats, Problem
 from .simplex import solve_whole
 from .theorems import Solution, by_theorem
 
@@ -36,6 +37,7 @@ GAP = 1e-6  # a design whose proven gap is larger is refused
 _CLOSE = 1e-8  # a gap that needs no second solver
 _FEW = 17  # values up to which the whole linear program is quicker
 _LONG = 2**12  # bits of a law's denominator beyond which it is sealed: its risk would be too long to write
+_SETS = 400  # values up to which there are designs for sets of priors: a row of every entry for each value
 _GRAPH = 128  # values up to which any graph of neighbours, or a sensitivity of several steps, is solved
 
 
@@ -69,10 +71,15 @@ class Design(Result):
         """How much better a mechanism could be at most, relative as Certificate.gap says; 0 where only a theorem says so."""
         return 0.0 if self.certificate is None else self.certificate.gap
 
+    @property
+    def worst_prior(self) -> Prior:
+        """The prior that proves the bound: the given one, or the least favourable of the set or of the worst case."""
+        return self.problem.prior if self.certificate is None else self.certificate.prior
+
     def shown(self) -> Shown:
         required = " ".join(letter for letter in LETTERS if letter in self.problem.require) or "no property"
         return Shown(
-            f"{self.problem.risk} {self.problem.loss.name} {self.objective:.9g} at {self.problem.level}, {required}; "
+            f"{self.problem.risk_name} {self.problem.loss.name} {self.objective:.9g} at {self.problem.level}, {required}; "
             + (
                 "best by theorem, without a certificate; "
                 if self.certificate is None
@@ -92,6 +99,8 @@ class Design(Result):
             "by_theorem": self.by_theorem,
             "loss": problem.loss.name,
             "risk": problem.risk,
+            "priors": None if problem.family is None else str(problem.family),
+            "worst_prior": None if problem.family is None else plain(self.worst_prior.floats),
             "require": sorted(problem.require),
             "alpha": str(m.alpha),
             "epsilon": plain(m.epsilon),
@@ -107,7 +116,8 @@ def design(
     epsilon: object = None,
     loss: Any = "l1",
     prior: Any = None,
-    risk: Risk = "average",
+    priors: Any = None,
+    risk: Literal["average", "worst"] = "average",
     require: Iterable[str] | str = (),
     sensitivity: object = 1,
     neighbours: Any = None,
@@ -117,18 +127,19 @@ def design(
 ) -> Design:
     """The mechanism on 0..n (or a grid) with the least risk at a level, and a certificate that none is better.
 
-    risk "average" is the mean loss under the prior; "worst" the largest mean loss of a true value, or of those in
-    `among`. `require` names properties that must hold (see `properties`). The level is claimed between all values at most
-    the sensitivity apart, or between `neighbours`: a number of steps, "any" two, a graph or a list of pairs. Where there are
-    several best mechanisms, `then` names a second loss to choose by. The result is sealed: level and properties hold on its
-    integers, its risk is theirs.
+    risk "average" is the mean loss under the prior, or with `priors` the largest such mean under any prior of a set: a list
+    stands for all mixtures of its priors, and Priors has limits of moments; "worst" is the largest mean loss of a true
+    value, or of those in `among`. `require` names properties that must hold (see `properties`). The level is claimed between
+    all values at most the sensitivity apart, or between `neighbours`: a number of steps, "any" two, a graph or a list of
+    pairs. Where there are several best mechanisms, `then` names a second loss to choose by. The result is sealed: level and
+    properties hold on its integers, its risk is theirs.
 
     >>> import discreet as dt
     >>> d = dt.design(4, alpha="9/10", loss="l0", require={"F"})
     >>> round(d.objective * 5 / 4, 6), d.gap < 1e-9        # rescaled as in the paper: EM
     (0.967195, True)
     """
-    problem = _problem(n, alpha, epsilon, loss, prior, risk, require, sensitivity, neighbours, among)
+    problem = _problem(n, alpha, epsilon, loss, prior, priors, risk, require, sensitivity, neighbours, among)
     if problem is None:
         return _huge(Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon), loss, prior, then)
     if then is not None:
@@ -150,7 +161,7 @@ def design(
 
 
 def _problem(
-    n: Any, alpha: Any, epsilon: Any, loss: Any, prior: Any, risk: Any, require: Any, sensitivity: Any,
+    n: Any, alpha: Any, epsilon: Any, loss: Any, prior: Any, priors: Any, risk: Any, require: Any, sensitivity: Any,
     neighbours: Any, among: Any,
 ) -> Problem | None:  # fmt: skip
     """The problem in exact numbers; None when it is too large for a table but a theorem may answer it."""
@@ -162,14 +173,18 @@ def _problem(
         raise DesignError(f'risk = {show(risk)} is not known; use "average" or "worst".')
     if risk == "worst" and prior is not None:
         raise DesignError("The worst case has no prior; leave it out, or use among=[...] for what is known.")
+    if priors is not None and (prior is not None or risk == "worst"):
+        other = "prior" if prior is not None else 'risk="worst"'
+        raise DesignError(f"A set of priors has its own worst case; leave out {other}, or priors.")
     if risk == "average" and among is not None:
         raise DesignError('among goes with risk="worst"; for the average give the prior {value: probability}.')
     told = _told(grid, sensitivity, neighbours)
     plain = told.span(grid) == 1
     if grid.size**2 > MAX_ENTRIES:
-        if letters or risk == "worst" or not plain:
+        if letters or risk == "worst" or priors is not None or not plain:
             raise SizeError(
-                "Beyond n = 1023 only the average risk is designed, without properties and for neighbours one step apart; "
+                "Beyond n = 1023 only the average risk under one prior is designed, without properties and for neighbours "
+                "one step apart; "
                 "use a coarser grid."
             )
         return None
@@ -178,8 +193,13 @@ def _problem(
             f"Designs for a sensitivity of several steps or a graph go up to {_GRAPH} values, not {grid.size}; "
             "use a coarser grid."
         )
+    if priors is not None and grid.size > _SETS:
+        raise SizeError(f"Designs for sets of priors go up to {_SETS} values, not {grid.size}; use a coarser grid.")
     values = tuple(range(grid.size)) if among is None else _values(grid, among)
     asked = Problem(grid, level, loss_of(loss, grid, grid), prior_of(prior, grid), risk, values, letters, told)
+    if priors is not None:
+        family = family_of(priors, grid)
+        asked = replace(asked, risk="family", among=family.support, family=family)
     if not 1e-15 < float(level.alpha) < 1 - 1e-12:
         raise DesignError(
             f"alpha = {show(float(level.alpha))} is too near 0 or 1 for a design; use geometric, or another level."

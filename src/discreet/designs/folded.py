@@ -3,7 +3,10 @@
 The program. Unknowns are the entries X[i, j] = size * Pr[report i | truth j], report by report, and for the worst case the
 risk t. Every inequality concerns one or two entries, X[first] - factor X[second] >= bound; every row sums to `size`:
 
-    minimise c X  subject to  G X - s = h, s >= 0,  E X = f;      for the worst case, t with the rows t - R X >= 0 in G too.
+    minimise c X  subject to  G X - s = h, s >= 0,  E X = f;      for the worst case, t with the rows t - R X >= 0 in G too;
+
+for a set of priors, unknowns u = (t, prices, means e) with the rows T u - R X >= 0 in their place: e_j >= the mean loss of j,
+t + by prices >= rows e (risks.py) and prices >= 0. Below, t and -1 stand for u and -T.
 
 Folding. If turning the grid around changes nothing, the mean of a best matrix and its mirror image is a best matrix too: one
 half of that is computed, with one of every two mirrored row sums and inequalities (layout.py).
@@ -15,7 +18,7 @@ ordinary inequalities, whose slacks and multipliers are eliminated, there is lef
     H dX - E' dy + R' dr = g,    -E dX = g_y,    R dX - dt - dr/w_r = g_r,    -sum dr = g_t.
 
 Border. An inequality lies within one report, or it compares an entry with the diagonal entry of another report: its hub.
-So, with hubs set apart, H has one block for each report, and a few hundred unknowns, the border [dy | dr | hubs | dt], couple
+So, with hubs set apart, H has one block for each report, and a few hundred unknowns, the border [dy | dr | hubs | du], couple
 the blocks. These are eliminated, and what is left on the border is factorised as one dense matrix (newton.py). Fairness
 makes all hubs one unknown. Column monotonicity alone joins other entries of two reports, always neighbouring ones: then
 there are no hubs but for fairness, and blocks are eliminated one after the other.
@@ -45,20 +48,52 @@ from numpy.typing import NDArray
 from .constraints import Indices, Inequalities, scatter
 from .layout import Layout, keep_half
 from .problem import Floats
+from .risks import RiskProgram
 
 
 @dataclass(frozen=True, eq=False)
 class WorstCase:
-    """The rows t - R X >= 0, one for each truth whose mean loss counts."""
+    """The rows T u - R X >= 0: first one for each truth whose mean loss counts, then those of u alone."""
 
+    program: RiskProgram  # as far as it is folded
     truths: Indices
     rows: Floats  # R, (truths, entries)
+    by: Floats  # T, (rows, unknowns): t, prices, means
     is_mirrored: bool  # of two truths whose row sums are one, one is here: the rows are folded as far as the matrix is
+
+    @property
+    def unknowns(self) -> int:
+        return int(self.by.shape[1])
+
+    def values(self, x: Floats, u: Floats) -> Floats:
+        """T u - R X."""
+        found = self.by @ u
+        found[: len(self.truths)] -= self.rows @ x
+        return np.asarray(found)
+
+    def inner(self, losses: Floats) -> Floats:
+        """Unknowns u with rows of 1 and more, for given mean losses R X."""
+        program, u = self.program, np.zeros(self.unknowns)
+        prices, means = slice(1, 1 + len(program.signed)), slice(1 + len(program.signed), None)
+        u[prices] = np.where(program.signed, 0.0, 1.0)
+        if program.is_of_truths:
+            u[0] = 1.0 + (losses - program.by @ u[prices]).max()
+        else:
+            u[means] = losses + 1.0
+            u[0] = 1.0 + (program.rows[:, self.truths] @ u[means] - program.by @ u[prices]).max()
+        return u
+
+    def priors(self, z: Floats) -> tuple[Floats, Floats]:
+        """Multipliers of the rows, as weights of the program's own rows, and as those of its truths; both sum to 1."""
+        count = len(self.truths)
+        own = z[:count] if self.program.is_of_truths else z[count : count + len(self.program.rows)]
+        own = own / own.sum()
+        return own, own if self.program.is_of_truths else own @ self.program.rows[:, self.truths]
 
 
 @dataclass(frozen=True)
 class Border:
-    """Where the unknowns that couple the reports stand: [row sums | rows of the worst case | hubs | t]."""
+    """Where the unknowns that couple the reports stand: [row sums | rows of the worst case | hubs | u]."""
 
     rows: slice
     risks: slice
@@ -68,22 +103,27 @@ class Border:
 class FoldedProgram:
     """One linear program in folded unknowns: min costs X subject to slack_values(X) >= bounds, row_sums(X) = totals.
 
-    `path` says that neighbours are one step apart. Costs are measured in `cost_unit`; `risk` is the worst case, if that is
-    what counts. `has_rays`, `has_hubs` and `has_chains` say how Newton systems are solved.
+    `path` says that neighbours are one step apart, `mirrored` that turning the grid around leaves the risk as it is. Costs
+    are measured in `cost_unit`; `risk` is the worst case, of truths or priors, if that is what counts. `has_rays`,
+    `has_hubs` and `has_chains` say how Newton systems are solved.
     """
 
     def __init__(
-        self, inequalities: Inequalities, cost: Floats, loss: Floats, among: Indices | None, fold: bool, path: bool
-    ) -> None:
+        self, inequalities: Inequalities, cost: Floats, loss: Floats, risk: RiskProgram | None, fold: bool,
+        mirrored: bool, path: bool,
+    ) -> None:  # fmt: skip
         self.layout = layout = Layout(inequalities.size, fold)
         self.kept = keep_half(layout, inequalities)
         self.is_fair = "F" in inequalities.require
         self.has_rays = "CM" not in inequalities.require
         self.has_hubs = self.has_rays or self.is_fair
         own = _folded_costs(layout, cost)
-        self.cost_unit = max(float(np.abs(own if among is None else loss).max()), 1e-300)
-        self.risk = None if among is None else _worst_case(layout, loss, among, self.cost_unit)
-        self.costs = own.ravel() / self.cost_unit if among is None else np.append(np.zeros(layout.entries), 1.0)
+        self.cost_unit = max(float(np.abs(own if risk is None else loss).max()), 1e-300)
+        self.risk = None if risk is None else _worst_case(layout, loss, risk, mirrored, self.cost_unit)
+        self.costs = own.ravel() / self.cost_unit
+        if self.risk is not None:
+            self.costs = np.zeros(layout.entries + self.risk.unknowns)
+            self.costs[layout.entries] = 1.0
         self.bounds = np.append(self.kept.bound, np.zeros(self.risks))
         self.totals = np.full(layout.reports, float(layout.size))
         self.has_chains = path and self.has_rays and (self.risk is None or self.risk.is_mirrored)
@@ -91,7 +131,7 @@ class FoldedProgram:
     @property
     def risks(self) -> int:
         """How many rows the worst case has."""
-        return 0 if self.risk is None else len(self.risk.truths)
+        return 0 if self.risk is None else len(self.risk.by)
 
     @cached_property
     def is_free(self) -> NDArray[np.bool_]:
@@ -118,15 +158,17 @@ class FoldedProgram:
     def slack_values(self, x: Floats) -> Floats:
         """G X: the left-hand sides of all inequalities, first the ordinary ones."""
         values = self.kept.values(x)
-        return values if self.risk is None else np.append(values, x[-1] - self.risk.rows @ x[:-1])
+        if self.risk is None:
+            return values
+        return np.append(values, self.risk.values(x[: self.layout.entries], x[self.layout.entries :]))
 
     def payments(self, z: Floats) -> Floats:
         """G' z: what multipliers of inequalities pay to each unknown."""
         paid = self.kept.payments(z[: len(self.kept)], len(self.costs))
         if self.risk is not None:
-            of_risks = z[len(self.kept) :]
-            paid[:-1] -= of_risks @ self.risk.rows
-            paid[-1] += of_risks.sum()
+            of_risks, entries = z[len(self.kept) :], self.layout.entries
+            paid[:entries] -= of_risks[: len(self.risk.truths)] @ self.risk.rows
+            paid[entries:] += of_risks @ self.risk.by
         return paid
 
     def row_sums(self, x: Floats) -> Floats:
@@ -138,7 +180,7 @@ class FoldedProgram:
     def row_payments(self, y: Floats) -> Floats:
         """E' y: what multipliers of the row sums pay to each unknown."""
         paid = (self.layout.times * y[self.layout.row_of_truth]).ravel()
-        return paid if self.risk is None else np.append(paid, 0.0)
+        return paid if self.risk is None else np.append(paid, np.zeros(self.risk.unknowns))
 
     def tied(self, gradient: Floats) -> Floats:
         """With fairness the hubs are one unknown: only the mean of their gradients counts (changed in place)."""
@@ -155,12 +197,22 @@ def _folded_costs(layout: Layout, cost: Floats) -> Floats:
     return np.where(layout.is_unknown, own, 0.0)
 
 
-def _worst_case(layout: Layout, loss: Floats, among: Indices, unit: float) -> WorstCase:
+def _worst_case(layout: Layout, loss: Floats, risk: RiskProgram, mirrored: bool, unit: float) -> WorstCase:
     """The rows of the worst case: a truth's mean loss is what entries cost where the losses of all others are 0."""
-    mirrored = not layout.is_folded or (
-        np.array_equal(loss, loss[::-1, ::-1]) and np.array_equal(among, np.sort(layout.size - 1 - among))
-    )
-    truths = among[among < layout.reports] if mirrored else among
+    folded = layout.is_folded and mirrored
+    program = risk.folded(layout.reports) if folded else risk
+    truths, (count, prices) = program.truths, program.by.shape
     only = np.arange(layout.size)[:, None] == truths[:, None, None]
     rows = [_folded_costs(layout, np.where(which, loss, 0.0)).ravel() for which in only]
-    return WorstCase(truths, np.array(rows) / unit, mirrored)
+    positive = np.eye(prices)[~program.signed]
+    if program.is_of_truths:
+        by = np.hstack([np.ones((count, 1)), program.by])
+        by = np.vstack([by, np.hstack([np.zeros((len(positive), 1)), positive])])
+    else:
+        means = len(truths)
+        by = np.vstack([
+            np.hstack([np.zeros((means, 1 + prices)), np.eye(means)]),
+            np.hstack([np.ones((count, 1)), program.by, -program.rows[:, truths]]),
+            np.hstack([np.zeros((len(positive), 1)), positive, np.zeros((len(positive), means))]),
+        ])  # fmt: skip
+    return WorstCase(program, truths, np.array(rows) / unit, by, folded or not layout.is_folded)

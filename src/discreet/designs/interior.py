@@ -29,7 +29,7 @@ _DAMPINGS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9)  # of the Newton matrix, tri
 class _Point(NamedTuple):
     """An iterate, or a direction."""
 
-    x: Floats  # entries, and the risk for the worst case
+    x: Floats  # entries, and the unknowns u of a risk that has rows
     s: Floats  # slacks of the inequalities
     y: Floats  # multipliers of the row sums
     z: Floats  # multipliers of the inequalities
@@ -50,7 +50,7 @@ class _Found(NamedTuple):
     rows: Floats
     multipliers: Floats
     fair: Floats | None
-    prior: Floats | None
+    weights: Floats | None  # of a risk that has rows
     gap: float
 
 
@@ -59,7 +59,7 @@ def solve(problem: Problem, loss: Floats, progress: Progress | None = None) -> S
     with one_thread():
         run = _Run(problem, loss)
         found = run.iterate(progress)
-    dual = run.inequalities.dual(found.rows, found.multipliers, found.fair, found.prior)
+    dual = run.inequalities.dual(found.rows, found.multipliers, found.fair, found.weights)
     return Solution(found.matrix, dual, "interior point")
 
 
@@ -68,14 +68,14 @@ class _Run:
 
     def __init__(self, problem: Problem, loss: Floats) -> None:
         self.problem, self.loss = problem, loss
-        self.among = np.array(problem.among) if problem.risk == "worst" else None
         self.cost = problem.prior.floats[:, None] * loss
         symmetric = problem.is_mirrored and np.array_equal(loss, loss[::-1, ::-1])
         fold = "S" in problem.require or symmetric
         if symmetric and "S" not in problem.require:
             self.cost = (self.cost + self.cost[::-1, ::-1]) / 2  # equal up to rounding: now exactly
         self.inequalities = Inequalities(problem, essential(problem.require))
-        self.program = FoldedProgram(self.inequalities, self.cost, loss, self.among, fold, problem.is_path)
+        risk, path = problem.risk_program, problem.is_path
+        self.program = FoldedProgram(self.inequalities, self.cost, loss, risk, fold, symmetric, path)
         self.system = NewtonSystem(self.program)
         self.inner = inner_point(problem)
         self.roomiest = (-np.inf, self.inner)  # the iterate with the largest smallest slack: it mends rounding
@@ -112,8 +112,7 @@ class _Run:
         program, count = self.program, len(self.program.kept)
         x = program.layout.fold(self.inner)
         if program.risk is not None:
-            x = np.append(x, 0.0)
-            x[-1] = 1.0 - program.slack_values(x)[count:].min()
+            x = np.append(x, program.risk.inner(program.risk.rows @ x))
         s = np.maximum(program.slack_values(x) - program.bounds, _FIRST_SLACK)
         z = np.full(len(s), _FIRST_MULTIPLIER)
         z[count:] = 1.0 / max(program.risks, 1)
@@ -211,7 +210,7 @@ class _Run:
         """A matrix within all inequalities, multipliers of the whole problem, and the gap they show (in floats)."""
         layout = self.program.layout
         matrix = self._feasible(layout.unfold(at.x))
-        multipliers, prior, scale = self._whole_multipliers(at.z)
+        multipliers, weights, prior, scale = self._whole_multipliers(at.z)
         cost = self.cost if prior is None else prior[:, None] * self.loss
         if layout.is_folded:
             cost = 0.5 * (cost + cost[::-1, ::-1])
@@ -225,8 +224,12 @@ class _Run:
         rows = rows + (reduced - rows[:, None]).min(axis=1)  # now every reduced cost is >= 0
         bound = float(rows.sum() + self.inequalities.h @ multipliers)
         means = (matrix * self.loss).sum(axis=1)
-        risk = float((matrix * self.cost).sum()) if self.among is None else float(means[self.among].max())
-        return _Found(matrix, rows, multipliers, fair, prior, (risk - bound) / max(1.0, abs(bound)))
+        risk = float((matrix * self.cost).sum())
+        if self.program.risk is not None:
+            own = self.program.risk.program
+            prices = at.x[layout.entries + 1 :][: len(own.signed)] * (self.program.cost_unit / layout.size)
+            risk = own.value(means, prices)
+        return _Found(matrix, rows, multipliers, fair, weights, (risk - bound) / max(1.0, abs(bound)))
 
     def _feasible(self, matrix: Floats) -> Floats:
         """Rows that sum to one, and so much of the roomiest iterate mixed in that no inequality is broken."""
@@ -236,22 +239,26 @@ class _Run:
         part = min(1.0, 2 * float((-own[broken] / (inner[broken] - own[broken])).max(initial=0.0)))
         return (1 - part) * matrix + part * self.roomiest[1]
 
-    def _whole_multipliers(self, z: Floats) -> tuple[Floats, Floats | None, float]:
-        """Multipliers of all inequalities, the least favourable prior of the worst case, and the unit of both."""
+    def _whole_multipliers(self, z: Floats) -> tuple[Floats, Floats | None, Floats | None, float]:
+        """Multipliers of all inequalities; of a risk with rows, the weights of these and the prior they mean; the unit."""
         layout, kept, risk, scale = self.program.layout, self.program.kept, self.program.risk, self.program.cost_unit
-        prior = None
+        weights, prior = None, None
         if risk is not None:
-            weights = z[len(kept) :]
-            scale /= float(weights.sum())
+            scale /= float(z[len(kept) :] @ risk.by[:, 0])
+            weights, by_truth = risk.priors(z[len(kept) :])
             prior = np.zeros(layout.size)
-            prior[risk.truths] = weights / weights.sum()
+            prior[risk.truths] = by_truth
             if risk.is_mirrored:
                 prior = prior[layout.row_of_truth] * layout.share_of_truth
+            if self.problem.risk == "worst":
+                weights = prior
+            elif risk.program.is_of_truths and risk.is_mirrored and layout.is_folded:  # one row stands for two
+                weights = prior[list(self.problem.among)]
         multipliers = np.zeros(len(self.inequalities))
         multipliers[kept.numbers] = z[: len(kept)] * scale
         if layout.is_folded:
             multipliers = 0.5 * (multipliers + multipliers[self.inequalities.mirrored()])
-        return multipliers, prior, scale
+        return multipliers, weights, prior, scale
 
 
 def _whole_rows(matrix: Floats, fair: bool) -> Floats:

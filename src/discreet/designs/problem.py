@@ -1,7 +1,8 @@
 """What is asked of a design: values, level, loss, prior, risk and properties, as exact numbers.
 
 Pr[report i | truth j] is entry (j, i) of a matrix. A design minimises the mean loss under the prior (risk "average"), or
-the largest mean loss of the values `among` which the truth is (risk "worst"), over all matrices with
+the largest mean loss of the values `among` which the truth is (risk "worst"), or the largest mean loss under any prior of a
+set (risk "family"), over all matrices with
 
     rows that sum to 1, entries >= 0
     P[j, i] >= alpha P[k, i]        for neighbours j and k, both ways round, and every report i
@@ -16,7 +17,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..channels.contract import Integers
 from ..measure.loss import Loss
@@ -24,9 +24,11 @@ from ..measure.prior import Prior
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..numbers.neighbours import Neighbours
+from .families import Family
+from .risks import Floats as Floats
+from .risks import RiskProgram
 
-Floats = NDArray[np.float64]
-Risk = Literal["average", "worst"]
+Risk = Literal["average", "worst", "family"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +44,16 @@ class Problem:
     require: frozenset[str] = frozenset()
     neighbours: Neighbours = Neighbours.steps(1)  # noqa: RUF009 (a frozen value)
     then: str | None = None  # the name of the loss that breaks ties
+    family: Family | None = None  # the set of priors, for that risk
 
     @property
     def size(self) -> int:
         return len(self.prior.weights)
+
+    @property
+    def risk_name(self) -> str:
+        """The risk in words."""
+        return self.risk if self.family is None else "worst average"
 
     @cached_property
     def edges(self) -> tuple[tuple[int, int], ...]:
@@ -61,8 +69,18 @@ class Problem:
         """Does turning the grid around change nothing, so that a symmetric matrix is among the best?"""
         if not self.has_mirrored_neighbours:
             return False
-        fair = self.prior.is_symmetric if self.risk == "average" else self._among_is_mirrored
+        if self.family is not None:
+            fair = self.family.is_symmetric
+        else:
+            fair = self.prior.is_symmetric if self.risk == "average" else self._among_is_mirrored
         return fair and self.loss.is_symmetric
+
+    @cached_property
+    def risk_program(self) -> RiskProgram | None:
+        """The risk as a linear program in the mean losses of all truths; None for the average, which needs none."""
+        if self.family is not None:
+            return self.family.program()
+        return None if self.risk == "average" else RiskProgram.plain(np.eye(self.size)[list(self.among)])
 
     @cached_property
     def has_mirrored_neighbours(self) -> bool:
@@ -86,19 +104,23 @@ class Problem:
             cost, denominator = cost + cost[::-1, ::-1], 2 * denominator
         return cost, denominator
 
-    def objective(self, weights: Integers, total: int) -> Fraction:
-        """The risk of a table, exactly."""
+    def objective(self, weights: Integers, total: int) -> tuple[Fraction, tuple[Fraction, ...]]:
+        """The risk of a table, exactly; within limits of the prior a bound of it, with the prices that prove it."""
         numerators = self.loss.numerators.astype(object) * weights.astype(object)
         rows = numerators.sum(axis=1)
+        if self.family is not None:
+            return self.family.worst([Fraction(int(x), self.loss.denominator * total) for x in rows])
         if self.risk == "worst":
-            return Fraction(max(int(rows[j]) for j in self.among), self.loss.denominator * total)
+            return Fraction(max(int(rows[j]) for j in self.among), self.loss.denominator * total), ()
         law = np.array(self.prior.weights, dtype=object)
-        return Fraction(int((law * rows).sum()), self.prior.total * self.loss.denominator * total)
+        return Fraction(int((law * rows).sum()), self.prior.total * self.loss.denominator * total), ()
 
     def describe(self) -> dict[str, Any]:
         """The problem in words, for a recipe."""
         told = {"loss": self.loss.name, "risk": self.risk, "require": " ".join(sorted(self.require)) or "none"}
-        if self.risk == "average":
+        if self.family is not None:
+            told["priors"] = str(self.family)
+        elif self.risk == "average":
             told["prior"] = str(self.prior)
         elif len(self.among) < self.size:
             told["among"] = " ".join(str(self.grid.value(j)) for j in self.among)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DesignError
-from ..lp import Program
-from .constraints import Indices, Inequalities, essential
+from ..lp import Program, dense
+from .constraints import Indices, Inequalities, essential, scatter
 from .problem import Floats, Problem
 from .theorems import Solution
 
@@ -23,7 +23,7 @@ def solve_whole(problem: Problem, loss: Floats) -> Solution:
     """The best matrix in floats, with its multipliers."""
     size, last = problem.size, problem.size**2 - 1
     fold = problem.is_mirrored or "S" in problem.require
-    worst, fair = problem.risk == "worst", "F" in problem.require
+    risk, fair = problem.risk_program, "F" in problem.require
     unit = float(loss.max()) or 1.0  # of losses: the solver's tolerances are absolute
     loss = loss / unit
     unknown = np.arange(last + 1)
@@ -31,17 +31,17 @@ def solve_whole(problem: Problem, loss: Floats) -> Solution:
         unknown = np.minimum(unknown, last - unknown)
     inequalities = Inequalities(problem, essential(problem.require))
     place = np.arange(size)
-    among = np.array(problem.among, dtype=np.int64) if worst else np.zeros(0, dtype=np.int64)
+    priors = np.zeros((0, size)) if risk is None else risk.rows
     # each kind of constraint: how many it has, which of them is the mirror image of which
-    images = [place, np.arange(len(inequalities)), np.arange(len(among)), np.arange(size - 1 if fair else 0)]
+    images = [place, np.arange(len(inequalities)), np.arange(len(priors)), np.arange(size - 1 if fair else 0)]
     if fold:
-        images = [place[::-1], inequalities.mirrored(), _mirrored_risks(problem, loss, among), images[3][::-1]]
+        images = [place[::-1], inequalities.mirrored(), _mirrored_risks(problem, loss), images[3][::-1]]
     kept = [np.flatnonzero(np.arange(len(image)) <= image) for image in images]
     sums, bounds, risks, links = kept
     blocks = [
         (np.repeat(np.arange(len(sums)), size), (sums[:, None] * size + place).ravel(), np.ones(len(sums) * size)),
         _two_entries(inequalities, bounds),
-        (np.repeat(np.arange(len(risks)), size), (among[risks][:, None] * size + place).ravel(), -loss[among[risks]].ravel()),
+        _mean_losses(priors[risks], loss),
         (np.tile(np.arange(len(links)), 2), np.concatenate([links, links + 1]) * (size + 1),
          np.repeat([1.0, -1.0], len(links))),
     ]  # fmt: skip
@@ -49,18 +49,20 @@ def solve_whole(problem: Problem, loss: Floats) -> Solution:
     rows = [block[0] + start for block, start in zip(blocks, starts, strict=False)]
     columns, values = [unknown[block[1]] for block in blocks], [block[2] for block in blocks]
     count = int(unknown.max()) + 1
-    if worst:  # t - the mean loss of each value
-        rows.append(np.arange(starts[2], starts[3]))
-        columns.append(np.full(len(risks), count))
-        values.append(np.ones(len(risks)))
+    by_entry = np.zeros(last + 1) if risk is not None else (problem.prior.floats[:, None] * loss).ravel()
+    cost, most = scatter(unknown, by_entry, count), np.ones(count)
+    if risk is not None:  # t and the prices; those of any sign a second time, turned around
+        by = np.hstack([np.ones((len(risks), 1)), risk.by[risks]])
+        by = np.hstack([by, -by[:, np.append(True, risk.signed)]])
+        row, column, value = dense(by)
+        rows, columns, values = [*rows, row + starts[2]], [*columns, column + count], [*values, value]
+        cost = np.append(cost, np.zeros(by.shape[1]))
+        cost[count], cost[count + 1 + len(risk.signed)] = 1.0, -1.0
+        most = np.append(most, np.full(by.shape[1], np.inf))
     lower = np.concatenate([np.ones(len(sums)), inequalities.h[bounds], np.zeros(len(risks) + len(links))])
     upper = np.concatenate([np.ones(len(sums)), np.full(len(bounds) + len(risks), np.inf), np.zeros(len(links))])
-    cost = np.zeros(last + 1) if worst else (problem.prior.floats[:, None] * loss).ravel()
-    program = Program(
-        np.append(np.bincount(unknown, cost), [1.0] if worst else []),
-        (np.concatenate(rows), np.concatenate(columns), np.concatenate(values)),
-        lower, upper, np.append(np.ones(count), [np.inf] if worst else []),
-    )  # fmt: skip
+    entries = np.concatenate(rows), np.concatenate(columns), np.concatenate(values)
+    program = Program(cost, entries, lower, upper, most)
     best = program.solve()
     if best is None:
         raise DesignError(
@@ -71,10 +73,7 @@ def solve_whole(problem: Problem, loss: Floats) -> Solution:
     row_sums, multipliers, weights, chained = (
         _unfolded(part, which, image) for part, which, image in zip(parts, kept, images, strict=True)
     )
-    prior = None
-    if worst:
-        prior = np.zeros(size)
-        prior[among] = weights
+    prior = None if risk is None else weights @ risk.rows if problem.risk == "worst" else weights
     # the links of fairness change their direction when the grid is turned around
     if fair and fold:
         chained = chained.copy()
@@ -83,11 +82,20 @@ def solve_whole(problem: Problem, loss: Floats) -> Solution:
     return Solution(found, inequalities.dual(row_sums, multipliers, on_diagonal, prior), "simplex method")
 
 
-def _mirrored_risks(problem: Problem, loss: Floats, among: Indices) -> Indices:
-    """Of the values of the worst case, the one that mirrors each; each itself where the losses are not symmetric."""
-    if problem.is_mirrored and np.array_equal(loss, loss[::-1, ::-1]):
+def _mirrored_risks(problem: Problem, loss: Floats) -> Indices:
+    """Of the rows of the risk, the one that mirrors each; each itself where the losses are not symmetric, or for a set."""
+    among = np.array(problem.among)
+    if problem.risk == "worst" and problem.is_mirrored and np.array_equal(loss, loss[::-1, ::-1]):
         return np.searchsorted(among, problem.size - 1 - among)
-    return np.arange(len(among))
+    return np.arange(0 if problem.risk_program is None else len(problem.risk_program.rows))
+
+
+def _mean_losses(priors: Floats, loss: Floats) -> tuple[NDArray[Any], NDArray[Any], Floats]:
+    """Minus the mean loss under each prior."""
+    row, truth = np.nonzero(priors)
+    place = np.arange(loss.shape[1])
+    values = -priors[row, truth][:, None] * loss[truth]
+    return np.repeat(row, len(place)), (truth[:, None] * len(place) + place).ravel(), values.ravel()
 
 
 def _two_entries(inequalities: Inequalities, kept: Indices) -> tuple[NDArray[Any], NDArray[Any], Floats]:

@@ -41,7 +41,7 @@ Indices = NDArray[np.int64]
 Exact = NDArray[Any]  # Python integers
 
 _EXACT = 65**3  # products of integers up to which a remap is decided exactly without being asked
-_EXACT_ASKED = 2**22  # the same when it is
+_EXACT_ASKED = 2**23  # the same when it is
 _BLOCK = 256  # guesses looked at together
 
 
