@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from .recovery.recover import recover as recover
     from .scalar.sums import exact_mean as exact_mean
     from .scalar.sums import exact_sum as exact_sum
+    from .sharing.composition import Composition as Composition
+    from .sharing.composition import compose as compose
     from .tables.release import release as release
     from .tables.results import Release as Release
     from .theory.derivable import derivable as derivable
@@ -88,6 +90,8 @@ _HOME = {
     "audit": "measure.auditing",
     "describe": "measure.description",
     "derivable": "theory.derivable",
+    "Composition": "sharing.composition",
+    "compose": "sharing.composition",
     "design": "designs.design",
     "weakly_honest": "designs.weakly_honest",
     "kantorovich": "measure.distances",
