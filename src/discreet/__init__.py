@@ -68,6 +68,8 @@ if TYPE_CHECKING:
     from .scalar.sums import exact_sum as exact_sum
     from .sharing.composition import Composition as Composition
     from .sharing.composition import compose as compose
+    from .sharing.recalibration import Recalibration as Recalibration
+    from .sharing.recalibration import recalibrate as recalibrate
     from .tables.release import release as release
     from .tables.results import Release as Release
     from .theory.derivable import derivable as derivable
@@ -92,6 +94,8 @@ _HOME = {
     "derivable": "theory.derivable",
     "Composition": "sharing.composition",
     "compose": "sharing.composition",
+    "Recalibration": "sharing.recalibration",
+    "recalibrate": "sharing.recalibration",
     "design": "designs.design",
     "weakly_honest": "designs.weakly_honest",
     "kantorovich": "measure.distances",

@@ -80,22 +80,26 @@ class Composition(Result):
         asked = float(_share(delta))
         return math.inf if 0 in self._alphas else min(self.basic, self._by_levels.epsilon_bounds(asked)[1])
 
-    def shown(self) -> Shown:
-        rows = []
-        for delta in DELTAS:
-            low, high = self.epsilon_bounds(delta)
-            rows.append((delta, high, low, self.optimal_epsilon(delta), self.basic))
-        columns = ("delta", "epsilon <=", "at least", "from levels <=", "pure <=")
-        return Shown(self._title(), columns, tuple(rows), self._notes())
+    def shown(self, deltas: Sequence[Any] = DELTAS, epsilons: Sequence[Any] = ()) -> Shown:
+        """The epsilon at a few deltas, or the delta at a few epsilons."""
+        asked, found = ("epsilon", "delta") if epsilons else ("delta", "epsilon")
+        columns = (asked, f"{found} <=", "at least", "from levels <=", "pure epsilon <=")
+        rows = tuple((str(x), high, low, levels, self.basic) for x, low, high, levels in self._at(deltas, epsilons))
+        return Shown(self._title(), columns, rows, self._notes())
 
-    def to_dict(self) -> dict[str, Any]:
-        """The curve at a few deltas, bounds on both sides; what is infinite is null."""
+    def to_dict(self, deltas: Sequence[Any] = DELTAS, epsilons: Sequence[Any] = ()) -> dict[str, Any]:
+        """The curve at a few deltas or epsilons, bounds on both sides; what is infinite is null."""
+        asked, found = ("epsilon", "delta") if epsilons else ("delta", "epsilon")
         curve = [
-            {"delta": delta, "epsilon": self.epsilon(delta), "at_least": self.epsilon_bounds(delta)[0],
-             "from_levels": self.optimal_epsilon(delta)}
-            for delta in DELTAS
-        ]  # fmt: skip
+            {asked: str(x), found: high, "at_least": low, "from_levels": levels}
+            for x, low, high, levels in self._at(deltas, epsilons)
+        ]
         return {"of": self.of, "uses": list(self.uses), "pure": plain(self.basic), "curve": plain(curve)}
+
+    def _at(self, deltas: Sequence[Any], epsilons: Sequence[Any]) -> list[tuple[Any, float, float, float]]:
+        if epsilons:
+            return [(x, *self.delta_bounds(x), self.optimal_delta(x)) for x in epsilons]
+        return [(x, *self.epsilon_bounds(x), self.optimal_epsilon(x)) for x in deltas]
 
     def _title(self) -> str:
         each = zip(self.mechanisms, self.uses, strict=True)
@@ -106,7 +110,10 @@ class Composition(Result):
         levels = "from levels: optimal composition of the levels alone; pure: their sum, where delta is 0"
         if self.of == "one count":
             return (levels,)
-        return levels, "epsilon covers every choice of counts, also one made as reports come in; at least: of those tried"
+        return (
+            levels,
+            "epsilon covers every choice of counts, also one made as reports come in; at least: of those tried",
+        )
 
     def _bounds(self, key: Any, find: Callable[[Candidates], Bounds]) -> Bounds:
         if key not in self._known:

@@ -16,7 +16,9 @@ import numpy as np
 from .losses import ROUNDING, Floats, Losses, Places, log_moments
 
 _TAIL = 1e-18  # of the tilted law: what may lie beyond the window, on either side
-_PER_LEVEL = 16 * ROUNDING  # error of a transform in the Euclidean norm, for each doubling of its size (Higham, theorem 24.2)
+_PER_LEVEL = (
+    16 * ROUNDING
+)  # error of a transform in the Euclidean norm, for each doubling of its size (Higham, theorem 24.2)
 _SILENT = -80.0  # a frequency whose power is below e^-80 is left out
 _LATTICE = 2**18  # places of a window on a lattice of losses, where nothing is moved
 _TILT = 100.0  # the largest tilt: e^100 between the ends of the losses
@@ -100,8 +102,8 @@ class Convolved:
         return start, factor, np.maximum(terms, 0.0)
 
 
-def convolved(parts: Sequence[Part], near: float, size: int) -> Convolved:
-    """The law of the summed loss around `near`, in a window of at most `size` places (a power of two)."""
+def convolved(parts: Sequence[Part], near: float, size: int) -> Convolved | None:
+    """The law of the summed loss around `near`, in a window of at most `size` places (a power of two); None: too few."""
     base = _shared_base(parts)
     if base is not None:
         grid = [Spread(p.lattice.places, p.masses, k) for p, k in parts if p.lattice is not None]
@@ -110,6 +112,7 @@ def convolved(parts: Sequence[Part], near: float, size: int) -> Convolved:
         low, high, tail = _reach(grid, tilt)
         if high - low < max(size, _LATTICE):
             return _transformed(parts, grid, tilt, (low, high, tail), base, origin, 0.0, 0.0)
+    farthest = max(float(np.abs(p.values).max()) for p, _ in parts)
     real = [Spread(p.values, p.masses, k) for p, k in parts]
     left, right, _ = _reach(real, _tilt(real, near))
     step = 2.0 ** math.ceil(math.log2(max(right - left, 1e-9) / (0.98 * size - 4)))
@@ -120,8 +123,9 @@ def convolved(parts: Sequence[Part], near: float, size: int) -> Convolved:
         if high - low < size:
             break
         step *= 2
+        if step > 4 * farthest:
+            return None
     uses = sum(k for _, k in parts)
-    farthest = max(float(np.abs(p.values).max()) for p, _ in parts)
     rise = uses * (step * min(1.0, step * step / (8 * -math.expm1(-step))) + 16 * ROUNDING * (step + farthest))
     return _transformed(parts, grid, tilt, (low, high, tail), step, 0.0, rise, step * math.sqrt(uses / 2))
 
@@ -142,7 +146,9 @@ def _transformed(
         norm = math.sqrt(float(wrapped @ wrapped)) * 1.01
         noise += part.times * per_transform * norm
         growth += part.times * (per_transform * math.sqrt(size) * norm + abs(float(tilted.sum()) - 1) + 1e-13)
-        relative += part.times * ROUNDING * (20 + len(tilted) + 6 * (float(np.abs(tilt * part.places).max()) + abs(scaled)))
+        relative += (
+            part.times * ROUNDING * (20 + len(tilted) + 6 * (float(np.abs(tilt * part.places).max()) + abs(scaled)))
+        )
         scale += part.times * scaled
         sizes.append(np.fft.rfft(wrapped))
         with np.errstate(divide="ignore"):
@@ -154,15 +160,20 @@ def _transformed(
     spectrum = np.zeros(size // 2 + 1, dtype=complex)
     spectrum[heard] = product
     places = np.arange(low, low + size)
+    positions = places.astype(np.float64)
     weights = np.maximum(np.fft.irfft(spectrum, size)[places % size], 0.0)
     uses = sum(part.times for part in grid) + len(grid)
     total = math.sqrt(float(weights @ weights)) * 1.01
-    noise = noise * _exp(growth) + (2.3 * uses * ROUNDING * _exp(growth) + 2 * per_transform) * total + math.exp(_SILENT)
-    untilt = scale - tilt * places
+    noise = (
+        noise * _exp(growth) + (2.3 * uses * ROUNDING * _exp(growth) + 2 * per_transform) * total + math.exp(_SILENT)
+    )
+    untilt = scale - tilt * positions
     relative += ROUNDING * (8 + 8 * (abs(scale) + float(np.abs(tilt * places).max())))
-    at = origin + step * places
+    at = origin + step * positions
     farthest = math.fsum(part.times * float(np.abs(p.values).max()) for part, (p, _) in zip(grid, parts, strict=True))
-    astray = ROUNDING * (16 * farthest + 8 * float(np.abs(at).max())) if not spread else 0.0  # powers of two add exactly
+    astray = (
+        ROUNDING * (16 * farthest + 8 * float(np.abs(at).max())) if not spread else 0.0
+    )  # powers of two add exactly
     return Convolved(at, weights, untilt, noise, tail, relative, astray, rise, spread, infinite(parts))
 
 
@@ -194,7 +205,9 @@ def _split(losses: Losses, times: int, step: float) -> Spread:
     upper = np.minimum(np.expm1(low * step - values) / math.expm1(-step) * (1 + 8 * ROUNDING), 1.0)
     places = low.astype(np.int64)
     return Spread(
-        np.concatenate([places, places + 1]), np.concatenate([losses.masses * (1 - upper), losses.masses * upper]), times
+        np.concatenate([places, places + 1]),
+        np.concatenate([losses.masses * (1 - upper), losses.masses * upper]),
+        times,
     )
 
 

@@ -38,7 +38,8 @@ class Curve:
     @property
     def pure(self) -> float:
         """The largest finite summed loss, rounded up: from here on delta is that of infinite losses."""
-        return math.fsum(k * float(p.values[-1]) for p, k in self.parts) * (1 + 1e-14) + 1e-300
+        total = math.fsum(k * float(p.values[-1]) for p, k in self.parts)
+        return total + 1e-14 * abs(total)
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
@@ -77,6 +78,8 @@ class Curve:
         if below >= self.pure:
             return self.infinite
         law = convolved(self.parts, epsilon, size)
+        if law is None:
+            return self.infinite[0], self.quick_delta(epsilon)
         return law.lower(above), min(law.upper(below), self.quick_delta(epsilon))
 
     def epsilon_bounds(self, delta: float, size: int) -> tuple[float, float]:
@@ -87,6 +90,8 @@ class Curve:
         low, near = 0.0, high
         for _ in range(3):  # the tilt of the epsilon that was just found is the better one
             law = convolved(self.parts, near, size)
+            if law is None:
+                break
             high = min(high, _crossing(law.upper, delta * (1 - _READ), high)[1])
             low = max(low, self._below(law, delta * (1 + _READ), high))
             if near - high <= 0.02 * (near - low) + _CLOSE * near:

@@ -6,6 +6,7 @@ Floats enter here, each within a few units in the last place of the truth; what 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -106,7 +107,7 @@ def shifted_losses(decay: Fraction, distance: int) -> Losses:
         top**j * bottom ** (distance - j) * (bottom if j in (0, distance) else bottom - top) / total
         for j in range(distance, -1, -1)
     ]
-    values = np.arange(-distance, distance + 1, 2) * log_ratio(bottom, top)
+    values = np.arange(-distance, distance + 1, 2, dtype=np.float64) * log_ratio(bottom, top)
     lattice = Lattice(decay**distance, 1 / decay**2, np.arange(distance + 1))
     kept = np.array(masses) >= _RARE
     rare = math.fsum(x for x in masses if x < _RARE) * (1 + 1e-9)
@@ -127,7 +128,7 @@ def _lattice(ratios: list[Fraction]) -> Lattice | None:
     """Are all ratios the lowest times whole powers of the smallest step between two? Decided in integers."""
     if len(ratios) < 2:
         return Lattice(ratios[0], Fraction(2), np.zeros(1, dtype=np.int64)) if ratios else None
-    steps = [b / a for a, b in zip(ratios, ratios[1:], strict=False)]
+    steps = [b / a for a, b in itertools.pairwise(ratios)]
     base = min(steps)
     unit, bits = log_ratio(base.numerator, base.denominator), base.numerator.bit_length()
     places = [0]

@@ -3,6 +3,7 @@ the one pair that dominates them all."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -101,9 +102,11 @@ class Pairs:
                 hull.pop()
             hull.append((q, p))
         start = [hull[0][1]] if hull[0][1] else []  # told for sure: impossible under Q
-        edges = list(zip(hull, hull[1:], strict=False))
+        edges = list(itertools.pairwise(hull))
         return losses_of(
-            [*start, *(b[1] - a[1] for a, b in edges)], [*(0 for _ in start), *(b[0] - a[0] for a, b in edges)], self.total
+            [*start, *(b[1] - a[1] for a, b in edges)],
+            [*(0 for _ in start), *(b[0] - a[0] for a, b in edges)],
+            self.total,
         )
 
 
