@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
 import math
 import random
 from collections import Counter
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import discreet as dt
+from discreet.cli import main
 from discreet.errors import DiscreetError
 from discreet.sharing import convolution, curve
 from discreet.sharing.curve import Curve
@@ -107,7 +109,10 @@ def test_geometric_losses_have_two_values_on_neighbours(n):
         assert law.values == pytest.approx([math.log(2 / 3), math.log(3 / 2)], rel=1e-15)
     for d in range(1, min(n, 9) + 1):
         for i in (0, n - d):
-            law, short = losses_of(weights[i].tolist(), weights[i + d].tolist(), total), shifted_losses(Fraction(2, 3), d)
+            law, short = (
+                losses_of(weights[i].tolist(), weights[i + d].tolist(), total),
+                shifted_losses(Fraction(2, 3), d),
+            )
             assert law.masses == pytest.approx(short.masses, rel=1e-14)
             assert law.values == pytest.approx(short.values, rel=1e-14)
             assert (law.lattice.lowest, law.lattice.base if d > 1 else None) == (
@@ -128,7 +133,9 @@ def test_bounds_hold_the_exact_curve_of_small_tables(seed):
         low, high = one.delta_bounds(f"ln({r})")
         assert low <= same <= high <= same * Fraction(102, 100) + Fraction(1, 10**9)
         assert low >= same * Fraction(96, 100) - Fraction(1, 10**9)
-        every = max(exact_delta([(law, 1) for law in choice], r) for choice in itertools.combinations_with_replacement(laws, k))
+        every = max(
+            exact_delta([(law, 1) for law in choice], r) for choice in itertools.combinations_with_replacement(laws, k)
+        )
         low, high = many.delta_bounds(f"ln({r})")
         assert every * Fraction(96, 100) - Fraction(1, 10**9) <= low <= every <= high
     # one report: the dominating pair has the largest of all curves, exactly
@@ -311,3 +318,39 @@ def test_what_is_shown():
     assert all(row["at least"] <= row["epsilon <="] <= row["pure epsilon <="] for row in rows)
     told = c.to_dict(epsilons=["1"])["curve"][0]
     assert told["at_least"] <= told["delta"] <= told["from_levels"] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("size", [64, 1024])
+def test_the_transform_keeps_to_what_is_assumed(size):
+    """Against sums with 64-bit mantissas; the angles are taken modulo a whole turn in integers."""
+    rng = np.random.default_rng(size)
+    x = rng.random(size) ** 8
+    turns = (np.outer(np.arange(size // 2 + 1), np.arange(size)) % size).astype(np.longdouble)
+    angle = turns * (2 * np.arctan2(np.longdouble(0), np.longdouble(-1)) / size)
+    exact = (np.cos(angle) * x).sum(axis=1) - 1j * (np.sin(angle) * x).sum(axis=1)
+    error = np.sqrt(float((np.abs(np.fft.rfft(x) - exact) ** 2).sum()))
+    assert 0 < error <= convolution._PER_LEVEL * math.log2(size) * math.sqrt(size) * math.sqrt(float(x @ x)) / 4
+
+
+def test_on_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    dt.geometric(100, epsilon="1/10").save("m.json")
+
+    def run(*words):
+        with pytest.raises(SystemExit) as done:
+            main(["compose", "m.json", *words])
+        return done.value.code, capsys.readouterr()
+
+    code, told = run("--k", "20", "--delta", "1e-6")
+    assert (code, told.err) == (0, "")
+    assert "1.789" in told.out
+    code, told = run("--k", "20", "--epsilon", "1.6", "--json")
+    assert 9.0e-6 < json.loads(told.out)["curve"][0]["delta"] < 9.3e-6
+    code, told = run("--k", "2", "--of", "different-counts", "--csv")
+    assert told.out.splitlines()[0].startswith("delta,epsilon <=")
+    bad = [("--k", "0"), ("--k", "x"), ("--k", "2", "--delta", "1"), ("--k", "2", "--delta", "0"),
+           ("--k", "2", "--epsilon", "-1"), ("--k", "2", "--delta", ".1", "--epsilon", "1"), ()]  # fmt: skip
+    for words in bad:
+        code, told = run(*words)
+        assert (code, told.out) == (2, "")
+        assert told.err.count("\n") == 1, told.err

@@ -151,7 +151,7 @@ class Candidates(ABC):
 
     def epsilon_bounds(self, delta: float) -> tuple[float, float]:
         """As close as 0.2 %, 0.02, or what many uses allow in reasonable time."""
-        share = 2e-4 + 7e-6 * math.sqrt(self.uses)
+        share = max(2e-4, 7e-6 * math.sqrt(self.uses))
         return _widest(
             self.quick_epsilon(delta), lambda i, size: self.curve(i).epsilon_bounds(delta, size),
             lambda x: max(min(2e-3 * x, 0.02), share * x),

@@ -8,8 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, cmp_to_key
 from typing import Any
 
 import numpy as np
@@ -143,12 +142,17 @@ class OnePair:
 def _chances(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]]:
     """(Q(S), P(S)) for the sets of the reports whose ratio P/Q is largest, from none to all."""
     reports = [(p, q) for p, q in zip(first, second, strict=True) if p or q]
-    reports.sort(key=lambda r: Fraction(r[0], r[0] + r[1]), reverse=True)
+    reports.sort(key=cmp_to_key(_by_ratio))
     points, q_sum, p_sum = [(0, 0)], 0, 0
     for p, q in reports:
         p_sum, q_sum = p_sum + p, q_sum + q
         points.append((q_sum, p_sum))
     return points
+
+
+def _by_ratio(a: tuple[int, int], b: tuple[int, int]) -> int:
+    """Negative where a has the larger P/Q: by products of integers, so nothing is rounded."""
+    return b[0] * a[1] - a[0] * b[1]
 
 
 def _turns_up(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> bool:
