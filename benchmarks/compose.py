@@ -29,6 +29,7 @@ _peers.PINS.setdefault("dp-accounting", ("dp-accounting==0.6.0",))  # pins old v
 RESULTS = Path(__file__).parent / "results"
 DELTA = "1e-6"
 ASKED = {1000: (10.0, lambda gap, epsilon: gap <= 0.05), 10**6: (60.0, lambda gap, epsilon: gap <= 0.01 * epsilon)}
+ROUNDED = 1e-8  # dp-accounting's bounds leave out its rounding
 PEER_SECONDS = 20
 
 
@@ -84,7 +85,7 @@ def main() -> None:
             seconds = time.perf_counter() - start
             most, close = ASKED.get(k, (10.0, lambda gap, epsilon: gap <= 0.05))
             theirs = peer(m, k, not problem)
-            overlap = not theirs or (theirs["lower"] <= high and low <= theirs["upper"])
+            overlap = not theirs or (theirs["lower"] <= high * (1 + ROUNDED) and low <= theirs["upper"] * (1 + ROUNDED))
             rows.append({"table": name, "k": k, "lower": low, "upper": high, "seconds": seconds,
                          "met": seconds <= most and close(high - low, high), "peer": theirs, "overlap": overlap})  # fmt: skip
             print(rows[-1], flush=True)
@@ -98,7 +99,9 @@ def write(rows: list[dict[str, Any]], problem: str) -> None:
     (RESULTS / "compose.json").write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", encoding="utf-8")
     theirs = (
         "dp-accounting 0.6.0 has the worst pair alone, and the time of its upper bound; its grid is 1e-4 (1e-3 at k = 10^6). Where "
-        f"its columns are empty it had no answer in {PEER_SECONDS} s, or not enough memory."
+        f"its columns are empty it had no answer in {PEER_SECONDS} s, or not enough memory. Overlap is up to 1e-8 of epsilon: "
+        "its bounds leave out the rounding of its transforms (for randomised response at k = 1000 its upper bound is 4e-10 of "
+        "epsilon below the truth, which sums of integers confirm in the tests)."
     )
     lines = [
         "# Composition",

@@ -10,12 +10,14 @@ import random
 from collections import Counter
 from fractions import Fraction
 
+import flint
 import numpy as np
 import pytest
 
 import discreet as dt
 from discreet.cli import main
 from discreet.errors import DiscreetError
+from discreet.numbers.exact import precision
 from discreet.sharing import convolution, curve
 from discreet.sharing.curve import Curve
 from discreet.sharing.losses import losses_of, shifted_losses
@@ -219,6 +221,22 @@ def test_deltas_far_below_rounding_are_as_sharp_as_others():
     assert optimal(k, alpha, Fraction(math.exp(low) * (1 - 1e-9))) > Fraction(1, 10**200)
     assert optimal(k, alpha, Fraction(math.exp(high) * (1 + 1e-9))) < Fraction(1, 10**200)
     assert high - low < 1e-5
+
+
+def test_three_losses_and_a_thousand_uses_in_integers():
+    """Randomised response has the losses -e, 0, e: the k-th power of a polynomial with integer coefficients."""
+    k, m = 1000, dt.randomized_response(100, epsilon="1/2")
+    weights, total = m.channel.integers()
+    truth, other = int(weights[0][0]), int(weights[0][1])
+    law = [int(c) for c in (flint.fmpz_poly([other, total - truth - other, truth]) ** k).coeffs()]
+    low, high = dt.compose(m, k).epsilon_bounds("1e-6")
+    assert high - low < 1e-7
+    with precision(256):
+        ratio = flint.arb(flint.fmpq(truth, other))
+        for epsilon, sign in ((low, 1), (high, -1)):
+            terms = (c * (1 - flint.arb(epsilon).exp() * ratio ** (k - j)) for j, c in enumerate(law))
+            delta = sum((t for t in terms if t > 0), flint.arb(0)) / flint.arb(total) ** k
+            assert sign * (delta - flint.arb("1e-6")) > 0
 
 
 def test_a_table_of_101_values_and_a_million_uses():
