@@ -85,6 +85,10 @@ if TYPE_CHECKING:
     from .sharing.cascades import cascade as cascade
     from .sharing.collusion import Collusion as Collusion
     from .sharing.collusion import collude as collude
+    from .sharing.composition import Composition as Composition
+    from .sharing.composition import compose as compose
+    from .sharing.recalibration import Recalibration as Recalibration
+    from .sharing.recalibration import recalibrate as recalibrate
     from .sharing.stored import CascadeReports as CascadeReports
     from .tables.release import release as release
     from .tables.results import Release as Release
@@ -110,6 +114,10 @@ _HOME = {
     "audit": "measure.auditing",
     "describe": "measure.description",
     "derivable": "theory.derivable",
+    "Composition": "sharing.composition",
+    "compose": "sharing.composition",
+    "Recalibration": "sharing.recalibration",
+    "recalibrate": "sharing.recalibration",
     "design": "designs.design",
     "uniqueness": "designs.ties",
     "weakly_honest": "designs.weakly_honest",

@@ -1,0 +1,228 @@
+"""The privacy curve of a sequence of reports on one pair: certified bounds of delta and of epsilon, as fine as asked."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .convolution import Convolved, Part, convolved, infinite
+from .losses import ROUNDING, Floats
+from .pairs import OnePair, Pairs, Screen
+
+SIZES = (2**13, 2**16, 2**18, 2**20, 2**21)  # of the transforms: from a quick look to the sharpest
+_RATES = 2.0 ** np.arange(-24, 8.1, 0.25)  # at which Chernoff's bound is tried
+_READ = 4 * ROUNDING  # a number that was given is within this part of its float
+_CLOSE = 1e-7  # an epsilon is found up to this part of it
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The summed loss of `parts` on one pair of true values per part."""
+
+    parts: tuple[Part, ...]
+
+    @cached_property
+    def infinite(self) -> tuple[float, float]:
+        return infinite(self.parts)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Has one of the reports no finite loss: does it give its truth away for sure?"""
+        return any(not len(p.values) for p, _ in self.parts)
+
+    @property
+    def pure(self) -> float:
+        """The largest finite summed loss, rounded up: from here on delta is that of infinite losses."""
+        total = math.fsum(k * float(p.values[-1]) for p, k in self.parts)
+        return total + 1e-14 * abs(total)
+
+    @cached_property
+    def _moments(self) -> tuple[Floats, Floats]:
+        """Rates, and for each a bound of ln E[(1 - e^(epsilon - loss))+] + rate epsilon: Chernoff's with the best constant."""
+        width = max(float(np.abs(p.values).max()) for p, _ in self.parts) or 1.0
+        rates = _RATES / width
+        summed = sum(k * p.log_moments(rates) for p, k in self.parts)
+        constant = rates * np.log(rates) - (1 + rates) * np.log1p(rates)  # max of (1 - e^-x) e^(-rate x)
+        slack = sum(k for _, k in self.parts) * 1e-14 * (1 + rates * width) + 1e-9
+        return rates, np.asarray(summed + constant + slack)
+
+    def quick_delta(self, epsilon: float) -> float:
+        """No less than delta, at once."""
+        if self.is_hopeless:
+            return 1.0
+        if epsilon >= self.pure:
+            return self.infinite[1]
+        rates, moments = self._moments
+        return min(1.0, math.exp(min(0.0, float(np.min(moments - rates * epsilon * (1 - _READ))))) + self.infinite[1])
+
+    def quick_epsilon(self, delta: float) -> float:
+        """No less than epsilon, at once; inf where none is enough."""
+        room = delta * (1 - _READ) - self.infinite[1]
+        if self.is_hopeless or room < 0:
+            return math.inf
+        if room == 0:
+            return self.pure
+        rates, moments = self._moments
+        return max(0.0, min(self.pure, float(np.min((moments - math.log(room * (1 - 1e-9))) / rates))))
+
+    def delta_bounds(self, epsilon: float, size: int) -> tuple[float, float]:
+        """Of the smallest delta at any epsilon that is rounded to this one."""
+        if self.is_hopeless:
+            return self.infinite[0], 1.0
+        below, above = epsilon * (1 - _READ), epsilon * (1 + _READ)
+        if below >= self.pure:
+            return self.infinite
+        law = convolved(self.parts, epsilon, size)
+        if law is None:
+            return self.infinite[0], self.quick_delta(epsilon)
+        return law.lower(above), min(law.upper(below), self.quick_delta(epsilon))
+
+    def epsilon_bounds(self, delta: float, size: int) -> tuple[float, float]:
+        """Of the smallest epsilon at any delta that is rounded to this one."""
+        high = self.quick_epsilon(delta)
+        if high == math.inf:
+            return (math.inf if self.infinite[0] > delta * (1 + _READ) else 0.0), high
+        low, near = 0.0, high
+        for _ in range(3):  # the tilt of the epsilon that was just found is the better one
+            law = convolved(self.parts, near, size)
+            if law is None:
+                break
+            high = min(high, _crossing(law.upper, delta * (1 - _READ), high)[1])
+            low = max(low, self._below(law, delta * (1 + _READ), high))
+            if near - high <= 0.02 * (near - low) + _CLOSE * near:
+                break
+            near = high
+        return min(low, high), high
+
+    def _below(self, law: Convolved, delta: float, high: float) -> float:
+        lost = 1e-3 * delta if law.spread else 0.0
+        return max(0.0, _crossing(law.raw, delta + lost, high)[0] - (law.shift(lost) if lost else 0.0))
+
+
+def _crossing(falling: Callable[[float], float], target: float, high: float) -> tuple[float, float]:
+    """Two close arguments: at the first the function is above the target (or it is 0), at the second no more than it.
+
+    Where even at `high` it is above, both are `high`. The logarithm is nearly a line, so lines are tried before halves.
+    """
+    below = falling(high)
+    if below > target:
+        return high, high
+    low, above, step, turn = high, below, 1e-3 * high, 0
+    while above <= target:  # downwards in growing steps: far from where the law was tilted to, rounding drowns it
+        if low == 0:
+            return 0.0, 0.0
+        high, below, low, step = low, above, max(0.0, low - step), 2 * step
+        above = falling(low)
+    while high - low > _CLOSE * high:
+        part = 0.5
+        if below > 0 and turn % 3 < 2:
+            part = math.log(above / target) / max(math.log(above / below), 1e-300)
+            part = min(max(part + (0.001 if turn % 3 else -0.001), 1e-3), 1 - 1e-3)
+        middle = low + part * (high - low)
+        value = falling(middle)
+        low, above, high, below = (middle, value, high, below) if value > target else (low, above, middle, value)
+        turn += 1
+    return low, high
+
+
+class Candidates(ABC):
+    """Curves of which the largest counts: each has quick bounds, and better ones where it matters."""
+
+    uses: int
+
+    @abstractmethod
+    def quick_delta(self, epsilon: float) -> Floats: ...
+
+    @abstractmethod
+    def quick_epsilon(self, delta: float) -> Floats: ...
+
+    @abstractmethod
+    def curve(self, index: int) -> Curve: ...
+
+    def delta_bounds(self, epsilon: float) -> tuple[float, float]:
+        return _widest(
+            self.quick_delta(epsilon), lambda i, size: self.curve(i).delta_bounds(epsilon, size), lambda x: 0.01 * x
+        )
+
+    def epsilon_bounds(self, delta: float) -> tuple[float, float]:
+        """As close as 0.2 %, 0.02, or what many uses allow in reasonable time."""
+        share = max(2e-4, 7e-6 * math.sqrt(self.uses))
+        return _widest(
+            self.quick_epsilon(delta), lambda i, size: self.curve(i).epsilon_bounds(delta, size),
+            lambda x: max(min(2e-3 * x, 0.02), share * x),
+        )  # fmt: skip
+
+
+class Listed(Candidates):
+    """A few curves, written out."""
+
+    def __init__(self, curves: Sequence[Curve]) -> None:
+        self.curves, self.uses = tuple(curves), sum(k for _, k in curves[0].parts)
+
+    def quick_delta(self, epsilon: float) -> Floats:
+        return np.array([curve.quick_delta(epsilon) for curve in self.curves])
+
+    def quick_epsilon(self, delta: float) -> Floats:
+        return np.array([curve.quick_epsilon(delta) for curve in self.curves])
+
+    def curve(self, index: int) -> Curve:
+        return self.curves[index]
+
+
+class SamePair(Candidates):
+    """All mechanisms at one pair of true values, which is any pair of neighbours either way round.
+
+    All pairs have quick bounds; the losses of a pair are worked out when it is looked at, and pairs of the same losses once.
+    """
+
+    def __init__(self, pairs: Sequence[Pairs | OnePair], uses: Sequence[int]) -> None:
+        self.pairs, self.each, self.uses = tuple(pairs), tuple(uses), sum(uses)
+        self._found: dict[int, Curve] = {}
+
+    @cached_property
+    def _screen(self) -> Screen:
+        return Screen.of(self.pairs, self.each)
+
+    def quick_delta(self, epsilon: float) -> Floats:
+        return self._screen.delta(epsilon)
+
+    def quick_epsilon(self, delta: float) -> Floats:
+        return self._screen.epsilon(delta)
+
+    def curve(self, index: int) -> Curve:
+        if index not in self._found:
+            self._found[index] = Curve(tuple((p.losses(index), k) for p, k in zip(self.pairs, self.each, strict=True)))
+        return self._found[index]
+
+
+def _widest(
+    upper: Floats, bounds: Callable[[int, int], tuple[float, float]], close: Callable[[float], float]
+) -> tuple[float, float]:
+    """Bounds of the largest value, from quick bounds of all and better ones by number and size.
+
+    One whose bound is below what another has for sure is never looked at closer; the others are, the highest first, until
+    the bounds are as close as asked or the transforms are the largest.
+    """
+    upper = upper.copy()
+    looked = np.zeros(len(upper), dtype=int)
+    lower, champion = 0.0, int(np.argmax(upper))
+    while True:
+        top = int(np.argmax(upper))
+        if math.isfinite(upper[top]) and upper[top] - lower <= close(float(upper[top])):
+            break
+        # one is enough for the lower bound, and that is the harder one to get
+        settled = looked[champion] == len(SIZES) or upper[champion] - lower <= close(float(upper[champion])) / 2
+        chosen = top if settled or not looked[top] else champion
+        if looked[chosen] == len(SIZES):
+            break
+        low, high = bounds(chosen, SIZES[looked[chosen]])
+        looked[chosen] = len(SIZES) if low == high else looked[chosen] + 1
+        upper[chosen] = min(upper[chosen], high)
+        if low > lower:
+            lower, champion = low, chosen
+    return lower, float(upper[top])

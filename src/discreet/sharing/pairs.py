@@ -1,0 +1,229 @@
+"""The pairs of true values between which reports are told apart: the rows of neighbours, which of them can be worst, and
+the one pair that dominates them all."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, cmp_to_key
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MetricError, SizeError
+from ..mechanism import Mechanism
+from ..numbers.neighbours import Neighbours
+from .losses import Floats, Losses, losses_of, shifted_losses
+
+_RATES = 2.0 ** np.arange(-24, 8.1, 0.5)  # at which Chernoff's bound is tried for all pairs at once
+_MOST_VALUES = 2**11
+_MOST_ENTRIES = 2**22  # of pairs that are compared with each other
+_SLACK = 1e-12  # of the logarithm of a moment of one report, from floats
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The neighbouring rows of one mechanism, both ways round, as integers over one total; `first` and `second` say which."""
+
+    weights: list[list[int]]
+    total: int
+    matrix: Floats
+    first: Indices
+    second: Indices
+
+    @property
+    def size(self) -> int:
+        return len(self.first)
+
+    def distinct(self) -> Pairs:
+        """One pair for all that have the same probabilities, in whatever order."""
+        if self.size * len(self.weights[0]) > _MOST_ENTRIES:
+            return self
+        found: dict[Any, int] = {}
+        for pair, (i, k) in enumerate(zip(self.first.tolist(), self.second.tolist(), strict=True)):
+            both = zip(self.weights[i], self.weights[k], strict=True)
+            found.setdefault(frozenset(Counter(both).items()), pair)
+        kept = list(found.values())
+        return replace(self, first=self.first[kept], second=self.second[kept])
+
+    def losses(self, pair: int) -> Losses:
+        return losses_of(self.weights[self.first[pair]], self.weights[self.second[pair]], self.total)
+
+    @cached_property
+    def _logs(self) -> Floats:
+        """ln of the probabilities, each over the largest of its report."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.matrix / np.maximum(self.matrix.max(axis=0), 1e-300)))
+
+    @property
+    def width(self) -> float:
+        """No finite loss is larger."""
+        return float(-self._logs[np.isfinite(self._logs)].min())
+
+    def moments(self, rates: Floats) -> Floats:
+        """ln E e^(rate loss) over the finite losses of every pair, up to _SLACK: one product of matrices for each rate."""
+        there, top = np.isfinite(self._logs), self.matrix.max(axis=0)
+        logs = np.where(there, self._logs, 0.0)
+        found = np.empty((len(rates), len(self.first)))
+        for k, rate in enumerate(rates):
+            over, under = there * np.exp((1 + rate) * logs) * top, there * np.exp(-rate * logs)
+            with np.errstate(divide="ignore"):
+                found[k] = np.log((over @ under.T)[self.first, self.second])
+        return found
+
+    def infinite(self) -> Floats:
+        """The chance of an infinite loss of every pair."""
+        return np.asarray((self.matrix @ (self.matrix == 0).T.astype(float))[self.first, self.second])
+
+    def most_telling(self) -> int:
+        """The pair whose mean loss is the largest, in floats."""
+        return int(np.argmax(self.moments(np.array([1e-6]))[0] + self.infinite()))
+
+    def dominating(self) -> Losses:
+        """The pair whose curve is the largest of all curves: the hull of all chances (Q(S), P(S)) of sets of reports.
+
+        A set of reports tells the pair apart with P(S) - e^epsilon Q(S), so the upper hull of these points over all pairs,
+        exactly in integers, has for its edges the two laws of a dominating pair (Zhu, Dong and Wang 2022).
+        """
+        points: dict[int, int] = {}
+        for i, k in zip(self.first.tolist(), self.second.tolist(), strict=True):
+            for q, p in _chances(self.weights[i], self.weights[k]):
+                points[q] = max(p, points.get(q, 0))
+        hull: list[tuple[int, int]] = []
+        for q, p in sorted(points.items()):
+            while len(hull) > 1 and _turns_up(hull[-2], hull[-1], (q, p)):
+                hull.pop()
+            hull.append((q, p))
+        start = [hull[0][1]] if hull[0][1] else []  # told for sure: impossible under Q
+        edges = list(itertools.pairwise(hull))
+        return losses_of(
+            [*start, *(b[1] - a[1] for a, b in edges)],
+            [*(0 for _ in start), *(b[0] - a[0] for a, b in edges)],
+            self.total,
+        )
+
+
+@dataclass(frozen=True)
+class OnePair:
+    """One pair that stands for all, and has the same losses both ways round."""
+
+    law: Losses
+    size: int = 1
+
+    @property
+    def width(self) -> float:
+        return float(np.abs(self.law.values).max())
+
+    def losses(self, pair: int) -> Losses:
+        return self.law
+
+    def moments(self, rates: Floats) -> Floats:
+        return self.law.log_moments(rates)[:, None]
+
+    def infinite(self) -> Floats:
+        return np.array([self.law.infinite])
+
+    def most_telling(self) -> int:
+        return 0
+
+    def dominating(self) -> Losses:
+        return self.law
+
+    def distinct(self) -> OnePair:
+        return self
+
+
+def _chances(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]]:
+    """(Q(S), P(S)) for the sets of the reports whose ratio P/Q is largest, from none to all."""
+    reports = [(p, q) for p, q in zip(first, second, strict=True) if p or q]
+    reports.sort(key=cmp_to_key(_by_ratio))
+    points, q_sum, p_sum = [(0, 0)], 0, 0
+    for p, q in reports:
+        p_sum, q_sum = p_sum + p, q_sum + q
+        points.append((q_sum, p_sum))
+    return points
+
+
+def _by_ratio(a: tuple[int, int], b: tuple[int, int]) -> int:
+    """Negative where a has the larger P/Q: by products of integers, so nothing is rounded."""
+    return b[0] * a[1] - a[0] * b[1]
+
+
+def _turns_up(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> bool:
+    """Does b lie on or below the line from a to c?"""
+    return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0])
+
+
+def has_one_pair(m: Mechanism) -> bool:
+    """Is the noise geometric, so that one pair of truths stands for all?
+
+    Reports beyond the two truths then tell no more than the truths themselves, and of two distances the larger dominates,
+    since the ratio of shifted log-concave laws is monotone.
+    """
+    return m.channel.noise is not None and m.channel.noise.decay is not None
+
+
+def pairs_of(m: Mechanism, neighbours: Neighbours, short: bool = True) -> Pairs | OnePair:
+    """The pairs of neighbours of a mechanism; one of them, with `short`, where it stands for all."""
+    if not neighbours.is_plain:
+        raise MetricError(
+            "Composition is between neighbours, and these have distances other than 1; "
+            "give neighbours= for those meant, for example neighbours=1."
+        )
+    noise = m.channel.noise
+    if short and noise is not None and noise.decay is not None:
+        distance = _farthest(m, neighbours)
+        if distance > _MOST_VALUES:
+            raise SizeError(f"Neighbours {distance} steps apart are too far to compose; use a coarser grid.")
+        return OnePair(shifted_losses(noise.decay, distance))
+    channel = m.finite()
+    if channel.rows > _MOST_VALUES or channel.reports > _MOST_VALUES:
+        raise SizeError(f"Composition looks at every report of at most {_MOST_VALUES} values; use a coarser grid.")
+    exact = channel.integers()
+    if exact is None:
+        raise SizeError("This channel is too large to write out in integers; use a coarser grid.")
+    ordered = sorted({(i, k) for i, k, _ in neighbours.demands(m.inputs)})
+    first, second = np.array(ordered, dtype=np.int64).T
+    return Pairs(exact[0].tolist(), exact[1], channel.matrix, first, second)
+
+
+def _farthest(m: Mechanism, neighbours: Neighbours) -> int:
+    span = neighbours.span(m.inputs)
+    return max(abs(i - k) for i, k, _ in neighbours.demands(m.inputs)) if span is None else span
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Chernoff's bounds of every pair after all reports, at once and in floats: which pairs are worth a closer look."""
+
+    rates: Floats
+    moments: Floats  # bounds of ln E[(1 - e^(epsilon - loss))+] + rate epsilon
+    infinite: Floats
+
+    @classmethod
+    def of(cls, pairs: Sequence[Pairs | OnePair], uses: Sequence[int]) -> Screen:
+        rates = _RATES / (max(p.width for p in pairs) or 1.0)
+        total = sum(k * p.moments(rates) for p, k in zip(pairs, uses, strict=True))
+        with np.errstate(divide="ignore"):
+            left = sum(k * np.log1p(-np.minimum(p.infinite(), 1.0)) for p, k in zip(pairs, uses, strict=True))
+        constant = rates * np.log(rates) - (1 + rates) * np.log1p(rates)  # max of (1 - e^-x) e^(-rate x)
+        slack = sum(uses) * _SLACK * (1 + rates) + 1e-9
+        return cls(rates, total + (constant + slack)[:, None], -np.expm1(left) * (1 + 1e-9))
+
+    def delta(self, epsilon: float) -> Floats:
+        """No less than the delta of each pair."""
+        finite = np.exp(np.minimum(0.0, (self.moments - self.rates[:, None] * epsilon).min(axis=0)))
+        return np.asarray(np.minimum(1.0, finite + self.infinite))
+
+    def epsilon(self, delta: float) -> Floats:
+        """No less than the epsilon of each pair; inf where none is enough."""
+        room = delta - self.infinite
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = ((self.moments - np.log(room * (1 - 1e-9))) / self.rates[:, None]).min(axis=0)
+        return np.where(room > 0, np.maximum(found, 0.0), math.inf)

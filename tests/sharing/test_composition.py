@@ -1,0 +1,374 @@
+"""Composition: every bound against exact sums of fractions, every formula in two ways."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import math
+import random
+from collections import Counter
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+
+import discreet as dt
+from discreet.cli import main
+from discreet.errors import DiscreetError
+from discreet.numbers.exact import precision
+from discreet.sharing import convolution, curve
+from discreet.sharing.curve import Curve
+from discreet.sharing.losses import losses_of, shifted_losses
+from discreet.sharing.pairs import pairs_of
+
+# Exact answers: laws as lists of (P, Q), thresholds e^epsilon as fractions r, given to the library as ln(r)
+
+
+@functools.cache
+def joint(laws):
+    """All products of the laws in integers, merged where they agree, and their common denominator."""
+    found, total = Counter({(1, 1): 1}), 1
+    for law, times in laws:
+        common = math.lcm(*(x.denominator for pair in law for x in pair))
+        weights = [(int(p * common), int(q * common)) for p, q in law]
+        for _ in range(times):
+            longer: Counter = Counter()
+            for (p, q), often in found.items():
+                for a, b in weights:
+                    longer[p * a, q * b] += often
+            found, total = longer, total * common
+    return found, total
+
+
+def exact_delta(laws, r):
+    """sum (P - r Q)+ over the product of laws, each with how often it is used."""
+    found, total = joint(tuple((tuple(law), times) for law, times in laws))
+    above = sum(often * max(0, p * r.denominator - r.numerator * q) for (p, q), often in found.items())
+    return Fraction(above, total * r.denominator)
+
+
+def optimal(k, alpha, r):
+    """Kairouz, Oh and Viswanath: sum_l C(k, l) (e^((k-l)eps) - e^(eps' + l eps))+ / (1 + e^eps)^k, with e^eps = 1/alpha."""
+    terms = (math.comb(k, j) * max(Fraction(0), alpha**j - r * alpha ** (k - j)) for j in range(k + 1))
+    return sum(terms, Fraction(0)) / (1 + alpha) ** k
+
+
+def table(rows):
+    total = sum(rows[0])
+    return dt.from_matrix([[f"{x}/{total}" for x in row] for row in rows])
+
+
+def law_of(rows, i, k):
+    total = sum(rows[0])
+    return [(Fraction(a, total), Fraction(b, total)) for a, b in zip(rows[i], rows[k], strict=True)]
+
+
+def neighbours(rows):
+    return [(i, k) for i in range(len(rows)) for k in (i - 1, i + 1) if 0 <= k < len(rows)]
+
+
+def random_rows(rng, size, total, zeros=0.0):
+    rows = []
+    for _ in range(size):
+        weights = [0 if rng.random() < zeros else rng.randint(1, 9) for _ in range(size)]
+        weights[rng.randrange(size)] += 1
+        scaled = [w * total // sum(weights) for w in weights]
+        scaled[scaled.index(max(scaled))] += total - sum(scaled)
+        rows.append(scaled)
+    return rows
+
+
+def test_the_numbers_of_optimal_composition():
+    """k = 20, epsilon = .1: (2, 0), (1.6, 9.1e-6), (1.2, 5.4e-4), (.8, 8.2e-3); the formula for the points (k - 2i) epsilon
+    agrees with the sum over all reports, and the geometric mechanism attains both."""
+    k, alpha = 20, Fraction(9, 10)
+    c = dt.compose(dt.geometric(100, alpha=alpha), k)
+    for i in range(k // 2 + 1):
+        r = alpha ** -(k - 2 * i)
+        point = sum(math.comb(k, j) * (alpha ** -(k - j) - alpha ** -(k - 2 * i + j)) for j in range(i))
+        point = point / (1 + 1 / alpha) ** k
+        assert point == optimal(k, alpha, r)
+        low, high = c.delta_bounds(f"{k - 2 * i} ln(10/9)")
+        assert low <= point <= high <= point * (1 + Fraction(1, 10**9)) + Fraction(1, 10**12)
+        assert point <= c.optimal_delta(f"{k - 2 * i} ln(10/9)") <= high * (1 + 1e-9) + 1e-12
+    at = dt.compose(dt.geometric(100, epsilon="1/10"), 20)
+    assert at.delta("2") <= 1e-15
+    assert [float(f"{at.delta(e):.1e}") for e in ("1.6", "1.2", ".8")] == [9.1e-6, 5.4e-4, 8.2e-3]
+    assert 2 <= at.basic < 2 + 1e-14
+    assert at.epsilon("1e-3") < 2
+
+
+@pytest.mark.parametrize("n", [1, 7, 100])
+def test_geometric_losses_have_two_values_on_neighbours(n):
+    """+-epsilon with P(+) = 1/(1+a), wherever the two counts are; at any distance the ends of the grid do not matter."""
+    m = dt.geometric(n, alpha="2/3")
+    weights, total = m.channel.integers()
+    for i in range(n):
+        law = losses_of(weights[i].tolist(), weights[i + 1].tolist(), total)
+        assert law.masses == pytest.approx([2 / 5, 3 / 5], rel=1e-15)
+        assert law.values == pytest.approx([math.log(2 / 3), math.log(3 / 2)], rel=1e-15)
+    for d in range(1, min(n, 9) + 1):
+        for i in (0, n - d):
+            law, short = (
+                losses_of(weights[i].tolist(), weights[i + d].tolist(), total),
+                shifted_losses(Fraction(2, 3), d),
+            )
+            assert law.masses == pytest.approx(short.masses, rel=1e-14)
+            assert law.values == pytest.approx(short.values, rel=1e-14)
+            assert (law.lattice.lowest, law.lattice.base if d > 1 else None) == (
+                short.lattice.lowest, short.lattice.base if d > 1 else None)  # fmt: skip
+    far = dt.compose(dt.geometric(dt.Grid(None, None), alpha="2/3"), 5)
+    assert far.delta_bounds("1") == dt.compose(m, 5).delta_bounds("1")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_hold_the_exact_curve_of_small_tables(seed):
+    rng = random.Random(seed)
+    rows = random_rows(rng, 3 + seed % 2, 60, zeros=0.25 if seed > 3 else 0.0)
+    m, laws = table(rows), [law_of(rows, i, k) for i, k in neighbours(rows)]
+    k = rng.choice([1, 2, 3])
+    one, many = dt.compose(m, k), dt.compose(m, k, of="different counts")
+    for r in (Fraction(1), Fraction(11, 10), Fraction(3, 2), Fraction(5, 2), Fraction(6)):
+        same = max(exact_delta([(law, k)], r) for law in laws)
+        low, high = one.delta_bounds(f"ln({r})")
+        assert low <= same <= high <= same * Fraction(102, 100) + Fraction(1, 10**9)
+        assert low >= same * Fraction(96, 100) - Fraction(1, 10**9)
+        every = max(
+            exact_delta([(law, 1) for law in choice], r) for choice in itertools.combinations_with_replacement(laws, k)
+        )
+        low, high = many.delta_bounds(f"ln({r})")
+        assert every * Fraction(96, 100) - Fraction(1, 10**9) <= low <= every <= high
+    # one report: the dominating pair has the largest of all curves, exactly
+    single = dt.compose(m, 1, of="different counts").delta_bounds("ln(3/2)")
+    largest = max(exact_delta([(law, 1)], Fraction(3, 2)) for law in laws)
+    assert single[1] == pytest.approx(float(largest), rel=0.02, abs=1e-9)
+    assert single[1] >= largest
+
+
+@pytest.mark.parametrize("size", [32, 256, 8192])
+@pytest.mark.parametrize("k", [7, 60])
+def test_bounds_hold_on_any_grid_and_window(size, k):
+    """Also on grids so coarse that the losses are lost in them, and for deltas far from where the law was tilted to."""
+    law = [(Fraction(1, 10), Fraction(3, 20)), (Fraction(1, 5), Fraction(1, 4)), (Fraction(7, 10), Fraction(3, 5))]
+    weights = [[int(20 * p) for p, _ in law], [int(20 * q) for _, q in law]]
+    c = Curve(((losses_of(*weights, 20), k),))
+    assert c.parts[0][0].lattice is None  # 2/3, 4/5, 7/6
+    for r in (Fraction(1), Fraction(3, 2), Fraction(5), Fraction(50)):
+        exact = exact_delta([(law, k)], r)
+        low, high = c.delta_bounds(math.log(r), size)
+        assert low <= exact <= high
+        assert high <= c.quick_delta(math.log(r))
+        tilted = convolution.convolved(c.parts, 1.0, size)
+        assert tilted is None or tilted.lower(math.log(r)) <= exact <= tilted.upper(math.log(r))
+        if 1 > exact > 0:
+            low, high = c.epsilon_bounds(float(exact), size)
+            assert low <= math.log(r) * (1 + 1e-9)
+            assert high >= math.log(r) * (1 - 1e-9)
+
+
+def test_without_its_margins_a_bound_would_fail():
+    """The control: the law on a coarse grid is not the exact one, and without the shift the lower bound is above it."""
+    law = [(Fraction(1, 10), Fraction(3, 20)), (Fraction(1, 5), Fraction(1, 4)), (Fraction(7, 10), Fraction(3, 5))]
+    c = Curve(((losses_of([2, 4, 14], [3, 5, 12], 20), 60),))
+    assert convolution.convolved(c.parts, math.log(5), 128).raw(math.log(5)) > exact_delta([(law, 60)], Fraction(5))
+
+
+def test_different_counts_may_be_worse_than_one():
+    """The two reports may sit at pairs of different directions; deltas several times those of the same pair."""
+    rows, r = [[30, 69, 1], [60, 39, 1], [59, 38, 3]], Fraction(4)
+    laws = [law_of(rows, i, k) for i, k in neighbours(rows)]
+    same = max(exact_delta([(law, 2)], r) for law in laws)
+    every = max(exact_delta([(a, 1), (b, 1)], r) for a, b in itertools.combinations_with_replacement(laws, 2))
+    assert every > 6 * same
+    one, many = (dt.compose(table(rows), 2, of=of) for of in ("one count", "different counts"))
+    assert same <= one.delta(f"ln({r})") < 1.02 * same
+    assert 0.98 * every < many.delta_bounds(f"ln({r})")[0] <= every <= many.delta(f"ln({r})")
+
+
+def test_sequences_of_different_mechanisms():
+    rng = random.Random(3)
+    a, b = random_rows(rng, 3, 50), random_rows(rng, 3, 40)
+    c = dt.compose([table(a), table(b)], [2, 1])
+    for r in (Fraction(6, 5), Fraction(3)):
+        exact = max(exact_delta([(law_of(a, *pair), 2), (law_of(b, *pair), 1)], r) for pair in neighbours(a))
+        low, high = c.delta_bounds(f"ln({r})")
+        assert 0.96 * exact - 1e-9 <= low <= exact <= high <= 1.02 * float(exact) + 1e-9
+    # with a geometric one among them, on the same counts
+    g = dt.geometric(2, alpha="1/2")
+    mixed = dt.compose([table(a), g], 1).delta_bounds("ln(2)")
+    weights, total = g.channel.integers()
+    exact = max(
+        exact_delta([(law_of(a, i, k), 1), ([(Fraction(int(p), total), Fraction(int(q), total))
+                                            for p, q in zip(weights[i], weights[k], strict=True)], 1)], Fraction(2))
+        for i, k in neighbours(a)
+    )  # fmt: skip
+    assert 0.96 * exact <= mixed[0] <= exact <= mixed[1]
+    assert dt.compose([g, g], [3, 2]).delta_bounds("1") == pytest.approx(dt.compose(g, 5).delta_bounds("1"), rel=1e-9)
+    levels = dt.compose([dt.geometric(4, alpha="1/2"), dt.geometric(9, alpha="1/3")], [2, 1], of="different counts")
+    assert levels.basic == pytest.approx(math.log(12), rel=1e-14)
+
+
+def test_deltas_far_below_rounding_are_as_sharp_as_others():
+    k, alpha = 1000, Fraction(9, 10)
+    c = dt.compose(dt.geometric(10, alpha=alpha), k)
+    for steps in (300, 700, 980):
+        exact, (low, high) = optimal(k, alpha, alpha**-steps), c.delta_bounds(f"{steps} ln(10/9)")
+        assert low <= exact <= high <= low * (1 + 1e-6)
+    assert float(exact) < 1e-90
+    low, high = c.epsilon_bounds("1e-200")
+    assert optimal(k, alpha, Fraction(math.exp(low) * (1 - 1e-9))) > Fraction(1, 10**200)
+    assert optimal(k, alpha, Fraction(math.exp(high) * (1 + 1e-9))) < Fraction(1, 10**200)
+    assert high - low < 1e-5
+
+
+def test_three_losses_and_a_thousand_uses_in_integers():
+    """Randomised response has the losses -e, 0, e: the k-th power of a polynomial with integer coefficients."""
+    k, m = 1000, dt.randomized_response(100, epsilon="1/2")
+    weights, total = m.channel.integers()
+    truth, other = int(weights[0][0]), int(weights[0][1])
+    law = [int(c) for c in (flint.fmpz_poly([other, total - truth - other, truth]) ** k).coeffs()]
+    low, high = dt.compose(m, k).epsilon_bounds("1e-6")
+    assert high - low < 1e-7
+    with precision(256):
+        ratio = flint.arb(flint.fmpq(truth, other))
+        for epsilon, sign in ((low, 1), (high, -1)):
+            terms = (c * (1 - flint.arb(epsilon).exp() * ratio ** (k - j)) for j, c in enumerate(law))
+            delta = sum((t for t in terms if t > 0), flint.arb(0)) / flint.arb(total) ** k
+            assert sign * (delta - flint.arb("1e-6")) > 0
+
+
+def test_a_table_of_101_values_and_a_million_uses():
+    """Asked: at delta 1e-6 within .05 at k = 1000 and within 1 % at 10^6."""
+    rng = np.random.default_rng(0)
+    base = dt.explicit_fair(100, alpha="9/10").matrix
+    uneven = base * rng.uniform(0.97, 1.03, base.shape)
+    m = dt.from_matrix(uneven / uneven.sum(axis=1, keepdims=True))
+    low, high = dt.compose(m, 1000).epsilon_bounds("1e-6")
+    assert 0 < high - low <= 0.05
+    low, high = dt.compose(m, 10**6).epsilon_bounds("1e-6")
+    assert 0 < high - low <= 0.01 * high
+    # two reports of normal size: k mu and the square root of k sigma, Berry and Esseen's error far below a percent
+    pair = max((pairs_of(m, m.neighbours).losses(i) for i in range(200)), key=lambda x: float(x.masses @ x.values))
+    mean = float(pair.masses @ pair.values)
+    sd = math.sqrt(float(pair.masses @ (pair.values - mean) ** 2))
+    assert low == pytest.approx(10**6 * mean + 1000 * sd * 4.0, rel=0.03)
+
+
+def test_pairs_that_cannot_win_are_not_convolved(monkeypatch):
+    seen = set()
+    real = curve.convolved
+
+    def counted(parts, near, size):
+        seen.add(tuple(losses.key for losses, _ in parts))
+        return real(parts, near, size)
+
+    monkeypatch.setattr(curve, "convolved", counted)
+    rows = [[60 + (5 * i) % 7, 40 - i, 20 + i, 60 - (5 * i) % 7] for i in range(12)]
+    many = dt.from_matrix([[f"{x}/180" for x in row] for row in rows], neighbours="any")
+    dt.compose(many, 10**5).epsilon_bounds("1e-6")
+    assert 1 <= len(seen) <= 4 < 12 * 11
+
+
+def test_what_gives_a_truth_away_has_a_floor():
+    """A report that is impossible under a neighbour: no epsilon below that delta, and exactly that delta in the end."""
+    m = table([[1, 9, 90], [2, 8, 90], [0, 10, 90]])
+    c = dt.compose(m, 3)
+    floor = 1 - (1 - Fraction(2, 100)) ** 3
+    low, high = c.delta_bounds(60)
+    assert low <= floor <= high <= floor * (1 + Fraction(1, 10**9))
+    assert c.epsilon("0.05") == math.inf == c.basic
+    assert c.epsilon("0.06") < 2
+    hopeless = dt.compose(table([[1, 0], [0, 1]]), 2)
+    assert (hopeless.delta(5), hopeless.epsilon("1/2")) == (1.0, math.inf)
+    blind = dt.compose(dt.uniform(5), 1000)
+    assert (blind.delta(0), blind.epsilon("1e-9"), blind.basic) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda m: dt.compose(m, 0), "k = 0 must be a whole number"),
+        (lambda m: dt.compose(m, "2.5"), "whole number"),
+        (lambda m: dt.compose(m, 2, of="counts"), "one count"),
+        (lambda m: dt.compose([m, m], [1, 2, 3]), "3 numbers for 2"),
+        (lambda m: dt.compose([m, dt.uniform(3)], 2), "different counts"),
+        (lambda m: dt.compose([[1, 0], [0, 1]], 2), "from_matrix"),
+        (lambda m: dt.compose(dt.staircase(dt.Grid(None, None), alpha="1/2", sensitivity=3), 2), "truncate"),
+        (lambda m: dt.compose(m, 2, neighbours={(0, 1): "1/2"}), "neighbours"),
+        (lambda m: dt.compose(m, 2).epsilon(0), "between 0 and 1"),
+        (lambda m: dt.compose(m, 2).epsilon("1"), "between 0 and 1"),
+        (lambda m: dt.compose(m, 2).delta(-1), "0 or more"),
+        (lambda m: dt.compose(m, 2).delta("x"), "0 or more"),
+        (lambda m: dt.recalibrate(0, alpha="1/2"), "whole number"),
+        (lambda m: dt.recalibrate(2, alpha="1/2", delta=1), "between 0 and 1"),
+        (lambda m: dt.recalibrate(2, alpha="1/2")["median"], "cascade"),
+    ],
+)
+def test_bad_input_gets_one_sentence(call, told):
+    with pytest.raises(DiscreetError, match=told) as caught:
+        call(dt.geometric(5, alpha="1/2"))
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize(("k", "delta"), [(2, "1e-3"), (20, "1e-6"), (300, "1e-9")])
+def test_recalibration(k, delta):
+    """Pure: the k-th root. By the curve: k reports keep to delta by the exact formula, and slightly weaker ones do not."""
+    alpha = Fraction(1, 3)
+    ways = dt.recalibrate(k, alpha=alpha, delta=delta)
+    pure, curve_way, cascade = (row["alpha"] for row in ways.table)
+    assert pure**k >= alpha > (pure - Fraction(1, 2**60)) ** k
+    assert cascade == alpha < curve_way < pure
+    assert optimal(k, curve_way, 1 / alpha) <= Fraction(delta)
+    assert optimal(k, curve_way - (1 - curve_way) / 1000, 1 / alpha) > Fraction(delta)
+    errors = [row["mean |error|"] for row in ways.table]
+    assert errors == [pytest.approx(float(2 * a / (1 - a**2))) for a in (pure, curve_way, cascade)]
+    assert ways.rows()[0]["way"] == "pure composition"
+    assert "analysis" in str(ways)
+
+
+def test_what_is_shown():
+    c = dt.compose(dt.geometric(8, alpha="1/2"), 4)
+    assert "4 reports of one count" in repr(c)
+    rows = c.rows()
+    assert [row["delta"] for row in rows] == ["1e-3", "1e-6", "1e-9"]
+    assert all(row["at least"] <= row["epsilon <="] <= row["pure epsilon <="] for row in rows)
+    told = c.to_dict(epsilons=["1"])["curve"][0]
+    assert told["at_least"] <= told["delta"] <= told["from_levels"] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("size", [64, 1024])
+def test_the_transform_keeps_to_what_is_assumed(size):
+    """Against sums with 64-bit mantissas; the angles are taken modulo a whole turn in integers."""
+    rng = np.random.default_rng(size)
+    x = rng.random(size) ** 8
+    turns = (np.outer(np.arange(size // 2 + 1), np.arange(size)) % size).astype(np.longdouble)
+    angle = turns * (2 * np.arctan2(np.longdouble(0), np.longdouble(-1)) / size)
+    exact = (np.cos(angle) * x).sum(axis=1) - 1j * (np.sin(angle) * x).sum(axis=1)
+    error = np.sqrt(float((np.abs(np.fft.rfft(x) - exact) ** 2).sum()))
+    assert 0 < error <= convolution._PER_LEVEL * math.log2(size) * math.sqrt(size) * math.sqrt(float(x @ x)) / 4
+
+
+def test_on_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    dt.geometric(100, epsilon="1/10").save("m.json")
+
+    def run(*words):
+        with pytest.raises(SystemExit) as done:
+            main(["compose", "m.json", *words])
+        return done.value.code, capsys.readouterr()
+
+    code, told = run("--k", "20", "--delta", "1e-6")
+    assert (code, told.err) == (0, "")
+    assert "1.789" in told.out
+    code, told = run("--k", "20", "--epsilon", "1.6", "--json")
+    assert 9.0e-6 < json.loads(told.out)["curve"][0]["delta"] < 9.3e-6
+    code, told = run("--k", "2", "--of", "different-counts", "--csv")
+    assert told.out.splitlines()[0].startswith("delta,epsilon <=")
+    bad = [("--k", "0"), ("--k", "x"), ("--k", "2", "--delta", "1"), ("--k", "2", "--delta", "0"),
+           ("--k", "2", "--epsilon", "-1"), ("--k", "2", "--delta", ".1", "--epsilon", "1"), ()]  # fmt: skip
+    for words in bad:
+        code, told = run(*words)
+        assert (code, told.out) == (2, "")
+        assert told.err.count("\n") == 1, told.err
