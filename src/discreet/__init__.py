@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from .recovery.recover import recover as recover
     from .scalar.sums import exact_mean as exact_mean
     from .scalar.sums import exact_sum as exact_sum
+    from .studies.shelf import study as study
     from .tables.release import release as release
     from .tables.results import Release as Release
     from .theory.derivable import derivable as derivable
@@ -131,6 +132,7 @@ _HOME = {
     "properties": "measure.properties",
     "exact_mean": "scalar.sums",
     "exact_sum": "scalar.sums",
+    "study": "studies.shelf",
     "Ledger": "ledger.ledger",
     "release": "tables.release",
     "regret": "theory.regret",

@@ -72,6 +72,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a regret": lambda: dt.regret([("red", "green"), ("green", "blue"), ("blue", "red")], alpha="1/2"),
     "no regret": lambda: dt.regret([(0, 1), (1, 2)], alpha="1/2"),
     "a graph": lambda: dt.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
+    "findings": lambda: dt.study("fair-matrix", quick=True),
     "a release": a_release,
     "a release of nothing": lambda: a_release(0),
     "a long release": lambda: a_release(5000),

@@ -87,7 +87,9 @@ def make_console() -> Console:
     return Patient(highlight=False, soft_wrap=True)
 
 
-COMMANDS = ("make", "check", "show", "audit", "sample", "design", "compare", "plan", "recover", "release", "ledger", "demo")
+COMMANDS = (
+    "make", "check", "show", "audit", "sample", "design", "compare", "plan", "recover", "release", "ledger", "study", "demo",
+)  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -38,7 +38,9 @@ def draw(m: Mechanism, kind: Any = "channel", at: Any = None, loss: Any = "l1", 
         place = channel.rows // 2 if at is None else m.inputs.place_of(at, "at", DiscreetError)
         row, truth = np.asarray(channel.row(place)), m.inputs.value(place)
         if len(row) > _BARS:
-            raise SizeError(f"A law of {len(row)} reports has no picture; truncate the mechanism, or use a coarser grid.")
+            raise SizeError(
+                f"A law of {len(row)} reports has no picture; truncate the mechanism, or use a coarser grid."
+            )
         reports = m.outputs.floats(len(row))
         told = title or f"Reports when the truth is {truth}: most often {m.outputs.value(int(row.argmax()))}"
         return plot.law(reports, row, told, what, mark=truth)

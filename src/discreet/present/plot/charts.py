@@ -59,7 +59,9 @@ def heat_map(
     layers = [squares, diagonal]
     if max(len(down), len(across)) <= _WRITTEN:
         dark = alt.condition(f"datum.share > {0.55 * most}", alt.value("white"), alt.value("#1d2430"))
-        layers.append(base.mark_text(fontSize=11, aria=False).encode(text=alt.Text("share:Q", format=".2f"), color=dark))
+        layers.append(
+            base.mark_text(fontSize=11, aria=False).encode(text=alt.Text("share:Q", format=".2f"), color=dark)
+        )
     return dressed(alt.layer(*layers).properties(title=heading(title, subtitle, size + 90), width=size, height=height))
 
 
@@ -80,9 +82,7 @@ def law(
 ) -> Chart:
     """A law as bars; the bar at `mark` stands out."""
     alt = altair()
-    rows = [
-        {"value": v, "share": s, "here": mark is not None and v == float(mark)} for v, s in _pairs(values, shares)
-    ]
+    rows = [{"value": v, "share": s, "here": mark is not None and v == float(mark)} for v, s in _pairs(values, shares)]
     bar = alt.Chart(data(rows)).mark_bar(size=_bar(len(rows))).encode(
         x=_value_axis(x, [row["value"] for row in rows]),
         y=alt.Y("share:Q", title="probability"),
@@ -162,7 +162,8 @@ def recovered(
 def curves(
     series: Series, title: str, subtitle: str = "", *, x: str, y: str, log_x: bool = False, log_y: bool = False,
     bands: Mapping[str, tuple[Numbers, Numbers, Numbers]] | None = None, points: bool = True,
-    rules: Mapping[str, float] | None = None, zero: bool = False, stepped: bool = False, width: int = WIDTH, height: int = HEIGHT,
+    rules: Mapping[str, float] | None = None, zero: bool = False, stepped: bool = False, legend: bool = True,
+    width: int = WIDTH, height: int = HEIGHT,
 ) -> Chart:  # fmt: skip
     """Lines by name, with bands (where, low, high) around some of them, and upright rules with a word at places of x."""
     alt = altair()
@@ -176,14 +177,17 @@ def curves(
     heights = [row["share"] for row in rows if row["share"] > 0 or not log_y]
     y_scale = alt.Scale(type="log", domain=[min(heights) / 1.3, max(heights) * 1.3]) if log_y else alt.Scale(zero=zero)
     ticks = sorted({row["value"] for row in rows})
-    kept = {"values": ticks} if len(ticks) <= 8 else {"tickCount": 8}
-    across = alt.X("value:Q", title=x, scale=x_scale, axis=alt.Axis(labelOverlap=True, format=",~r", **kept))
+    kept = {"values": ticks, "format": ",~r"} if log_x and len(ticks) <= 8 else {"tickCount": 8}
+    across = alt.X("value:Q", title=x, scale=x_scale, axis=alt.Axis(labelOverlap=True, **kept))
     up = alt.Y("share:Q", title=y, scale=y_scale, axis=alt.Axis(tickCount=6, labelOverlap=True))
-    colour, told, layers = _colour(names), _tooltip(x, y), []
+    colour, told, layers = _colour(names, legend=legend), _tooltip(x, y), []
+    dash = _dash(names, legend=legend and not points)  # of a legend's symbols, which are the points where there are any
     line = alt.Chart(data(rows)).encode(x=across, y=up, color=colour, tooltip=told)
-    layers.append(line.mark_line(strokeWidth=2, interpolate="step-after" if stepped else "linear").encode(strokeDash=_dash(names)))
+    layers.append(
+        line.mark_line(strokeWidth=2, interpolate="step-after" if stepped else "linear").encode(strokeDash=dash)
+    )
     if points:
-        layers.append(line.mark_point(filled=True, size=55, opacity=1).encode(shape=_shape(names)))
+        layers.append(line.mark_point(filled=True, size=55, opacity=1).encode(shape=_shape(names, legend=legend)))
     if bands:
         held = [
             {"name": name, "value": v, "low": low, "high": high}
@@ -217,13 +221,35 @@ def dots(
     if any("low" in r for r in rows):
         low = alt.X("low:Q", title=x, scale=scale)
         layers.append(base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q", y=down, color=_colour(series, "series")))
-    told = [alt.Tooltip("name:N", title="mechanism"), alt.Tooltip("series:N", title="what"), alt.Tooltip("value:Q", format=".5g")]
+    told = [
+        alt.Tooltip("name:N", title="mechanism"),
+        alt.Tooltip("series:N", title="what"),
+        alt.Tooltip("value:Q", format=".5g"),
+    ]
     layers.append(
         base.mark_point(filled=True, size=90, opacity=1).encode(
             x=across, y=down, color=_colour(series, "series"), shape=_shape(series, "series"), tooltip=told
         )
     )
-    return dressed(alt.layer(*layers).properties(title=heading(title, subtitle, width), width=width, height=26 * len(names) + 10))
+    return dressed(
+        alt.layer(*layers).properties(title=heading(title, subtitle, width), width=width, height=26 * len(names) + 10)
+    )
+
+
+def words_grid(rows: Sequence[Row], title: str, subtitle: str = "", *, width: int = 460) -> Chart:
+    """A word in every cell of a grid, and a colour for each word: rows have "row", "column" and "word"."""
+    alt = altair()
+    order = {key: list(dict.fromkeys(r[key] for r in rows)) for key in ("row", "column", "word")}
+    colours = ["#9ecae1", "#f4f5f7", "#fdd0a2", "#c7e9c0", "#dadaeb"]
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X("column:N", title=None, sort=order["column"], axis=alt.Axis(orient="top", labelAngle=0, ticks=False, domain=False)),
+        y=alt.Y("row:N", title=None, sort=order["row"], axis=alt.Axis(ticks=False, domain=False)),
+    )  # fmt: skip
+    scale = alt.Scale(domain=order["word"], range=[colours[k % len(colours)] for k in range(len(order["word"]))])
+    cell = base.mark_rect(stroke="white", strokeWidth=3).encode(color=alt.Color("word:N", scale=scale, legend=None))
+    word = base.mark_text(fontSize=12, color="#1d2430").encode(text="word:N")
+    height = 34 * len(order["row"])
+    return dressed((cell + word).properties(title=heading(title, subtitle, width), width=width, height=height))
 
 
 # What the pictures share
@@ -249,7 +275,9 @@ def _ticks(names: Sequence[str], **more: Any) -> Any:
     step = -(-len(names) // _TICKS)
     kept = list(range(0, len(names), step))
     words = "{" + ",".join(f"{k}: {names[k].partition(' to ')[0]!r}" for k in kept) + "}"
-    return altair().Axis(values=kept, labelExpr=f"({words})[datum.value]", labelOverlap=False, ticks=False, domain=False, **more)
+    return altair().Axis(
+        values=kept, labelExpr=f"({words})[datum.value]", labelOverlap=False, ticks=False, domain=False, **more
+    )
 
 
 def _pairs(values: Numbers, shares: Numbers) -> list[tuple[float, float]]:
@@ -274,10 +302,10 @@ def _bar(count: int, width: int = WIDTH) -> float:
     return max(0.82 * width / count, 1.0)
 
 
-def _colour(names: Sequence[str], field: str = "name") -> Any:
+def _colour(names: Sequence[str], field: str = "name", legend: bool = True) -> Any:
     alt = altair()
     scale = alt.Scale(domain=list(names), range=[COLOURS[k % len(COLOURS)] for k in range(len(names))])
-    return alt.Color(f"{field}:N", title=None, scale=scale, legend=_legend(names))
+    return alt.Color(f"{field}:N", title=None, scale=scale, legend=_legend(names) if legend else None)
 
 
 def _legend(names: Sequence[str]) -> Any:
@@ -288,16 +316,16 @@ def _legend(names: Sequence[str]) -> Any:
     return altair().Legend(orient="top", symbolOpacity=1, columns=2 if longest > 28 else 3 if longest > 14 else 5)
 
 
-def _dash(names: Sequence[str], field: str = "name") -> Any:
+def _dash(names: Sequence[str], field: str = "name", legend: bool = True) -> Any:
     alt = altair()
     scale = alt.Scale(domain=list(names), range=[DASHES[k % len(DASHES)] for k in range(len(names))])
-    return alt.StrokeDash(f"{field}:N", title=None, scale=scale, legend=_legend(names))
+    return alt.StrokeDash(f"{field}:N", title=None, scale=scale, legend=_legend(names) if legend else None)
 
 
-def _shape(names: Sequence[str], field: str = "name") -> Any:
+def _shape(names: Sequence[str], field: str = "name", legend: bool = True) -> Any:
     alt = altair()
     scale = alt.Scale(domain=list(names), range=[SHAPES[k % len(SHAPES)] for k in range(len(names))])
-    return alt.Shape(f"{field}:N", title=None, scale=scale, legend=_legend(names))
+    return alt.Shape(f"{field}:N", title=None, scale=scale, legend=_legend(names) if legend else None)
 
 
 def _tooltip(x: str, y: str) -> list[Any]:

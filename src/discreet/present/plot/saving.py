@@ -38,7 +38,9 @@ def save(chart: Chart, path: str | os.PathLike[str]) -> None:
             text = {".svg": svg, ".html": _page, ".json": _source}[kind](chart)
             Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise FileError(f"{os.fspath(path)} cannot be written ({error.strerror}); choose another.", kind="missing") from None
+        raise FileError(
+            f"{os.fspath(path)} cannot be written ({error.strerror}); choose another.", kind="missing"
+        ) from None
 
 
 def svg(chart: Chart, prefix: str = "") -> str:
