@@ -20,8 +20,9 @@ G = dt.geometric(4, alpha="9/10")
 
 
 def values(chart) -> list[dict]:
-    """All rows of data of a chart, once each set."""
-    return [row for rows in chart.to_dict()["datasets"].values() for row in rows]
+    """All rows of data of a chart, each once."""
+    rows = [row for rows in chart.to_dict()["datasets"].values() for row in rows]
+    return list({json.dumps(row): row for row in rows}.values())
 
 
 def words(chart) -> str:

@@ -174,26 +174,30 @@ def curves(
         for v, s in _pairs(places, levels)
     ]
     x_scale = alt.Scale(type="log") if log_x else alt.Scale(zero=False, nice=True)
-    heights = [row["share"] for row in rows if row["share"] > 0 or not log_y]
+    held: list[Row] = [
+        {"name": name, "value": v, "low": low, "high": high}
+        for name, (places, lows, highs) in (bands or {}).items()
+        for v, low, high in zip(_floats(places), _floats(lows), _floats(highs), strict=True)
+    ]
+    heights = [row["share"] for row in rows] + [end for row in held for end in (row["low"], row["high"])]
+    heights = [height for height in heights if height > 0 or not log_y]
     y_scale = alt.Scale(type="log", domain=[min(heights) / 1.3, max(heights) * 1.3]) if log_y else alt.Scale(zero=zero)
     ticks = sorted({row["value"] for row in rows})
-    kept = {"values": ticks, "format": ",~r"} if log_x and len(ticks) <= 8 else {"tickCount": 8}
+    kept = {"values": ticks, "format": "~s"} if log_x and len(ticks) <= 8 else {"tickCount": 8}
     across = alt.X("value:Q", title=x, scale=x_scale, axis=alt.Axis(labelOverlap=True, **kept))
     up = alt.Y("share:Q", title=y, scale=y_scale, axis=alt.Axis(tickCount=6, labelOverlap=True))
     colour, told, layers = _colour(names, legend=legend), _tooltip(x, y), []
-    dash = _dash(names, legend=legend and not points)  # of a legend's symbols, which are the points where there are any
+    shape = {"interpolate": "step-after" if stepped else "linear", "strokeWidth": 2}
     line = alt.Chart(data(rows)).encode(x=across, y=up, color=colour, tooltip=told)
-    layers.append(
-        line.mark_line(strokeWidth=2, interpolate="step-after" if stepped else "linear").encode(strokeDash=dash)
-    )
+    if points:  # a layer for each line: an encoding of dashes would fray the points in the legend
+        for k, name in enumerate(names):
+            own = alt.Chart(data([row for row in rows if row["name"] == name])).encode(x=across, y=up, color=colour)
+            layers.append(own.mark_line(strokeDash=DASHES[k % len(DASHES)], **shape))
+    else:
+        layers.append(line.mark_line(**shape).encode(strokeDash=_dash(names, legend=legend)))
     if points:
         layers.append(line.mark_point(filled=True, size=55, opacity=1).encode(shape=_shape(names, legend=legend)))
-    if bands:
-        held = [
-            {"name": name, "value": v, "low": low, "high": high}
-            for name, (places, lows, highs) in bands.items()
-            for v, low, high in zip(_floats(places), _floats(lows), _floats(highs), strict=True)
-        ]
+    if held:
         band = alt.Chart(data(held)).mark_area(opacity=0.2, interpolate="step-after" if stepped else "linear")
         layers.append(band.encode(x=across, y=alt.Y("low:Q", title=y, scale=y_scale), y2="high:Q", color=colour))
     if rules:
@@ -211,7 +215,8 @@ def dots(
     """Names downwards, and for each a dot by series: rows have "name", "series" and "value", perhaps "low" and "high"."""
     alt = altair()
     names, series = list(dict.fromkeys(r["name"] for r in rows)), list(dict.fromkeys(r["series"] for r in rows))
-    scale = alt.Scale(type="log") if log else alt.Scale(zero=zero)
+    heights = [float(r["value"]) for r in rows]
+    scale = alt.Scale(type="log", domain=[min(heights) / 1.5, max(heights) * 1.5]) if log else alt.Scale(zero=zero)
     across = alt.X("value:Q", title=x, scale=scale, axis=alt.Axis(labelOverlap=True))
     down = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=260, grid=True))
     base = alt.Chart(data([{**r, "value": float(r["value"])} for r in rows]))

@@ -130,4 +130,4 @@ def _draw(mean: Any, wins: dict[tuple[str, str], bool], levels: tuple[str, ...])
     )
 
 
-STUDY = Study("equal-privacy", "The comparison at equal privacy", PAPER, "beyond figure 3", work, EXPECTED, 5)
+STUDY = Study("equal-privacy", "The comparison at equal privacy", PAPER, "beyond figure 3", work, EXPECTED, 5, 0.5)

@@ -94,7 +94,7 @@ def _draw(shown: dict[tuple[str, str, str], tuple[Any, Any, Any]], method: str) 
     if method == "ibu":
         title = "5000 steps recover four points from kRR and a bell from the geometric mechanism, but not the other way round"
         return plot.beside(*drawn_, title=title, subtitle="Figure 2: 100,000 reports", columns=2)
-    title = "`auto` finds the four points and the bell from the geometric reports, and the points from kRR"
+    title = "`auto` finds the four points and the bell in the reports of both mechanisms"
     return plot.beside(*drawn_, title=title, subtitle="the same reports as in figure 2", columns=2)
 
 
