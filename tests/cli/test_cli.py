@@ -566,6 +566,16 @@ def test_a_study_is_listed_run_written_and_refused(run):
     assert_one_good_error(run("study", "adult", "--adult", "file"))
 
 
+def test_a_study_without_what_draws_leaves_out_pictures_and_says_so(run, monkeypatch):
+    from discreet.present.plot import looks
+
+    monkeypatch.setattr(looks, "find_spec", lambda name: None)
+    told = run("study", "fair-matrix", "--quick", "-o", "out")
+    assert (told.code, told.err) == (0, "")
+    assert 'run pip install ".[plots]"' in told.out
+    assert {path.name for path in Path("out").iterdir()} == {"claims.csv", "report.html", "fair-matrix.json", "fair-matrix-1.csv"}
+
+
 def test_a_study_with_an_unexpected_number_has_code_1(run, monkeypatch):
     from discreet.studies.cormode import fair_matrix
 

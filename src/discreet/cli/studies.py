@@ -40,6 +40,8 @@ def study(
 
     Example: discreet study fair-matrix --quick -o pictures
     """
+    from ..errors import MissingExtraError
+    from ..present.plot import can_draw
     from ..studies.shelf import all_studies
     from ..studies.shelf import study as run
     from . import terminal
@@ -73,6 +75,9 @@ def study(
         print(dump(told if name == "all" else told[0]))
     elif written:
         console.print(f"written to {folder}: {', '.join(written)}", markup=False)
+        if not can_draw():
+            needed = MissingExtraError.needing("Pictures are left out: they need altair and vl-convert-python", "plots")
+            console.print(str(needed), markup=False)
     return 1 if any(each.unexpected for each in found) else 0
 
 
