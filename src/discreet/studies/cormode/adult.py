@@ -175,7 +175,7 @@ def _draw(cells: dict[tuple[str, int, str], dict[str, float]], levels: tuple[str
                     legend=False,
                 )
             )
-    title = "From alpha = 0.76 on the constrained mechanisms err less than GM; at 0.5 GM is as good or better"
+    title = "From alpha = 0.83 on the constrained mechanisms err less than GM; at 0.5 GM is as good or better"
     key = (
         "GM blue circles, EM orange squares, WM green triangles, WM with column monotonicity purple diamonds, "
         "guessing yellow crosses"
