@@ -64,6 +64,9 @@ def test_the_pictures_of_a_mechanism():
         dt.laplace(epsilon=1).plot()
     with pytest.raises(DiscreetError, match="at"):
         G.plot("law", at=9)
+    with pytest.raises(SizeError, match="coarser"):
+        dt.geometric(10**9, alpha="1/2").plot()
+    assert "<svg" not in dt.geometric(10**9, alpha="1/2")._repr_html_()
 
 
 def test_the_pictures_of_an_estimate():
@@ -93,6 +96,8 @@ def test_the_pictures_of_designs_and_comparisons():
     assert np.mean(drawn) == pytest.approx(d.objective, rel=1e-9)
     assert len([row for row in rows if row.get("name") == "geometric"]) == 5
     assert "<svg" in dt.design(4, alpha="1/2", loss="l0", neighbours=[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])._repr_html_()
+    large = dt.design(1500, alpha="9/10", loss="l2").plot()
+    assert len(large.to_dict()["concat"]) == 1, "the losses alone"
     for loss in ("l2", [[abs(i - j) ** 3 for j in range(5)] for i in range(5)]):
         side_by_side = dt.compare(4, alpha="9/10", loss=loss)
         rows = values(side_by_side.plot())

@@ -12,7 +12,7 @@ from .app import Debug, Json, app, dump, make_console
 if TYPE_CHECKING:
     from ..studies.frame import Findings
 
-_ALL = "studies"  # the folder of `study all`, where none is named
+_ALL = "study-out"  # the folder of `study all`, where none is named
 
 
 @app.command
@@ -24,7 +24,7 @@ def study(
         bool, Parameter(negative=(), help="Small sizes: minutes in all. Without it, the papers' own.")
     ] = False,
     out: Annotated[
-        str | None, Parameter(name=["-o", "--out"], help="A folder for pictures, tables and the report.")
+        str | None, Parameter(name=["-o", "--out"], help="A folder for pictures, tables and the report; study-out for all.")
     ] = None,
     adult: Annotated[
         str | None, Parameter(help="A copy of the UCI Adult data, Parquet or CSV, for the study of that name.")

@@ -85,7 +85,8 @@ class Design(Result):
         )
 
     def plot(self) -> Any:
-        """Two pictures: the channel, and the loss at each truth beside that of the geometric mechanism at the level."""
+        """Two pictures: the channel (if it is not too large), and the loss at each truth beside that of the geometric
+        mechanism at the level."""
         problem, m = self.problem, self.mechanism
         name, size = problem.loss.name, m.finite().rows
         losses = {"designed": loss_per_value(m, self._loss)}
@@ -97,7 +98,10 @@ class Design(Result):
         title = f"Mean {name} at each true value"
         series = {key: (values, loss) for key, loss in losses.items()}
         curve = plot.curves(series, title, x="true value", y=f"mean {name}", points=size <= 60, zero=True, width=340)
-        return plot.beside(draw(m, title="The best channel"), curve, title=told)
+        try:
+            return plot.beside(draw(m, title="The best channel"), curve, title=told)
+        except SizeError:  # the channel has no picture, the losses have
+            return plot.beside(curve, title=told)
 
     @property
     def _loss(self) -> Any:

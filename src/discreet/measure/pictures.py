@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..channels.contract import MATRIX_ENTRIES
 from ..errors import DiscreetError, SizeError
 from ..mechanism import Mechanism
 from ..numbers.exact import show, show_above
@@ -15,6 +14,7 @@ from .loss import loss_of
 from .utility import loss_per_value
 
 KINDS = ("channel", "law", "loss")
+_CELLS = 2**21  # entries of a channel that are put together into a picture: about 1400 values
 _BARS = 2000  # reports of a law, or values of a curve, that a picture has room for
 
 
@@ -25,7 +25,7 @@ def draw(m: Mechanism, kind: Any = "channel", at: Any = None, loss: Any = "l1", 
     channel = m.finite()
     what = f"{m.recipe.family} on {m.inputs}, epsilon <= {show_above(m.epsilon)}"
     if kind == "channel":
-        if channel.rows * channel.reports > MATRIX_ENTRIES:
+        if channel.rows * channel.reports > _CELLS:
             raise SizeError('A channel of this size has no picture; use kind="law" at one truth, or a coarser grid.')
         rows, columns = m.inputs.floats(channel.rows), m.outputs.floats(channel.reports)
         here = m.matrix[np.isin(rows, columns)][:, np.isin(columns, rows)] if m.inputs != m.outputs else m.matrix
