@@ -147,4 +147,6 @@ def _draw(mean: Any, found: Any, sizes: tuple[int, ...], ratios: dict[tuple[str,
     )
 
 
-STUDY = Study("recovery-error", "How far recovered laws are off, by sample size", PAPER, "figure 3", work, EXPECTED, 3, 0.5)
+STUDY = Study(
+    "recovery-error", "How far recovered laws are off, by sample size", PAPER, "figure 3", work, EXPECTED, 3, 0.5
+)
