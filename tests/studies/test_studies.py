@@ -26,7 +26,8 @@ from discreet.studies.shelf import all_studies
 
 YES, PART, NO = "holds", "holds in part", "does not hold"
 
-# The verdicts, claim by claim, as the errata and independent trials have them
+# The verdicts, claim by claim. Those on what a paper says agree with the errata and with trials made apart from this code; those
+# beyond the papers are as these studies first found them, so they guard against change and prove nothing
 VERDICTS = {
     "properties": [YES, YES, YES, PART, YES, PART, YES],
     "fair-matrix": [YES, YES, YES, YES],
