@@ -8,6 +8,10 @@ most 1, at its own size where it is negative. So
 
 whatever the multipliers are: good ones come from a solver in floats, and no float decides anything. For the worst-case
 risk the multipliers of the true values are a prior, the least favourable one: the worst case is never below the mean.
+
+Where neighbours are all values up to some steps apart, the multipliers of their pairs need not be told. A report's
+probabilities are a nonnegative combination of rays of the privacy cone (rays.py). If no ray of any report costs anything
+negative at what rows and properties leave of the costs, then the sum of the row multipliers alone is a bound.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from ..errors import DesignError
 from ..measure.prior import Prior
 from ..mechanism import plain
 from .problem import Floats, Problem
+from .rays import costs_nothing_negative, price_cut
 
 _BITS = 60  # multipliers are rounded to this many bits after the point; more where losses are small
 
@@ -34,7 +39,8 @@ class Dual:
     """Multipliers in floats, one array for each kind of constraint; a kind that is not there has none.
 
     rows    one for each row sum
-    level   [2e, i] for P[j, i] >= alpha P[k, i] and [2e + 1, i] the other way round, for edge e = (j, k)
+    level   [2e, i] for P[j, i] >= alpha P[k, i] and [2e + 1, i] the other way round, for edge e = (j, k);
+            None where rays prove the bound
     RM      [j, i]: of the entries (j, i) and (j + 1, i), the one nearer to (i, i) exceeds the other
     CM      [j, i]: of the entries (j, i) and (j, i + 1), the one nearer to (j, j) exceeds the other
     RH      [j, i]: P[i, i] >= P[j, i]
@@ -45,7 +51,7 @@ class Dual:
     """
 
     rows: Floats
-    level: Floats
+    level: Floats | None
     properties: dict[str, Floats] = field(default_factory=dict)
     prior: Floats | None = None
 
@@ -73,7 +79,7 @@ class Certificate:
         """The multipliers as floats again."""
         floats = {kind: part.astype(np.float64) / 2.0**self.bits for kind, part in self.multipliers.items()}
         prior = self.prior.floats if self.problem.risk == "worst" else None
-        return Dual(floats.pop("rows"), floats.pop("level"), floats, prior)
+        return Dual(floats.pop("rows"), floats.pop("level", None), floats, prior)
 
     def document(self) -> dict[str, Any]:
         """The certificate as it stands in a mechanism's file; verify.py checks every number of it."""
@@ -106,13 +112,15 @@ def _lines(numbers: Any) -> list[str]:
 
 def certify(problem: Problem, dual: Dual, weights: Integers, total: int) -> Certificate:
     """The certificate of a table: its exact risk, and the bound that a solver's multipliers prove."""
-    given = {"rows": dual.rows, "level": dual.level, **dual.properties}
+    given = {"rows": dual.rows, **dual.properties} | ({} if dual.level is None else {"level": dual.level})
     if not all(np.isfinite(part).all() for part in (*given.values(), 0.0 if dual.prior is None else dual.prior)):
         raise DesignError("The solver's multipliers are no numbers, so nothing is returned; try another level.")
     prior = problem.prior if dual.prior is None else _least_favourable(problem, dual.prior)
     signed = {"rows", "F"}
     bits = _BITS + max(0, -math.frexp(float(problem.loss.floats.max()) or 1.0)[1])
     whole = {kind: _integers(part if kind in signed else np.maximum(part, 0.0), bits) for kind, part in given.items()}
+    if dual.level is None:
+        whole["rows"] = _lowered(problem, prior, whole, bits)
     proved = bound(problem, prior, whole, bits)
     return Certificate(problem, prior, whole, bits, problem.objective(weights, total), proved)
 
@@ -137,6 +145,8 @@ def bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits
     p, q = problem.level.alpha.numerator, problem.level.alpha.denominator
     cost, denominator = problem.costs(prior)
     paid = np.zeros(cost.shape, dtype=object)  # by the constraints, in units of 1/(q 2^bits)
+    if "level" not in multipliers:
+        return _ray_bound(problem, prior, multipliers, bits)
     paid += q * multipliers["rows"][:, None]
     up, down = multipliers["level"][::2], multipliers["level"][1::2]  # of each edge, both ways
     for one, pays in enumerate((q * up - p * down, q * down - p * up)):
@@ -146,9 +156,43 @@ def bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits
         paid += q * payments(kind, multipliers[kind], problem.size)
     reduced = cost * (q << bits) - denominator * paid
     charged = int(np.minimum(reduced, 0).sum())
+    return Fraction(_paid_for(problem, multipliers) / 2**bits + Fraction(charged, denominator * (q << bits)))
+
+
+def _paid_for(problem: Problem, multipliers: dict[str, Integers]) -> Fraction:
+    """Right-hand sides times multipliers."""
     honest = Fraction(int(multipliers["WH"].sum()), problem.size) if "WH" in multipliers else Fraction(0)
-    whole = int(multipliers["rows"].sum()) + honest
-    return Fraction(whole / 2**bits + Fraction(charged, denominator * (q << bits)))
+    return int(multipliers["rows"].sum()) + honest
+
+
+def _prices(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int) -> Integers:
+    """What rows and properties leave of the costs, in units of 2^-bits, rounded down."""
+    cost, denominator = problem.costs(prior)
+    prices = (cost << bits) // denominator - multipliers["rows"][:, None]
+    for kind in multipliers.keys() - {"rows"}:
+        prices = prices - payments(kind, multipliers[kind], problem.size)
+    return np.asarray(prices)
+
+
+def _ray_bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int) -> Fraction:
+    """The bound of multipliers without those of the level."""
+    if not costs_nothing_negative(_prices(problem, prior, multipliers, bits), problem.reach, problem.level.alpha):
+        raise DesignError("The solver's multipliers prove nothing, so nothing is returned; try another level.")
+    return Fraction(_paid_for(problem, multipliers) / 2**bits)
+
+
+def _lowered(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int) -> Integers:
+    """Row multipliers, lowered alike and as little as need be for the rays to prove them."""
+    rows, alpha = multipliers["rows"], problem.level.alpha
+    prices = _prices(problem, prior, multipliers, bits)
+    floats = prices.astype(np.float64)
+    down = math.ceil(price_cut(floats, problem.reach, float(alpha)))
+    more = max(16, int(np.abs(floats).max()) >> 50)  # what floats may be wrong by
+    while not costs_nothing_negative(prices + down, problem.reach, alpha):
+        down, more = down + more, 4 * more
+        if down > 1 << (bits + 4) * 2:
+            raise DesignError("The solver's multipliers prove nothing, so nothing is returned; try another level.")
+    return np.asarray(rows - down)
 
 
 def payments(kind: str, multipliers: Any, size: int) -> Any:
