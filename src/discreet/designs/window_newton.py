@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack, lu_factor, lu_solve
+from scipy.linalg import blas, lapack, lu_factor, lu_solve
 
 from .problem import Floats
 from .windows import Windows
 
-_TOGETHER = 2**22  # entries of blocks that are built at a time
+_TOGETHER = 2**19  # entries of blocks that are built at a time: what fits near the processor
+_FEW_ROWS = 8  # of the risk, that are solved for one by one
 
 
 class WindowFactors:
@@ -92,11 +93,14 @@ class WindowFactors:
     # Reports
 
     def _blocks(self, diagonal: Floats) -> tuple[Floats, Floats, Floats]:
-        """Every report's block on x, factorised; sums of the inverses, weighed with 1, with l_j and with l_j l_j'."""
+        """Every report's block on x, inverted: the sums F of the inverses, of F l R' and of R l F l R'."""
         p = self.program
         padded, length, nb = p.blocks * p.length, p.length, p.blocks
-        self._factors: list[Floats] = []
+        self._inverses: list[Floats] = []  # their lower triangles
         total, right, left, both = (np.zeros((p.size, p.size)) for _ in range(4))  # lower triangles
+        spread = p.unfold(p.risk_rows.T)
+        few = spread.shape[1] <= _FEW_ROWS
+        towards, onto = np.zeros_like(spread), np.zeros((spread.shape[1], spread.shape[1]))
         each, place, at_once = np.arange(nb), np.arange(p.size), max(1, _TOGETHER // padded**2)
         for start in range(0, p.reports, at_once):
             some = slice(start, min(start + at_once, p.reports))
@@ -126,24 +130,35 @@ class WindowFactors:
                     raise FloatingPointError("a pivot is not positive")
                 inverse, _ = lapack.dpotri(factor, lower=1)
                 inverse[hub, hub] = 0.0
-                self._factors.append(factor)
-                weight, loss = p.times[j] ** 2, p.loss[:, j]
-                inverse *= weight
-                total += inverse
-                right += inverse * loss
-                inverse *= loss[:, None]
-                left += inverse
-                both += inverse * loss
-        return _symmetric(total), np.tril(right) + np.tril(left, -1).T, _symmetric(both)
+                self._inverses.append(inverse)
+                loss = p.loss[:, j]
+                scaled = inverse if p.times[j] == 1 else inverse * p.times[j] ** 2
+                total += scaled
+                if few:
+                    costs = spread * loss[:, None]
+                    solved = np.array([blas.dsymv(1.0, scaled, cost, lower=1) for cost in costs.T]).T
+                    towards += solved
+                    onto += costs.T @ solved
+                    continue
+                once = scaled * loss
+                right += once
+                left += scaled * loss[:, None]
+                once *= loss[:, None]
+                both += once
+        if not few:
+            towards = (np.tril(right) + np.tril(left, -1).T) @ spread
+            onto = spread.T @ _symmetric(both) @ spread
+        return _symmetric(total), towards, onto
 
     def _within(self, g: Floats) -> Floats:
         """H^-1 g on all unknowns but the hubs, which stay 0; (unknowns, reports)."""
         p = self.program
         lifted = self._chain_solve(self._lifts(g).copy())
         x = g[: p.size] + self._from_lifts(lifted)
-        for j, factor in enumerate(self._factors):
-            x[p.hub[j], j] = 0.0
-            x[:, j], _ = lapack.dpotrs(factor, x[:, j], lower=1)
+        turned = np.ascontiguousarray(x.T)
+        for j, inverse in enumerate(self._inverses):
+            turned[j] = blas.dsymv(1.0, inverse, turned[j], lower=1)
+        x = turned.T
         more = self._chain_solve(self._onto_lifts(x))
         return np.concatenate([x, (lifted + more).reshape(-1, p.reports)])
 
@@ -173,15 +188,15 @@ class WindowFactors:
 
     def _border(self, sums: tuple[Floats, Floats, Floats], curvature: Floats, weights: Floats, inner: int) -> None:
         p = self.program
-        total, with_loss, both = (p.fold(p.fold(part).T).T for part in sums)
+        total, with_loss, both = p.fold(p.fold(sums[0]).T).T, p.fold(sums[1]), sums[2]
         rows = p.risk_rows
         start = p.truths + len(rows)
         hubs, size = slice(start, start + p.reports), start + p.reports + 1 + p.credit.shape[1]
         matrix = np.zeros((size, size))
         matrix[: p.truths, : p.truths] = -total
-        matrix[: p.truths, p.truths : start] = with_loss @ rows.T
+        matrix[: p.truths, p.truths : start] = with_loss
         matrix[p.truths : start, : p.truths] = matrix[: p.truths, p.truths : start].T
-        matrix[p.truths : start, p.truths : start] = -rows @ both @ rows.T - np.diag(1 / weights[p.count :])
+        matrix[p.truths : start, p.truths : start] = -both - np.diag(1 / weights[p.count :])
         matrix[:start, hubs] = self._coupled(self.rest)
         matrix[hubs, :start] = matrix[:start, hubs].T
         matrix[hubs, hubs] = np.diag(curvature)
