@@ -116,8 +116,8 @@ def main() -> None:
     head = "| values | steps | alpha | problem | risk | objective | gap | seconds | any graph | ratio | asked | met |"
     text = (
         f"# Designs for neighbours many steps apart\n\n{about} Processor seconds of the whole call, in one thread; \"any graph\" "
-        "is the engine with an inequality for every pair of neighbours, and the ratio its time divided by ours. The gap is objective "
-        f"minus bound, proven, on a grid from 0 to 1; asked are the seconds and a gap of {GAP:g}.\n\n{head}\n"
+        "is the engine with an inequality for every pair of neighbours, and the ratio its time divided by ours. The gap is "
+        f"objective minus bound, proven, on a grid from 0 to 1; asked are the seconds and a gap of {GAP:g}.\n\n{head}\n"
         f"|--:|--:|--:|---|---|--:|--:|--:|--:|--:|--:|---|\n" + "\n".join(lines) + "\n"
     )
     (RESULTS / "many_steps.md").write_text(text)

@@ -22,11 +22,12 @@ class WindowFactors:
         weights = z / s
         self._own = own = weights[:inner].reshape(-1, program.reports)
         columns, everyone = program.columns(x), np.arange(program.reports)
-        hub_values = columns[program.hub, everyone]
+        self._hub = columns[: program.size].argmax(axis=0)
+        hub_values = columns[self._hub, everyone]
         self.rays = columns / hub_values
         slack = ((s + infeasible)[:inner].reshape(own.shape)) / hub_values
         pushed = program.slopes_turned @ (own * slack)  # H ray
-        pushed[program.hub, everyone] = 0.0
+        pushed[self._hub, everyone] = 0.0
         curvature = (own * slack * slack).sum(axis=0) * (1 + damping)
         diagonal = (program.squares @ own) * (1 + damping)
         self._chains(diagonal, damping)
@@ -122,7 +123,7 @@ class WindowFactors:
             for j, padded_block in enumerate(whole.reshape(-1, padded, padded), start):
                 block = padded_block[: p.size, : p.size]
                 block[place, place] += diagonal[: p.size, j]
-                hub = p.hub[j]
+                hub = self._hub[j]
                 block[hub] = block[:, hub] = 0.0
                 block[hub, hub] = 1.0
                 factor, failed = lapack.dpotrf(block.T, lower=1, clean=0)
@@ -214,7 +215,7 @@ class WindowFactors:
         """As NewtonFactors.solve."""
         p, own = self.program, self.program.columns(g)
         free = own.copy()
-        free[p.hub, np.arange(p.reports)] = 0.0
+        free[self._hub, np.arange(p.reports)] = 0.0
         rest = self._within(free)
         on_border = np.concatenate([
             np.concatenate([g_sums, g_risks]) - self._coupled(rest).sum(axis=1),
@@ -225,7 +226,7 @@ class WindowFactors:
         dy, dr = v[: p.truths], v[p.truths : self._hubs.start]
         force = np.zeros_like(own)
         force[: p.size] = (p.unfold(dy)[:, None] - p.unfold(dr @ p.risk_rows)[:, None] * p.loss) * p.times
-        force[p.hub, np.arange(p.reports)] = 0.0
+        force[self._hub, np.arange(p.reports)] = 0.0
         dx = rest + self._within(force) + self.rest * v[self._hubs]
         return np.concatenate([dx.ravel(), v[self._hubs.stop :]]), dy, dr
 
