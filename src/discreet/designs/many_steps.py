@@ -72,7 +72,7 @@ def least_risk(
 
 
 class _Run(Mehrotra[Best]):
-    correctors = 2
+    correctors = 4
     goal = _GOAL
 
     def __init__(self, loss: Floats, alpha: float, reach: int, risks: Risks, mirrored: bool) -> None:
