@@ -22,7 +22,7 @@ class WindowFactors:
         weights = z / s
         self._own = own = weights[:inner].reshape(-1, program.reports)
         columns, everyone = program.columns(x), np.arange(program.reports)
-        self._hub = columns[: program.size].argmax(axis=0)
+        self._hub = columns[: program.size].argmax(axis=0)  # at a smaller entry the curvature would lose its digits
         hub_values = columns[self._hub, everyone]
         self.rays = columns / hub_values
         slack = ((s + infeasible)[:inner].reshape(own.shape)) / hub_values

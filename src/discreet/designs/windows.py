@@ -73,10 +73,10 @@ class Windows:
         self.totals = np.full(self.truths, float(self.size))
         self._take(np.arange(self.truths))
 
-    def _take(self, hub: Indices) -> None:
-        self.hub, self.reports = hub, len(hub)  # each report by its own truth
-        self.loss = self._whole_loss[:, hub]
-        self.times = 1 / self.twice[hub]  # how often a report counts
+    def _take(self, which: Indices) -> None:
+        self.which, self.reports = which, len(which)
+        self.loss = self._whole_loss[:, which]
+        self.times = 1 / self.twice[which]  # how often a report counts
         self.entries = self.unknowns * self.reports
         self.count = self.slopes.shape[0] * self.reports + len(self.price)  # of ordinary inequalities
         self.costs = np.concatenate([np.zeros(self.entries), [1.0], self.price])
@@ -85,7 +85,7 @@ class Windows:
     def only(self, some: NDArray[np.bool_]) -> Windows:
         """The same program with some of its reports."""
         fewer = copy.copy(self)
-        fewer._take(self.hub[some])
+        fewer._take(self.which[some])
         return fewer
 
     def _inequalities(self) -> None:
@@ -188,7 +188,7 @@ class Windows:
     def matrix(self, x: Floats) -> Floats:
         """The whole matrix, rows being truths, with rows that sum to one."""
         whole = np.zeros((self.size, self.size))
-        whole[:, self.hub] = self.columns(x)[: self.size] * self.times
+        whole[:, self.which] = self.columns(x)[: self.size] * self.times
         if self.is_folded:
             whole = whole + whole[::-1, ::-1]
         return np.asarray(whole / whole.sum(axis=1, keepdims=True))
