@@ -74,6 +74,7 @@ def least_risk(
 class _Run(Mehrotra[Best]):
     correctors = 4
     goal = _GOAL
+    most_steps = 160
 
     def __init__(self, loss: Floats, alpha: float, reach: int, risks: Risks, mirrored: bool) -> None:
         self.loss, self.risks, self._far = loss, risks, _FAR[0]

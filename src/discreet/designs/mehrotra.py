@@ -78,6 +78,7 @@ class Mehrotra(Generic[Found]):
     program: Any  # a Program
     correctors = 0
     goal = GOAL
+    most_steps = _MOST_STEPS
     damping = 0
 
     def start(self) -> Point:
@@ -116,11 +117,11 @@ class Mehrotra(Generic[Found]):
             apart = float(point.s @ point.z)
             goal = self.goal * max(abs(float(program.totals @ point.y + program.bounds @ point.z)), unit)
             tell(progress, f"step {step}, gap about {apart / max(abs(float(program.costs @ point.x)), unit):.1e}")
-            if apart < 3 * goal or step == _MOST_STEPS or stalled >= 2:
+            if apart < 3 * goal or step == self.most_steps or stalled >= 2:
                 found = self.finish(point)
                 if best is None or found.gap < best.gap:
                     best, best_at = found, step
-                if best.gap <= self.goal or step == _MOST_STEPS or stalled >= 2 or step - best_at >= 4:
+                if best.gap <= self.goal or step == self.most_steps or stalled >= 2 or step - best_at >= 4:
                     return best
             direction = self._direction(point, missing, goal)
             moved = None if direction is None else self._moved(point, direction)
@@ -166,8 +167,8 @@ class Mehrotra(Generic[Found]):
             products = (at.s + min(1.0, 1.5 * ahead + 0.1) * by.s) * (at.z + min(1.0, 1.5 * back + 0.1) * by.z)
             lacking = np.clip(products, centre / _NEAR, centre * _NEAR) - products
             more = self._newton(factors, at, *nothing, np.maximum(lacking, -centre * _NEAR))
-            shares = (1.0, 0.7, 0.4, 0.2, 0.1)
-            tried = [(reach(at.s, by.s + w * more.s), reach(at.z, by.z + w * more.z), w) for w in shares]
+            of_s, of_z, more_s, more_z = by.s / at.s, by.z / at.z, more.s / at.s, more.z / at.z
+            tried = [(_until(of_s + w * more_s), _until(of_z + w * more_z), w) for w in (1.0, 0.7, 0.4, 0.2, 0.1)]
             best = max(tried, key=lambda found: found[0] * found[1])
             if best[0] + best[1] < ahead + back + 0.01:
                 break
@@ -230,5 +231,9 @@ class Mehrotra(Generic[Found]):
 
 def reach(v: Floats, dv: Floats) -> float:
     """How far v + t dv stays positive, up to t = 1."""
-    falling = dv < 0
-    return min(1.0, float((-v[falling] / dv[falling]).min(initial=np.inf)))
+    return _until(dv / v)
+
+
+def _until(rates: Floats) -> float:
+    """How far 1 + t rates stays positive, up to t = 1."""
+    return 1.0 / max(1.0, -float(rates.min(initial=0.0)))
