@@ -29,6 +29,7 @@ from ..present import plot
 from ..present.shown import Result, Shown, plain
 from ..progress import Progress
 from ..seal import seal
+from . import many_steps
 from .certificate import Certificate, Dual, certify
 from .families import family_of
 from .interior import solve
@@ -40,9 +41,9 @@ GAP = 1e-6  # a design whose proven gap is larger is refused
 _CLOSE = 1e-8  # a gap that needs no second solver
 _FEW = 17  # values up to which the whole linear program is quicker
 _LONG = 2**12  # bits of a law's denominator beyond which it is sealed: its risk would be too long to write
-_SETS = 400  # values up to which there are designs for sets of priors: a row of every entry for each value
-_GRAPH = 128  # values up to which any graph of neighbours, or a sensitivity of several steps, is solved
-
+_SETS = 401  # values up to which there are designs for sets of priors: a row of every entry for each value
+_GRAPH = 128  # values up to which any graph of neighbours, or a sensitivity of several steps with properties, is solved
+_STEPS = 401  # values up to which a sensitivity of several steps is solved
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -215,10 +216,13 @@ def _problem(
                 "use a coarser grid."
             )
         return None
-    if not plain and grid.size > _GRAPH:
+    if not plain and told.span(grid) is None and grid.size > _GRAPH:
         raise SizeError(
-            f"Designs for a sensitivity of several steps or a graph go up to {_GRAPH} values, not {grid.size}; "
-            "use a coarser grid."
+            f"Designs for a graph of neighbours go up to {_GRAPH} values, not {grid.size}; use a coarser grid."
+        )
+    if not plain and grid.size > _STEPS:
+        raise SizeError(
+            f"Designs for a sensitivity of several steps go up to {_STEPS} values, not {grid.size}; use a coarser grid."
         )
     if priors is not None and grid.size > _SETS:
         raise SizeError(f"Designs for sets of priors go up to {_SETS} values, not {grid.size}; use a coarser grid.")
@@ -233,6 +237,11 @@ def _problem(
         )
     if asked.loss.numerators.max() > 10**100 * asked.loss.denominator:
         raise DesignError("The largest loss is beyond 1e100; measure it in larger units.")
+    if not plain and grid.size > _GRAPH and not many_steps.suits(asked):
+        raise SizeError(
+            f"Designs with properties for a sensitivity of several steps go up to {_GRAPH} values, not {grid.size}; "
+            "leave the properties out, or use a coarser grid."
+        )
     if "S" in letters and not asked.has_mirrored_neighbours:
         raise DesignError("S needs neighbours that turning the grid around leaves as they are; change the graph.")
     return asked
@@ -293,7 +302,10 @@ def _solved(problem: Problem, loss: Floats, progress: Progress | None, proof: Du
     """The design by the solver that suits the size; by the other one too, where the first comes out poor."""
     ways: list[Callable[[], Solution]] = [lambda: solve(problem, loss, progress), lambda: solve_whole(problem, loss)]
     best, failed = None, None
-    for way in reversed(ways) if problem.size <= _FEW else ways[: 2 if problem.size <= _GRAPH else 1]:
+    ways = ways[::-1] if problem.size <= _FEW else ways[: 2 if problem.size <= _GRAPH else 1]
+    if problem.size > _FEW and many_steps.suits(problem):
+        ways = [lambda: many_steps.solve(problem, loss, progress), *(ways if problem.size <= _GRAPH else [])]
+    for way in ways:
         try:
             solution = way()
             found = _sealed(problem, solution if proof is None else replace(solution, dual=proof))
