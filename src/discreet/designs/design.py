@@ -15,14 +15,17 @@ from ..channels.properties import LETTERS, letters_of, shape_faults
 from ..errors import DesignError, DiscreetError, GridError, MetricError, SizeError
 from ..measure.description import property_letters
 from ..measure.loss import Loss, loss_name, loss_of
+from ..measure.pictures import draw
 from ..measure.prior import Prior, prior_of
 from ..measure.remaps import bayes_risk, best_remap
+from ..measure.utility import loss_per_value
 from ..mechanism import Mechanism, Recipe
 from ..mechanisms.geometric import geometric
 from ..numbers.exact import ball, float_above, show, show_above
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..numbers.neighbours import Neighbours
+from ..present import plot
 from ..present.shown import Result, Shown, plain
 from ..progress import Progress
 from ..seal import seal
@@ -87,6 +90,26 @@ class Design(Result):
             )
             + self.method
         )
+
+    def plot(self) -> Any:
+        """Two pictures: the channel, and the loss at each truth beside that of the geometric mechanism at the level."""
+        problem, m = self.problem, self.mechanism
+        name, size = problem.loss.name, m.finite().rows
+        losses = {"designed": loss_per_value(m, self._loss)}
+        if problem.neighbours.span(problem.grid) is not None:
+            plain = geometric(problem.grid, alpha=problem.level.alpha, sensitivity=problem.grid.step * (m.sensitivity or 1))
+            losses["geometric"] = loss_per_value(plain, self._loss)
+        values = m.inputs.floats(size)
+        told = f"{problem.risk.capitalize()} {name} {self.objective:.4g}: no mechanism of this kind has less than {self.bound:.4g}"
+        title = f"Mean {name} at each true value"
+        series = {key: (values, loss) for key, loss in losses.items()}
+        curve = plot.curves(series, title, x="true value", y=f"mean {name}", points=size <= 60, zero=True, width=340)
+        return plot.beside(draw(m, title="The best channel"), curve, title=told)
+
+    @property
+    def _loss(self) -> Any:
+        """The loss of the problem, as measuring takes it: where it is too large to be written out, by its name."""
+        return self.problem.loss if self.problem.loss.numerators.size else self.problem.loss.name
 
     def to_dict(self) -> dict[str, Any]:
         """What was asked, what was found and how near it is to the best; the mechanism by its level and digest."""
