@@ -196,12 +196,12 @@ def _truncation_costs(n: int, level: str, user: User) -> bool:
 
 
 def _draw(worth: list[_Served]) -> object:
-    places = np.linspace(0, 100, len(worth))
-    series = {name: (places, sorted(100 * float(s.lost(name)) for s in worth)) for name in MAKERS}
+    places = np.linspace(0, 100, 101)
+    series = {name: (places, np.percentile([100 * float(s.lost(name)) for s in worth], places)) for name in MAKERS}
     return plot.curves(
         series,
         "The geometric mechanism serves every user as well as one made for that user; others of the same level do not",
-        f"{len(worth)} users with random priors and gains, for each mechanism the best served first; "
+        f"{len(worth)} users with random priors and gains, for each mechanism the best served first\n"
         f"n = {worth[0].n} to {worth[-1].n}, a = 1/5, 1/2, 4/5",
         x="users (%)",
         y="lost of what a report is worth (%)",
