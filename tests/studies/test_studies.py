@@ -43,6 +43,12 @@ VERDICTS = {
     "convergence": [PART, YES, NO],
     "equal-privacy": [PART, YES],
     "shapes": [YES, PART],
+    "laplace-example": [YES, YES, NO, YES, NO, YES, YES],
+    "truncation": [YES, YES, YES, YES, YES, YES, NO, YES, YES],
+    "utility": [NO, YES, YES, NO, YES, YES],
+    "lower-utility": [YES, PART, YES, YES, YES],
+    "universal-optimality": [YES, YES, YES, YES, PART],
+    "three-graphs": [YES, YES, YES, PART, PART],
 }
 
 
