@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -172,12 +172,14 @@ def _answer(function: Callable[[tuple[Any, ...]], Any], data: tuple[Any, ...]) -
 
 
 def _data_set(data: Any, values: list[Any], n: int) -> tuple[Any, ...]:
+    if not isinstance(data, Iterable):
+        raise DiscreetError(f"A data set is a list of {n} records, not {type(data).__name__}; give one.")
     given = tuple(data)
     if len(given) != n:
         raise DiscreetError(f"There are {len(given)} records, and {n} were declared; declare their public number.")
     known = {v: v for v in values}
     for k, value in enumerate(given):
-        if value not in known:
+        if not isinstance(value, Hashable) or value not in known:
             raise OutOfRangeError(f"The record at position {k} is none of the domain's values; give a wider domain.",
                                   value=value, position=k)  # fmt: skip
     return tuple(known[v] for v in given)

@@ -32,6 +32,7 @@ from .queries import Query, reach_of
 from .reach import best_of
 from .records import array_of
 from .splits import Admissible, floor_of
+from .sums import whole_sum
 
 _FIXED = 128  # binary places of the scales
 _MOST_STEPS = 2**40
@@ -188,8 +189,7 @@ class SmoothLaw(Result):
     def _answer(self, places: NDArray[np.int64]) -> int:
         if self.query.rank is not None:
             return int(np.partition(places, self.query.rank - 1)[self.query.rank - 1])
-        total = (int((places >> 32).sum()) << 32) + int((places & np.int64(2**32 - 1)).sum())
-        n = self.query.records
+        total, n = whole_sum(places), self.query.records
         return (2 * total + n) // (2 * n) if self.query.name == "mean" else total
 
     def below(self, answer: int, level: int, report: int) -> int:

@@ -150,10 +150,10 @@ def growth_below(beta: Epsilon) -> Fraction:
         return beta.base
     size = float(beta)
     if size > 50:
-        raise LevelError(f"beta = {beta} is beyond 50, where nothing is smoothed; give for example beta=1.")
+        raise LevelError(f"beta = {size:.3g} is beyond 50, where nothing is smoothed; give for example beta=1.")
     bits = max(_FINE - math.floor(math.log2(math.expm1(size))), 0)
     if bits > 64:
-        raise LevelError(f"beta = {beta} is below 2^-58; give a larger one, for example beta=1e-6.")
+        raise LevelError(f"beta = {size:.3g} is below 2^-58; give a larger one, for example beta=1e-6.")
     with precision(256):
         return Fraction(floor_of((beta._ball().exp() * flint.arb(2) ** bits).lower()), 2**bits)
 
