@@ -19,10 +19,11 @@ from ..numbers.exact import parse_exact, show
 from ..numbers.given import called, number, positive, whole
 from ..numbers.grid import Grid
 from ..numbers.level import Epsilon
+from ..numbers.positions import greatest_float, least_float
 from ..present.shown import Result, Shown
 from .private import PrivateNumber
 from .reach import FixedReach, LinearReach, OrderReach, Reach, smooth_above
-from .records import Records, least_float, records_of
+from .records import Records, records_of
 from .sums import whole_sum
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ class Query(Result):
             return reach_of(self, numbers, self.low / unit, self.high / unit, unit)
         if self.rank is None:
             return reach_of(self, numbers, self.low, self.high)
-        return OrderReach.of(numbers, -least_float(-self.low), least_float(self.high), self.rank)
+        return OrderReach.of(numbers, greatest_float(self.low), least_float(self.high), self.rank)
 
     def shown(self) -> Shown:
         low, high = (str(end) for end in self.output)
@@ -265,6 +266,15 @@ def query(
         share = number(numbers[0] if p is None else p, "p", "lie from 0 to 1", lambda x: 0 <= x <= 1, example="0.9")
         kind = f"quantile({share})"
     return Query(kind, n, least, most, rank=max(math.ceil(share * n), 1))
+
+
+def query_of(given: Any, records: object = None, low: object = None, high: object = None) -> Query:
+    """A Query as it is, or one by its name."""
+    if not isinstance(given, Query):
+        return query(given, records=records, low=low, high=high)
+    if (records, low, high) != (None, None, None):
+        raise DiscreetError("A Query has its records and range already; leave out records, low and high.")
+    return given
 
 
 def beta_of(value: object) -> Epsilon:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import OutOfRangeError, TableInputError
 from ..numbers.exact import parse_value
 from ..numbers.intake import as_array
+from ..numbers.positions import greatest_float, least_float
 
 _NO_NUMBER = "is missing or not a number; leave it out or fill it in"
 _LONGEST = 2**61  # differences of two such numbers fit into 64 bits
@@ -47,8 +48,8 @@ def records_of(data: Any, records: int, low: Fraction, high: Fraction, clamp: bo
 
 def _floats(array: NDArray[np.float64], low: Fraction, high: Fraction, clamp: bool) -> Records:
     _refuse(array, np.isnan(array), low, high, _NO_NUMBER)
-    outside = (array < least_float(low)) | (array > -least_float(-high))
-    if clamp and outside.any() and not (is_float(low) and is_float(high)):
+    outside = (array < least_float(low)) | (array > greatest_float(high))
+    if clamp and outside.any() and not (Fraction(float(low)) == low and Fraction(float(high)) == high):
         return _fractions(array, low, high, clamp)  # the ends themselves are no floats
     if not clamp:
         _refuse(array, outside, low, high)
@@ -92,15 +93,3 @@ def _refuse(array: NDArray[Any], bad: NDArray[np.bool_], low: Fraction, high: Fr
         raise OutOfRangeError(
             f"The record at position {place} {sentence}.", value=array[place], position=place, low=low, high=high
         )
-
-
-def is_float(x: Fraction) -> bool:
-    return abs(x) < 2**1000 and Fraction(float(x)) == x
-
-
-def least_float(x: Fraction) -> float:
-    """The smallest float at or above x, so that v < x exactly when v < it, for floats v."""
-    if abs(x) >= 2**1023:
-        return float(np.copysign(np.inf, float(x > 0) - 0.5))
-    guess = float(x)
-    return guess if Fraction(guess) >= x else float(np.nextafter(guess, np.inf))
