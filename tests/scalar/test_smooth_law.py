@@ -324,3 +324,14 @@ def test_releases_that_make_no_sense():
         q.release([0, 0, 1], step="1e-6", epsilon=1, beta="1e-5")
     with pytest.raises(SizeError, match="coarser"):
         q.smooth_law(step="1e-3", epsilon=1).verify()
+
+
+def test_nothing_that_a_law_is_drawn_from_can_be_written_to():
+    """Levels that covered more than they do would make the noise too small for what was proved."""
+    made = dt.query("median", records=5, low=0, high=100).smooth_law(step=1, epsilon=1)
+    made.release([1, 2, 3, 50, 99], source=dt.insecure_source(1))
+    kept = [value for value in vars(made).values() if isinstance(value, (np.ndarray, list, dict))]
+    assert kept == []
+    for copied in (made, pickle.loads(pickle.dumps(made))):
+        with pytest.raises(TypeError):
+            copied.reaches[0] = 10**6
