@@ -1174,6 +1174,20 @@ def test_a_sensitivity_that_cannot_be_told_is_refused_in_a_sentence(run, words, 
     assert "77" not in found.err
 
 
+@pytest.mark.parametrize(("lines", "told"), [
+    ("x\n1\n2,77\n3\n", "position 1 has more or fewer columns"),  # else a decimal comma would be read as another number
+    ("x,y\n1,2\n77\n", "position 1 has more or fewer columns"),
+    ("x\n", "has a heading and no records"),
+    ("", "is empty"),
+])  # fmt: skip
+def test_a_file_of_records_is_refused_where_its_lines_are_not_alike(run, lines, told):
+    Path("data.csv").write_text(lines)
+    found = run("sensitivity", "--query", "median", "data.csv", "--column", "x", "--low", "0", "--high", "100")
+    assert_one_good_error(found)
+    assert told in found.err
+    assert "77" not in found.err
+
+
 @pytest.mark.parametrize("place", ["reports.csv", "gm.json", "./reports.csv"])
 def test_recovering_does_not_write_over_what_it_reads(run, gm, place):
     Path("reports.csv").write_text("y\n3\n4\n")

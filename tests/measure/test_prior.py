@@ -175,9 +175,11 @@ def test_a_law_of_a_real_answer_is_rounded_to_the_grid():
             Prior.binned(grid, wrong)
     with pytest.raises(PriorError, match="both ends"):
         Prior.binned(dt.Grid(0, None), lambda x: x)
+    with pytest.raises(PriorError, match="no function"):
+        Prior.binned(dt.Grid(0, 2), 5)
 
 
 @pytest.mark.parametrize("text", ["maximum(0)", "maximum(1/2)", "minimum(-3)", "maximum(1e9)", "maximum()", "maximum(2, 3)"])
 def test_records_are_a_whole_number(text):
-    with pytest.raises(PriorError, match=r"number of records|is not known"):
+    with pytest.raises(PriorError, match=r"of 1 to 100000 records; write for example \"m|is not known"):
         prior_of(text, dt.Grid(0, 7))

@@ -214,12 +214,11 @@ def test_ends_that_are_no_floats():
 
 
 def test_units_keep_fractions_exactly():
-    x = np.array([Fraction(1, 3), Fraction(-5, 7)], dtype=object)
-    numbers, unit = in_units(x, Fraction(2))
+    numbers, unit = in_units([Fraction(1, 3), Fraction(-5, 7), Fraction(2)])
     assert [Fraction(int(k), unit) for k in numbers] == [Fraction(1, 3), Fraction(-5, 7), 2]
-    odd = np.array([Fraction(1, 3**50), Fraction(1, 7**30)], dtype=object)
+    odd = [Fraction(1, 3**50), Fraction(1, 7**30)]
     numbers, unit = in_units(odd)
-    assert (numbers.tolist(), unit) == (odd.tolist(), 1)
+    assert (numbers.tolist(), unit) == (odd, 1)
 
 
 @pytest.mark.parametrize("data", [[0.5, 0.5, 77.25], [0.5, math.nan, 77.25], [0.5, math.inf, 0.1], [1, 2**70, 0],
@@ -251,11 +250,35 @@ def test_a_wrong_number_of_records_and_two_dimensions():
     ({"name": "max", "p": "0.9", "records": 3, "low": 0, "high": 1}, DiscreetError, "quantile"),
     ({"name": "count", "records": 3, "low": 0, "high": 9}, GridError, "0 or 1"),
     ({"name": "mean", "records": 3, "low": 0, "high": 1, "relation": "presence"}, ReleaseError, "public"),
+    ({"name": "median", "records": 3, "low": 0, "high": 10**400}, GridError, "narrower range"),  # no float could hold it
 ])  # fmt: skip
 def test_queries_that_make_no_sense(given_, error, words):
     name = given_.pop("name")
     with pytest.raises(error, match=words):
         dt.query(name, **given_)
+
+
+@pytest.mark.parametrize("parts", [
+    ("median", 3, 0, 1), ("mean", 3.5, 0, 1), ("mean", "3", 0, 1), ("median", 3, 0, 1, 1.5), ("median", 3, 0, 1, 4),
+    ("mean", 3, 1, 0), ("mean", 3, 0, math.inf), ("mean", 3, 0, math.nan), ("count", 3, 0, 2), (None, 3, 0, 1, 2),
+    ("sum", 3, "9", "10e999"),
+])  # fmt: skip
+def test_parts_that_make_no_query_are_refused(parts):
+    with pytest.raises(GridError, match="make one by its name"):
+        dt.Query(*parts)
+    assert dt.Query("median", 3, "9", "10", 2) == dt.query("median", records=3, low=9, high=10)
+
+
+def test_whole_sums_of_every_kind_of_record():
+    """Units of 1/12, floats, and numbers beyond 64 bits, against Fractions."""
+    for x in ([Fraction(k, 12) for k in range(-40, 41, 7)], [0.1, -2.5, 3.0], [2**70, Fraction(1, 3**50), -(2**61) - 1]):
+        low, high, exact = min(x) - 1, max(x) + Fraction(1, 5), list(map(Fraction, x))
+        assert dt.query("sum", records=len(x), low=low, high=high).answer(x)._value == sum(exact)
+        q = dt.query("median", records=len(x), low=low, high=high)
+        placed = [Fraction(low), *sorted(exact), Fraction(high)]
+        m = (len(x) + 1) // 2
+        assert q.answer(x)._value == placed[m]
+        assert q.local_sensitivity(x)._value == max(placed[m + 1] - placed[m], placed[m] - placed[m - 1])
 
 
 def test_a_grid_for_a_mechanism():
@@ -290,6 +313,7 @@ def test_a_private_number_says_so_wherever_it_is_written():
         pickle.dumps(v)
     assert copy.deepcopy(v) is v
     assert v == dt.PrivateNumber(Fraction(0.4))
+    assert hash(dt.PrivateNumber(Fraction(77))) != 77
 
 
 def test_a_private_number_opens_upwards():
@@ -337,6 +361,10 @@ def test_the_calculator_refuses_in_a_sentence():
     with pytest.raises(OutOfRangeError, match="position 1") as told:
         dt.sensitivity(max, [0, 77], domain=[0, 1], records=2)
     assert "77" not in str(told.value)
+    with pytest.raises(OutOfRangeError, match="position 0"):
+        dt.sensitivity(max, [[0], 1], domain=[0, 1], records=2)
+    with pytest.raises(DiscreetError, match="list of 2 records"):
+        dt.sensitivity(max, 77, domain=[0, 1], records=2)
     with pytest.raises(DiscreetError, match="not both"):
         dt.sensitivity("mean", records=2, low=0, high=1, beta=1, epsilon=1)
     with pytest.raises(GridError, match="number of records"):

@@ -51,8 +51,7 @@ def test_no_loss_of_the_density_is_above_epsilon(law, epsilon):
             float(np.abs(log(z) - log((z * scale - far) / (r * scale)) + math.log(r)).max()) for r, far in moves(a)
         )
         assert worst <= float(Fraction(epsilon)) * (1 + 1e-9)
-        if law == "cauchy":  # exact: the whole budget is used
-            assert worst >= 0.995 * float(Fraction(epsilon))
+        assert worst >= 0.995 * float(Fraction(epsilon))  # exact: the whole budget is used
 
 
 @pytest.mark.parametrize("d", [0.5, 1, 2, 3, 5, 10])
@@ -64,10 +63,9 @@ def test_what_sliding_and_dilating_cost_for_students_law(d):
     dilate = np.abs(1 + z * slope).max()
     assert dilate <= max(1, d) * (1 + 1e-4)
     assert dilate >= 0.98 * max(1, d)
-    a = dt.admissible(f"student({d})", epsilon=2)
-    spent = max(1, d) * float(a.beta) + float(a.s) * (d + 1) / (2 * math.sqrt(d))
-    assert spent <= 2 or d == 1
-    assert spent >= 2 - 1e-9
+    for epsilon in (0.1, 2, 8):  # their sum is enough, and more than what is spent
+        a = dt.admissible(f"student({d})", epsilon=epsilon)
+        assert max(1, d) * float(a.beta) + float(a.s) * (d + 1) / (2 * math.sqrt(d)) >= 1.2 * epsilon
 
 
 def test_cauchys_largest_loss_is_the_distance_in_the_half_plane():
@@ -326,3 +324,14 @@ def test_releases_that_make_no_sense():
         q.release([0, 0, 1], step="1e-6", epsilon=1, beta="1e-5")
     with pytest.raises(SizeError, match="coarser"):
         q.smooth_law(step="1e-3", epsilon=1).verify()
+
+
+def test_nothing_that_a_law_is_drawn_from_can_be_written_to():
+    """Levels that covered more than they do would make the noise too small for what was proved."""
+    made = dt.query("median", records=5, low=0, high=100).smooth_law(step=1, epsilon=1)
+    made.release([1, 2, 3, 50, 99], source=dt.insecure_source(1))
+    kept = [value for value in vars(made).values() if isinstance(value, (np.ndarray, list, dict))]
+    assert kept == []
+    for copied in (made, pickle.loads(pickle.dumps(made))):
+        with pytest.raises(TypeError):
+            copied.reaches[0] = 10**6

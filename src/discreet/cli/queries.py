@@ -67,10 +67,19 @@ def _records(name: str, column: str | None) -> list[Any]:
     if not rows:
         raise TableInputError(f"{name} is empty; give a file with one record in each line.")
     place = place_of(rows[0], column, name, "--column", TableInputError, quotable=False)
-    found: list[Any] = []
-    for position, row in enumerate(rows[1 if is_heading(rows[0]) else 0 :]):
-        number = parse_exact(row[place].strip()) if place < len(row) else None
-        if number is None:
-            raise TableInputError(f"The record at position {position} is no number; leave it out or fill it in.", position=position)
-        found.append(number.numerator if number.denominator == 1 else number)
-    return found
+    lines = rows[1:] if is_heading(rows[0]) else rows
+    if not lines:
+        raise TableInputError(f"{name} has a heading and no records; give a file with one record in each line.")
+    ragged = next((position for position, row in enumerate(lines) if len(row) != len(rows[0])), None)
+    if ragged is not None:
+        raise TableInputError(
+            f"The record at position {ragged} has more or fewer columns than the first line; separate columns by commas, and "
+            "write decimals with a point.", position=ragged,
+        )  # fmt: skip
+    texts = [row[place].strip() for row in lines]
+    known = {text: parse_exact(text) for text in set(texts)}  # most columns say the same few things again and again
+    missing = next((position for position, text in enumerate(texts) if known[text] is None), None)
+    if missing is not None:
+        raise TableInputError(f"The record at position {missing} is no number; leave it out or fill it in.", position=missing)
+    plain = {text: number.numerator if number.denominator == 1 else number for text, number in known.items() if number is not None}
+    return [plain[text] for text in texts]

@@ -68,6 +68,8 @@ class Prior(Frozen):
         """
         grid = Grid.of(grid)
         size = grid.size
+        if not callable(cdf):
+            raise PriorError(f"cdf = {show(cdf)} is no function; give for example lambda x: x / 100.")
         if size is None or grid.low is None or grid.high is None or size > _MOST:
             raise PriorError(f"A prior needs a finite grid of at most 2^24 values, not {grid}; give both ends.")
         cuts = [grid.low, *(grid.low + (k + Fraction(1, 2)) * grid.step for k in range(size - 1)), grid.high]
@@ -183,7 +185,9 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
 
 def _extreme(kind: str, records: Fraction, grid: Grid, text: str) -> Prior:
     """The largest or smallest of so many records that are alike between the ends: ((x - low)/(high - low))^records."""
-    many = given.whole(records, f"prior = {show(text)}: the number of records", 1, _RECORDS, example="100", error=PriorError)
+    if records.denominator != 1 or not 1 <= records <= _RECORDS:
+        raise PriorError(f"prior = {show(text)} must be of 1 to {_RECORDS} records; write for example \"{kind}(100)\".")
+    many = int(records)
     low, width = grid.anchor, (grid.n or 0) * grid.step
     if kind == "maximum":
         return Prior.binned(grid, lambda x: ((x - low) / width) ** many, f"maximum({many})")

@@ -51,7 +51,7 @@ class Nearest(NoiseLaw):
         if abs(float(fraction) - ratio) > _SAME * ratio or fraction.numerator > _LONGEST:
             raise DiscreetError(
                 f"The stairs of length {self.law.sensitivity:g} and the grid of step {self.step:g} never fall together, so that "
-                "there is no closed form; use method='numerical', or a step that divides the sensitivity."
+                "there is no closed form; use method='numerical' (of curves how='integral') or a step that divides the sensitivity."
             )
         return fraction.numerator, math.exp(-self.law.epsilon * fraction.denominator)
 

@@ -101,7 +101,7 @@ def _to_ends(grid: Grid, places: Indices, below: NDArray[np.bool_], above: NDArr
 def _of_floats(grid: Grid, values: Floats, clamp: bool, offset: int) -> Indices:
     _refuse(grid, values, np.isnan(values) | (np.isinf(values) & (not clamp)), offset, NOT_A_NUMBER)
     low, high = grid.reach
-    least, most = _float_above(low), _float_below(high)  # exact: see there
+    least, most = least_float(low), greatest_float(high)  # exact: see there
     below, above = values < least, values > most
     if not clamp:
         _refuse(grid, values, below | above, offset)
@@ -166,14 +166,15 @@ def _reached(high: Floats, low: Floats, tie: Floats, rest: Floats) -> NDArray[np
     return np.asarray((high > tie) | ((high == tie) & (low >= rest)))
 
 
-def _float_above(x: Fraction) -> float:
+def least_float(x: Fraction) -> float:
     """The smallest float at or above x, so that v < x exactly when v < it, for floats v."""
     guess = float(x)
     return guess if Fraction(guess) >= x else float(np.nextafter(guess, np.inf))
 
 
-def _float_below(x: Fraction) -> float:
-    return -_float_above(-x)
+def greatest_float(x: Fraction) -> float:
+    """The largest float at or below x."""
+    return -least_float(-x)
 
 
 def values_at(grid: Grid, places: Indices) -> NDArray[Any]:

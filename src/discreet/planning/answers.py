@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..designs.design import design
-from ..errors import DiscreetError, GridError
+from ..errors import GridError
 from ..measure.loss import loss_of
 from ..measure.prior import prior_of
 from ..measure.privacy import check_privacy
@@ -20,8 +20,7 @@ from ..numbers.level import Level
 from ..progress import Progress
 from ..scalar.candidates import answer_grid, candidates, no_data
 from ..scalar.curves import tradeoff
-from ..scalar.queries import Query
-from ..scalar.queries import query as query_of
+from ..scalar.queries import query_of
 from .compare import Comparison
 
 
@@ -46,7 +45,7 @@ def compare_answers(
     or one of 41 to 101 values of which the sensitivity is whole steps. Reports keep to the range of the answer.
     """
     level = Level.of(alpha=alpha, epsilon=epsilon)
-    asked = _asked(query, records, low, high)
+    asked = query_of(query, records, low, high)
     delta = asked.global_sensitivity
     if sensitivity is not None:
         delta = positive(sensitivity, "sensitivity", "in the answer's units", error=GridError)
@@ -68,14 +67,6 @@ def compare_answers(
     )
     question = f"{asked.name} on {grid}, {level}: {cost} under the prior {law}"
     return Comparison(question, rows, notes, MappingProxyType(found))
-
-
-def _asked(given: Any, records: Any, low: Any, high: Any) -> Query:
-    if not isinstance(given, Query):
-        return query_of(given, records=records, low=low, high=high)
-    if (records, low, high) != (None, None, None):
-        raise DiscreetError("This query says itself what it is asked of; leave out records, low and high.")
-    return given
 
 
 def _grid_note(grid: Grid, delta: Fraction) -> str:

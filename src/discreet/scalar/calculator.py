@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,7 +14,7 @@ from ..numbers.given import whole
 from ..numbers.level import Epsilon
 from ..present.shown import Result, Shown, plain
 from .private import PrivateNumber
-from .queries import Query, beta_of, query
+from .queries import Query, beta_of, query_of
 from .reach import discounted
 from .splits import admissible
 
@@ -102,14 +102,12 @@ def sensitivity(
 
 
 def _asked(named: Any, data: Any, records: object, low: object, high: object) -> tuple[Query, tuple[str, ...]]:
-    if isinstance(named, Query):
-        if (records, low, high) != (None, None, None):
-            raise DiscreetError("A Query has its records and range already; leave records, low and high out.")
-        return named, ()
-    if records is None and not hasattr(data, "__len__"):
+    if isinstance(named, Query) or records is not None:
+        return query_of(named, records, low, high), ()
+    if not hasattr(data, "__len__"):
         raise GridError("The number of records is part of the query; give for example records=1000.")
-    counted = () if records is not None else (f"The number of records, {len(data)}, was taken from the data: it must be public.",)
-    return query(named, records=len(data) if records is None else records, low=low, high=high), counted
+    counted = f"The number of records, {len(data)}, was taken from the data: it must be public."
+    return query_of(named, len(data), low, high), (counted,)
 
 
 def _of_function(
@@ -172,12 +170,14 @@ def _answer(function: Callable[[tuple[Any, ...]], Any], data: tuple[Any, ...]) -
 
 
 def _data_set(data: Any, values: list[Any], n: int) -> tuple[Any, ...]:
+    if not isinstance(data, Iterable):
+        raise DiscreetError(f"A data set is a list of {n} records, not {type(data).__name__}; give one.")
     given = tuple(data)
     if len(given) != n:
         raise DiscreetError(f"There are {len(given)} records, and {n} were declared; declare their public number.")
     known = {v: v for v in values}
     for k, value in enumerate(given):
-        if value not in known:
+        if not isinstance(value, Hashable) or value not in known:
             raise OutOfRangeError(f"The record at position {k} is none of the domain's values; give a wider domain.",
                                   value=value, position=k)  # fmt: skip
     return tuple(known[v] for v in given)

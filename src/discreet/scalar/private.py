@@ -16,8 +16,8 @@ class PrivateNumber:
     """A number computed from private data without noise. Only `float(v)` and `int(v)` open it.
 
     Whatever is written of it (text, format, HTML, `to_dict`) carries the words "do not publish". It has no arithmetic and
-    no order, so that nothing else is made of it without being opened, and it is not pickled. `float(v)` is rounded up:
-    a sensitivity must never be too small.
+    no order, so that nothing else is made of it without being opened, and it is not pickled. What asks Python for a float
+    opens it too: `math.sqrt(v)`, `"%f" % v`. `float(v)` is rounded up: a sensitivity must never be too small.
 
     >>> v = PrivateNumber(Fraction(2, 5))
     >>> v, f"{v:.2f}"
@@ -41,7 +41,7 @@ class PrivateNumber:
         return isinstance(other, PrivateNumber) and self._value == other._value
 
     def __hash__(self) -> int:
-        return hash(self._value)
+        return hash((PrivateNumber, self._value))  # that of a whole number would be the number
 
     def __repr__(self) -> str:
         return f"{float(self):.12g} ({WARNING})"

@@ -19,16 +19,19 @@ from ..numbers.exact import parse_exact, show
 from ..numbers.given import called, number, positive, whole
 from ..numbers.grid import Grid
 from ..numbers.level import Epsilon
+from ..numbers.positions import greatest_float, least_float
 from ..present.shown import Result, Shown
 from .private import PrivateNumber
 from .reach import FixedReach, LinearReach, OrderReach, Reach, smooth_above
-from .records import in_units, least_float, numbers_of
+from .records import Records, records_of
+from .sums import whole_sum
 
 if TYPE_CHECKING:
     from .smooth_law import SmoothLaw, SmoothReport
 
 _NAMES = {"count": 0, "sum": 0, "mean": 0, "max": 0, "min": 0, "median": 0, "quantile": 1}
 _MOST_RECORDS = 2**32
+_FARTHEST = 2**900  # sums of so many such records are floats still
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,12 +49,14 @@ class Query(Result):
     rank: int | None = None
 
     def __post_init__(self) -> None:
-        linear = self.name in ("count", "sum", "mean")
-        known = linear == (self.rank is None) and (self.name != "count" or (self.low == 0 and self.high == 1))
-        if not (known and self.low < self.high and 1 <= (1 if self.rank is None else self.rank) <= self.records):
+        low, high, rank = parse_exact(self.low), parse_exact(self.high), 1 if self.rank is None else self.rank
+        known = isinstance(self.name, str) and (self.name in ("count", "sum", "mean")) == (self.rank is None)
+        whole_numbers = type(self.records) is int and type(rank) is int and 1 <= rank <= self.records <= _MOST_RECORDS
+        ends = low is not None and high is not None and -_FARTHEST <= low < high <= _FARTHEST
+        if not (known and whole_numbers and ends and (self.name != "count" or (low == 0 and high == 1))):
             raise GridError('These parts make no query; make one by its name, query("median", records=9, low=0, high=100).')
-        object.__setattr__(self, "low", Fraction(self.low))
-        object.__setattr__(self, "high", Fraction(self.high))
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
 
     @property
     def width(self) -> Fraction:
@@ -147,46 +152,45 @@ class Query(Result):
         made = self.smooth_law(step=step, alpha=alpha, epsilon=epsilon, law=law, beta=beta)
         return made.release(data, clamp=clamp, source=source)
 
-    def _read(self, data: Any, clamp: bool = False) -> NDArray[Any]:
-        found = numbers_of(data, self.records, self.low, self.high, clamp)
+    def _read(self, data: Any, clamp: bool = False) -> Records:
+        found = records_of(data, self.records, self.low, self.high, clamp)
         if self.name == "count":
-            strange = np.flatnonzero((found != 0) & (found != 1))
+            strange = np.flatnonzero((found.numbers != 0) & (found.numbers != 1 / found.unit))
             if len(strange):
                 place = int(strange[0])
                 raise OutOfRangeError(
                     f"The record at position {place} is neither 0 nor 1; a count needs to know of each record whether it "
-                    "counts: give zeros and ones.", value=found[place], position=place,
+                    "counts: give zeros and ones.", value=found.numbers[place], position=place,
                 )  # fmt: skip
         return found
 
-    def _local(self, records: NDArray[Any]) -> PrivateNumber:
-        if self.rank is None or records.dtype == object:
+    def _local(self, records: Records) -> PrivateNumber:
+        if self.rank is None:
             return PrivateNumber(self._reach(records).exact(0))
         n, m = self.records, self.rank
         middle = [k for k in (m - 2, m - 1, m) if 0 <= k < n]
-        placed = np.partition(records, middle)  # ends that are no floats stay as they are here
-        near = {k + 1: _exact(placed[k]) for k in middle}
+        placed = np.partition(records.numbers, middle)  # ends that are no floats stay as they are here
+        near = {k + 1: _exact(placed[k]) * records.unit for k in middle}
         below, here, above = near.get(m - 1, self.low), near[m], near.get(m + 1, self.high)
         return PrivateNumber(max(here - below, above - here))
 
-    def _smooth(self, records: NDArray[Any], beta: Epsilon) -> PrivateNumber:
+    def _smooth(self, records: Records, beta: Epsilon) -> PrivateNumber:
         return PrivateNumber(smooth_above(self._reach(records), beta))
 
-    def _answer(self, records: NDArray[Any]) -> Fraction:
+    def _answer(self, records: Records) -> Fraction:
+        numbers, unit = records
         if self.rank is not None:
-            placed, unit = (records, 1) if records.dtype == np.float64 else in_units(records)
-            return _exact(np.partition(placed, self.rank - 1)[self.rank - 1]) / unit
-        return self.weight * _exact_sum(records)
+            return _exact(np.partition(numbers, self.rank - 1)[self.rank - 1]) * unit
+        return self.weight * unit * _exact_sum(numbers)
 
-    def _reach(self, records: NDArray[Any]) -> Reach:
+    def _reach(self, records: Records) -> Reach:
         """A_k of records within the query's range."""
-        low, high = self.low, self.high
+        numbers, unit = records
+        if numbers.dtype != np.float64:
+            return reach_of(self, numbers, self.low / unit, self.high / unit, unit)
         if self.rank is None:
-            return reach_of(self, records, low, high)
-        if records.dtype == np.float64:
-            return OrderReach.of(records, -least_float(-low), least_float(high), self.rank)
-        numbers, unit = in_units(records, low, high)
-        return OrderReach.of(numbers[:-2], numbers[-2], numbers[-1], self.rank, Fraction(1, unit))
+            return reach_of(self, numbers, self.low, self.high)
+        return OrderReach.of(numbers, greatest_float(self.low), least_float(self.high), self.rank)
 
     def shown(self) -> Shown:
         low, high = (str(end) for end in self.output)
@@ -207,14 +211,14 @@ class Query(Result):
         }  # fmt: skip
 
 
-def reach_of(query: Query, records: NDArray[Any], low: Any, high: Any) -> Reach:
-    """A_k of records in any units, exactly: integers (steps of a grid) or Fractions from low to high."""
-    if query.name == "count":
-        return FixedReach(Fraction(high) - Fraction(low))
+def reach_of(query: Query, numbers: NDArray[Any], low: Any, high: Any, unit: Fraction = Fraction(1)) -> Reach:
+    """A_k of numbers from low to high, exactly, times a unit."""
     if query.rank is not None:
-        return OrderReach.of(records, low, high, query.rank)
-    smallest, largest = _exact(records.min()), _exact(records.max())
-    return LinearReach(smallest, largest, Fraction(low), Fraction(high), query.weight)
+        return OrderReach.of(numbers, low, high, query.rank, unit)
+    if query.name == "count":
+        return FixedReach(unit * (Fraction(high) - Fraction(low)))
+    smallest, largest = _exact(numbers.min()), _exact(numbers.max())
+    return LinearReach(smallest, largest, Fraction(low), Fraction(high), query.weight * unit)
 
 
 def query(
@@ -264,6 +268,15 @@ def query(
     return Query(kind, n, least, most, rank=max(math.ceil(share * n), 1))
 
 
+def query_of(given: Any, records: object = None, low: object = None, high: object = None) -> Query:
+    """A Query as it is, or one by its name."""
+    if not isinstance(given, Query):
+        return query(given, records=records, low=low, high=high)
+    if (records, low, high) != (None, None, None):
+        raise DiscreetError("A Query has its records and range already; leave out records, low and high.")
+    return given
+
+
 def beta_of(value: object) -> Epsilon:
     """The smoothing beta > 0, exactly: a number, or a text such as "ln 2"."""
     beta = Epsilon.parse(value)
@@ -277,6 +290,8 @@ def _end(value: object, what: str) -> Fraction:
     if exact is None:
         raise GridError(f"{what} = {show(value)} is not an exact number; declare the range of one record, as in {what}="
                         f"{0 if what == 'low' else 100}.", value=value)  # fmt: skip
+    if abs(exact) > _FARTHEST:
+        raise GridError(f"{what} is beyond 2^900, where numbers are no floats any more; declare a narrower range.", value=value)
     return exact
 
 
@@ -284,16 +299,14 @@ def _exact(value: Any) -> Fraction:
     return value if isinstance(value, Fraction) else Fraction(value.item())
 
 
-def _exact_sum(records: NDArray[Any]) -> Fraction:
+def _exact_sum(numbers: NDArray[Any]) -> Fraction:
     """The sum without rounding."""
-    if records.dtype == object:
-        return sum(records.tolist(), Fraction(0))
+    if numbers.dtype == object:
+        return sum(numbers.tolist(), Fraction(0))
+    if numbers.dtype == np.int64:
+        return Fraction(whole_sum(numbers))
     # floats as integers times a power of two, together where that power is the same
-    mantissa, exponent = np.frexp(records)
+    mantissa, exponent = np.frexp(numbers)
     whole_parts = (mantissa * 2.0**53).astype(np.int64)
-    total = Fraction(0)
-    for power in np.unique(exponent).tolist():
-        part = whole_parts[exponent == power]
-        high, low = int((part >> 32).sum()), int((part & np.int64(2**32 - 1)).sum())
-        total += ((high << 32) + low) * Fraction(2) ** (power - 53)
-    return total
+    powers = np.unique(exponent).tolist()
+    return sum((whole_sum(whole_parts[exponent == power]) * Fraction(2) ** (power - 53) for power in powers), Fraction(0))

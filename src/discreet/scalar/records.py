@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import OutOfRangeError, TableInputError
 from ..numbers.exact import parse_value
 from ..numbers.intake import as_array
+from ..numbers.positions import greatest_float, least_float
 
 _NO_NUMBER = "is missing or not a number; leave it out or fill it in"
 _LONGEST = 2**61  # differences of two such numbers fit into 64 bits
@@ -28,8 +29,15 @@ def array_of(data: Any, records: int) -> NDArray[Any]:
     return array
 
 
-def numbers_of(data: Any, records: int, low: Fraction, high: Fraction, clamp: bool = False) -> NDArray[Any]:
-    """The records as floats where those are exact, else as Fractions; what lies outside is refused, or moved to the end."""
+class Records(NamedTuple):
+    """Numbers times a unit: floats and 1 where those are exact; else whole numbers of 1/d, or Fractions and 1."""
+
+    numbers: NDArray[Any]
+    unit: Fraction = Fraction(1)
+
+
+def records_of(data: Any, records: int, low: Fraction, high: Fraction, clamp: bool = False) -> Records:
+    """The records, exactly; what lies outside is refused, or moved to the end. The unit divides the ends too."""
     array = array_of(data, records)
     if array.dtype.kind in "iub" and len(array) and max(abs(int(array.min())), abs(int(array.max()))) <= _EXACT:
         array = array.astype(np.float64)
@@ -38,42 +46,43 @@ def numbers_of(data: Any, records: int, low: Fraction, high: Fraction, clamp: bo
     return _fractions(array, low, high, clamp)
 
 
-def _floats(array: NDArray[np.float64], low: Fraction, high: Fraction, clamp: bool) -> NDArray[Any]:
+def _floats(array: NDArray[np.float64], low: Fraction, high: Fraction, clamp: bool) -> Records:
     _refuse(array, np.isnan(array), low, high, _NO_NUMBER)
-    outside = (array < least_float(low)) | (array > -least_float(-high))
-    if clamp and outside.any() and not (is_float(low) and is_float(high)):
+    outside = (array < least_float(low)) | (array > greatest_float(high))
+    if clamp and outside.any() and not (Fraction(float(low)) == low and Fraction(float(high)) == high):
         return _fractions(array, low, high, clamp)  # the ends themselves are no floats
-    if clamp:
-        return np.clip(array, float(low), float(high))
-    _refuse(array, outside, low, high)
-    return array
+    if not clamp:
+        _refuse(array, outside, low, high)
+    return Records(np.clip(array, float(low), float(high)) if clamp and outside.any() else array)
 
 
-def _fractions(array: NDArray[Any], low: Fraction, high: Fraction, clamp: bool) -> NDArray[Any]:
+def _fractions(array: NDArray[Any], low: Fraction, high: Fraction, clamp: bool) -> Records:
     read = [parse_value(x) for x in array.tolist()]
     _refuse(array, np.array([x is None for x in read], dtype=bool), low, high, _NO_NUMBER)
-    numbers = [x for x in read if x is not None]
-    if not clamp:
-        _refuse(array, np.array([not low <= x <= high for x in numbers], dtype=bool), low, high)
-    found = np.empty(len(numbers), dtype=object)
-    found[:] = [low if x < low else high if x > high else x for x in numbers]
-    return found
+    # an infinity is a number beyond the end like any other
+    numbers = [x if isinstance(x, Fraction) else low - 1 if x < 0 else high + 1 for x in read if x is not None]
+    units, d = in_units([*numbers, low, high])
+    found, least, most = units[:-2], units[-2], units[-1]
+    if clamp:
+        return Records(np.clip(found, least, most), Fraction(1, d))
+    _refuse(array, np.asarray((found < least) | (found > most), dtype=bool), low, high)
+    return Records(found, Fraction(1, d))
 
 
-def in_units(records: NDArray[Any], *ends: Fraction) -> tuple[NDArray[Any], int]:
-    """Fractions, followed by the ends, as whole numbers of 1/d and that d; as they are and 1 where 64 bits are too few.
+def in_units(numbers: list[Fraction]) -> tuple[NDArray[Any], int]:
+    """Fractions as whole numbers of 1/d and that d; as they are and 1 where 64 bits are too few.
 
     Whole numbers are put in order ten times as fast.
     """
-    numbers = [*records.tolist(), *ends]
     common = 1
     for bottom in {x.denominator for x in numbers}:
         common = math.lcm(common, bottom)
         if common >= _LONGEST:
             return np.array(numbers, dtype=object), 1
-    if max(map(abs, numbers)) * common >= _LONGEST:
+    units = [x.numerator * (common // x.denominator) for x in numbers]
+    if max(max(units), -min(units)) >= _LONGEST:
         return np.array(numbers, dtype=object), 1
-    return np.array([x.numerator * (common // x.denominator) for x in numbers], dtype=np.int64), common
+    return np.array(units, dtype=np.int64), common
 
 
 def _refuse(array: NDArray[Any], bad: NDArray[np.bool_], low: Fraction, high: Fraction, why: str | None = None) -> None:
@@ -84,15 +93,3 @@ def _refuse(array: NDArray[Any], bad: NDArray[np.bool_], low: Fraction, high: Fr
         raise OutOfRangeError(
             f"The record at position {place} {sentence}.", value=array[place], position=place, low=low, high=high
         )
-
-
-def is_float(x: Fraction) -> bool:
-    return abs(x) < 2**1000 and Fraction(float(x)) == x
-
-
-def least_float(x: Fraction) -> float:
-    """The smallest float at or above x, so that v < x exactly when v < it, for floats v."""
-    if abs(x) >= 2**1023:
-        return float(np.copysign(np.inf, float(x > 0) - 0.5))
-    guess = float(x)
-    return guess if Fraction(guess) >= x else float(np.nextafter(guess, np.inf))

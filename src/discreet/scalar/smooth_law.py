@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -32,6 +33,7 @@ from .queries import Query, reach_of
 from .reach import best_of
 from .records import array_of
 from .splits import Admissible, floor_of
+from .sums import whole_sum
 
 _FIXED = 128  # binary places of the scales
 _MOST_STEPS = 2**40
@@ -145,9 +147,9 @@ class SmoothLaw(Result):
         return tuple(found)
 
     @cached_property
-    def reaches(self) -> NDArray[np.int64]:
+    def reaches(self) -> tuple[int, ...]:
         """The whole steps that each level covers: floor(c_j)."""
-        return np.array([c >> _FIXED for c in self.scales], dtype=np.int64)
+        return tuple(c >> _FIXED for c in self.scales)
 
     @cached_property
     def bits(self) -> int:
@@ -181,15 +183,14 @@ class SmoothLaw(Result):
         reach = reach_of(self.query, places, 0, self.inputs.n)
 
         def score(size: Any, k: int) -> int:
-            return int(np.searchsorted(self.reaches, math.ceil(size))) - k
+            return bisect_left(self.reaches, math.ceil(size)) - k
 
         return self._answer(places), max(best_of(reach, score, 0)[0], 0)
 
     def _answer(self, places: NDArray[np.int64]) -> int:
         if self.query.rank is not None:
             return int(np.partition(places, self.query.rank - 1)[self.query.rank - 1])
-        total = (int((places >> 32).sum()) << 32) + int((places & np.int64(2**32 - 1)).sum())
-        n = self.query.records
+        total, n = whole_sum(places), self.query.records
         return (2 * total + n) // (2 * n) if self.query.name == "mean" else total
 
     def below(self, answer: int, level: int, report: int) -> int:
@@ -259,7 +260,7 @@ class SmoothLaw(Result):
         count = 0
         for (f, j), row in rows.items():
             for k in range(max(j - 1, 0), min(j + 2, levels)):
-                near = int(self.reaches[min(j, k)])
+                near = self.reaches[min(j, k)]
                 for g in range(max(f - near, 0), min(f + near, self._top) + 1):
                     if (g, k) != (f, j):
                         ratio, count = pair_ratio(np.array([row, rows[g, k]]), 0, 1), count + 1

@@ -3,10 +3,9 @@
 The report is f + (S/s) Z. From one data set to a neighbour f slides by at most S, and S dilates by at most q = e^beta.
 
 Cauchy's laws are the points (f, S/s) of the hyperbolic half-plane, and the largest privacy loss between two of them is their
-distance. So the split is exact: s^2 <= (q/alpha - 1)(1 - q alpha) and s^2 <= (1 - alpha)^2/alpha; beta + s <= epsilon is
-enough and wastes up to half. For Student's law with freedom d sliding costs at most s sup|h'/h| = s (d+1)/(2 sqrt d), and
-dilating at most beta sup|1 + z h'/h| = beta max(1, d). Laplace and Gauss noise keep an epsilon only with a delta. Proofs:
-docs/theory/smooth.md.
+distance; for Student's law with freedom d it follows from the same distance. So the split is exact (`_squares`), where the sum of
+the two costs, max(1, d) beta + s (d+1)/(2 sqrt d) <= epsilon, wastes up to two thirds. Laplace and Gauss noise keep an epsilon only
+with a delta. Proofs: docs/theory/smooth.md.
 """
 
 from __future__ import annotations
@@ -150,10 +149,10 @@ def growth_below(beta: Epsilon) -> Fraction:
         return beta.base
     size = float(beta)
     if size > 50:
-        raise LevelError(f"beta = {beta} is beyond 50, where nothing is smoothed; give for example beta=1.")
+        raise LevelError(f"beta = {size:.3g} is beyond 50, where nothing is smoothed; give for example beta=1.")
     bits = max(_FINE - math.floor(math.log2(math.expm1(size))), 0)
     if bits > 64:
-        raise LevelError(f"beta = {beta} is below 2^-58; give a larger one, for example beta=1e-6.")
+        raise LevelError(f"beta = {size:.3g} is below 2^-58; give a larger one, for example beta=1e-6.")
     with precision(256):
         return Fraction(floor_of((beta._ball().exp() * flint.arb(2) ** bits).lower()), 2**bits)
 
@@ -168,14 +167,14 @@ def floor_of(x: flint.arb) -> int:
 def _s(level: Level, growth: Fraction, freedom: Fraction) -> Fraction:
     """The largest s that keeps the level, down to its 40 bits: certified, with room for what drawing from integers costs."""
     q, alpha = growth + _ROUNDED, level.alpha * (1 + 2 * SLACK)  # above alpha e^slack
+    if alpha >= 1:
+        return Fraction(0)
     with precision(256 + level.alpha.denominator.bit_length()):
-        if freedom == 1:
-            most = ball(max(min((q / alpha - 1) * (1 - q * alpha), (1 - alpha) ** 2 / alpha), Fraction(0))).sqrt().lower()
-        else:
-            left = -ball(alpha).log() - ball(max(freedom, Fraction(1))) * ball(q).log()
-            most = (left * 2 * ball(freedom).sqrt() / ball(freedom + 1)).lower()
-        if alpha >= 1 or not most > 0:
+        squares = _squares(-ball(alpha).log(), ball(q).log(), ball(freedom), flint.arb.sinh, ball(q))
+        least = min(x.lower() for x in squares)
+        if not least > 0:
             return Fraction(0)
+        most = least.sqrt().lower()
         bits = _BITS - math.floor(math.log2(float(most)))
         return floor_of(most * flint.arb(2) ** bits) / Fraction(2) ** bits
 
@@ -188,17 +187,15 @@ def _scale_at(name: str, epsilon: float, freedom: float, delta: Fraction | None)
     if name == "laplace":
         t = -math.log(float(delta or 1))  # beyond |z| = t, which has the probability delta, dilating may cost more
         return lambda beta: epsilon * (1 - _SAFE) - max(beta, t * math.expm1(min(beta, 50)) - beta) * (1 + _SAFE)
-    if freedom == 1:
-        # (q/alpha - 1)(1 - q alpha) = 4 q sinh((epsilon + beta)/2) sinh((epsilon - beta)/2)
-        def most(beta: float) -> float:
-            if beta >= epsilon:
-                return 0.0
-            jump = math.exp(beta) * math.sinh((epsilon + beta) / 2) * math.sinh((epsilon - beta) / 2)
-            return 2 * math.sqrt(min(jump, math.sinh(epsilon / 2) ** 2))
+    return lambda beta: math.sqrt(max(min(_squares(epsilon, beta, freedom, math.sinh, math.exp(beta))), 0.0))
 
-        return most
-    slide = (freedom + 1) / (2 * math.sqrt(freedom))
-    return lambda beta: (epsilon - max(1.0, freedom) * beta) / slide
+
+def _squares(epsilon: Any, beta: Any, freedom: Any, sinh: Callable[[Any], Any], growth: Any) -> tuple[Any, Any, Any]:
+    """s^2 is at most each of these, of floats or balls: where the scale stays, shrinks and grows by e^beta = growth."""
+    c = 2 / (freedom + 1)
+    shrinks = sinh(c * (epsilon - beta) / 2) * sinh((c * epsilon + (2 - c) * beta) / 2)
+    grows = sinh(c * (epsilon + beta) / 2) * sinh((c * epsilon - (2 - c) * beta) / 2)
+    return 4 * freedom * sinh(c * epsilon / 2) ** 2, 4 * freedom * growth * shrinks, 4 * freedom * growth * grows
 
 
 def _gauss(epsilon: float, delta: Fraction) -> Callable[[float], float]:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import GridError
 from ..numbers.exact import show
@@ -19,8 +20,6 @@ from ..numbers.grid import Grid
 from ..numbers.intake import as_array
 from ..numbers.positions import positions
 from ..randomness.alias import CHUNK
-
-_HALF = 32
 
 
 def exact_sum(values: Any, grid: Grid) -> Fraction:
@@ -63,7 +62,10 @@ def _count_and_steps(values: Any, grid: Grid) -> tuple[int, int]:
     flat = as_array(values)[1].reshape(-1)
     steps = 0
     for start in range(0, flat.size, CHUNK):
-        places = positions(grid, flat[start : start + CHUNK], clamp=True, offset=start)
-        # two halves of 32 bits: neither of their sums over a chunk can leave 64 bits
-        steps += (int((places >> _HALF).sum()) << _HALF) + int((places & np.int64(2**_HALF - 1)).sum())
+        steps += whole_sum(positions(grid, flat[start : start + CHUNK], clamp=True, offset=start))
     return int(flat.size), steps
+
+
+def whole_sum(numbers: NDArray[np.int64]) -> int:
+    """The sum of up to 2^32 whole numbers, in halves that cannot leave 64 bits."""
+    return (int((numbers >> 32).sum()) << 32) + int((numbers & np.int64(2**32 - 1)).sum())
