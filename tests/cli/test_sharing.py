@@ -47,6 +47,7 @@ def test_a_cascade_is_printed_stored_and_extended(run, monkeypatch):  # noqa: F8
         ["cascade", "--stored", "none.json", "--add", "1/2"],
         ["cascade", "--stored", "none.json", "--value", 57],
         ["cascade", "--stored", "none.json", "--add", "1/2", "--n", 5],
+        ["cascade", "--stored", "none.json", "--add", "1/2", "--sensitivity", 2],
         ["cascade", "--stored", "r.json", "--add", "1/2", "-o", "r.json"],
         [*ASKED, "--value", 57, "--json", "--csv"],
     ],
