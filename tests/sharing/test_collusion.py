@@ -304,6 +304,14 @@ def test_levels_of_many_types_are_certain_and_tight():
     assert found.expected_loss == pytest.approx(float(Fraction(wrong, (p + q) ** k)), rel=1e-11)
 
 
+def test_numbers_of_users_and_losses_of_other_kinds():
+    g, stairs = dt.geometric(3, alpha="1/2"), dt.noise.staircase(alpha="1/2")
+    with pytest.raises(DiscreetError, match="whole number"):
+        dt.collude(g, np.array(3))
+    with pytest.raises(DiscreetError, match="real number for every error"):
+        dt.collude(stairs, 3, "mle", lambda error: "x", runs=10)
+
+
 def test_an_alpha_from_an_epsilon_is_never_above_it():
     """A rational below e^-epsilon, by the series of e^epsilon in Fractions."""
     for epsilon in (0.1, 1.0, 17.3, 699.5):

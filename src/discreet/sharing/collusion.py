@@ -181,7 +181,7 @@ def collude(
         raise DiscreetError(f'strategy = {show(strategy)} is not known; use "median", "mle" or "bayes".')
     times = None if runs is None else whole(runs, "runs", 2, 10**8, example=10_000)
     number = whole(seed, "seed", 0, 2**63 - 1, example=1)
-    many = not isinstance(k, (str, bytes)) and hasattr(k, "__iter__")
+    many = not isinstance(k, (str, bytes)) and hasattr(k, "__iter__") and getattr(k, "shape", None) != ()
     sizes = [whole(x, "k", 1, _MOST, example=3) for x in (k if many else [k])]
     if not sizes:
         raise DiscreetError("There is no number of users in an empty list; give for example k=[1, 3, 5].")
