@@ -46,19 +46,13 @@ def document(m: Mechanism) -> dict[str, Any]:
     """Everything that makes a mechanism what it is, with its claims and a digest over all of it."""
     _check_depth(m)
     worst = None if m.sensitivity is None else m.worst  # of a graph the level alone is claimed
-    asked = m.level.asked
     body: dict[str, Any] = {
         "format": verify.FORMAT,
         "version": FORMAT.version,
-        "inputs": _grid(m.inputs),
-        "outputs": _grid(m.outputs),
+        "inputs": written_grid(m.inputs),
+        "outputs": written_grid(m.outputs),
         "neighbours": m.neighbours.written(m.inputs),
-        "level": {
-            "alpha": str(m.alpha),
-            "epsilon": None
-            if asked is None
-            else {"factor": str(asked.factor), "base": None if asked.base is None else str(asked.base)},
-        },
+        "level": written_level(m.level),
         "recipe": _recipe(m.recipe),
         "channel": m.channel.written(),
         "claims": {
@@ -73,7 +67,7 @@ def document(m: Mechanism) -> dict[str, Any]:
 
 def law(m: Mechanism) -> dict[str, Any]:
     """What the reports follow, and nothing else: the grids and the channel."""
-    return {"inputs": _grid(m.inputs), "outputs": _grid(m.outputs), "channel": m.channel.written()}
+    return {"inputs": written_grid(m.inputs), "outputs": written_grid(m.outputs), "channel": m.channel.written()}
 
 
 def digest(m: Mechanism) -> str:
@@ -100,12 +94,18 @@ def _check_depth(m: Mechanism) -> None:
         )
 
 
-def _grid(grid: Grid) -> dict[str, str | None]:
+def written_grid(grid: Grid) -> dict[str, str | None]:
     return {
         "low": None if grid.low is None else str(grid.low),
         "high": None if grid.high is None else str(grid.high),
         "step": str(grid.step),
     }
+
+
+def written_level(level: Level) -> dict[str, Any]:
+    asked = level.asked
+    base = None if asked is None or asked.base is None else str(asked.base)
+    return {"alpha": str(level.alpha), "epsilon": None if asked is None else {"factor": str(asked.factor), "base": base}}
 
 
 def _recipe(recipe: Recipe) -> dict[str, Any]:

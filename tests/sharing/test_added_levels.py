@@ -269,12 +269,12 @@ def test_what_version_1_wrote_is_read():
 
 def rewritten(change) -> str:
     """A file with a change, and a digest that fits it."""
-    from discreet.sharing.stored import _digest
+    from discreet.verify import digest
 
     content = json.loads(dt.cascade([B, C], 6).release([1, 2], fingerprint="f").text())
     content.pop("digest")
     change(content)
-    return json.dumps({**content, "digest": _digest(content)})
+    return json.dumps({**content, "digest": digest(content)})
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from discreet.sharing import bytypes
 from discreet.sharing.answers import closed_median, table_median
 from discreet.sharing.guesses import Guesser
 from discreet.sharing.kept import Kept, below_exp
-from discreet.sharing.order import _at_the_ends, exact_law, median_level
+from discreet.sharing.medians import _at_the_ends, exact_law, median_level
+from discreet.sharing.report_types import Types, number_of_types
 from discreet.sharing.scaled import Scaled
-from discreet.sharing.types import Types, number_of_types
 
 OPEN = dt.Grid(None, None)
 

@@ -17,7 +17,7 @@ from ..mechanism import Mechanism
 from ..noise.expectation import Floats
 from ..numbers.exact import show
 from ..numbers.grid import Grid
-from .order import exact_law, farthest, noise_tails, table_law
+from .medians import exact_law, farthest, noise_tails, table_law
 
 Steps = NDArray[np.int64]
 _QUICK, _DEEP = 60.0, 700.0  # how rare what is left out must be, as -ln: for l0, l1, l2, and for steeper losses

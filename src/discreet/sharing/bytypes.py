@@ -16,8 +16,8 @@ from ..progress import Progress, tell
 from .answers import Answer, as_floats, of_matrix
 from .guesses import Guesser
 from .kept import Kept
+from .report_types import MOST_TYPES, Types, number_of_types
 from .scaled import ROUNDING, Scaled
-from .types import MOST_TYPES, Types, number_of_types
 
 _EXACT_WORK = 2**23  # products of integers
 _EXACT_BITS = 2**33  # of all of them together, where they are short

@@ -22,13 +22,13 @@ from ..present.shown import Result, Shown, plain
 from ..progress import Progress
 from .answers import ALONE, Answer, Drawn, Errors, closed_median, open_median, table_median
 from .bytypes import by_types, has_few_types
-from .curves import at_once, large_k
 from .drawing import finite_drawn, open_drawn
 from .guesses import Guesser, Strategy
 from .kept import Kept
-from .lines import median_noise
-from .order import median_level
+from .medians import median_level
+from .noise_medians import median_noise
 from .stairs import stairs_drawn
+from .yardsticks import at_once, large_k
 
 _MOST = 10**6  # reports
 _STRATEGIES: dict[str, Strategy] = {"median": "median", "mle": "mle", "bayes": "bayes"}

@@ -22,7 +22,7 @@ from ..progress import Progress, tell
 from .answers import Answer
 from .drawing import chosen_runs, line_drawn
 from .guesses import Strategy
-from .order import rank
+from .medians import rank
 
 _NOTHING = 40.0  # -ln of a part of the posterior that does not matter
 _BLOCK = 2**22  # edges at a time

@@ -8,7 +8,6 @@ far more, so it is refused unless the caller's keyed fingerprint of the data is 
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 import math
@@ -25,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DiscreetError, FileError, LevelError, ReleaseError, SourceError
-from ..files import file_name, write_whole
+from ..files import file_name, write_whole, written_grid, written_level
 from ..formats import Format
 from ..numbers.exact import show, show_above, show_rational
 from ..numbers.grid import Grid
@@ -35,6 +34,7 @@ from ..numbers.positions import values_at
 from ..present.shown import Result, Shown, plain
 from ..randomness.source import KeyedSource, Source, fork_mark
 from ..sampling import Places, checked_source, draw_chain
+from ..verify import digest
 from .bridge import Bridge
 from .cascades import Cascade, step
 
@@ -195,14 +195,14 @@ class CascadeReports(Result):
             "format": NAME,
             "version": FORMAT.version,
             "note": _SECRET,
-            "grid": {name: _text(getattr(cascade.grid, name)) for name in ("low", "high", "step")},
+            "grid": written_grid(cascade.grid),
             "sensitivity": str(cascade.sensitivity),
-            "levels": [_written(level) for level in cascade.levels],
+            "levels": [written_level(level) for level in cascade.levels],
             "fingerprint": self.fingerprint,
             "shape": None if self.shape is None else list(self.shape),
             "places": [places.tolist() for places in self.places],
         }
-        return json.dumps({**body, "digest": _digest(body)}, separators=(",", ":")) + "\n"
+        return json.dumps({**body, "digest": digest(body)}, separators=(",", ":")) + "\n"
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CascadeReports:
@@ -220,13 +220,12 @@ class CascadeReports(Result):
         """The same from the content of a file."""
         try:
             content = json.loads(data)
-            told = content.pop("digest", None) if isinstance(content, dict) else None
-            digest = _digest(content)
+            whole = digest(content) if isinstance(content, dict) else ""
         except (TypeError, ValueError, RecursionError):
             content = None
         if not isinstance(content, dict) or content.get("format") != NAME:
             raise FileError(f"{name} is no file of a cascade's reports; write one with save.", kind="shape")
-        if told != digest:
+        if content.get("digest") != whole:
             raise FileError(f"{name} was cut or changed after it was written; take a whole copy.", kind="digest")
         content = FORMAT.upgrade(content, content.get("version"))
         try:
@@ -284,23 +283,6 @@ def _bridged(bridge: Bridge, first: Indices, second: Indices, stream: Source) ->
             drawn[part] = bridge.draw(first[part], second[part], stream)
         if process == fork_mark():
             return drawn
-
-
-def _text(x: Fraction | None) -> str | None:
-    return None if x is None else str(x)
-
-
-def _written(level: Level) -> dict[str, Any]:
-    asked = level.asked
-    return {
-        "alpha": str(level.alpha),
-        "epsilon": None if asked is None else {"factor": str(asked.factor), "base": _text(asked.base)},
-    }
-
-
-def _digest(body: dict[str, Any]) -> str:
-    content = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    return f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
 
 
 def _number(text: Any) -> Fraction:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..channels.contract import Integers
 from ..noise.expectation import Floats
-from .order import rank
+from .medians import rank
 from .scaled import Scaled, factorials
 
 MOST_TYPES = 10**6
