@@ -312,6 +312,12 @@ def test_numbers_of_users_and_losses_of_other_kinds():
         dt.collude(stairs, 3, "mle", lambda error: "x", runs=10)
 
 
+def test_of_two_bounds_the_smaller_epsilon_is_taken():
+    """Also where one of the alphas was too small to write out."""
+    rough, fine = Kept(Fraction(1, 2**9000), 6238.4, False), Kept(Fraction(0), 3000.0, False)
+    assert rough.better(fine) is fine is fine.better(rough)
+
+
 def test_an_alpha_from_an_epsilon_is_never_above_it():
     """A rational below e^-epsilon, by the series of e^epsilon in Fractions."""
     for epsilon in (0.1, 1.0, 17.3, 699.5):

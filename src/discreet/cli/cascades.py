@@ -67,6 +67,13 @@ def cascade(
     if stored is not None:
         before = CascadeReports.load(stored)
         price = before.price_of(add)
+        if price.alpha < 1 and (value is None or fingerprint is None):
+            raise DiscreetError(
+                "A level less private than all stored ones is drawn from the true value, for a price: give --value and the "
+                "--fingerprint that the reports were released with."
+            )
+        if price.alpha == 1 and value is not None:
+            raise DiscreetError("This level is drawn from the stored reports, at no cost; leave out --value.")
         found = before.add(add) if value is None else before.refine(add, _number(value), fingerprint=fingerprint)
         told = [f"the new level costs epsilon <= {show_above(price.epsilon)} more" if price.alpha < 1 else
                 "the new level costs nothing"]  # fmt: skip

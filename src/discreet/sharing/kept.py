@@ -81,8 +81,8 @@ class Kept:
         return found
 
     def better(self, other: Kept) -> Kept:
-        """Of two levels that are both kept the better one."""
-        return self if self.alpha >= other.alpha else other
+        """Of two levels that are both kept the better one; either is true, so that floats may choose."""
+        return self if self.epsilon <= other.epsilon else other
 
     def __str__(self) -> str:
         sign = "epsilon" if self.exact else "epsilon at most"
