@@ -40,7 +40,7 @@ ROOMS = {
     "recovery": f"{BASE} present blas lp channels mechanism sampling measure progress",
     "theory": f"{BASE} present lp channels mechanism measure",
     "scalar": f"{MAKING} present randomness sampling noise mechanisms measure lp designs progress",
-    "sharing": f"{MAKING} formats files present randomness sampling noise mechanisms measure progress",
+    "sharing": f"{MAKING} formats verify files present randomness sampling noise mechanisms measure progress",
     "registry": "mechanism",
     "planning": f"{BASE} present progress channels mechanism measure mechanisms designs recovery scalar registry",
     "studies": f"{BASE} present progress randomness noise channels mechanism measure mechanisms designs recovery theory scalar "

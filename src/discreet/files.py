@@ -46,19 +46,13 @@ def document(m: Mechanism) -> dict[str, Any]:
     """Everything that makes a mechanism what it is, with its claims and a digest over all of it."""
     _check_depth(m)
     worst = None if m.sensitivity is None else m.worst  # of a graph the level alone is claimed
-    asked = m.level.asked
     body: dict[str, Any] = {
         "format": verify.FORMAT,
         "version": FORMAT.version,
-        "inputs": _grid(m.inputs),
-        "outputs": _grid(m.outputs),
+        "inputs": written_grid(m.inputs),
+        "outputs": written_grid(m.outputs),
         "neighbours": m.neighbours.written(m.inputs),
-        "level": {
-            "alpha": str(m.alpha),
-            "epsilon": None
-            if asked is None
-            else {"factor": str(asked.factor), "base": None if asked.base is None else str(asked.base)},
-        },
+        "level": written_level(m.level),
         "recipe": _recipe(m.recipe),
         "channel": m.channel.written(),
         "claims": {
@@ -73,7 +67,7 @@ def document(m: Mechanism) -> dict[str, Any]:
 
 def law(m: Mechanism) -> dict[str, Any]:
     """What the reports follow, and nothing else: the grids and the channel."""
-    return {"inputs": _grid(m.inputs), "outputs": _grid(m.outputs), "channel": m.channel.written()}
+    return {"inputs": written_grid(m.inputs), "outputs": written_grid(m.outputs), "channel": m.channel.written()}
 
 
 def digest(m: Mechanism) -> str:
@@ -100,12 +94,18 @@ def _check_depth(m: Mechanism) -> None:
         )
 
 
-def _grid(grid: Grid) -> dict[str, str | None]:
+def written_grid(grid: Grid) -> dict[str, str | None]:
     return {
         "low": None if grid.low is None else str(grid.low),
         "high": None if grid.high is None else str(grid.high),
         "step": str(grid.step),
     }
+
+
+def written_level(level: Level) -> dict[str, Any]:
+    asked = level.asked
+    base = None if asked is None or asked.base is None else str(asked.base)
+    return {"alpha": str(level.alpha), "epsilon": None if asked is None else {"factor": str(asked.factor), "base": base}}
 
 
 def _recipe(recipe: Recipe) -> dict[str, Any]:
@@ -144,15 +144,16 @@ def text(m: Mechanism) -> str:
     return content
 
 
-def write_whole(path: str | os.PathLike[str], content: str) -> None:
+def write_whole(path: str | os.PathLike[str], content: str, *, private: bool = False) -> None:
     """Write a text to a temporary name beside the target, sync it, then rename it: never half a file.
 
-    A link is followed; anything but a plain file in its place (a pipe, a device, a folder) is refused.
+    A link is followed; anything but a plain file in its place (a pipe, a device, a folder) is refused. A private file is for
+    its owner alone (0600), whatever stood there before.
     """
-    write_together({Path(_name(path)): content})
+    write_together({Path(file_name(path)): content}, private=private)
 
 
-def write_together(contents: Mapping[Path, str], remove: Iterable[Path] = ()) -> None:
+def write_together(contents: Mapping[Path, str], remove: Iterable[Path] = (), *, private: bool = False) -> None:
     """Write several files: all of them under temporary names first, so that a full disk leaves the old ones untouched.
 
     Then they are renamed in their order; what is to be removed goes before the last of them takes its place.
@@ -160,7 +161,7 @@ def write_together(contents: Mapping[Path, str], remove: Iterable[Path] = ()) ->
     staged: dict[Path, tuple[Path, Path]] = {}
     try:
         for target, content in contents.items():
-            staged[target] = _stage(target, content)
+            staged[target] = _stage(target, content, private)
         for k, (target, (temporary, real)) in enumerate(staged.items(), 1):
             for old in remove if k == len(staged) else ():
                 with _refusals(old):
@@ -178,7 +179,7 @@ def check_writable(paths: Iterable[Path]) -> None:
         _stage(path, "")[0].unlink()
 
 
-def _stage(target: Path, content: str) -> tuple[Path, Path]:
+def _stage(target: Path, content: str, private: bool = False) -> tuple[Path, Path]:
     """The content, synced, under a temporary name; and the place that it is meant for."""
     with _refusals(target):
         real = target.resolve()
@@ -188,9 +189,10 @@ def _stage(target: Path, content: str) -> tuple[Path, Path]:
                 f"{str(target)!r} cannot be written: it is no plain file. Give another name.", kind="missing"
             )
         temporary = real.with_name(f".{real.name}.{os.urandom(6).hex()}")
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "w", encoding="utf-8") as file:
+        mode = 0o600 if private else 0o666
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
             try:
-                if known is not None:
+                if known is not None and not private:
                     os.chmod(temporary, stat.S_IMODE(known.st_mode))
                 file.write(content)
                 file.flush()
@@ -220,11 +222,11 @@ def _refusals(target: Path) -> Iterator[None]:
 
 def load(path: str | os.PathLike[str]) -> Mechanism:
     """Read a mechanism; every claim of the file is verified first, and nothing is loaded when one fails."""
-    name = _name(path)
+    name = file_name(path)
     return _checked(lambda: verify.read(name), name)
 
 
-def _name(path: Any) -> str:
+def file_name(path: Any) -> str:
     if not isinstance(path, (str, os.PathLike)):
         raise FileError(f"{show(path)} is no name of a file; give its path as a text.", kind="missing")
     return os.fspath(path)

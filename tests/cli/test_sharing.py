@@ -47,6 +47,7 @@ def test_a_cascade_is_printed_stored_and_extended(run, monkeypatch):  # noqa: F8
         ["cascade", "--stored", "none.json", "--add", "1/2"],
         ["cascade", "--stored", "none.json", "--value", 57],
         ["cascade", "--stored", "none.json", "--add", "1/2", "--n", 5],
+        ["cascade", "--stored", "none.json", "--add", "1/2", "--sensitivity", 2],
         ["cascade", "--stored", "r.json", "--add", "1/2", "-o", "r.json"],
         [*ASKED, "--value", 57, "--json", "--csv"],
     ],
@@ -56,3 +57,16 @@ def test_what_is_wrong_is_one_sentence_without_the_true_value(run, words):  # no
     assert_one_good_error(told)
     assert NEXT_MOVE.search(told.err)
     assert "57" not in told.err
+
+
+def test_what_a_further_level_needs_is_said_in_words_of_the_command(run):  # noqa: F811
+    run(*ASKED, "--value", 57, "--fingerprint", "f", "-o", "r.json")
+    for words, needed in (
+        (["--add", "1/10"], "give --value"),
+        (["--add", "1/10", "--value", 57], "--fingerprint"),
+        (["--add", "2/5", "--value", 57, "--fingerprint", "f"], "leave out --value"),
+    ):
+        told = run("cascade", "--stored", "r.json", *words)
+        assert_one_good_error(told)
+        assert needed in told.err
+        assert "57" not in told.err

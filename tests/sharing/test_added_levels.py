@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import os
 import pickle
+import stat
 from fractions import Fraction
 from itertools import product
 
@@ -143,6 +146,27 @@ def test_the_joint_loss_on_changed_data_is_not_what_would_be_charged():
     assert round(-math.log(A), 2) == 1.20
 
 
+def test_two_levels_from_one_state_are_no_cascade():
+    """Each follows its law; together they tell more, so one goes on with what was returned: docs/theory/cascade.md."""
+    n, a, b, c = 3, Fraction(1, 10), Fraction(1, 5), B
+    rows = range(n + 1)
+    first, second, stored = (reference.geometric(n, x) for x in (a, b, c))
+    towards, also = closed_form(n, a, c), closed_form(n, b, c)
+    refined = {
+        (x, r, s, v): first[x][r] * towards[r][v] * second[x][s] * also[s][v] / stored[x][v]
+        for x, r, s, v in product(rows, repeat=4)
+    }
+    assert all(sum(p for key, p in refined.items() if key[0] == x) == 1 for x in rows)
+    assert tight_by_hand(refined) == a * b * c < a * b / c  # what was charged: c, a/c and b/c
+    assert dt.cascade([a, b, c], n).coalition().tight == a  # one after the other
+    base, up, down, both = reference.geometric(n, A), closed_form(n, A, B), closed_form(n, B, C), closed_form(n, A, C)
+    added: dict[tuple[int, ...], Fraction] = {}
+    for x, r, v, s, t in product(rows, repeat=5):
+        chance = base[x][r] * up[r][s] * down[s][v] * up[r][t] * down[t][v] / both[r][v]
+        added[x, s, t] = added.get((x, s, t), Fraction(0)) + chance
+    assert A < tight_by_hand(added) < Fraction(35, 100)  # two reports at level 1/2
+
+
 def test_a_child_forked_in_the_middle_draws_anew(monkeypatch):
     """Words from before the fork belong to the parent too: what was drawn from them is thrown away."""
     marks = iter([1, 2, 2, 2])
@@ -193,6 +217,10 @@ def test_other_grids_take_further_levels_too(grid):
         (lambda r: r.refine("1/10", [3, 4], fingerprint="f"), ReleaseError, "as many true values"),
         (lambda r: r.refine("1/10", 7, fingerprint="f"), OutOfRangeError, "position 0"),
         (lambda r: r.at("1/3"), LevelError, "it has 1/2, 4/5"),
+        (lambda r: r[2], LevelError, "no level number 2"),
+        (lambda r: r[None], LevelError, "Give exactly one"),
+        (lambda r: r[0:1], LevelError, "read exactly"),
+        (lambda r: r.add("3/5", source=dt.Job("d").source("d", "c", r.cascade.digest)), SourceError, "made for another draw"),
         (lambda r: r.cascade.release(3).refine("1/10", 3, fingerprint="f"), ReleaseError, "without a fingerprint"),
         (lambda r: r.cascade.release(3, fingerprint=""), ReleaseError, "is a text"),
     ],
@@ -241,12 +269,12 @@ def test_what_version_1_wrote_is_read():
 
 def rewritten(change) -> str:
     """A file with a change, and a digest that fits it."""
-    from discreet.sharing.stored import _digest
+    from discreet.verify import digest
 
     content = json.loads(dt.cascade([B, C], 6).release([1, 2], fingerprint="f").text())
     content.pop("digest")
     change(content)
-    return json.dumps({**content, "digest": _digest(content)})
+    return json.dumps({**content, "digest": digest(content)})
 
 
 @pytest.mark.parametrize(
@@ -268,6 +296,12 @@ def rewritten(change) -> str:
         (rewritten(lambda d: d.update(shape="x")), "shape"),
         (rewritten(lambda d: d.update(levels=[], places=[])), "shape"),
         (rewritten(lambda d: d.update(sensitivity="0")), "shape"),
+        (rewritten(lambda d: d.update(sensitivity="1/0")), "shape"),
+        (rewritten(lambda d: d.update(sensitivity="1e999999999")), "shape"),
+        (rewritten(lambda d: d.update(shape=[-1, -2])), "shape"),
+        (rewritten(lambda d: d.update(shape=[2**32, 2**32], places=[[], []])), "shape"),
+        (rewritten(lambda d: d["levels"][0].update(epsilon={"factor": "1", "base": "0"})), "shape"),
+        ('{"format":"discreet-cascade","a":' + 9**5 * "[" + 9**5 * "]" + "}", "shape"),
     ],
 )  # fmt: skip
 def test_other_files_are_refused(text, kind, tmp_path):
@@ -275,8 +309,32 @@ def test_other_files_are_refused(text, kind, tmp_path):
     with pytest.raises(FileError) as refused:
         dt.CascadeReports.load(tmp_path / "r.json")
     assert refused.value.kind == kind
-    with pytest.raises(FileError, match="cannot be read"):
-        dt.CascadeReports.load(tmp_path / "none.json")
+    for name in (tmp_path / "none.json", "a\0b"):
+        with pytest.raises(FileError, match="cannot be read"):
+            dt.CascadeReports.load(name)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permission bits")
+def test_a_stored_file_is_for_its_owner_alone(tmp_path):
+    """It is as sensitive as its least private level; also where a file for everyone stood before."""
+    path = tmp_path / "r.json"
+    path.write_text("for everyone")
+    path.chmod(0o644)
+    reports = dt.cascade([B, C], 6).release([1, 2])
+    for place in (path, tmp_path / "new.json"):
+        reports.save(place)
+        assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    old = os.umask(0o022)
+    try:
+        reports.cascade.mechanisms[0].save(tmp_path / "m.json")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "m.json").stat().st_mode) == 0o644  # the control: a mechanism is no secret
+
+
+def test_copies_keep_the_kind_of_the_true_values():
+    reports = dt.cascade([B, C], 6).release([1, 2])
+    assert [type(copied[0]) for copied in (copy.copy(reports), copy.deepcopy(reports))] == [list, list]
 
 
 def test_an_unchanged_copy_of_a_file_is_read():

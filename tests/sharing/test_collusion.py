@@ -18,9 +18,10 @@ from discreet.measure.privacy import check_privacy
 from discreet.sharing import bytypes
 from discreet.sharing.answers import closed_median, table_median
 from discreet.sharing.guesses import Guesser
-from discreet.sharing.kept import Kept
-from discreet.sharing.order import _at_the_ends, exact_law, median_level
-from discreet.sharing.types import Types, number_of_types
+from discreet.sharing.kept import Kept, below_exp
+from discreet.sharing.medians import _at_the_ends, exact_law, median_level
+from discreet.sharing.report_types import Types, number_of_types
+from discreet.sharing.scaled import Scaled
 
 OPEN = dt.Grid(None, None)
 
@@ -263,8 +264,71 @@ def test_types_are_all_multisets(k, reports):
     assert exact.sum(axis=1).tolist() == [int(row.sum()) ** k for row in weights]
     with np.errstate(divide="ignore"):
         logs = np.log(weights.astype(float))
-    floats = [types.log_likelihoods(block, logs) + types.log_orders(block) for block in blocks]
-    assert np.exp(np.concatenate(floats, axis=1)) == pytest.approx(exact.astype(float), rel=1e-12)
+    orders = [types.exact(block, np.ones((1, reports), dtype=np.uint64)).astype(float) for block in blocks]
+    floats = [np.exp(types.log_likelihoods(block, logs)) * n for block, n in zip(blocks, orders, strict=True)]
+    assert np.concatenate(floats, axis=1) == pytest.approx(exact.astype(float), rel=1e-12)
+
+
+@pytest.mark.parametrize(("k", "reports"), [(3, 7), (9, 3), (700, 2)])
+def test_the_roundings_of_scaled_numbers_are_counted(k, reports):
+    """Weights that no float holds: each type, and each sum, lies within the roundings it was granted, and uses some."""
+    types, size, surely = Types(k, reports), number_of_types(k, reports), Fraction(1, 2**53)
+    weights = np.array([[3 ** (40 * y + 1), 7**y, (y > 0) * 10**y] for y in range(reports)], dtype=object).T
+    (block,) = types.blocks(3)
+    exact = types.exact(block, weights)
+    found = types.scaled(block, Scaled.of_integers(weights))
+    groups = np.arange(size) % 2
+    sums = [[sum(row[g::2]) for g in range(2)] for row in exact.tolist()]
+    off = []
+    for scaled, wanted, granted in (
+        (found, exact.tolist(), types.roundings),
+        (found.summed(groups, 2) + Scaled.of(np.zeros((3, 2))), sums, types.roundings + 3 * size),
+    ):
+        for i, j in np.ndindex(scaled.part.shape):
+            here = Fraction(float(scaled.part[i, j])) * Fraction(2) ** (int(scaled.power[i, j]) if wanted[i][j] else 0)
+            assert abs(here - wanted[i][j]) <= granted * surely * wanted[i][j]
+            off.append(here != wanted[i][j])
+    assert any(off)
+
+
+def test_levels_of_many_types_are_certain_and_tight():
+    """Of 4000 reports of one bit, in floats, against the tail of the binomial in integers; most probabilities underflow."""
+    k, p, q = 4001, 10, 9
+    found = dt.collude(dt.randomized_response(1, alpha="9/10"), k, "mle", "l0")
+    term, wrong = q**k, 0
+    for j in range((k + 1) // 2):  # C(k, j) p^j q^(k-j), one after the other
+        wrong, term = wrong + term, term * (k - j) * p // ((j + 1) * q)
+    alpha = Fraction(wrong, (p + q) ** k - wrong)
+    assert not found.level.exact
+    assert alpha * (1 - Fraction(1, 10**11)) < found.level.alpha < alpha
+    assert found.expected_loss == pytest.approx(float(Fraction(wrong, (p + q) ** k)), rel=1e-11)
+
+
+def test_numbers_of_users_and_losses_of_other_kinds():
+    g, stairs = dt.geometric(3, alpha="1/2"), dt.noise.staircase(alpha="1/2")
+    with pytest.raises(DiscreetError, match="whole number"):
+        dt.collude(g, np.array(3))
+    with pytest.raises(DiscreetError, match="real number for every error"):
+        dt.collude(stairs, 3, "mle", lambda error: "x", runs=10)
+
+
+def test_of_two_bounds_the_smaller_epsilon_is_taken():
+    """Also where one of the alphas was too small to write out."""
+    rough, fine = Kept(Fraction(1, 2**9000), 6238.4, False), Kept(Fraction(0), 3000.0, False)
+    assert rough.better(fine) is fine is fine.better(rough)
+
+
+def test_an_alpha_from_an_epsilon_is_never_above_it():
+    """A rational below e^-epsilon, by the series of e^epsilon in Fractions."""
+    for epsilon in (0.1, 1.0, 17.3, 699.5):
+        x, term, total = Fraction(epsilon), Fraction(1), Fraction(1)
+        for j in range(1, 3000):
+            term = Fraction(math.ceil(term * x / j * 2**2400), 2**2400)  # rounded up: the sum is not below a partial sum
+            total += term
+        alpha = below_exp(epsilon)
+        assert alpha * total < 1 + Fraction(1, 2**1000)
+        assert alpha * total > 1 - Fraction(1, 2**60)
+    assert below_exp(1e5) == 0
 
 
 @pytest.mark.parametrize("name", ["fair", "stairs", "zeros", "stages", "graph"])
@@ -279,7 +343,7 @@ def test_types_in_floats_agree_and_claim_less(name, monkeypatch):
     assert floats.level.alpha <= exact.level.alpha
     if exact.level.alpha > exact.joint_level.alpha:
         assert not floats.level.exact
-        assert floats.level.epsilon == pytest.approx(exact.level.epsilon, abs=1e-5)
+        assert floats.level.alpha > exact.level.alpha * (1 - Fraction(1, 10**11))
 
 
 def test_small_probabilities_do_not_vanish():

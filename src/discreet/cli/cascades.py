@@ -24,7 +24,7 @@ def cascade(
     low: Annotated[str | None, _text("The smallest value, instead of --n (with --high).")] = None,
     high: Annotated[str | None, _text("The largest value, instead of --n (with --low).")] = None,
     step: Annotated[str | None, _text("The step of the grid; 1.")] = None,
-    sensitivity: Annotated[str, _text("How much one person can change the answer, in its units.")] = "1",
+    sensitivity: Annotated[str | None, _text("How much one person can change the answer, in its units; 1.")] = None,
     value: Annotated[
         str | None,
         _text("The true value: PRIVATE. Others on this machine can see a command's words; - reads it from standard input."),
@@ -52,7 +52,6 @@ def cascade(
     Example: discreet cascade --stored reports.json --add 2/5 -o more.json
     """
     from ..errors import DiscreetError
-    from ..files import write_whole
     from ..numbers.exact import show_above
     from ..sharing.cascades import cascade as make
     from ..sharing.stored import CascadeReports
@@ -62,12 +61,19 @@ def cascade(
     apart(out, *filter(None, [stored]))
     if (stored is None) != (add is None):
         raise DiscreetError("--stored and --add go together: give a file of reports and the alpha of a further level.")
-    if stored is not None and (alphas or epsilons or n or low or high or step):
-        raise DiscreetError("Stored reports have their levels and their grid; leave out those of the command.")
+    if stored is not None and any(x is not None for x in (alphas, epsilons, n, low, high, step, sensitivity)):
+        raise DiscreetError("Stored reports have their levels, grid and sensitivity; leave out those of the command.")
     told = []
     if stored is not None:
         before = CascadeReports.load(stored)
         price = before.price_of(add)
+        if price.alpha < 1 and (value is None or fingerprint is None):
+            raise DiscreetError(
+                "A level less private than all stored ones is drawn from the true value, for a price: give --value and the "
+                "--fingerprint that the reports were released with."
+            )
+        if price.alpha == 1 and value is not None:
+            raise DiscreetError("This level is drawn from the stored reports, at no cost; leave out --value.")
         found = before.add(add) if value is None else before.refine(add, _number(value), fingerprint=fingerprint)
         told = [f"the new level costs epsilon <= {show_above(price.epsilon)} more" if price.alpha < 1 else
                 "the new level costs nothing"]  # fmt: skip
@@ -75,12 +81,12 @@ def cascade(
         if alphas is None and epsilons is None:
             raise DiscreetError("Say which levels the audiences have, for example --alphas 3/10,1/2,4/5.")
         made = make(alphas, grid_of(n, low, high, step), epsilons=None if epsilons is None else epsilons.split(","),
-                    sensitivity=sensitivity)  # fmt: skip
+                    sensitivity=1 if sensitivity is None else sensitivity)  # fmt: skip
         if value is None:
             raise DiscreetError("Say which true value to report, for example --value 42, or --value - to read it.")
         found = made.release(_number(value), fingerprint=fingerprint)
     if out is not None and out != "-":
-        write_whole(out, found.text())
+        found.save(out)
         told.append(f"saved to {out}")
     if out == "-":
         print(found.text(), end="")

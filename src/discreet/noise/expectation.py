@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,11 +51,12 @@ def _at(loss: Loss, errors: Floats) -> tuple[Floats, Floats]:
     except OverflowError:
         raise _unsettled() from None
     with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused where it matters
-        sides = _real(given).reshape(2, *errors.shape)
+        sides = real(given).reshape(2, *errors.shape)
         return sides[0] + sides[1], np.abs(sides[0]) + np.abs(sides[1])
 
 
-def _real(given: list[list[float]]) -> Floats:
+def real(given: Sequence[Iterable[float]]) -> Floats:
+    """What a loss gave, as floats."""
     try:
         return np.array([list(map(float, side)) for side in given])
     except OverflowError:  # a whole number beyond all floats

@@ -17,8 +17,7 @@ from ..mechanism import Mechanism
 from ..noise.expectation import Floats
 from ..numbers.exact import show
 from ..numbers.grid import Grid
-from .kept import Kept
-from .order import exact_law, farthest, noise_tails, table_law
+from .medians import exact_law, farthest, noise_tails, table_law
 
 Steps = NDArray[np.int64]
 _QUICK, _DEEP = 60.0, 700.0  # how rare what is left out must be, as -ln: for l0, l1, l2, and for steeper losses
@@ -158,22 +157,3 @@ def sides_of(loss: Any, grid: Grid) -> tuple[Floats, Floats]:
             "mechanism first."
         )
     return found
-
-
-def bound_of(logs: Floats, m: Mechanism, margin: float) -> Kept:
-    """A level that a channel keeps, from the logarithms of its probabilities, which are off by less than half the margin."""
-    span = m.neighbours.span(m.inputs)
-    if span is not None:
-        pairs = (((logs[d:], logs[:-d]), Fraction(1)) for d in range(1, span + 1))
-    else:
-        pairs = (((logs[i], logs[j]), distance) for i, j, distance in m.neighbours.demands(m.inputs))
-    worst = 0.0
-    for (first, second), distance in pairs:
-        with np.errstate(invalid="ignore"):
-            apart = np.abs(first - second)
-        apart = np.where(np.isnan(apart), 0.0, apart)  # impossible for both
-        if distance:  # at distance 0 the reports have one law, and so has what is made of them
-            worst = max(worst, (float(apart.max(initial=0.0)) + margin) / float(distance))
-    if worst == math.inf:
-        return Kept(Fraction(0), math.inf)
-    return Kept(Fraction(math.exp(-worst)) * (1 - Fraction(1, 2**40)), math.nextafter(worst, math.inf), False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,16 @@ from ..measure.prior import prior_of
 from ..mechanism import Mechanism
 from ..noise.expectation import Floats
 from ..progress import Progress, tell
-from .answers import Answer, as_floats, bound_of, of_matrix
+from .answers import Answer, as_floats, of_matrix
 from .guesses import Guesser
 from .kept import Kept
-from .types import MOST_TYPES, Types, number_of_types
+from .report_types import MOST_TYPES, Types, number_of_types
+from .scaled import ROUNDING, Scaled
 
 _EXACT_WORK = 2**23  # products of integers
-_EXACT_BITS = 2**33  # of all of them together
+_EXACT_BITS = 2**33  # of all of them together, where they are short
 _LOGS = 2**16  # entries of a channel whose logarithms are taken from integers: none of them underflows
-_MARGIN = 1e-6  # above what sums of a million logarithms and exponentials can be off by
+_NO_LEVEL = Kept(Fraction(0), math.inf, False)
 
 
 def has_few_types(m: Mechanism, k: int) -> bool:
@@ -41,48 +43,60 @@ def log_matrix(channel: Finite) -> Floats:
 def by_types(
     m: Mechanism, k: int, guesser: Guesser, loss: Any, prior: Any, progress: Progress | None
 ) -> tuple[Answer, Kept]:
-    """The law of the guess: every type adds its probability to that of its guess. In integers where that is little work."""
+    """The law of the guess: every type adds its probability to that of its guess. In integers where that is little work,
+    else in floats whose roundings are counted, so that the level is certain either way."""
     channel, types = m.finite(), Types(k, m.finite().reports)
-    number = number_of_types(k, channel.reports)
-    work = number * channel.rows * min(k, channel.reports)
-    exact = channel.integers() if work <= _EXACT_WORK else None
-    if exact is not None and work * exact[1].bit_length() * k > _EXACT_BITS:
-        exact = None
-    logs = log_matrix(channel)
-    weights = np.zeros((channel.rows, channel.rows), dtype=object)
-    found = np.full((channel.rows, channel.rows), -np.inf)
-    likeliest, law, done = 0.0, prior_of(prior, m.inputs).floats, 0
+    number, law, logs, done = number_of_types(k, channel.reports), prior_of(prior, m.inputs).floats, log_matrix(channel), 0
+    known = channel.integers()
+    exact = None if known is None or _is_long(number * channel.rows * min(k, channel.reports), known[1], k) else known
+    scaled = Scaled.of(channel.matrix) if known is None else Scaled.of_integers(known[0])
+    weights, likely = (np.zeros((channel.rows, size), dtype=object) for size in (channel.rows, 2))
+    found, found_likely = (Scaled.of(np.zeros((channel.rows, size))) for size in (channel.rows, 2))
     for block in types.blocks(channel.rows):
         single = types.log_likelihoods(block, logs)
         guess = guesser.guess(single, block.median)
-        chances = single + types.log_orders(block)
-        likeliest += float((law @ np.exp(chances))[guesser.is_likeliest(single, block.median)].sum())
+        is_likeliest = guesser.is_likeliest(single, block.median).astype(np.int64)
         if exact is None:
-            _add(found, chances, guess)
+            chances = types.scaled(block, scaled)
+            found, found_likely = found + chances.summed(guess, channel.rows), found_likely + chances.summed(is_likeliest, 2)
         else:
-            np.add.at(weights.T, guess, types.exact(block, exact[0]).T)
+            listed = types.exact(block, exact[0]).T
+            np.add.at(weights.T, guess, listed)
+            np.add.at(likely.T, is_likeliest, listed)
         done += len(guess)
         tell(progress, "types of reports", done / number)
-    likeliest = min(likeliest, 1.0)
     if exact is not None:
-        return of_matrix(m, m.inputs, as_floats(weights, exact[1] ** k), loss, prior, likeliest), Kept.between(m, weights)
-    matrix = np.exp(found)
-    matrix /= matrix.sum(axis=1, keepdims=True)
-    return of_matrix(m, m.inputs, matrix, loss, prior, likeliest), bound_of(found, m, _MARGIN)
+        matrix, share, kept = as_floats(weights, exact[1] ** k), as_floats(likely, exact[1] ** k), Kept.between(m, weights)
+    else:
+        # a term passes the roundings of its type, those of its block's sum, and two for each block: at most three a type
+        kept = _NO_LEVEL if known is None else bound_of(found, types.roundings + 3 * number + 2, m)
+        matrix, share = found.shares(), found_likely.shares()
+    return of_matrix(m, m.inputs, matrix, loss, prior, min(float(law @ share[:, 1]), 1.0)), kept
 
 
-def _add(found: Floats, chances: Floats, guess: np.ndarray[Any, np.dtype[np.int64]]) -> None:
-    """Add e^chances to e^found, column by guess; each sum is scaled by its largest term, so nothing underflows."""
-    order = np.argsort(guess, kind="stable")
-    sorted_guess = guess[order]
-    starts = np.flatnonzero(np.diff(sorted_guess, prepend=-1))
-    terms = chances[:, order]
-    top = np.maximum.reduceat(terms, starts, axis=1)
-    safe = np.where(np.isneginf(top), 0.0, top)
-    sizes = np.diff(starts, append=len(guess))
-    sums = np.add.reduceat(np.exp(terms - np.repeat(safe, sizes, axis=1)), starts, axis=1)
-    columns = sorted_guess[starts]
-    with np.errstate(divide="ignore"):
-        found[:, columns] = np.logaddexp(found[:, columns], safe + np.log(sums))
+def _is_long(products: int, total: int, k: int) -> bool:
+    """Are so many products of integers up to total^k more than can be waited for? Long ones take time as their square."""
+    bits = total.bit_length() * k
+    return products > _EXACT_WORK or products * bits * (1 + bits // 2**10) > _EXACT_BITS
 
 
+def bound_of(found: Scaled, roundings: int, m: Mechanism) -> Kept:
+    """A level that a channel keeps for certain, from weights that have passed so many roundings, a row for each truth."""
+    surely, rows = 1 - (2 * roundings + 1) * ROUNDING, len(found.part)  # one for the quotient
+    span = m.neighbours.span(m.inputs)
+    if span is not None:
+        apart = range(1, min(span, rows - 1) + 1)
+        return Kept.of(min(_least_ratio(found[d:], found[:-d]) for d in apart) * surely, exact=False)
+    demands = m.neighbours.demands(m.inputs)  # at distance 0 the reports have one law, and so has what is made of them
+    ratios = ((_least_ratio(found[i : i + 1], found[j : j + 1]) * surely, distance) for i, j, distance in demands if distance)
+    return Kept.worst(ratios, exact=False)
+
+
+def _least_ratio(first: Scaled, second: Scaled) -> Fraction:
+    """The smallest quotient, either way; impossible for both is no quotient."""
+    seen = (first.part > 0) | (second.part > 0)
+    if not seen.any():
+        return Fraction(1)
+    if not ((first.part > 0) & (second.part > 0))[seen].all():
+        return Fraction(0)
+    return min((a[seen] / b[seen]).smallest() for a, b in ((first, second), (second, first)))

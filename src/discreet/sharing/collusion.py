@@ -22,13 +22,13 @@ from ..present.shown import Result, Shown, plain
 from ..progress import Progress
 from .answers import ALONE, Answer, Drawn, Errors, closed_median, open_median, table_median
 from .bytypes import by_types, has_few_types
-from .curves import at_once, large_k
 from .drawing import finite_drawn, open_drawn
 from .guesses import Guesser, Strategy
 from .kept import Kept
-from .lines import median_noise
-from .order import median_level
+from .medians import median_level
+from .noise_medians import median_noise
 from .stairs import stairs_drawn
+from .yardsticks import at_once, large_k
 
 _MOST = 10**6  # reports
 _STRATEGIES: dict[str, Strategy] = {"median": "median", "mle": "mle", "bayes": "bayes"}
@@ -181,7 +181,7 @@ def collude(
         raise DiscreetError(f'strategy = {show(strategy)} is not known; use "median", "mle" or "bayes".')
     times = None if runs is None else whole(runs, "runs", 2, 10**8, example=10_000)
     number = whole(seed, "seed", 0, 2**63 - 1, example=1)
-    many = not isinstance(k, (str, bytes)) and hasattr(k, "__iter__")
+    many = not isinstance(k, (str, bytes)) and hasattr(k, "__iter__") and getattr(k, "shape", None) != ()
     sizes = [whole(x, "k", 1, _MOST, example=3) for x in (k if many else [k])]
     if not sizes:
         raise DiscreetError("There is no number of users in an empty list; give for example k=[1, 3, 5].")

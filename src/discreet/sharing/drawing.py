@@ -21,8 +21,8 @@ from ..randomness.source import insecure_source
 from .answers import ALONE, Answer, Drawn, Errors, errors_between, sides_of
 from .bytypes import log_matrix
 from .guesses import SAME_LIKELIHOOD, Guesser, Strategy
-from .order import rank
-from .types import Block, Types
+from .medians import rank
+from .report_types import Block, Types
 
 RUNS = 10_000
 _WORK = 2**31  # likelihoods of single reports that are looked up without being asked for more

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+
+import flint
 
 from ..channels.contract import WRITTEN_BITS, Integers
 from ..channels.ratios import pair_ratio, worst_ratio
 from ..measure.privacy import Verdict, tight_level
 from ..mechanism import Mechanism
-from ..numbers.exact import minus_log_above, show_above, show_rational
+from ..numbers.exact import minus_log_above, precision, show_above, show_rational
 from ..present.shown import plain
+from ..randomness.digits import floor_of
 
 _KEPT_BITS = 64  # of a level that is too long to write out
+_LARGEST_EPSILON = 2700.0
 
 
 @dataclass(frozen=True)
@@ -60,16 +65,24 @@ class Kept:
         span = m.neighbours.span(m.inputs)
         if span is not None:
             return cls.of(worst_ratio(weights, span).alpha)
-        found = cls(Fraction(1), 0.0)
-        for i, j, distance in m.neighbours.demands(m.inputs):
-            alpha, epsilon, exact = tight_level(pair_ratio(weights, i, j).alpha, 1, distance)
-            if epsilon > found.epsilon:
-                found = cls(Fraction(0) if alpha is None else alpha, epsilon, exact)
+        demands = m.neighbours.demands(m.inputs)
+        return cls.worst((pair_ratio(weights, i, j).alpha, distance) for i, j, distance in demands)
+
+    @classmethod
+    def worst(cls, pairs: Iterable[tuple[Fraction, Fraction]], exact: bool = True) -> Kept:
+        """What is left by ratios, each at its distance."""
+        found = cls(Fraction(1), 0.0, exact)
+        for ratio, distance in pairs:
+            alpha, epsilon, is_tight = tight_level(ratio, 1, distance)
+            here = cls.of(Fraction(0) if alpha is None else alpha)
+            tight = exact and is_tight and here.exact
+            least = min(found.alpha, here.alpha)
+            found = cls(least, max(found.epsilon, epsilon), tight if here.alpha < found.alpha else found.exact)
         return found
 
     def better(self, other: Kept) -> Kept:
-        """Of two levels that are both kept the better one."""
-        return self if self.alpha >= other.alpha else other
+        """Of two levels that are both kept the better one; either is true, so that floats may choose."""
+        return self if self.epsilon <= other.epsilon else other
 
     def __str__(self) -> str:
         sign = "epsilon" if self.exact else "epsilon at most"
@@ -80,5 +93,9 @@ class Kept:
 
 
 def below_exp(epsilon: float) -> Fraction:
-    """A rational certainly not above e^-epsilon, and hardly below: the float is off by less than two parts in 2^50."""
-    return Fraction(math.exp(-epsilon)) * (1 - Fraction(1, 2**48)) if epsilon < 700 else Fraction(0)
+    """A rational certainly not above e^-epsilon, and hardly below; 0 where that would have thousands of digits."""
+    if epsilon > _LARGEST_EPSILON:
+        return Fraction(0)
+    bits = _KEPT_BITS + math.ceil(epsilon * 1.5)
+    with precision(bits + 64):
+        return Fraction(floor_of((-flint.arb(epsilon)).exp() * flint.arb(2) ** bits), 1 << bits)

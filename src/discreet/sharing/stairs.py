@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..noise import Staircase
-from ..noise.expectation import Floats
+from ..noise.expectation import Floats, real
 from ..progress import Progress, tell
 from .answers import Answer
 from .drawing import chosen_runs, line_drawn
 from .guesses import Strategy
-from .order import rank
+from .medians import rank
 
 _NOTHING = 40.0  # -ln of a part of the posterior that does not matter
 _BLOCK = 2**22  # edges at a time
@@ -44,7 +44,7 @@ def stairs_drawn(
         likeliest += int(is_best.sum())
         tell(progress, "drawing", (start + count) / number)
     found = np.concatenate(errors)
-    return line_drawn(found, np.array([float(loss(x)) for x in found.tolist()]), likeliest / number)
+    return line_drawn(found, real([map(loss, found.tolist())])[0], likeliest / number)
 
 
 def guesses(law: Staircase, reports: Floats, strategy: Strategy) -> tuple[Floats, NDArray[np.bool_]]:

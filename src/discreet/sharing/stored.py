@@ -8,10 +8,11 @@ far more, so it is refused unless the caller's keyed fingerprint of the data is 
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
+import math
 import os
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DiscreetError, FileError, LevelError, ReleaseError, SourceError
-from ..files import write_whole
+from ..files import file_name, write_whole, written_grid, written_level
 from ..formats import Format
 from ..numbers.exact import show, show_above, show_rational
 from ..numbers.grid import Grid
@@ -31,8 +32,9 @@ from ..numbers.intake import Kind
 from ..numbers.level import Epsilon, Level
 from ..numbers.positions import values_at
 from ..present.shown import Result, Shown, plain
-from ..randomness.source import Source, fork_mark
+from ..randomness.source import KeyedSource, Source, fork_mark
 from ..sampling import Places, checked_source, draw_chain
+from ..verify import digest
 from .bridge import Bridge
 from .cascades import Cascade, step
 
@@ -40,6 +42,8 @@ Indices = NDArray[np.int64]
 
 NAME = "discreet-cascade"
 FORMAT: Format[dict[str, Any]] = Format("file of a cascade's reports")
+_RATIONAL = re.compile(r"-?[0-9]+(?:/0*[1-9][0-9]*)?")
+_LONGEST = 8000  # characters of a number
 _TOGETHER = 2**20  # reports for which one table of each distance is made
 _SECRET = "together as sensitive as the least private level: give each audience its own level's reports, never this"
 
@@ -63,6 +67,12 @@ class CascadeReports(Result):
     def __reduce__(self) -> Any:
         return CascadeReports.loads, (self.text(),)  # a copy elsewhere is what its file would hold
 
+    def __copy__(self) -> CascadeReports:
+        return self  # nothing in it changes
+
+    def __deepcopy__(self, memo: object) -> CascadeReports:
+        return self
+
     # Handing out
 
     def __len__(self) -> int:
@@ -71,11 +81,13 @@ class CascadeReports(Result):
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
 
-    def __getitem__(self, k: int | str | Fraction | Level) -> Any:
+    def __getitem__(self, k: Any) -> Any:
         """The reports of the k-th level alone, or of a level given as a text, Fraction or Level, of the kind that the true
         values had. Nothing of other levels is in them."""
-        if isinstance(k, (str, Fraction, Level)):
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
             return self.at(k)
+        if not -len(self) <= k < len(self):
+            raise LevelError(f"There is no level number {show(k)}; the {len(self)} levels are numbered from 0.", value=k)
         if self.shape is None:
             return self.cascade.grid.value(int(self.places[k][0]))
         return self.kind(values_at(self.cascade.grid, self.places[k]).reshape(self.shape))
@@ -95,6 +107,7 @@ class CascadeReports(Result):
     def add(self, level: Any, *, source: Any = None) -> CascadeReports:
         """With one more level, between two others or more private than all. It is drawn from the stored reports alone, so
         it costs nothing, and no other report changes. Together they follow the law of a cascade made of all levels at once.
+        Go on with what is returned: two levels drawn from the same state, each without the other, are no cascade.
 
         >>> import discreet as dt
         >>> reports = dt.cascade(["3/10", "4/5"], 100).release(42)
@@ -126,7 +139,8 @@ class CascadeReports(Result):
 
         Only for the very data that were released: at levels 3/10 and 1/2 the joint loss on changed data would be 2.59 where
         1.20 is charged. `fingerprint` must be the one the reports were released with; else this is refused, and a new
-        cascade is charged whole.
+        cascade is charged whole. Once for each state: go on with what is returned. Two levels a and b refined from the same
+        state of level c lose up to a b c together, not the a b / c that was charged.
         """
         at, wider = self._with(level)
         if at > 0:
@@ -170,8 +184,9 @@ class CascadeReports(Result):
     # Storing
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one JSON file: as sensitive as the least private level, so keep it where the data are."""
-        write_whole(path, self.text())
+        """Write everything to one JSON file: as sensitive as the least private level, so keep it where the data are. Its
+        owner alone may read it (0600)."""
+        write_whole(path, self.text(), private=True)
 
     def text(self) -> str:
         """The content of that file."""
@@ -180,41 +195,44 @@ class CascadeReports(Result):
             "format": NAME,
             "version": FORMAT.version,
             "note": _SECRET,
-            "grid": {name: _text(getattr(cascade.grid, name)) for name in ("low", "high", "step")},
+            "grid": written_grid(cascade.grid),
             "sensitivity": str(cascade.sensitivity),
-            "levels": [_written(level) for level in cascade.levels],
+            "levels": [written_level(level) for level in cascade.levels],
             "fingerprint": self.fingerprint,
             "shape": None if self.shape is None else list(self.shape),
             "places": [places.tolist() for places in self.places],
         }
-        return json.dumps({**body, "digest": _digest(body)}, separators=(",", ":")) + "\n"
+        return json.dumps({**body, "digest": digest(body)}, separators=(",", ":")) + "\n"
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CascadeReports:
         """Read the reports again; a file that was cut or changed is refused."""
-        name = os.fspath(path)
+        name = file_name(path)
         try:
-            return cls.loads(Path(path).read_bytes(), str(name))
-        except OSError as error:
-            raise FileError(f"{name} cannot be read ({error.strerror}). Check the path.", kind="missing") from None
+            data = Path(name).read_bytes()
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", "no such name")
+            raise FileError(f"{name!r} cannot be read ({why}). Check the path.", kind="missing") from None
+        return cls.loads(data, name)
 
     @classmethod
     def loads(cls, data: bytes | str, name: str = "the text") -> CascadeReports:
         """The same from the content of a file."""
         try:
             content = json.loads(data)
-        except (ValueError, RecursionError):
+            whole = digest(content) if isinstance(content, dict) else ""
+        except (TypeError, ValueError, RecursionError):
             content = None
         if not isinstance(content, dict) or content.get("format") != NAME:
             raise FileError(f"{name} is no file of a cascade's reports; write one with save.", kind="shape")
-        if content.pop("digest", None) != _digest(content):
+        if content.get("digest") != whole:
             raise FileError(f"{name} was cut or changed after it was written; take a whole copy.", kind="digest")
         content = FORMAT.upgrade(content, content.get("version"))
         try:
             return _read(content)
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
-            told = str(error) if isinstance(error, DiscreetError) else type(error).__name__
-            raise FileError(f"{name} is not as discreet writes it ({told}).", kind="shape") from None
+            why = str(error) if isinstance(error, DiscreetError) else type(error).__name__
+            raise FileError(f"{name} is not as discreet writes it ({why}).", kind="shape") from None
 
     # Showing
 
@@ -248,9 +266,11 @@ def checked_fingerprint(given: object) -> str | None:
 
 
 def _words(source: Any) -> Source:
+    if isinstance(source, KeyedSource):
+        raise SourceError("A keyed source was made for another draw, and its words would tie this one to it; leave it out to "
+                          "draw securely. Nothing was drawn.")  # fmt: skip
     stream = checked_source(source)
-    if not isinstance(stream, Source):
-        raise SourceError(f"{show(source)} is bound to another draw; leave it out to draw securely.")
+    assert isinstance(stream, Source)
     return stream
 
 
@@ -265,43 +285,41 @@ def _bridged(bridge: Bridge, first: Indices, second: Indices, stream: Source) ->
             return drawn
 
 
-def _text(x: Fraction | None) -> str | None:
-    return None if x is None else str(x)
+def _number(text: Any) -> Fraction:
+    """A rational as it is written: no other text, which could stand for a number that fills the memory."""
+    if not isinstance(text, str) or len(text) > _LONGEST or _RATIONAL.fullmatch(text) is None:
+        raise FileError("a number is no fraction of whole numbers", kind="shape")
+    return Fraction(text)
 
 
-def _written(level: Level) -> dict[str, Any]:
-    asked = level.asked
-    return {
-        "alpha": str(level.alpha),
-        "epsilon": None if asked is None else {"factor": str(asked.factor), "base": _text(asked.base)},
-    }
+def _end(text: Any) -> Fraction | None:
+    return None if text is None else _number(text)
 
 
-def _digest(body: dict[str, Any]) -> str:
-    content = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    return f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
-
-
-def _number(text: str | None) -> Fraction | None:
-    return None if text is None else Fraction(text)
+def _epsilon(part: Any) -> Epsilon | None:
+    if part is None:
+        return None
+    epsilon = Epsilon(_number(part["factor"]), _end(part["base"]))
+    if epsilon.factor <= 0 or (epsilon.base is not None and epsilon.base <= 1):
+        raise FileError("an epsilon is not positive", kind="shape")
+    return epsilon
 
 
 def _read(content: dict[str, Any]) -> CascadeReports:
-    grid = Grid(*(_number(content["grid"][name]) for name in ("low", "high", "step")))
-    levels = []
-    for part in content["levels"]:
-        asked = part["epsilon"]
-        epsilon = None if asked is None else Epsilon(Fraction(asked["factor"]), _number(asked["base"]))
-        levels.append(Level.of(alpha=Level(Fraction(part["alpha"]), epsilon)))
-    cascade = Cascade(tuple(levels), grid, Fraction(content["sensitivity"]))
-    shape = None if content["shape"] is None else tuple(int(size) for size in content["shape"])
+    ends = content["grid"]
+    grid = Grid(_end(ends["low"]), _end(ends["high"]), _number(ends["step"]))
+    levels = [Level.of(alpha=Level(_number(x["alpha"]), _epsilon(x["epsilon"]))) for x in content["levels"]]
+    cascade = Cascade(tuple(levels), grid, _number(content["sensitivity"]))
+    shape = None if content["shape"] is None else tuple(content["shape"])
+    if not all(type(size) is int and size >= 0 for size in shape or ()):
+        raise FileError("its shape is none", kind="shape")
     places = []
     for listed in content["places"]:
         if not all(type(place) is int for place in listed):
             raise FileError("a report is no whole number", kind="shape")
         places.append(np.array(listed, dtype=np.int64))
     low, n = cascade.span
-    size = 1 if shape is None else int(np.prod(shape, dtype=np.int64))
+    size = 1 if shape is None else math.prod(shape)
     if len(places) != len(levels) or not levels or any(
         len(p) != size or p.min(initial=low) < low or p.max(initial=low) > low + n for p in places
     ):

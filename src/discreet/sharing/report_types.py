@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from ..channels.contract import Integers
 from ..noise.expectation import Floats
-from .order import rank
+from .medians import rank
+from .scaled import Scaled, factorials
 
 MOST_TYPES = 10**6
 _BLOCK = 2**21  # likelihoods at a time
@@ -73,12 +74,6 @@ class Types:
         counts = np.diff(np.hstack([np.full_like(ends, -1), bars, ends]), axis=1) - 1
         return Block(counts, counts, (np.cumsum(counts, axis=1) >= rank(self.k)).argmax(axis=1))
 
-    def log_orders(self, block: Block) -> Floats:
-        """ln of the number of orders of each type."""
-        steps = np.log(np.maximum(np.arange(self.k + 1), 1))
-        factor = steps if self.in_order else np.cumsum(steps)
-        return np.asarray(np.cumsum(steps)[-1] - factor[block.divisors].sum(axis=1))
-
     def log_likelihoods(self, block: Block, logs: Floats) -> Floats:
         """ln Pr[the reports of this type, in one order | truth], a row for each truth; `logs` are those of the channel."""
         if self.in_order:
@@ -103,3 +98,38 @@ class Types:
                 product = product * np.array(table, dtype=object)[block.places[:, i]]
             rows.append(product)
         return np.array(rows, dtype=object)
+
+    def scaled(self, block: Block, weights: Scaled) -> Scaled:
+        """The same with at most `roundings` roundings, from weights that have passed one."""
+        if self.in_order:
+            found = weights[:, block.places[:, 0]]
+            for i in range(1, self.k):
+                found = found * weights[:, block.places[:, i]]
+            return found * self._orders(block)
+        step = math.isqrt(self.k) + 1  # a power of c is one of c % step times one of c - c % step
+        few = weights.powers(step)
+        many = few[..., step].powers(step)
+        found = self._orders(block)
+        for i in range(self.reports):
+            count = block.places[:, i]
+            found = found * (few[:, i][:, count % step] * many[:, i][:, count // step])
+        return found
+
+    def _orders(self, block: Block) -> Scaled:
+        """The number of orders of each type, in one row."""
+        factorial = self._factorials
+        divisors = Scaled.of(np.arange(self.k + 1)) if self.in_order else factorial
+        found = factorial[np.full((1, len(block.divisors)), self.k)]
+        for i in range(block.divisors.shape[1]):
+            found = found / divisors[block.divisors[None, :, i]]
+        return found
+
+    @cached_property
+    def _factorials(self) -> Scaled:
+        return factorials(self.k)
+
+    @property
+    def roundings(self) -> int:
+        """Of the probability of a type: less than k for k!, less than 2k for the divisors and dividing by them, less than 2k
+        for the powers and one for each product of two of them, then one for each factor."""
+        return 5 * self.k + 2 * self.reports

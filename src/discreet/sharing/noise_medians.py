@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..noise import ContinuousNoise
 from ..noise.expectation import Floats
 from ..noise.law import LOSSES
-from .order import at_least, rank
+from .medians import at_least, rank
 
 
 def median_noise(one: ContinuousNoise, k: int) -> ContinuousNoise:
