@@ -43,8 +43,8 @@ ROOMS = {
     "sharing": f"{MAKING} formats files present randomness sampling noise mechanisms measure progress",
     "registry": "mechanism",
     "planning": f"{BASE} present progress channels mechanism measure mechanisms designs recovery scalar registry",
-    "studies": f"{BASE} present progress randomness channels mechanism measure mechanisms designs recovery theory scalar sharing "
-    "registry planning",
+    "studies": f"{BASE} present progress randomness noise channels mechanism measure mechanisms designs recovery theory scalar "
+    "sharing registry planning",
     "ledger": f"{BASE} formats present",
     "questions": BASE,
     "engines": f"{BASE} questions progress",
