@@ -573,7 +573,8 @@ def test_the_commands_are_library_verbs():
 def test_a_study_is_listed_run_written_and_refused(run):
     told = run("study", "list", "--json")
     assert told.code == 0
-    assert [row["study"] for row in json.loads(told.out)][:2] == ["properties", "fair-matrix"]
+    names = [row["study"] for row in json.loads(told.out)]
+    assert names[names.index("properties") :][:2] == ["properties", "fair-matrix"]
     told = run("study", "fair-matrix", "--quick", "-o", "new/folder")
     assert (told.code, told.err) == (0, "")
     assert "HOLDS: the matrix for n = 7" in told.out

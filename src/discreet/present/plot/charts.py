@@ -163,9 +163,11 @@ def curves(
     series: Series, title: str, subtitle: str = "", *, x: str, y: str, log_x: bool = False, log_y: bool = False,
     bands: Mapping[str, tuple[Numbers, Numbers, Numbers]] | None = None, points: bool = True,
     rules: Mapping[str, float] | None = None, zero: bool = False, stepped: bool = False, legend: bool = True,
-    width: int = WIDTH, height: int = HEIGHT,
+    span: tuple[float, float] | None = None, width: int = WIDTH, height: int = HEIGHT,
 ) -> Chart:  # fmt: skip
-    """Lines by name, with bands (where, low, high) around some of them, and upright rules with a word at places of x."""
+    """Lines by name, with bands (where, low, high) around some of them, and upright rules with a word at places of x.
+
+    On a log scale `span` says where y begins and ends, for pictures that share it."""
     alt = altair()
     names = list(series)
     rows: list[Row] = [
@@ -173,7 +175,7 @@ def curves(
         for name, (places, levels) in series.items()
         for v, s in _pairs(places, levels)
     ]
-    x_scale = alt.Scale(type="log") if log_x else alt.Scale(zero=False, nice=True)
+    x_scale = alt.Scale(type="log", nice=False) if log_x else alt.Scale(zero=False, nice=True)
     held: list[Row] = [
         {"name": name, "value": v, "low": low, "high": high}
         for name, (places, lows, highs) in (bands or {}).items()
@@ -181,7 +183,8 @@ def curves(
     ]
     heights = [row["share"] for row in rows] + [end for row in held for end in (row["low"], row["high"])]
     heights = [height for height in heights if height > 0 or not log_y]
-    y_scale = alt.Scale(type="log", domain=[min(heights) / 1.3, max(heights) * 1.3]) if log_y else alt.Scale(zero=zero)
+    ends = list(span) if span else [min(heights) / 1.3, max(heights) * 1.3]
+    y_scale = alt.Scale(type="log", domain=ends) if log_y else alt.Scale(zero=zero)
     ticks = sorted({row["value"] for row in rows})
     kept = {"values": ticks, "format": "~s"} if log_x and len(ticks) <= 8 else {"tickCount": 8}
     across = alt.X("value:Q", title=x, scale=x_scale, axis=alt.Axis(labelOverlap=True, **kept))
