@@ -294,7 +294,7 @@ def saved(kind: str) -> Document:
 def test_the_certificate_names_its_set():
     hull, limits = (verify.verify(saved(kind)).asked for kind in ("hull", "limits"))
     assert "any mixture of: prior uniform (recomputed); prior given by its numbers, and called 'list'" in hull
-    assert "moment(1, 0) (recomputed) between 1 and 5/2 and limit moment(2, 2) (recomputed) at most 1" in limits
+    assert "moment(1, 0) (recomputed) in 1..5/2 and limit moment(2, 2) (recomputed) in ..1" in limits
 
 
 def inner(*path: Any) -> Any:

@@ -199,8 +199,8 @@ def _binned(prior: Any, grid: Grid, interval: tuple[Fraction, Fraction]) -> tupl
     kind, _, records = law.name.rstrip(")").partition("(")
     if kind in ("maximum", "minimum"):  # of records anywhere in the interval, not only between the outermost middles
         rising = [k ** int(records) * 2**60 // cells ** int(records) for k in range(cells + 1)]
-        chances = [b - a for a, b in pairwise(rising)]
-        law = Prior(law.name, tuple(chances if kind == "maximum" else reversed(chances)))
+        weights = tuple(b - a for a, b in pairwise(rising))
+        law = Prior(f"{law.name} of the interval", weights if kind == "maximum" else weights[::-1])
     return law, Fraction(0) if law.name == "uniform" else _FLOATS
 
 
