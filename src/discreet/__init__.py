@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from .sharing.recalibration import Recalibration as Recalibration
     from .sharing.recalibration import recalibrate as recalibrate
     from .sharing.stored import CascadeReports as CascadeReports
+    from .studies.shelf import study as study
     from .tables.release import release as release
     from .tables.results import Release as Release
     from .theory.derivable import derivable as derivable
@@ -180,6 +181,7 @@ _HOME = {
     "cascade": "sharing.cascades",
     "Collusion": "sharing.collusion",
     "collude": "sharing.collusion",
+    "study": "studies.shelf",
     "Ledger": "ledger.ledger",
     "release": "tables.release",
     "minimax_remap": "theory.minimax",

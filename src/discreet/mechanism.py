@@ -192,6 +192,23 @@ class Mechanism:
 
         save(self, path)
 
+    def plot(self, kind: str = "channel", *, at: Any = None, loss: Any = "l1") -> Any:
+        """A picture, as a chart of Altair: the "channel" as a heat map with the diagonal marked, the "law" of the reports
+        when the truth is `at` (the middle unless you say otherwise), or the mean "loss" at each truth.
+
+        Save it with `.save("picture.svg")`, or as .png, or with discreet.present.plot.save as a page that needs no network.
+        """
+        from .measure.pictures import draw
+
+        return draw(self, kind, at, loss)
+
+    def _repr_html_(self) -> str:
+        from .present.html import section
+        from .present.plot import inline
+        from .present.shown import Shown
+
+        return section(Shown(repr(self).strip("<>"))) + inline(self.plot)
+
     def sample(
         self, values: Any, *, size: Any = None, clamp: bool = False, source: Any = None, records: Any = None
     ) -> Any:

@@ -963,10 +963,12 @@ def _certificate(
     else:
         near = _neighbours({"kind": "pairs", "pairs": graph}, size)
         near.hold(channel, own)
-    edges = near.edges(size)
     bits = _integer(bits, "bits")
     _need(0 <= bits <= WRITTEN_BITS, "shape", "The multipliers of the certificate have too many bits.")
-    bound = _dual_bound(given, bits, own, edges, set(require), law, losses, per, channel.effort)
+    if isinstance(given, dict) and given.keys() == {"rows"} and near.reach is not None:
+        bound = _ray_bound(given["rows"], bits, own, near.reach, set(require), law, losses, per, channel.effort)
+    else:
+        bound = _dual_bound(given, bits, own, near.edges(size), set(require), law, losses, per, channel.effort)
     _need(bound == _rational(claimed, "bound"), "claim",
           "The bound in the certificate is not the one that its multipliers prove.")  # fmt: skip
     told = [_told("loss", loss_name, _loss_fits(loss_name, losses, per, grids, channel.effort))]
@@ -1205,12 +1207,83 @@ def _dual_bound(
                     case "F":
                         pay(y, y, q * u)
                         pay(y + 1, y + 1, -q * u)
-    cost, unit = [[w * x for x in line] for w, line in zip(law, losses, strict=True)], sum(law) * per
-    if "S" in require:  # a symmetric matrix costs the same under the mirror image, and so under the mean of both
-        cost, unit = [[a + b for a, b in zip(cost[j], cost[-1 - j][::-1], strict=True)] for j in span], 2 * unit
+    cost, unit = _costs(law, losses, per, require)
     charged = sum(min(0, cost[j][i] * q * scale - unit * paid[j][i]) for j in span for i in span)
     honest = Fraction(sum(told["WH"][0]), size) if "WH" in told else Fraction(0)
     return (sum(told["rows"][0]) + honest) / scale + Fraction(charged, unit * q * scale)
+
+
+def _ray_bound(
+    lines: Any, bits: int, alpha: Fraction, reach: int, require: set[str],
+    law: list[int], losses: list[list[int]], per: int, effort: Effort,
+) -> Fraction:  # fmt: skip
+    """The bound that multipliers of the rows prove alone, for all neighbours up to `reach` steps apart.
+
+    Of one report, let x_i be its probability under truth i. Neighbours ask x_k >= alpha x_i whenever |i - k| <= reach. This
+    cone is spanned by its extreme rays. On such a ray so many of the inequalities are equalities that they link all of its
+    entries, so that up to a factor x_i = alpha^h_i with integers h; and within any reach + 1 consecutive values these differ by
+    at most 1. The risk is the sum of the multipliers plus, for every report, the sum of (cost_i - multiplier_i) x_i, since every
+    row sums to 1. If that sum is >= 0 on all such rays, then the risk is never below the sum of the multipliers.
+    """
+    size = len(law)
+    rows = _numbers(lines, 1, size, "rows")[0]
+    cost, unit = _costs(law, losses, per, require)
+    longest = max(max(map(abs, rows)).bit_length(), bits + max(map(max, cost)).bit_length())
+    short, levels = alpha.denominator.bit_length(), 2 + size // reach
+    effort.spend(size * size * 10 * _times(longest + levels * short, short))
+    for i in range(size):
+        prices = [(line[i] << bits) // unit - y for line, y in zip(cost, rows, strict=True)]
+        _need(_cheapest_ray(prices, reach, alpha) >= 0, "claim",
+              "The multipliers of the certificate prove no bound: a ray costs less than nothing.")  # fmt: skip
+    effort.spend(_reducing(longest + bits))
+    return Fraction(sum(rows), 1 << bits)
+
+
+def _cheapest_ray(prices: list[int], reach: int, alpha: Fraction) -> int:
+    """A lower bound of the sum of price_i alpha^h_i, h_0 = 0, over integers h that differ by at most 1 within `reach` steps.
+
+    Backwards over the values. All costs from value i on are told at its height, with the prices up to i added. `free`: no
+    other height was seen in the last `reach` values. `above`, `below`: this height was reached just now, from the one above or
+    below; one may go back to it at once, but on in the same direction only `reach` values later. Products are rounded down.
+    """
+    p, q, last = alpha.numerator, alpha.denominator, len(prices) - 1
+    before = [0]
+    for price in prices:
+        before.append(before[-1] + price)
+    free = [before[-1]] * len(prices)
+    above = below = before[-1]
+    ups: deque[tuple[int, int]] = deque()  # of the next reach - 1 values those that may be the least, and where they are
+    downs: deque[tuple[int, int]] = deque()
+    for i in range(last - 1, -1, -1):
+        paid = before[i + 1]
+        up = paid + (below - paid) * p // q  # from here on h is larger by 1: all that follows costs alpha times as much
+        down = paid + (above - paid) * q // p
+        free[i] = min(free[i + 1], up, down)
+        later = free[min(i + reach - 1, last)]
+        above = min(later, _least(ups, up, i, reach - 1))
+        below = min(later, _least(downs, down, i, reach - 1))
+    return free[0]
+
+
+def _least(kept: deque[tuple[int, int]], value: int, place: int, width: int) -> int:
+    """The least of the values at `place` and the width - 1 places after it, which were given before."""
+    while kept and kept[-1][0] >= value:
+        kept.pop()
+    kept.append((value, place))
+    while kept and kept[0][1] >= place + width:
+        kept.popleft()
+    return kept[0][0] if kept else value
+
+
+def _costs(law: list[int], losses: list[list[int]], per: int, require: set[str]) -> tuple[list[list[int]], int]:
+    """What each entry costs, prior times loss, over one denominator.
+
+    A symmetric matrix costs the same under the mirror image, and so under the mean of both.
+    """
+    cost, unit = [[w * x for x in line] for w, line in zip(law, losses, strict=True)], sum(law) * per
+    if "S" not in require:
+        return cost, unit
+    return [[a + b for a, b in zip(line, other[::-1], strict=True)] for line, other in zip(cost, cost[::-1], strict=True)], 2 * unit
 
 
 def _numbers(lines: Any, rows: int, columns: int, where: str) -> list[list[int]]:

@@ -570,6 +570,44 @@ def test_the_commands_are_library_verbs():
     assert {"make", "check", "show", "demo"} <= set(COMMANDS)
 
 
+def test_a_study_is_listed_run_written_and_refused(run):
+    told = run("study", "list", "--json")
+    assert told.code == 0
+    assert [row["study"] for row in json.loads(told.out)][:2] == ["properties", "fair-matrix"]
+    told = run("study", "fair-matrix", "--quick", "-o", "new/folder")
+    assert (told.code, told.err) == (0, "")
+    assert "HOLDS: the matrix for n = 7" in told.out
+    written = {path.name for path in Path("new/folder").iterdir()}
+    kinds = ("json", "svg", "png", "html")
+    assert written == {"claims.csv", "report.html", "fair-matrix-1.csv"} | {f"fair-matrix.{kind}" for kind in kinds}
+    assert json.loads(run("study", "fair-matrix", "--json").out)["unexpected"] == []
+    claims = list(csv.DictReader(Path("new/folder/claims.csv").read_text().splitlines()))
+    assert [row["verdict"] for row in claims] == ["holds"] * 4
+    assert_one_good_error(run("study", "cake"))
+    Path("file").write_text("")
+    assert_one_good_error(run("study", "fair-matrix", "-o", "file"))
+    assert_one_good_error(run("study", "adult", "--adult", "file"))
+
+
+def test_a_study_without_what_draws_leaves_out_pictures_and_says_so(run, monkeypatch):
+    from discreet.present.plot import looks
+
+    monkeypatch.setattr(looks, "find_spec", lambda name: None)
+    told = run("study", "fair-matrix", "--quick", "-o", "out")
+    assert (told.code, told.err) == (0, "")
+    assert 'run pip install ".[plots]"' in told.out
+    assert {path.name for path in Path("out").iterdir()} == {"claims.csv", "report.html", "fair-matrix.json", "fair-matrix-1.csv"}
+
+
+def test_a_study_with_an_unexpected_number_has_code_1(run, monkeypatch):
+    from discreet.studies.cormode import fair_matrix
+
+    monkeypatch.setitem(fair_matrix.EXPECTED, "entries that differ", (3, 0))
+    told = run("study", "fair-matrix", "--quick")
+    assert told.code == 1
+    assert "UNEXPECTED: entries that differ is 0, expected 3" in told.out
+
+
 def examples(help_text: str) -> list[str]:
     return re.findall(r"^\s*Example:\s+(discreet .*?)\s*$", help_text, re.MULTILINE)
 

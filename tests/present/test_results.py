@@ -77,6 +77,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a regret": lambda: dt.regret([("red", "green"), ("green", "blue"), ("blue", "red")], alpha="1/2"),
     "no regret": lambda: dt.regret([(0, 1), (1, 2)], alpha="1/2"),
     "a graph": lambda: dt.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
+    "findings": lambda: dt.study("fair-matrix", quick=True),
     "a release": a_release,
     "a release of nothing": lambda: a_release(0),
     "a long release": lambda: a_release(5000),
@@ -130,7 +131,9 @@ def test_every_result_is_alike(name):
     assert isinstance(result.rows(), list)
     assert all(isinstance(row, dict) for row in result.rows())
     tags = Tags(result._repr_html_())
-    assert tags.names <= {"div", "p", "br", "table", "thead", "tbody", "tr", "th", "td"}
+    pictures = {"svg", "g", "path", "rect", "text", "line", "defs", "clippath", "lineargradient", "stop", "tspan"}
+    assert tags.names <= {"div", "p", "br", "table", "thead", "tbody", "tr", "th", "td"} | pictures
+    assert ("svg" in tags.names) == hasattr(result, "plot")
     assert tags.open == []
 
 
@@ -154,9 +157,10 @@ def test_the_notebook_shows_what_print_shows(name):
 
     from html import escape
 
+    text, page = str(result), result._repr_html_()
     for word in all_of(result.shown()):
-        assert word in str(result)
-        assert escape(word) in result._repr_html_()
+        assert word in text
+        assert escape(word) in page
 
 
 def test_no_class_of_results_is_forgotten():

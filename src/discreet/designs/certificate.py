@@ -9,6 +9,10 @@ most 1, at its own size where it is negative. So
 whatever the multipliers are: good ones come from a solver in floats, and no float decides anything. For the worst-case
 risk the multipliers of the true values are a prior, the least favourable one: the worst case is never below the mean. For a
 set of priors it is a prior of the set (families.py), and the risk is a bound of the means under all of them.
+
+Where neighbours are all values up to some steps apart, the multipliers of their pairs need not be told. A report's
+probabilities are a nonnegative combination of rays of the privacy cone (rays.py). If no ray of any report costs anything
+negative at what rows and properties leave of the costs, then the sum of the row multipliers alone is a bound.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from ..errors import DesignError
 from ..measure.prior import Prior
 from ..mechanism import plain
 from .problem import Floats, Problem
+from .rays import costs_nothing_negative, price_cut
 
 _BITS = 60  # multipliers are rounded to this many bits after the point; more where losses are small
 
@@ -35,7 +40,8 @@ class Dual:
     """Multipliers in floats, one array for each kind of constraint; a kind that is not there has none.
 
     rows    one for each row sum
-    level   [2e, i] for P[j, i] >= alpha P[k, i] and [2e + 1, i] the other way round, for edge e = (j, k)
+    level   [2e, i] for P[j, i] >= alpha P[k, i] and [2e + 1, i] the other way round, for edge e = (j, k);
+            None where rays prove the bound
     RM      [j, i]: of the entries (j, i) and (j + 1, i), the one nearer to (i, i) exceeds the other
     CM      [j, i]: of the entries (j, i) and (j, i + 1), the one nearer to (j, j) exceeds the other
     RH      [j, i]: P[i, i] >= P[j, i]
@@ -47,7 +53,7 @@ class Dual:
     """
 
     rows: Floats
-    level: Floats
+    level: Floats | None
     properties: dict[str, Floats] = field(default_factory=dict)
     prior: Floats | None = None
 
@@ -79,7 +85,7 @@ class Certificate:
         prior = None if self.problem.risk == "average" else self.prior.floats
         if self.mixture:
             prior = np.array(self.mixture, dtype=np.float64) / sum(self.mixture)
-        return Dual(floats.pop("rows"), floats.pop("level"), floats, prior)
+        return Dual(floats.pop("rows"), floats.pop("level", None), floats, prior)
 
     def document(self) -> dict[str, Any]:
         """The certificate as it stands in a mechanism's file; verify.py checks every number of it."""
@@ -114,14 +120,16 @@ def _lines(numbers: Any) -> list[str]:
 
 def certify(problem: Problem, dual: Dual, weights: Integers, total: int) -> Certificate:
     """The certificate of a table: its exact risk, and the bound that a solver's multipliers prove."""
-    given = {"rows": dual.rows, "level": dual.level, **dual.properties}
+    given = {"rows": dual.rows, **dual.properties} | ({} if dual.level is None else {"level": dual.level})
     if not all(np.isfinite(part).all() for part in (*given.values(), 0.0 if dual.prior is None else dual.prior)):
         raise DesignError("The solver's multipliers are no numbers, so nothing is returned; try another level.")
     prior, mixture = _least_favourable(problem, dual.prior)
     signed = {"rows", "F"}
     bits = _BITS + max(0, -math.frexp(float(problem.loss.floats.max()) or 1.0)[1])
     whole = {kind: _integers(part if kind in signed else np.maximum(part, 0.0), bits) for kind, part in given.items()}
-    if problem.family is not None:
+    if dual.level is None:
+        whole["rows"] = _lowered(problem, prior, whole, bits)
+    elif problem.family is not None:
         whole = _without_charges(problem, prior, whole, bits)
     proved = bound(problem, prior, whole, bits)
     risk, prices = problem.objective(weights, total)
@@ -149,10 +157,11 @@ def _integers(values: NDArray[Any], bits: int) -> Integers:
 
 def bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int = _BITS) -> Fraction:
     """The lower bound that integer multipliers prove; see the head of this module."""
+    if "level" not in multipliers:
+        return _ray_bound(problem, prior, multipliers, bits)
     reduced, unit = _reduced_costs(problem, prior, multipliers, bits)
-    honest = Fraction(int(multipliers["WH"].sum()), problem.size) if "WH" in multipliers else Fraction(0)
-    whole = int(multipliers["rows"].sum()) + honest
-    return Fraction((whole + Fraction(int(np.minimum(reduced, 0).sum()), unit)) / 2**bits)
+    charged = Fraction(int(np.minimum(reduced, 0).sum()), unit)
+    return Fraction((_paid_for(problem, multipliers) + charged) / 2**bits)
 
 
 def _without_charges(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int) -> dict[str, Integers]:
@@ -180,6 +189,42 @@ def _reduced_costs(
     for kind in multipliers.keys() - {"rows", "level"}:
         paid += q * payments(kind, multipliers[kind], problem.size)
     return cost * (q << bits) - denominator * paid, denominator * q
+
+
+def _paid_for(problem: Problem, multipliers: dict[str, Integers]) -> Fraction:
+    """Right-hand sides times multipliers."""
+    honest = Fraction(int(multipliers["WH"].sum()), problem.size) if "WH" in multipliers else Fraction(0)
+    return int(multipliers["rows"].sum()) + honest
+
+
+def _prices(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int) -> Integers:
+    """What rows and properties leave of the costs, in units of 2^-bits, rounded down."""
+    cost, denominator = problem.costs(prior)
+    prices = (cost << bits) // denominator - multipliers["rows"][:, None]
+    for kind in multipliers.keys() - {"rows"}:
+        prices = prices - payments(kind, multipliers[kind], problem.size)
+    return np.asarray(prices)
+
+
+def _ray_bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int) -> Fraction:
+    """The bound of multipliers without those of the level."""
+    if not costs_nothing_negative(_prices(problem, prior, multipliers, bits), problem.reach, problem.level.alpha):
+        raise DesignError("The solver's multipliers prove nothing, so nothing is returned; try another level.")
+    return Fraction(_paid_for(problem, multipliers) / 2**bits)
+
+
+def _lowered(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int) -> Integers:
+    """Row multipliers, lowered alike and as little as need be for the rays to prove them."""
+    rows, alpha = multipliers["rows"], problem.level.alpha
+    prices = _prices(problem, prior, multipliers, bits)
+    floats = prices.astype(np.float64)
+    down = math.ceil(price_cut(floats, problem.reach, float(alpha)))
+    more = max(16, int(np.abs(floats).max()) >> 50)  # what floats may be wrong by
+    while not costs_nothing_negative(prices + down, problem.reach, alpha):
+        down, more = down + more, 4 * more
+        if down > 1 << (bits + 4) * 2:
+            raise DesignError("The solver's multipliers prove nothing, so nothing is returned; try another level.")
+    return np.asarray(rows - down)
 
 
 def payments(kind: str, multipliers: Any, size: int) -> Any:

@@ -15,17 +15,21 @@ from ..channels.properties import LETTERS, letters_of, shape_faults
 from ..errors import DesignError, DiscreetError, GridError, MetricError, SizeError
 from ..measure.description import property_letters
 from ..measure.loss import Loss, loss_name, loss_of
+from ..measure.pictures import draw
 from ..measure.prior import Prior, prior_of
 from ..measure.remaps import bayes_risk, best_remap
+from ..measure.utility import loss_per_value
 from ..mechanism import Mechanism, Recipe
 from ..mechanisms.geometric import geometric
 from ..numbers.exact import ball, float_above, show, show_above
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..numbers.neighbours import Neighbours
+from ..present import plot
 from ..present.shown import Result, Shown, plain
 from ..progress import Progress
 from ..seal import seal
+from . import many_steps
 from .certificate import Certificate, Dual, certify
 from .families import family_of
 from .interior import solve
@@ -37,9 +41,9 @@ GAP = 1e-6  # a design whose proven gap is larger is refused
 _CLOSE = 1e-8  # a gap that needs no second solver
 _FEW = 17  # values up to which the whole linear program is quicker
 _LONG = 2**12  # bits of a law's denominator beyond which it is sealed: its risk would be too long to write
-_SETS = 400  # values up to which there are designs for sets of priors: a row of every entry for each value
-_GRAPH = 128  # values up to which any graph of neighbours, or a sensitivity of several steps, is solved
-
+_SETS = 401  # values up to which there are designs for sets of priors: a row of every entry for each value
+_GRAPH = 128  # values up to which any graph of neighbours, or a sensitivity of several steps with properties, is solved
+_STEPS = 401  # values up to which a sensitivity of several steps is solved
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,6 +91,30 @@ class Design(Result):
             )
             + self.method
         )
+
+    def plot(self) -> Any:
+        """Two pictures: the channel (if it is not too large), and the loss at each truth beside that of the geometric
+        mechanism at the level."""
+        problem, m = self.problem, self.mechanism
+        name, size = problem.loss.name, m.finite().rows
+        losses = {"designed": loss_per_value(m, self._loss)}
+        if problem.neighbours.span(problem.grid) is not None:
+            plain = geometric(problem.grid, alpha=problem.level.alpha, sensitivity=problem.grid.step * (m.sensitivity or 1))
+            losses["geometric"] = loss_per_value(plain, self._loss)
+        values = m.inputs.floats(size)
+        told = f"{problem.risk.capitalize()} {name} {self.objective:.4g}: no mechanism of this kind has less than {self.bound:.4g}"
+        title = f"Mean {name} at each true value"
+        series = {key: (values, loss) for key, loss in losses.items()}
+        curve = plot.curves(series, title, x="true value", y=f"mean {name}", points=size <= 60, zero=True, width=340)
+        try:
+            return plot.beside(draw(m, title="The best channel"), curve, title=told)
+        except SizeError:  # the channel has no picture, the losses have
+            return plot.beside(curve, title=told)
+
+    @property
+    def _loss(self) -> Any:
+        """The loss of the problem, as measuring takes it: where it is too large to be written out, by its name."""
+        return self.problem.loss if self.problem.loss.numerators.size else self.problem.loss.name
 
     def to_dict(self) -> dict[str, Any]:
         """What was asked, what was found and how near it is to the best; the mechanism by its level and digest."""
@@ -188,10 +216,13 @@ def _problem(
                 "use a coarser grid."
             )
         return None
-    if not plain and grid.size > _GRAPH:
+    if not plain and told.span(grid) is None and grid.size > _GRAPH:
         raise SizeError(
-            f"Designs for a sensitivity of several steps or a graph go up to {_GRAPH} values, not {grid.size}; "
-            "use a coarser grid."
+            f"Designs for a graph of neighbours go up to {_GRAPH} values, not {grid.size}; use a coarser grid."
+        )
+    if not plain and grid.size > _STEPS:
+        raise SizeError(
+            f"Designs for a sensitivity of several steps go up to {_STEPS} values, not {grid.size}; use a coarser grid."
         )
     if priors is not None and grid.size > _SETS:
         raise SizeError(f"Designs for sets of priors go up to {_SETS} values, not {grid.size}; use a coarser grid.")
@@ -206,6 +237,11 @@ def _problem(
         )
     if asked.loss.numerators.max() > 10**100 * asked.loss.denominator:
         raise DesignError("The largest loss is beyond 1e100; measure it in larger units.")
+    if not plain and grid.size > _GRAPH and not many_steps.suits(asked):
+        raise SizeError(
+            f"Designs with properties for a sensitivity of several steps go up to {_GRAPH} values, not {grid.size}; "
+            "leave the properties out, or use a coarser grid."
+        )
     if "S" in letters and not asked.has_mirrored_neighbours:
         raise DesignError("S needs neighbours that turning the grid around leaves as they are; change the graph.")
     return asked
@@ -266,7 +302,10 @@ def _solved(problem: Problem, loss: Floats, progress: Progress | None, proof: Du
     """The design by the solver that suits the size; by the other one too, where the first comes out poor."""
     ways: list[Callable[[], Solution]] = [lambda: solve(problem, loss, progress), lambda: solve_whole(problem, loss)]
     best, failed = None, None
-    for way in reversed(ways) if problem.size <= _FEW else ways[: 2 if problem.size <= _GRAPH else 1]:
+    ways = ways[::-1] if problem.size <= _FEW else ways[: 2 if problem.size <= _GRAPH else 1]
+    if problem.size > _FEW and many_steps.suits(problem):
+        ways = [lambda: many_steps.solve(problem, loss, progress), *(ways if problem.size <= _GRAPH else [])]
+    for way in ways:
         try:
             solution = way()
             found = _sealed(problem, solution if proof is None else replace(solution, dual=proof))

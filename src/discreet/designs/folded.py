@@ -129,6 +129,11 @@ class FoldedProgram:
         self.has_chains = path and self.has_rays and (self.risk is None or self.risk.is_mirrored)
 
     @property
+    def count(self) -> int:
+        """How many inequalities are ordinary ones, and no rows of the worst case."""
+        return len(self.kept)
+
+    @property
     def risks(self) -> int:
         """How many rows the worst case has."""
         return 0 if self.risk is None else len(self.risk.by)
@@ -164,12 +169,16 @@ class FoldedProgram:
 
     def payments(self, z: Floats) -> Floats:
         """G' z: what multipliers of inequalities pay to each unknown."""
-        paid = self.kept.payments(z[: len(self.kept)], len(self.costs))
+        paid = self.ordinary_payments(z)
         if self.risk is not None:
             of_risks, entries = z[len(self.kept) :], self.layout.entries
             paid[:entries] -= of_risks[: len(self.risk.truths)] @ self.risk.rows
             paid[entries:] += of_risks @ self.risk.by
         return paid
+
+    def ordinary_payments(self, z: Floats) -> Floats:
+        """The same of ordinary inequalities alone."""
+        return self.kept.payments(z[: len(self.kept)], len(self.costs))
 
     def row_sums(self, x: Floats) -> Floats:
         """E X: the sum of each row that is kept."""

@@ -64,6 +64,13 @@ class Problem:
     def is_path(self) -> bool:
         return self.neighbours.span(self.grid) == 1
 
+    @property
+    def reach(self) -> int:
+        """How many steps apart neighbours are at most, where all such values are neighbours."""
+        span = self.neighbours.span(self.grid)
+        assert span is not None
+        return span
+
     @cached_property
     def is_mirrored(self) -> bool:
         """Does turning the grid around change nothing, so that a symmetric matrix is among the best?"""

@@ -34,6 +34,7 @@ class Comparison(Result):
     table: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
     mechanisms: Mapping[str, Mechanism] = field(compare=False)
+    loss: str = "l1"
 
     def __getitem__(self, name: str) -> Mapping[str, Any]:
         found = {row["mechanism"]: row for row in self.table}
@@ -43,6 +44,17 @@ class Comparison(Result):
 
     def shown(self) -> Shown:
         return replace(Shown.of(self.question, self.table), notes=self.notes)
+
+    def plot(self) -> Any:
+        """The mean loss of a report, of the worst truth and after the best remap, for each mechanism."""
+        from ..present import plot
+
+        cost = self.loss if self.loss in self.table[0] else self.loss.upper()
+        told = {cost: "mean", "worst": "worst truth", "best use": "best use"}
+        rows = [{"name": r["mechanism"], "series": word, "value": r[key]} for r in self.table for key, word in told.items()]
+        best = min(self.table, key=lambda row: float(row[cost]))
+        title = f"{best['mechanism']} has the least mean {self.loss}, {best[cost]:.4g}"
+        return plot.dots(rows, title, self.question, x=f"{self.loss} of a report")
 
     def to_dict(self) -> dict[str, Any]:
         return {"question": self.question, "rows": plain(self.table), "notes": list(self.notes)}
@@ -112,7 +124,7 @@ def compare(
     rows = tuple(MappingProxyType(_row(name, m, loss, cost, prior)) for name, m in found.items())
     told = f"worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best remap; the others: means"
     question = f"{grid}{'' if level is None else f', {level}'}: {cost} under the prior {law}"
-    return Comparison(question, rows, ((legend(), told) if known else (told,)), MappingProxyType(found))
+    return Comparison(question, rows, ((legend(), told) if known else (told,)), MappingProxyType(found), cost)
 
 
 def _known(n: Any, alpha: Any, epsilon: Any) -> dict[str, Mechanism]:

@@ -45,11 +45,11 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def page(title: str, body: str) -> str:
-    """A whole page around a body, in one file that needs nothing else."""
+def page(title: str, body: str, style: str = "") -> str:
+    """A whole page around a body, in one file that needs nothing else; `style` adds to the look of all pages."""
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}{style}</style></head>'
         f"<body>\n{body}\n</body></html>\n"
     )
 

@@ -46,7 +46,7 @@ class Shown:
 
 class Result(ABC):
     """A frozen value that people look at: `repr` in one line, `str` for people, `to_dict()` for machines, `rows()` where
-    it is a table, HTML in a notebook. Subclasses are dataclasses with repr=False."""
+    it is a table, HTML in a notebook, `plot()` where there is a picture. Subclasses are dataclasses with repr=False."""
 
     @abstractmethod
     def shown(self) -> Shown:
@@ -78,7 +78,12 @@ class Result(ABC):
     def _repr_html_(self) -> str:
         from .html import section
 
-        return section(self.shown())
+        draw = getattr(self, "plot", None)
+        if draw is None:
+            return section(self.shown())
+        from .plot import inline
+
+        return section(self.shown()) + inline(draw)
 
 
 def one_line(text: str) -> str:

@@ -241,6 +241,16 @@ class Estimate(Frozen, Result):
             of = [function(self.mechanism.inputs.value(k)) for k in range(rows)]
         return np.array(vector(of, "A function of the true value", size=rows, bools=True, error=RecoveryError), dtype=np.float64)
 
+    def plot(self, kind: str = "law", *, confidence: Any = 0.95, truth: Any = None, seed: int = 0) -> Any:
+        """A picture: the recovered "law" beside the noisy reports and with intervals, or its distribution function ("cdf")
+        within its band; with the `truth`, a law, where that is known.
+
+        The intervals are direct ones, each for the mean probability of a few values next to each other.
+        """
+        from .pictures import draw
+
+        return draw(self, kind, confidence, truth, seed)
+
     # For people and for machines
 
     def _title(self) -> str:

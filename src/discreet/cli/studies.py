@@ -1,0 +1,118 @@
+"""The command of studies: figures and tables of papers recomputed, claim by claim."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from .app import Debug, Json, app, dump, make_console
+
+if TYPE_CHECKING:
+    from ..studies.frame import Findings
+
+_ALL = "study-out"  # the folder of `study all`, where none is named
+
+
+@app.command
+def study(
+    name: Annotated[str, Parameter(help="The name of a study; list says which there are, all runs every one.")],
+    /,
+    *,
+    quick: Annotated[
+        bool, Parameter(negative=(), help="Small sizes: minutes in all. Without it, the papers' own.")
+    ] = False,
+    out: Annotated[
+        str | None, Parameter(name=["-o", "--out"], help="A folder for pictures, tables and the report; study-out for all.")
+    ] = None,
+    adult: Annotated[
+        str | None, Parameter(help="A copy of the UCI Adult data, Parquet or CSV, for the study of that name.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Recompute a figure or a table of a paper, and say claim by claim whether it holds. Pictures need the extra plots.
+
+    Exit code 1: a number is not what it was when the study was written.
+
+    Example: discreet study list
+
+    Example: discreet study fair-matrix --quick -o pictures
+    """
+    from ..errors import MissingExtraError
+    from ..present.plot import can_draw
+    from ..studies.shelf import all_studies
+    from ..studies.shelf import study as run
+    from . import terminal
+
+    console = make_console()
+    if name == "list":
+        rows = [
+            {"study": each.name, "what": each.title, "where": each.place, "paper": each.paper.title}
+            for each in all_studies().values()
+        ]
+        if json:
+            print(dump(rows))
+        else:
+            terminal.print_rows(console, [{k: v for k, v in row.items() if k != "paper"} for row in rows], most=100)
+            for paper in dict.fromkeys(row["paper"] for row in rows):
+                console.print(paper, markup=False)
+        return 0
+    folder = Path(out if out is not None else _ALL) if out is not None or name == "all" else None
+    if folder is not None:
+        _make(folder)
+    found: list[Findings] = []
+    for each in all_studies() if name == "all" else [name]:
+        with terminal.progress(each) as progress:
+            found.append(run(each, quick=quick, adult=adult, progress=progress))
+        if not json:
+            terminal.show(console, found[-1].shown())
+            console.print("")
+    written = [] if folder is None else _write(folder, found, whole=name == "all")
+    if json:
+        told = [each.to_dict() for each in found]
+        print(dump(told if name == "all" else told[0]))
+    elif written:
+        console.print(f"written to {folder}: {', '.join(written)}", markup=False)
+        if not can_draw():
+            needed = MissingExtraError.needing("Pictures are left out: they need altair and vl-convert-python", "plots")
+            console.print(str(needed), markup=False)
+    return 1 if any(each.unexpected for each in found) else 0
+
+
+def _make(folder: Path) -> None:
+    from ..errors import FileError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{folder} cannot be made ({error.strerror}). Choose another folder.", kind="missing") from None
+
+
+def _write(folder: Path, found: list[Findings], whole: bool) -> list[str]:
+    """Every picture in three kinds, every table as CSV, the claims as CSV, all of it as JSON, and the report."""
+    from ..files import write_whole
+    from ..present import plot
+    from ..present.words import csv_lines, csv_text
+    from ..studies.report import report
+
+    names: list[str] = []
+
+    def put(name: str, text: str) -> None:
+        write_whole(folder / name, text)
+        names.append(name)
+
+    claims: list[dict[str, Any]] = [row for each in found for row in each.rows()]
+    put("claims.csv", csv_text(claims))
+    for each in found:
+        put(f"{each.name}.json", dump(each.to_dict()) + "\n")
+        for k, shown in enumerate(each.tables, start=1):
+            put(f"{each.name}-{k}.csv", csv_lines(shown.columns, shown.rows))
+        for picture in each.pictures if plot.can_draw() else ():
+            drawn = picture.draw()
+            for kind in (".svg", ".png", ".html"):
+                plot.save(drawn, folder / f"{picture.name}{kind}")
+                names.append(f"{picture.name}{kind}")
+    put("report.html", report(found))
+    return ["report.html", f"{len(names) - 1} other files"] if whole else names

@@ -1,0 +1,161 @@
+"""Designs for neighbours up to many steps apart: an interior point on the program of windows.py, priced by the rays.
+
+Most reports are of no use to the best mechanism. Once the iterates are near it, those whose cheapest ray costs far more than
+what is still to gain are left out; the bound at the end is over all reports again, and where it shows that one was missed the
+iteration goes back to where it left the first ones out, and goes on with more of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..blas import one_thread
+from ..channels.ratios import window_extreme
+from ..progress import Progress
+from .certificate import Dual
+from .mehrotra import FIRST_MULTIPLIER, FIRST_SLACK, Mehrotra, Point
+from .problem import Floats, Problem
+from .rays import cheapest_rays, price_cut
+from .theorems import Solution
+from .window_newton import WindowFactors
+from .windows import Risks, Windows
+
+_GOAL = 3e-9  # relative gap
+_NARROW = (1e-5, 1e-2)  # relative gaps between which reports are left out: earlier no one knows, later it takes too long
+_FAR = (300.0, 1e5)  # a report is left out when its cheapest ray costs so many times the gap; at the second attempt
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """A matrix within all inequalities, multipliers of its rows, the prior they are about, and the gap (in floats)."""
+
+    matrix: Floats
+    rows: Floats
+    prior: Floats
+    gap: float
+    weights: Floats  # q, of the rows of the risk (of those that are left, where the program was folded)
+
+
+def suits(problem: Problem) -> bool:
+    """Are neighbours all values up to several steps apart, and nothing required but perhaps a symmetry that is for free?"""
+    if problem.neighbours.span(problem.grid) in (None, 1):
+        return False
+    free = problem.is_mirrored or problem.risk == "average"
+    return not problem.require or (problem.require == {"S"} and free)
+
+
+def solve(problem: Problem, loss: Floats, progress: Progress | None = None) -> Solution:
+    """The best matrix in floats for a loss that may differ a little from the problem's own, and multipliers of its rows."""
+    mirrored = problem.is_mirrored and np.array_equal(loss, loss[::-1, ::-1])
+    if problem.family is not None:
+        return _for_family(problem, loss, mirrored, progress)
+    rows = np.eye(problem.size)[list(problem.among)] if problem.risk == "worst" else problem.prior.floats[None, :]
+    if "S" in problem.require and not mirrored:  # a symmetric matrix costs the same under the mean of both
+        cost = rows[0][:, None] * loss
+        loss, rows = (cost + cost[::-1, ::-1]) * (problem.size / 2), np.full((1, problem.size), 1 / problem.size)
+        mirrored = True
+    best = least_risk(loss, float(problem.level.alpha), problem.reach, Risks(rows), mirrored, progress)
+    prior = best.prior if problem.risk == "worst" else None
+    return Solution(best.matrix, Dual(best.rows, None, {}, prior), "interior point")
+
+
+def _for_family(problem: Problem, loss: Floats, mirrored: bool, progress: Progress | None) -> Solution:
+    """The same for a set of priors, whose rows must keep their weights: so nothing is folded."""
+    program = problem.risk_program
+    assert program is not None
+    credit = np.hstack([program.by, -program.by[:, program.signed]])  # a signed price is the difference of two
+    risks = Risks(program.rows, credit, np.zeros(credit.shape[1])) if credit.size else Risks(program.rows)
+    best = least_risk(loss, float(problem.level.alpha), problem.reach, risks, False, progress)
+    rows = (best.rows + best.rows[::-1]) / 2 if mirrored else best.rows  # of the prior that is made symmetric too
+    return Solution(best.matrix, Dual(rows, None, {}, best.weights), "interior point")
+
+
+def least_risk(
+    loss: Floats, alpha: float, reach: int, risks: Risks, mirrored: bool, progress: Progress | None = None
+) -> Best:
+    """The best matrix for neighbours up to `reach` steps apart. `mirrored`: turning the grid around changes nothing."""
+    with one_thread():
+        run = _Run(loss, alpha, reach, risks, mirrored)
+        found = run.iterate(progress)
+        if found.gap > 3 * _GOAL and run.go_back():
+            found = min(found, run.iterate(progress), key=lambda best: best.gap)
+    return found
+
+
+class _Run(Mehrotra[Best]):
+    correctors = 4
+    goal = _GOAL
+    most_steps = 160
+
+    def __init__(self, loss: Floats, alpha: float, reach: int, risks: Risks, mirrored: bool) -> None:
+        self.loss, self.risks, self._far = loss, risks, _FAR[0]
+        self.program = Windows(loss, alpha, reach, risks, mirrored)
+        self._before: tuple[Windows, Point] | None = None  # the first reports were left out
+
+    def go_back(self) -> bool:
+        """To the iterate before any report was left out, if some were."""
+        if self._before is not None:
+            self.program, self._far = self._before[0], _FAR[1]
+        return self._before is not None
+
+    def unit(self) -> float:
+        return float(self.program.size * (min(1.0, float(self.loss.max())) or 1.0) / self.program.cost_unit)
+
+    def start(self) -> Point:
+        if self._before is not None:
+            return self._before[1]
+        program = self.program
+        x = program.start()
+        s = np.maximum(program.slack_values(x), FIRST_SLACK)
+        z = np.full(len(s), FIRST_MULTIPLIER)
+        z[program.count :] = 1.0 / len(program.risk_rows)
+        return Point(x, s, np.zeros(program.truths), z)
+
+    def factorise(self, at: Point, infeasible: Floats, damping: float) -> WindowFactors:
+        return WindowFactors(self.program, at.x, at.s, at.z, infeasible, damping)
+
+    def narrowed(self, at: Point) -> Point:
+        program, apart = self.program, float(at.s @ at.z)
+        if program.reports < 8 or not _NARROW[0] < apart / self.unit() < _NARROW[1]:
+            return at
+        rows, prior = program.prices(at.y, at.z[program.count :])
+        rays, cost = cheapest_rays(prior[:, None] * program.loss - rows[:, None], program.reach, program.alpha)
+        useful = cost / rays.mean(axis=0) * program.size < self._far * apart
+        if not 0 < useful.sum() <= 0.8 * program.reports:
+            return at
+        self._before = self._before or (program, at)
+        fewer, inner = program.only(useful), program.count - len(program.price)
+
+        def kept(flat: Floats, entries: int) -> Floats:
+            own = flat[:entries].reshape(-1, program.reports)[:, useful]
+            return np.concatenate([own.ravel(), flat[entries:]])
+
+        self.program = fewer
+        return Point(kept(at.x, program.entries), kept(at.s, inner), at.y, kept(at.z, inner))
+
+    def finish(self, at: Point) -> Best:
+        program, risks = self.program, self.risks
+        matrix = self._feasible(program.matrix(at.x))
+        of_risks = at.z[program.count :]
+        scale = program.cost_unit / float(of_risks.sum())
+        rows, prior = (scale * part for part in program.prices(at.y, of_risks))
+        rows = rows - price_cut(prior[:, None] * self.loss - rows[:, None], program.reach, program.alpha)
+        means, lam = (matrix * self.loss).sum(axis=1), np.maximum(at.x[program.entries + 1 :], 0.0)
+        risk = risks.rows @ means
+        if risks.credit is not None and risks.price is not None:
+            lam = lam * program.cost_unit / program.size
+            risk = risk - risks.credit @ lam + float(risks.price @ lam)
+        bound = float(rows.sum())
+        gap = (float(risk.max()) - bound) / max(min(1.0, float(self.loss.max())) or 1.0, abs(bound))
+        return Best(matrix, rows, prior, gap, of_risks / of_risks.sum())
+
+    def _feasible(self, matrix: Floats) -> Floats:
+        """So much of equal probabilities mixed in that the level holds between all neighbours."""
+        used = matrix.max(axis=0) > 0
+        equal = used / used.sum()
+        slack = matrix - self.program.alpha * window_extreme(matrix, self.program.reach, np.maximum)
+        room = (1 - self.program.alpha) * equal
+        share = min(1.0, 2 * float((-slack / np.maximum(room - slack, 1e-300))[:, used].max(initial=0.0)))
+        return np.asarray((1 - share) * matrix + share * equal)

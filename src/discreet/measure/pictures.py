@@ -1,0 +1,61 @@
+"""What a mechanism looks like: its channel, the law of reports at one truth, the loss at each truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import DiscreetError, SizeError
+from ..mechanism import Mechanism
+from ..numbers.exact import show, show_above
+from ..present import plot
+from .loss import loss_of
+from .utility import loss_per_value
+
+KINDS = ("channel", "law", "loss")
+_CELLS = 2**21  # entries of a channel that are put together into a picture: about 1400 values
+_BARS = 2000  # reports of a law, or values of a curve, that a picture has room for
+
+
+def draw(m: Mechanism, kind: Any = "channel", at: Any = None, loss: Any = "l1", title: str = "") -> Any:
+    """The picture of a mechanism; see Mechanism.plot."""
+    if kind not in KINDS:
+        raise DiscreetError(f'kind = {show(kind)} is no picture of a mechanism; choose "channel", "law" or "loss".')
+    channel = m.finite()
+    what = f"{m.recipe.family} on {m.inputs}, epsilon <= {show_above(m.epsilon)}"
+    if kind == "channel":
+        if channel.rows * channel.reports > _CELLS:
+            raise SizeError('A channel of this size has no picture; use kind="law" at one truth, or a coarser grid.')
+        rows, columns = m.inputs.floats(channel.rows), m.outputs.floats(channel.reports)
+        here = m.matrix[np.isin(rows, columns)][:, np.isin(columns, rows)] if m.inputs != m.outputs else m.matrix
+        honest = np.diag(here) if here.shape[0] == here.shape[1] and len(here) else None
+        told = title or "How likely each report is"
+        if honest is not None and not title:
+            told = f"The truth is reported with probability {_span(honest)}"
+        return plot.heat_map(m.matrix, _names(m.inputs, channel.rows), _names(m.outputs, channel.reports), told, what)
+    if kind == "law":
+        place = channel.rows // 2 if at is None else m.inputs.place_of(at, "at", DiscreetError)
+        row, truth = np.asarray(channel.row(place)), m.inputs.value(place)
+        if len(row) > _BARS:
+            raise SizeError(
+                f"A law of {len(row)} reports has no picture; truncate the mechanism, or use a coarser grid."
+            )
+        reports = m.outputs.floats(len(row))
+        told = title or f"Reports when the truth is {truth}: most often {m.outputs.value(int(row.argmax()))}"
+        return plot.law(reports, row, told, what, mark=truth)
+    if channel.rows > _BARS:
+        raise SizeError(f"{channel.rows} true values have no picture; use a coarser grid.")
+    losses, name = loss_per_value(m, loss), loss_of(loss, m.inputs, m.outputs).name
+    told = title or f"The mean {name} of a report is {_span(losses)}"
+    series = {m.recipe.family: (m.inputs.floats(channel.rows), losses)}
+    return plot.curves(series, told, what, x="true value", y=f"mean {name}", points=channel.rows <= 60, zero=True)
+
+
+def _span(numbers: Any) -> str:
+    low, high = float(numbers.min()), float(numbers.max())
+    return f"{low:.3g}" if high - low <= 1e-9 * max(high, 1e-300) else f"{low:.3g} to {high:.3g}"
+
+
+def _names(grid: Any, size: int) -> list[str]:
+    return [str(grid.value(k)) for k in range(size)]

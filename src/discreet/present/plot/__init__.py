@@ -1,0 +1,13 @@
+"""Pictures: plain values in (numbers, names, titles), a chart of Altair out; one look for all, and files that need no network.
+
+Altair is loaded when the first picture is drawn, so that everything else works without it.
+"""
+
+from .charts import curves, dots, heat_map, heat_maps, law, laws, recovered, words_grid
+from .looks import below, beside, can_draw
+from .saving import KINDS, inline, save, svg
+
+__all__ = [
+    "KINDS", "below", "beside", "can_draw", "curves", "dots", "heat_map", "heat_maps", "inline",
+    "law", "laws", "recovered", "save", "svg", "words_grid",
+]  # fmt: skip

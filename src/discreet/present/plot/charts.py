@@ -1,0 +1,339 @@
+"""One function a picture. Each takes numbers, names and a title that states the finding, and gives a chart.
+
+Axes are named with their units; hovering over a mark tells its numbers where the picture is a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from .looks import BLUE, COLOURS, DASHES, GREY, ORANGE, SHAPES, Chart, altair, beside, data, dressed, heading
+
+WIDTH, HEIGHT = 520, 300
+_CELLS = 60  # values of a heat map side by side; beyond, neighbouring ones are put together
+_WRITTEN = 9  # values up to which every cell has its number
+_TICKS = 12
+_SHADES = ["#ffffff", "#9ecae1", "#3182bd", "#08306b"]  # darker is likelier, on paper too
+
+Numbers = Any  # a list, a range or an array of numbers
+Row = dict[str, Any]
+Series = Mapping[str, tuple[Numbers, Numbers]]  # by name: where, and how much there
+
+
+def heat_map(
+    matrix: Any, rows: Sequence[Any], columns: Sequence[Any], title: str, subtitle: str = "", *,
+    top: float | None = None, size: int = 360, legend: bool = True,
+) -> Chart:  # fmt: skip
+    """A channel: true values downwards, reports across, darker is likelier; where both are equal the cell is outlined.
+
+    Long sides are put together in blocks: reports add up, true values are averaged.
+    """
+    alt = altair()
+    shares, down, across = _blocks(np.asarray(matrix, dtype=float), list(rows), list(columns))
+    one_grid = down == across
+    cells = [
+        {
+            "truth": i, "report": j, "share": float(shares[i, j]), "on": one_grid and i == j,
+            "true value": down[i], "reported": across[j],
+        }
+        for i in range(len(down))
+        for j in range(len(across))
+    ]  # fmt: skip
+    most = float(shares.max()) if top is None else top
+    height = size * min(len(down) / len(across), 1.4)
+    base = alt.Chart(data(cells)).encode(
+        x=alt.X("report:O", title="report", axis=_ticks(across, labelAngle=0)),
+        y=alt.Y("truth:O", title="true value", axis=_ticks(down)),
+    )
+    shades = alt.Scale(range=_SHADES, domain=[0, most], interpolate="lab")
+    squares = base.mark_rect(aria=False).encode(
+        color=alt.Color("share:Q", title="probability", scale=shades, legend=alt.Legend() if legend else None),
+        tooltip=["true value:N", "reported:N", alt.Tooltip("share:Q", title="probability", format=".4g")],
+    )
+    thin = 2.0 if len(down) <= 20 else 0.8
+    diagonal = base.transform_filter("datum.on").mark_rect(aria=False, filled=False, stroke=ORANGE, strokeWidth=thin)
+    layers = [squares, diagonal]
+    if max(len(down), len(across)) <= _WRITTEN:
+        dark = alt.condition(f"datum.share > {0.55 * most}", alt.value("white"), alt.value("#1d2430"))
+        layers.append(
+            base.mark_text(fontSize=11, aria=False).encode(text=alt.Text("share:Q", format=".2f"), color=dark)
+        )
+    return dressed(alt.layer(*layers).properties(title=heading(title, subtitle, size + 90), width=size, height=height))
+
+
+def heat_maps(
+    named: Mapping[str, Any], values: Numbers, title: str, subtitle: str = "", *, columns: int = 2, size: int = 250
+) -> Chart:
+    """Channels on one grid, with one scale of colours for all."""
+    top = max(float(np.asarray(matrix, dtype=float).max()) for matrix in named.values())
+    drawn = [
+        heat_map(matrix, values, values, name, top=top, size=size, legend=k == min(columns, len(named)) - 1)
+        for k, (name, matrix) in enumerate(named.items())
+    ]
+    return beside(*drawn, title=title, subtitle=subtitle, columns=columns)
+
+
+def law(
+    values: Numbers, shares: Numbers, title: str, subtitle: str = "", *, x: str = "report", mark: Any = None
+) -> Chart:
+    """A law as bars; the bar at `mark` stands out."""
+    alt = altair()
+    rows = [{"value": v, "share": s, "here": mark is not None and v == float(mark)} for v, s in _pairs(values, shares)]
+    bar = alt.Chart(data(rows)).mark_bar(size=_bar(len(rows))).encode(
+        x=_value_axis(x, [row["value"] for row in rows]),
+        y=alt.Y("share:Q", title="probability"),
+        color=alt.condition("datum.here", alt.value(ORANGE), alt.value(BLUE)),
+        tooltip=[alt.Tooltip("value:Q", title=x), alt.Tooltip("share:Q", title="probability", format=".4g")],
+    )  # fmt: skip
+    return dressed(bar.properties(title=heading(title, subtitle), width=WIDTH, height=HEIGHT))
+
+
+def laws(
+    series: Series, title: str, subtitle: str = "", *, x: str = "value", y: str = "probability", width: int = WIDTH,
+    height: int = HEIGHT, filled: str = "",
+) -> Chart:  # fmt: skip
+    """Laws over each other as outlines of steps; the one named by `filled` as an area behind."""
+    alt = altair()
+    names = list(series)
+    rows: list[Row] = [
+        {"name": name, "value": v, "share": s}
+        for name, (values, shares) in series.items()
+        for v, s in _pairs(values, shares)
+    ]
+    axis = _value_axis(x, [row["value"] for row in rows], half=0)
+    y_axis = alt.Y("share:Q", title=y, scale=alt.Scale(nice=True))
+    colour, dash, told = _colour(names), _dash(names), _tooltip(x, y)
+    layers = []
+    if filled:
+        area = alt.Chart(data([row for row in rows if row["name"] == filled]))
+        layers.append(area.mark_area(interpolate="step", opacity=0.3).encode(x=axis, y=y_axis, color=colour))
+    layers.append(
+        alt.Chart(data(rows)).mark_line(interpolate="step", strokeWidth=1.8)
+        .encode(x=axis, y=y_axis, color=colour, strokeDash=dash, tooltip=told)
+    )  # fmt: skip
+    return dressed(alt.layer(*layers).properties(title=heading(title, subtitle, width), width=width, height=height))
+
+
+def recovered(
+    values: Numbers, shares: Numbers, title: str, subtitle: str = "", *,
+    noisy: tuple[Numbers, Numbers] | None = None, truth: tuple[Numbers, Numbers] | None = None,
+    intervals: Sequence[tuple[float, float, float, float]] = (), x: str = "value", width: int = WIDTH, height: int = HEIGHT,
+) -> Chart:  # fmt: skip
+    """A recovered law as bars, the noisy one and the true one as outlines, and intervals (from, to, low, high) of the mean
+    probability of a value in a group; what leaves the picture is cut off."""
+    alt = altair()
+    top = 1.12 * max(float(np.max(s)) for _, s in filter(None, ((values, shares), noisy, truth)))
+    y = alt.Y("share:Q", title="probability of a value", scale=alt.Scale(domain=[0, top or 1.0], nice=False))
+    places = _floats(values)
+    axis = _value_axis(x, places + (_floats(noisy[0]) if noisy else []))
+    lines = {"true": truth, "noisy reports": noisy}
+    colours = {"recovered": BLUE, "true": "#1d2430", "noisy reports": ORANGE}
+    names = [name for name in colours if lines.get(name, ()) is not None]
+    known = alt.Scale(domain=names, range=[colours[name] for name in names])
+    colour = alt.Color("name:N", title=None, scale=known, legend=alt.Legend(orient="top"))
+    bars = [{"name": "recovered", "value": v, "share": s} for v, s in _pairs(values, shares)]
+    layers = [
+        alt.Chart(data(bars)).mark_bar(size=_bar(len(bars), width), opacity=0.75)
+        .encode(x=axis, y=y, color=colour, tooltip=_tooltip(x, "probability"))
+    ]  # fmt: skip
+    for name, line in lines.items():
+        if line is not None:
+            rows = [{"name": name, "value": v, "share": s} for v, s in _pairs(*line)]
+            dash = [1, 0] if name == "true" else [4, 2]
+            steps = alt.Chart(data(rows)).mark_line(interpolate="step", strokeWidth=1.6, strokeDash=dash)
+            layers.append(steps.encode(x=axis, y=y, color=colour))
+    if intervals:
+        held = [
+            {"from": a, "to": b, "value": (a + b) / 2, "low": min(max(low, 0.0), top), "high": min(max(high, 0.0), top)}
+            for a, b, low, high in intervals
+        ]
+        rule = alt.Chart(data(held)).encode(
+            x=axis, y=alt.Y("low:Q"), y2="high:Q",
+            tooltip=["from:Q", "to:Q", alt.Tooltip("low:Q", format=".4g"), alt.Tooltip("high:Q", format=".4g")],
+        )  # fmt: skip
+        layers.append(rule.mark_rule(strokeWidth=1.4, color=GREY))
+    return dressed(alt.layer(*layers).properties(title=heading(title, subtitle, width), width=width, height=height))
+
+
+def curves(
+    series: Series, title: str, subtitle: str = "", *, x: str, y: str, log_x: bool = False, log_y: bool = False,
+    bands: Mapping[str, tuple[Numbers, Numbers, Numbers]] | None = None, points: bool = True,
+    rules: Mapping[str, float] | None = None, zero: bool = False, stepped: bool = False, legend: bool = True,
+    width: int = WIDTH, height: int = HEIGHT,
+) -> Chart:  # fmt: skip
+    """Lines by name, with bands (where, low, high) around some of them, and upright rules with a word at places of x."""
+    alt = altair()
+    names = list(series)
+    rows: list[Row] = [
+        {"name": name, "value": v, "share": s}
+        for name, (places, levels) in series.items()
+        for v, s in _pairs(places, levels)
+    ]
+    x_scale = alt.Scale(type="log") if log_x else alt.Scale(zero=False, nice=True)
+    held: list[Row] = [
+        {"name": name, "value": v, "low": low, "high": high}
+        for name, (places, lows, highs) in (bands or {}).items()
+        for v, low, high in zip(_floats(places), _floats(lows), _floats(highs), strict=True)
+    ]
+    heights = [row["share"] for row in rows] + [end for row in held for end in (row["low"], row["high"])]
+    heights = [height for height in heights if height > 0 or not log_y]
+    y_scale = alt.Scale(type="log", domain=[min(heights) / 1.3, max(heights) * 1.3]) if log_y else alt.Scale(zero=zero)
+    ticks = sorted({row["value"] for row in rows})
+    kept = {"values": ticks, "format": "~s"} if log_x and len(ticks) <= 8 else {"tickCount": 8}
+    across = alt.X("value:Q", title=x, scale=x_scale, axis=alt.Axis(labelOverlap=True, **kept))
+    up = alt.Y("share:Q", title=y, scale=y_scale, axis=alt.Axis(tickCount=6, labelOverlap=True))
+    colour, told, layers = _colour(names, legend=legend), _tooltip(x, y), []
+    shape = {"interpolate": "step-after" if stepped else "linear", "strokeWidth": 2}
+    line = alt.Chart(data(rows)).encode(x=across, y=up, color=colour, tooltip=told)
+    if points:  # a layer for each line: an encoding of dashes would fray the points in the legend
+        for k, name in enumerate(names):
+            own = alt.Chart(data([row for row in rows if row["name"] == name])).encode(x=across, y=up, color=colour)
+            layers.append(own.mark_line(strokeDash=DASHES[k % len(DASHES)], **shape))
+    else:
+        layers.append(line.mark_line(**shape).encode(strokeDash=_dash(names, legend=legend)))
+    if points:
+        layers.append(line.mark_point(filled=True, size=55, opacity=1).encode(shape=_shape(names, legend=legend)))
+    if held:
+        band = alt.Chart(data(held)).mark_area(opacity=0.2, interpolate="step-after" if stepped else "linear")
+        layers.append(band.encode(x=across, y=alt.Y("low:Q", title=y, scale=y_scale), y2="high:Q", color=colour))
+    if rules:
+        upright = alt.Chart(data([{"value": float(at), "word": word} for word, at in rules.items()]))
+        layers.append(upright.mark_rule(color=GREY, strokeDash=[3, 3]).encode(x=across))
+        word = upright.mark_text(align="left", dx=4, baseline="top", color=GREY, fontSize=11)
+        layers.append(word.encode(x=across, y=alt.value(3), text="word:N"))
+    return dressed(alt.layer(*layers).properties(title=heading(title, subtitle, width), width=width, height=height))
+
+
+def dots(
+    rows: Sequence[Row], title: str, subtitle: str = "", *, x: str, log: bool = False, zero: bool = True, width: int = 420,
+    joined: bool = True,
+) -> Chart:  # fmt: skip
+    """Names downwards, and for each a dot by series: rows have "name", "series" and "value", perhaps "low" and "high"."""
+    alt = altair()
+    names, series = list(dict.fromkeys(r["name"] for r in rows)), list(dict.fromkeys(r["series"] for r in rows))
+    heights = [float(r["value"]) for r in rows]
+    scale = alt.Scale(type="log", domain=[min(heights) / 1.5, max(heights) * 1.5]) if log else alt.Scale(zero=zero)
+    across = alt.X("value:Q", title=x, scale=scale, axis=alt.Axis(labelOverlap=True))
+    down = alt.Y("name:N", title=None, sort=names, axis=alt.Axis(labelLimit=260, grid=True))
+    base = alt.Chart(data([{**r, "value": float(r["value"])} for r in rows]))
+    layers = []
+    if joined and len(series) > 1:
+        layers.append(base.mark_line(color="#c8cfd8", strokeWidth=2).encode(x=across, y=down, detail="name:N"))
+    if any("low" in r for r in rows):
+        low = alt.X("low:Q", title=x, scale=scale)
+        layers.append(base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q", y=down, color=_colour(series, "series")))
+    told = [
+        alt.Tooltip("name:N", title="mechanism"),
+        alt.Tooltip("series:N", title="what"),
+        alt.Tooltip("value:Q", format=".5g"),
+    ]
+    layers.append(
+        base.mark_point(filled=True, size=90, opacity=1).encode(
+            x=across, y=down, color=_colour(series, "series"), shape=_shape(series, "series"), tooltip=told
+        )
+    )
+    return dressed(
+        alt.layer(*layers).properties(title=heading(title, subtitle, width), width=width, height=26 * len(names) + 10)
+    )
+
+
+def words_grid(rows: Sequence[Row], title: str, subtitle: str = "", *, width: int = 460) -> Chart:
+    """A word in every cell of a grid, and a colour for each word: rows have "row", "column" and "word"."""
+    alt = altair()
+    order = {key: list(dict.fromkeys(r[key] for r in rows)) for key in ("row", "column", "word")}
+    colours = ["#9ecae1", "#f4f5f7", "#fdd0a2", "#c7e9c0", "#dadaeb"]
+    base = alt.Chart(data(rows)).encode(
+        x=alt.X("column:N", title=None, sort=order["column"], axis=alt.Axis(orient="top", labelAngle=0, ticks=False, domain=False)),
+        y=alt.Y("row:N", title=None, sort=order["row"], axis=alt.Axis(ticks=False, domain=False)),
+    )  # fmt: skip
+    scale = alt.Scale(domain=order["word"], range=[colours[k % len(colours)] for k in range(len(order["word"]))])
+    cell = base.mark_rect(stroke="white", strokeWidth=3).encode(color=alt.Color("word:N", scale=scale, legend=None))
+    word = base.mark_text(fontSize=12, color="#1d2430").encode(text="word:N")
+    height = 34 * len(order["row"])
+    return dressed((cell + word).properties(title=heading(title, subtitle, width), width=width, height=height))
+
+
+# What the pictures share
+
+
+def _blocks(matrix: Any, rows: list[Any], columns: list[Any]) -> tuple[Any, list[str], list[str]]:
+    tall, wide = -(-len(rows) // _CELLS), -(-len(columns) // _CELLS)
+    starts = np.arange(0, len(columns), wide)
+    added = np.add.reduceat(matrix, starts, axis=1)
+    tops = np.arange(0, len(rows), tall)
+    sizes = np.diff(np.append(tops, len(rows)))[:, None]
+    mean = np.add.reduceat(added, tops, axis=0) / sizes
+    return mean, _named(rows, tall), _named(columns, wide)
+
+
+def _named(values: list[Any], together: int) -> list[str]:
+    groups = [values[k : k + together] for k in range(0, len(values), together)]
+    return [str(g[0]) if len(g) == 1 else f"{g[0]} to {g[-1]}" for g in groups]
+
+
+def _ticks(names: Sequence[str], **more: Any) -> Any:
+    """An axis over cells that names some of them: of a block its first value."""
+    step = -(-len(names) // _TICKS)
+    kept = list(range(0, len(names), step))
+    words = "{" + ",".join(f"{k}: {names[k].partition(' to ')[0]!r}" for k in kept) + "}"
+    return altair().Axis(
+        values=kept, labelExpr=f"({words})[datum.value]", labelOverlap=False, ticks=False, domain=False, **more
+    )
+
+
+def _pairs(values: Numbers, shares: Numbers) -> list[tuple[float, float]]:
+    return list(zip(_floats(values), _floats(shares), strict=True))
+
+
+def _floats(values: Numbers) -> list[float]:
+    return [float(v) for v in values]
+
+
+def _value_axis(title: str, values: Numbers, half: float = 0.5) -> Any:
+    """The axis of values: as long as they are, with half a value's width at each end for its bar."""
+    alt = altair()
+    places = sorted(set(values))
+    step = min((b - a for a, b in pairwise(places)), default=1.0)
+    domain = [places[0] - half * step, places[-1] + half * step]
+    whole = alt.Axis(tickMinStep=step, labelOverlap=True)
+    return alt.X("value:Q", title=title, scale=alt.Scale(domain=domain, nice=False), axis=whole)
+
+
+def _bar(count: int, width: int = WIDTH) -> float:
+    return max(0.82 * width / count, 1.0)
+
+
+def _colour(names: Sequence[str], field: str = "name", legend: bool = True) -> Any:
+    alt = altair()
+    scale = alt.Scale(domain=list(names), range=[COLOURS[k % len(COLOURS)] for k in range(len(names))])
+    return alt.Color(f"{field}:N", title=None, scale=scale, legend=_legend(names) if legend else None)
+
+
+def _legend(names: Sequence[str]) -> Any:
+    """Above the picture; none where there is one name alone."""
+    if len(names) == 1:
+        return None
+    longest = max(map(len, names))
+    return altair().Legend(orient="top", symbolOpacity=1, columns=2 if longest > 28 else 3 if longest > 14 else 5)
+
+
+def _dash(names: Sequence[str], field: str = "name", legend: bool = True) -> Any:
+    alt = altair()
+    scale = alt.Scale(domain=list(names), range=[DASHES[k % len(DASHES)] for k in range(len(names))])
+    return alt.StrokeDash(f"{field}:N", title=None, scale=scale, legend=_legend(names) if legend else None)
+
+
+def _shape(names: Sequence[str], field: str = "name", legend: bool = True) -> Any:
+    alt = altair()
+    scale = alt.Scale(domain=list(names), range=[SHAPES[k % len(SHAPES)] for k in range(len(names))])
+    return alt.Shape(f"{field}:N", title=None, scale=scale, legend=_legend(names) if legend else None)
+
+
+def _tooltip(x: str, y: str) -> list[Any]:
+    alt = altair()
+    numbers = alt.Tooltip("value:Q", title=x, format=",~r"), alt.Tooltip("share:Q", title=y, format=".4g")
+    return [alt.Tooltip("name:N", title=" "), *numbers]

@@ -1,0 +1,72 @@
+"""What an estimate looks like: the recovered law against the noisy one, and its distribution function within its band."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import DiscreetError, RecoveryError, SingularError, SizeError
+from ..measure.prior import prior_of
+from ..numbers.exact import show
+from ..present import plot
+from .likelihood import Floats
+
+if TYPE_CHECKING:
+    from .estimate import Estimate
+
+_GROUPS = 21  # intervals of a picture
+_MOST = 5000  # values that a picture has room for
+
+
+def draw(e: Estimate, kind: Any, confidence: Any, truth: Any, seed: int) -> Any:
+    """The picture of an estimate; see Estimate.plot."""
+    if kind not in ("law", "cdf"):
+        raise RecoveryError(f'kind = {show(kind)} is no picture of an estimate; choose "law" or "cdf".')
+    size, m = len(e.distribution), e.mechanism
+    if max(size, len(e.counts)) > _MOST:
+        raise SizeError(f"A law of {size} values has no picture; recover it on a coarser grid.")
+    values = m.inputs.floats(size)
+    law = None if truth is None else prior_of(truth, m.inputs).floats
+    what = f"{e.reports:,} reports of {m.recipe.family} on {m.inputs}, recovered by {e.method}"
+    if kind == "cdf":
+        return _function(e, values, law, confidence, seed, what)
+    title = f"The recovered law has mean {e.mean():.4g} and median {e.quantile(0.5)}"
+    if e.atoms:
+        title += "; single values stand out: " + ", ".join(f"{v:.4g} ({mass:.0%})" for v, mass in e.atoms[:6])
+    held = _intervals(e, values, confidence)
+    words = f"\ngrey: {float(confidence):.0%} intervals of groups of values, from the reports alone" if held else ""
+    noisy = m.outputs.floats(len(e.counts)), e.counts / e.reports
+    true = None if law is None else (values, law)
+    return plot.recovered(values, e.distribution, title, what + words, noisy=noisy, truth=true, intervals=held)
+
+
+def _intervals(e: Estimate, values: Floats, confidence: Any) -> list[tuple[float, float, float, float]]:
+    """Intervals for the mean probability of a value in each group; none where the reports do not determine them."""
+    wide = -(-len(values) // _GROUPS)
+    groups = [np.arange(k, min(k + wide, len(values))) for k in range(0, len(values), wide)]
+    found = []
+    try:
+        for group in groups:
+            share = np.zeros(len(values))
+            share[group] = 1 / len(group)
+            found.append((float(values[group[0]]), float(values[group[-1]]), *e.interval(confidence, share)))
+    except SingularError:
+        return []
+    except DiscreetError:
+        if e.reports < 2:  # a single report has no standard error
+            return []
+        raise
+    return found
+
+
+def _function(e: Estimate, values: Floats, law: Floats | None, confidence: Any, seed: int, what: str) -> Any:
+    low, high = e.band(confidence, seed=seed)
+    series = {"recovered": (values, np.cumsum(e.distribution))}
+    if law is not None:
+        series["true"] = (values, np.cumsum(law))
+    title = f"The whole true distribution function is within the band with {float(confidence):.0%} confidence"
+    return plot.curves(
+        series, title, what, x="value", y="probability of this value or less", bands={"recovered": (values, low, high)},
+        points=False, zero=True, stepped=True,
+    )  # fmt: skip

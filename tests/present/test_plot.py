@@ -1,0 +1,153 @@
+"""Pictures: what is drawn is what was given, files need no network, and without the packages everything else works."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import discreet as dt
+from discreet.errors import DiscreetError, FileError, MissingExtraError, SizeError
+from discreet.present import plot
+from discreet.present.plot import looks
+
+G = dt.geometric(4, alpha="9/10")
+
+
+def values(chart) -> list[dict]:
+    """All rows of data of a chart, each once."""
+    rows = [row for rows in chart.to_dict()["datasets"].values() for row in rows]
+    return list({json.dumps(row): row for row in rows}.values())
+
+
+def words(chart) -> str:
+    return " ".join(plot.svg(chart).split())
+
+
+def test_a_heat_map_has_the_matrix_and_marks_the_diagonal():
+    rows = values(G.plot())
+    drawn = np.zeros((5, 5))
+    for row in rows:
+        drawn[row["truth"], row["report"]] = row["share"]
+    assert np.array_equal(drawn, G.matrix)
+    assert {(row["truth"], row["report"]) for row in rows if row["on"]} == {(k, k) for k in range(5)}
+
+
+def test_a_long_channel_is_put_together_without_losing_anything():
+    """1001 values in blocks of 17: a row still has probability 1, and the diagonal blocks are the means of their rows."""
+    m = dt.geometric(1000, alpha="99/100")
+    rows = values(m.plot())
+    size = max(row["truth"] for row in rows) + 1
+    drawn = np.zeros((size, size))
+    for row in rows:
+        drawn[row["truth"], row["report"]] = row["share"]
+    assert size == 59
+    assert drawn.sum(axis=1) == pytest.approx(1, abs=1e-12)
+    assert drawn[3, 5] == pytest.approx(m.matrix[51:68, 85:102].sum(axis=1).mean(), rel=1e-12)
+    assert len(plot.svg(m.plot())) < 2**20
+
+
+def test_the_pictures_of_a_mechanism():
+    assert [row["share"] for row in values(G.plot("law", at=1))] == pytest.approx(G.matrix[1], rel=1e-14)
+    assert [row["here"] for row in values(G.plot("law", at=1))] == [False, True, False, False, False]
+    loss = [sum(G.matrix[i, j] * abs(i - j) for j in range(5)) for i in range(5)]
+    assert [row["share"] for row in values(G.plot("loss", loss="l1"))] == pytest.approx(loss, rel=1e-12)
+    assert "true value" in words(dt.staircase(dt.Grid(0, 2, "1/4"), epsilon=1, sensitivity="1/2").plot())
+    with pytest.raises(DiscreetError, match="choose"):
+        G.plot("cake")
+    with pytest.raises(SizeError, match="truncate"):
+        dt.laplace(epsilon=1).plot()
+    with pytest.raises(DiscreetError, match="at"):
+        G.plot("law", at=9)
+    with pytest.raises(SizeError, match="coarser"):
+        dt.geometric(10**9, alpha="1/2").plot()
+    assert "<svg" not in dt.geometric(10**9, alpha="1/2")._repr_html_()
+
+
+def test_the_pictures_of_an_estimate():
+    counts = np.array([300, 250, 200, 150, 100])
+    e = dt.recover(counts, dt.geometric(4, alpha="1/2"))
+    truth = [0.2, 0.3, 0.2, 0.2, 0.1]
+    rows = values(e.plot(truth=truth))
+    by = {name: [row["share"] for row in rows if row.get("name") == name] for name in ("recovered", "true", "noisy reports")}
+    assert by["recovered"] == e.distribution.tolist()
+    assert by["true"] == truth
+    assert by["noisy reports"] == (counts / 1000).tolist()
+    low, high = e.interval(0.95, "cells")
+    top = 1.12 * max(map(max, by.values()))
+    for side, end in (("low", low), ("high", high)):
+        assert [row[side] for row in rows if side in row] == pytest.approx(np.clip(end, 0, top))
+    band = [(row["low"], row["high"]) for row in values(e.plot("cdf")) if "low" in row]
+    assert band == list(zip(*e.band(0.95, seed=0), strict=True))
+    with pytest.raises(DiscreetError, match="choose"):
+        e.plot("cake")
+    assert "<svg" in dt.recover([3], dt.geometric(4, alpha="1/2"))._repr_html_(), "one report has no interval, but a picture"
+
+
+def test_the_pictures_of_designs_and_comparisons():
+    d = dt.design(4, alpha="9/10", loss="l1", require={"WH"})
+    rows = values(d.plot())
+    drawn = [row["share"] for row in rows if row.get("name") == "designed"]
+    assert np.mean(drawn) == pytest.approx(d.objective, rel=1e-9)
+    assert len([row for row in rows if row.get("name") == "geometric"]) == 5
+    assert "<svg" in dt.design(4, alpha="1/2", loss="l0", neighbours=[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])._repr_html_()
+    large = dt.design(1500, alpha="9/10", loss="l2").plot()
+    assert len(large.to_dict()["concat"]) == 1, "the losses alone"
+    for loss in ("l2", [[abs(i - j) ** 3 for j in range(5)] for i in range(5)]):
+        side_by_side = dt.compare(4, alpha="9/10", loss=loss)
+        rows = values(side_by_side.plot())
+        means = {row["name"]: row["value"] for row in rows if row["series"] == "mean"}
+        assert means["GM"] == pytest.approx(dt.expected_loss(G, loss))
+
+
+def test_every_kind_of_file(tmp_path):
+    chart = G.plot()
+    for kind in plot.KINDS:
+        plot.save(chart, tmp_path / f"picture{kind}")
+    ElementTree.parse(tmp_path / "picture.svg")
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((tmp_path / "picture.json").read_text()) == chart.to_dict()
+    page = (tmp_path / "picture.html").read_text()
+    assert not re.search(r"<(script|link|img)[^>]*(src|href)\s*=\s*.?(https?:)?//", page)
+    assert "0.5263" in page, "it has the numbers"
+    assert not re.search(r"(src|href)=.https?:", (tmp_path / "picture.svg").read_text())
+    for bad in ("picture.bmp", "no/such/folder.svg"):
+        with pytest.raises(FileError, match="choose"):
+            plot.save(chart, tmp_path / bad)
+
+
+def test_pictures_in_one_page_do_not_share_names():
+    law = dt.geometric(4, alpha="1/2").plot("law")
+    first, second = plot.inline(G.plot), plot.inline(lambda: law)
+    names = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (first, second)]
+    assert names[0]
+    assert not names[0] & names[1]
+    for text, own in zip((first, second), names, strict=True):
+        assert set(re.findall(r"url\(#([^)]+)\)", text)) <= own
+
+
+def test_pictures_stand_beside_each_other():
+    both = plot.beside(G.plot(), G.plot("law"), title="Both")
+    assert len(both.to_dict()["concat"]) == 2
+    assert "Both" in words(both)
+    assert len(plot.below(both, G.plot()).to_dict()["concat"]) == 2
+
+
+def test_without_the_packages_a_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(looks, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r'pip install "\.\[plots\]"'):
+        G.plot()
+    told = dt.design(4, alpha="9/10", loss="l1")._repr_html_()
+    assert "l1" in told
+    assert "<svg" not in told
+    assert "geometric" in G._repr_html_()
+
+
+def test_nothing_loads_the_packages_before_a_picture_is_drawn():
+    code = "import sys, discreet as dt; str(dt.design(4, alpha='1/2')); sys.exit(bool({'altair', 'vl_convert'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
