@@ -376,6 +376,14 @@ def test_a_delta_too_small_for_a_float_is_not_nothing():
     assert dt.compose(table(rows), 600).delta_bounds("410")[1] > 0  # 600 ln 2 is 415.9
 
 
+def test_reports_that_nearly_always_tell():
+    """All k losses are positive with chance (1 + a)^-k > 1/3: at a delta of 1e-3 no epsilon short of the sum is enough."""
+    k = 10**6
+    c = dt.compose(dt.geometric(5, alpha=Fraction(1, k)), k)
+    low, high = c.epsilon_bounds("1e-3")
+    assert k * math.log(k) * (1 - 1e-6) < low <= high <= c.basic
+
+
 def test_sums_of_epsilons_are_rounded_up_once():
     tenth, fifth = dt.geometric(100, epsilon="1/10"), dt.geometric(100, epsilon="1/5")
     assert dt.compose(tenth, 20).basic == 2.0

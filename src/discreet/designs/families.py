@@ -49,6 +49,10 @@ class Priors:
     kind: str
     parts: tuple[Any, ...]
 
+    def __post_init__(self) -> None:
+        if self.kind not in ("hull", "limits") or not self.parts:
+            raise PriorError(f"This is no set of priors; {_USE}.")
+
     @classmethod
     def hull(cls, priors: Sequence[Any]) -> Priors:
         """All mixtures of these priors, each of them anything that `prior=` takes."""

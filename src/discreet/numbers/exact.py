@@ -227,7 +227,7 @@ def show_rational(value: Fraction) -> str:
 def show(value: Any) -> str:
     """A short text for a value someone gave, for error messages about public parameters."""
     try:
-        text = repr(value)
+        text = " ".join(repr(value).split("\n"))  # an array has several lines, a sentence one
     except ValueError:  # Python does not write out integers of thousands of digits
         return "a number of thousands of digits"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -95,9 +95,12 @@ class Curve:
                 break
             high = min(high, _crossing(law.upper, delta * (1 - _READ), high)[1])
             low = max(low, self._below(law, delta * (1 + _READ), high))
-            if near - high <= 0.02 * (near - low) + _CLOSE * near:
+            if low == 0 < near and high == near:  # tilted to an end, the law says nothing of what lies before it
+                near = 0.0
+            elif near - high <= 0.02 * (near - low) + _CLOSE * near:
                 break
-            near = high
+            else:
+                near = high
         return min(low, high), high
 
     def _below(self, law: Convolved, delta: float, high: float) -> float:
