@@ -26,6 +26,8 @@ G = dt.geometric(8, alpha="9/10")
 TERMS = Terms(EVIL, Fraction(1), "bit", (EVIL,), EVIL, "then")
 BALANCE = Balance(Fraction(1), Fraction(1, 3), Fraction(2, 3), 1)
 COUNTS = np.arange(9) * 10 + 5
+MEDIAN = dt.query("median", records=3, low=0, high=1)
+SMOOTH = MEDIAN.smooth_law(step="1/4", epsilon=1)
 
 
 def record(**other: Any) -> dict[str, Any]:
@@ -62,6 +64,20 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "several best designs": lambda: dt.uniqueness(dt.design(2, alpha="9/10", loss="l0", require="F")),
     "a random remap": lambda: dt.minimax_remap(G, "l0"),
     "bounds for an interval": lambda: dt.continuous_bounds(0, 1, sensitivity="1/2", alpha="1/2", cells=[4, 6]),
+    "a composition": lambda: dt.compose(G, 4),
+    "a composition of different counts": lambda: dt.compose([G, dt.random_rounding(20, base=3)], 2, of="different counts"),
+    "levels of each user": lambda: dt.recalibrate(4, alpha="1/16", delta="1e-6", n=8),
+    "users who share": lambda: dt.collude(G, 3),
+    "one user more at a time": lambda: dt.collude(G, [2, 3]),
+    "a cascade": lambda: dt.cascade(["1/2", "4/5"], 8),
+    "reports of a cascade": lambda: dt.cascade(["1/2", "4/5"], 8).release(3),
+    "a trade-off": lambda: dt.tradeoff(alphas=["1/10", "1/2"]),
+    "a sensitivity": lambda: dt.sensitivity("mean", records=100, low=0, high=120),
+    "a query": lambda: MEDIAN,
+    "an admissible noise": lambda: dt.admissible("cauchy", epsilon=1, beta="1/6"),
+    "a law of its own width": lambda: SMOOTH,
+    "a verdict on pairs": lambda: SMOOTH.verify(),
+    "a smooth report": lambda: SMOOTH.release([0, 1, 1], source=dt.insecure_source(1)),
     "an estimate": lambda: dt.recover(COUNTS, G, kind="counts"),
     "an estimate without a certificate": lambda: dt.recover(COUNTS, G, method="inverse", kind="counts"),
     "an estimate of one report": lambda: dt.recover([3], G),
