@@ -80,6 +80,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a cascade": lambda: dt.cascade(["3/10", "1/2"], 8),
     "reports of a cascade": lambda: dt.cascade(["3/10", "1/2"], 8).release(3, source=dt.insecure_source(1)),
     "many reports of a cascade": lambda: dt.cascade(["3/10", "1/2"], 8).release(np.arange(9), source=dt.insecure_source(1)),
+    "a composition of different counts": lambda: dt.compose([G, dt.random_rounding(20, base=3)], 2, of="different counts"),
+    "levels of each user": lambda: dt.recalibrate(4, alpha="1/16", delta="1e-6", n=8),
     "an estimate": lambda: dt.recover(COUNTS, G, kind="counts"),
     "an estimate without a certificate": lambda: dt.recover(COUNTS, G, method="inverse", kind="counts"),
     "an estimate of one report": lambda: dt.recover([3], G),

@@ -232,9 +232,9 @@ def _priors(text: str | None) -> Any:
         return None
     parts = [part.strip() for part in text.split(";") if part.strip()]
     limits = [part.partition(" in ") for part in parts if " in " in part]
-    if not limits:
+    if parts and not limits:
         return [_prior(part) for part in parts]
-    if len(limits) < len(parts) or any(end.count("..") != 1 for *_, end in limits):
+    if not parts or len(limits) < len(parts) or any(end.count("..") != 1 for *_, end in limits):
         raise PriorError('A set is of priors alone, or of limits alone; write for example "x in 2..6; x^2 in ..20".')
     ends = [[side.strip() or None for side in end.split("..")] for *_, end in limits]
     return Set.limits([(what, *sides) for (what, *_), sides in zip(limits, ends, strict=True)])

@@ -49,6 +49,10 @@ class Priors:
     kind: str
     parts: tuple[Any, ...]
 
+    def __post_init__(self) -> None:
+        if self.kind not in ("hull", "limits") or not self.parts:
+            raise PriorError(f"This is no set of priors; {_USE}.")
+
     @classmethod
     def hull(cls, priors: Sequence[Any]) -> Priors:
         """All mixtures of these priors, each of them anything that `prior=` takes."""
@@ -316,7 +320,7 @@ def _limit(part: Any, grid: Grid) -> Limit:
     if (low is None) != (ends[0] is None) or (high is None) != (ends[1] is None) or ends == [None, None]:
         raise PriorError(f'The limits of {show(what)} are numbers, at most one of them None; write for example ("x", -2, 2).')
     if low is not None and high is not None and low > high:
-        raise PriorError(f"The limits of {show(what)} leave nothing between {low} and {high}; exchange them.")
+        raise PriorError(f"The limits of {show(what)} leave nothing between them; exchange them.")
     name, numbers = _coefficients(what, grid)
     whole, common = given.whole_parts(numbers)
     return Limit(name, tuple(whole), common, low, high)

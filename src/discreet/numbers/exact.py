@@ -232,7 +232,8 @@ def show_rational(value: Fraction) -> str:
 def show(value: Any) -> str:
     """A short text for a value someone gave, for error messages about public parameters."""
     try:
-        text = str(value) if isinstance(value, Fraction) else repr(value)
+        written = str(value) if isinstance(value, Fraction) else repr(value)
+        text = " ".join(written.split("\n"))  # an array has several lines, a sentence one
     except ValueError:  # Python does not write out integers of thousands of digits
         return "a number of thousands of digits"
     return text if len(text) <= 60 else text[:57] + "..."

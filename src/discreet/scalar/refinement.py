@@ -100,8 +100,8 @@ def continuous_bounds(
     """Bounds of the least loss of any private mechanism whose true value is any number from low to high.
 
     Neighbours are at most the sensitivity apart. The prior is a law on the interval: "uniform", "normal(40, 10)" cut off at
-    its ends, "beta(2, 5)", {point: probability} or a distribution function. `lipschitz` says by how much the loss changes
-    at most for each unit of truth or report; it is known for l1, l2, lp(p >= 1) and asymmetric losses.
+    its ends, "beta(2, 5)", "maximum(3)", {point: probability} or a distribution function. `lipschitz` says by how much the
+    loss changes at most for each unit of truth or report; it is known for l1, l2, lp(p >= 1) and asymmetric losses.
 
     >>> import discreet as dt
     >>> two = dt.continuous_bounds(0, 1, sensitivity=1, alpha="1/2", prior={0: "1/2", 1: "1/2"}, cells=[4, 16])
@@ -119,7 +119,7 @@ def continuous_bounds(
     if risk == "worst" and prior is not None:
         raise DesignError("The worst case has no prior; leave it out.")
     slope, is_linear = _slope(loss, interval[1] - interval[0], lipschitz)
-    counts = [cells] if isinstance(cells, int) else list(cells)
+    counts = list(cells) if hasattr(cells, "__iter__") and not isinstance(cells, (str, bytes)) else [cells]
     sizes = sorted({given.whole(count, "cells", 2, example=[8, 16], error=GridError) for count in counts})
     if not sizes:
         raise GridError("cells is empty; name at least one number of cells, for example cells=[8, 16].")
@@ -196,6 +196,11 @@ def _binned(prior: Any, grid: Grid, interval: tuple[Fraction, Fraction]) -> tupl
             "distribution function."
         )
     law = prior_of(named, grid)
+    kind, _, records = law.name.rstrip(")").partition("(")
+    if kind in ("maximum", "minimum"):  # of records anywhere in the interval, not only between the outermost middles
+        rising = [k ** int(records) * 2**60 // cells ** int(records) for k in range(cells + 1)]
+        weights = tuple(b - a for a, b in pairwise(rising))
+        law = Prior(f"{law.name} of the interval", weights if kind == "maximum" else weights[::-1])
     return law, Fraction(0) if law.name == "uniform" else _FLOATS
 
 

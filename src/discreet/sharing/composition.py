@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import DiscreetError, GridError, LevelError
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.exact import minus_log_above, show
+from ..numbers.exact import ball, float_above, show
 from ..numbers.given import share, whole
 from ..numbers.level import Epsilon
 from ..numbers.neighbours import Neighbours
@@ -27,6 +27,7 @@ from .pairs import OnePair, Pairs, has_one_pair, pairs_of
 
 DELTAS = ("1e-3", "1e-6", "1e-9")  # of the table that is shown
 _MOST_USES = 10**9
+_PRECISE = 4096  # bits of a sum of logarithms: those of numbers next to 1 cancel
 _MOST_CHOICES = 64  # ways to place different counts on pairs, up to which all are tried
 
 Bounds = tuple[float, float]
@@ -54,7 +55,9 @@ class Composition(Result):
 
     def delta_bounds(self, epsilon: Any) -> Bounds:
         """What the smallest delta at this epsilon lies between."""
-        asked = _epsilon(epsilon)
+        asked = float(_epsilon(epsilon))
+        if self._is_pure(epsilon):
+            return 0.0, 0.0
         low, high = self._bounds(("delta", asked), lambda among: among.delta_bounds(asked))
         return low, min(high, self.optimal_delta(epsilon))
 
@@ -67,13 +70,16 @@ class Composition(Result):
     @cached_property
     def basic(self) -> float:
         """The sum of the epsilons (delta = 0), rounded up; inf where one report can give a truth away for sure."""
-        each = zip(self._alphas, self.uses, strict=True)
-        total = math.fsum(minus_log_above(alpha, k) for alpha, k in each)
-        return math.nextafter(total, math.inf) if 0 < total < math.inf else total
+        each = list(zip(self._alphas, self.uses, strict=True))
+        if 0 in self._alphas:
+            return math.inf
+        return float_above(lambda: sum((-ball(a).log() * k for a, k in each), ball(Fraction(0))), bits=_PRECISE)
 
     def optimal_delta(self, epsilon: Any) -> float:
         """A delta that holds at this epsilon for every mechanism of these levels (Kairouz, Oh and Viswanath 2015)."""
-        return 1.0 if 0 in self._alphas else self._by_levels.delta_bounds(_epsilon(epsilon))[1]
+        if 0 in self._alphas:
+            return 1.0
+        return 0.0 if self._is_pure(epsilon) else self._by_levels.delta_bounds(float(_epsilon(epsilon)))[1]
 
     def optimal_epsilon(self, delta: Any) -> float:
         """An epsilon that holds at this delta for every mechanism of these levels."""
@@ -114,6 +120,11 @@ class Composition(Result):
             levels,
             "epsilon covers every choice of counts, also one made as reports come in; at least: of those tried",
         )
+
+    def _is_pure(self, epsilon: Any) -> bool:
+        """Is a number no less than the sum of the epsilons, as it was written?"""
+        read = _epsilon(epsilon)
+        return read.base is None and read.factor >= self.basic
 
     def _bounds(self, key: Any, find: Callable[[Candidates], Bounds]) -> Bounds:
         if key not in self._known:
@@ -216,8 +227,8 @@ def _share(delta: Any) -> Fraction:
     return share(delta, "delta", "how likely the reports may tell more than epsilon says", example="1e-6")
 
 
-def _epsilon(epsilon: Any) -> float:
+def _epsilon(epsilon: Any) -> Epsilon:
     read = Epsilon.parse(epsilon)
     if read is None or read.factor < 0:
         raise LevelError(f'epsilon = {show(epsilon)} must be a number of 0 or more; write for example epsilon="1.6".')
-    return float(read)
+    return read
