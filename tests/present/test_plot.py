@@ -38,6 +38,29 @@ def test_a_heat_map_has_the_matrix_and_marks_the_diagonal():
     assert {(row["truth"], row["report"]) for row in rows if row["on"]} == {(k, k) for k in range(5)}
 
 
+def test_truths_that_are_no_reports_are_not_counted_as_reported():
+    """Truths -10, -19/2, ..., 10 rounded to -10, 0, 10: three truths can be reported, and only their cells are outlined."""
+    m = dt.rounded(dt.Grid(-10, 10, "1/2"), [-10, 0, 10], alpha="3/10", sensitivity=10)
+    assert {(row["truth"], row["report"]) for row in values(m.plot()) if row["on"]} == {(0, 0), (20, 1), (40, 2)}
+    title = " ".join(m.plot().to_dict()["title"]["text"])
+    assert title == "3 of 41 truths can be reported: they are reported with probability 0.538 to 0.769, the others never"
+    assert "The truth is reported with probability" in words(G.plot())
+    apart = dt.from_matrix([["1/2", "1/2"], ["1/2", "1/2"]], outputs=dt.Grid(5, 6))
+    assert "No truth is among the reports" in words(apart.plot())
+    assert not any(row["on"] for row in values(apart.plot()))
+    long = dt.rounded(dt.Grid(-10, 10, "1/8"), [-10, 0, 10], alpha="3/10", sensitivity=10)  # 161 truths in blocks of 3
+    assert {(row["truth"], row["report"]) for row in values(long.plot()) if row["on"]} == {(0, 0), (26, 1), (53, 2)}
+
+
+def test_the_picture_of_answers_to_a_query_has_the_numbers_of_its_table():
+    for loss in ("l1", "l2"):
+        found = dt.compare(query="mean", records=4, low=-10, high=10, alpha="3/10", loss=loss, step="5/2")
+        rows = values(found.plot())
+        for key, series in ((f"mean {loss}", "mean"), ("worst", "worst truth"), ("best use", "best use")):
+            assert [row["value"] for row in rows if row["series"] == series] == [float(row[key]) for row in found.table]
+        assert f"optimum has the least mean {loss}" in words(found.plot())
+
+
 def test_a_long_channel_is_put_together_without_losing_anything():
     """1001 values in blocks of 17: a row still has probability 1, and the diagonal blocks are the means of their rows."""
     m = dt.geometric(1000, alpha="99/100")

@@ -28,16 +28,19 @@ def heat_map(
     matrix: Any, rows: Sequence[Any], columns: Sequence[Any], title: str, subtitle: str = "", *,
     top: float | None = None, size: int = 360, legend: bool = True,
 ) -> Chart:  # fmt: skip
-    """A channel: true values downwards, reports across, darker is likelier; where both are equal the cell is outlined.
+    """A channel: true values downwards, reports across, darker is likelier; where a truth is
+    its own report the cell is outlined.
 
     Long sides are put together in blocks: reports add up, true values are averaged.
     """
     alt = altair()
     shares, down, across = _blocks(np.asarray(matrix, dtype=float), list(rows), list(columns))
-    one_grid = down == across
+    tall, wide = _together(rows), _together(columns)
+    place = {str(value): j for j, value in enumerate(columns)}
+    same = {(i // tall, place[str(value)] // wide) for i, value in enumerate(rows) if str(value) in place}
     cells = [
         {
-            "truth": i, "report": j, "share": float(shares[i, j]), "on": one_grid and i == j,
+            "truth": i, "report": j, "share": float(shares[i, j]), "on": (i, j) in same,
             "true value": down[i], "reported": across[j],
         }
         for i in range(len(down))
@@ -264,13 +267,17 @@ def words_grid(rows: Sequence[Row], title: str, subtitle: str = "", *, width: in
 
 
 def _blocks(matrix: Any, rows: list[Any], columns: list[Any]) -> tuple[Any, list[str], list[str]]:
-    tall, wide = -(-len(rows) // _CELLS), -(-len(columns) // _CELLS)
+    tall, wide = _together(rows), _together(columns)
     starts = np.arange(0, len(columns), wide)
     added = np.add.reduceat(matrix, starts, axis=1)
     tops = np.arange(0, len(rows), tall)
     sizes = np.diff(np.append(tops, len(rows)))[:, None]
     mean = np.add.reduceat(added, tops, axis=0) / sizes
     return mean, _named(rows, tall), _named(columns, wide)
+
+
+def _together(values: Sequence[Any]) -> int:
+    return -(-len(values) // _CELLS)
 
 
 def _named(values: list[Any], together: int) -> list[str]:
