@@ -9,7 +9,6 @@ from cyclopts import Parameter
 from .app import Csv, Debug, EpsilonText, Json, app, dump, make_console, one_of
 from .columns import is_heading, place_of, read_lines
 
-
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "missing", "unknown", "-", "?", ".")  # what records say that say nothing
 
 
