@@ -105,11 +105,22 @@ def test_the_pictures_of_an_estimate():
     top = 1.12 * max(map(max, by.values()))
     for side, end in (("low", low), ("high", high)):
         assert [row[side] for row in rows if side in row] == pytest.approx(np.clip(end, 0, top))
+    assert "recovered by auto (regularised)" in words(e.plot())
     band = [(row["low"], row["high"]) for row in values(e.plot("cdf")) if "low" in row]
     assert band == list(zip(*e.band(0.95, seed=0), strict=True))
     with pytest.raises(DiscreetError, match="choose"):
         e.plot("cake")
     assert "<svg" in dt.recover([3], dt.geometric(4, alpha="1/2"))._repr_html_(), "one report has no interval, but a picture"
+
+
+def test_intervals_that_leave_the_picture_are_cut_or_left_out():
+    intervals = [(0, 0, -0.1, 0.2), (1, 1, 0.1, 0.9), (2, 2, -0.5, 0.9), (3, 3, -0.3, -0.1)]
+    chart = plot.recovered(range(4), [0.25] * 4, "law", intervals=intervals)
+    top = pytest.approx(0.28)
+    found = [(row["value"], row["low"], row["high"], row["cut"]) for row in values(chart) if "low" in row]
+    assert found == [(0, 0, 0.2, False), (1, 0.1, top, True), (3, 0, 0, False)]
+    assert "1 of 4 intervals are wider than the picture" in words(chart)
+    assert "wider" not in words(plot.recovered(range(4), [0.25] * 4, "law", intervals=intervals[:1]))
 
 
 def test_the_pictures_of_designs_and_comparisons():

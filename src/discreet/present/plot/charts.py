@@ -127,7 +127,7 @@ def recovered(
     intervals: Sequence[tuple[float, float, float, float]] = (), x: str = "value", width: int = WIDTH, height: int = HEIGHT,
 ) -> Chart:  # fmt: skip
     """A recovered law as bars, the noisy one and the true one as outlines, and intervals (from, to, low, high) of the mean
-    probability of a value in a group; what leaves the picture is cut off."""
+    probability of a value in a group. One that leaves the picture at the top ends in an arrow; wider ones are left out."""
     alt = altair()
     top = 1.12 * max(float(np.max(s)) for _, s in filter(None, ((values, shares), noisy, truth)))
     y = alt.Y("share:Q", title="probability of a value", scale=alt.Scale(domain=[0, top or 1.0], nice=False))
@@ -149,16 +149,31 @@ def recovered(
             dash = [1, 0] if name == "true" else [4, 2]
             steps = alt.Chart(data(rows)).mark_line(interpolate="step", strokeWidth=1.6, strokeDash=dash)
             layers.append(steps.encode(x=axis, y=y, color=colour))
-    if intervals:
-        held = [
-            {"from": a, "to": b, "value": (a + b) / 2, "low": min(max(low, 0.0), top), "high": min(max(high, 0.0), top)}
-            for a, b, low, high in intervals
-        ]
-        rule = alt.Chart(data(held)).encode(
+    held: list[Row] = [
+        {
+            "from": a, "to": b, "value": (a + b) / 2, "low": min(max(low, 0.0), top), "high": min(max(high, 0.0), top),
+            "cut": high > top,
+        }
+        for a, b, low, high in intervals
+        if low > 0 or high <= top
+    ]  # fmt: skip
+    if len(held) < len(intervals):
+        subtitle += f"\n{len(intervals) - len(held)} of {len(intervals)} intervals are wider than the picture and left out"
+    if held:
+        base = alt.Chart(data(held)).encode(
             x=axis, y=alt.Y("low:Q"), y2="high:Q",
             tooltip=["from:Q", "to:Q", alt.Tooltip("low:Q", format=".4g"), alt.Tooltip("high:Q", format=".4g")],
         )  # fmt: skip
-        layers.append(rule.mark_rule(strokeWidth=1.4, color=GREY))
+        cap = {"color": GREY, "orient": "horizontal", "size": 8, "thickness": 1.4}
+        ends = alt.Chart(data(held)).encode(x=axis)
+        layers += [
+            base.mark_rule(strokeWidth=1.2, color=GREY),
+            ends.mark_tick(**cap).encode(y=alt.Y("low:Q")),
+            ends.transform_filter("!datum.cut").mark_tick(**cap).encode(y=alt.Y("high:Q")),
+            ends.transform_filter("datum.cut")
+            .mark_point(shape="triangle-up", filled=True, opacity=1, size=60, color=GREY, yOffset=4)
+            .encode(y=alt.Y("high:Q")),
+        ]
     return dressed(alt.layer(*layers).properties(title=heading(title, subtitle, width), width=width, height=height))
 
 
