@@ -590,6 +590,21 @@ def test_a_study_is_listed_run_written_and_refused(run):
     assert_one_good_error(run("study", "adult", "--adult", "file"))
 
 
+def test_all_studies_are_one_line_each_and_a_report(run, monkeypatch):
+    from discreet.studies import shelf
+    from discreet.studies.cormode import fair_matrix
+
+    two = {name: shelf.all_studies()[name] for name in ("fair-matrix", "heat-maps")}
+    monkeypatch.setattr(shelf, "all_studies", lambda: two)
+    monkeypatch.setitem(fair_matrix.EXPECTED, "entries that differ", (3, 0))
+    told = run("study", "all", "--quick", "-o", "out")
+    assert told.code == 1
+    starts = ("fair-matrix: ", "    UNEXPECTED: entries that differ", "heat-maps: ", "written to out: report.html", "every claim")
+    assert all(line.startswith(start) for line, start in zip(told.out.splitlines(), starts, strict=True))
+    assert "out/report.html; one study in full: discreet study NAME" in told.out
+    assert Path("out/report.html").exists()
+
+
 def test_a_study_without_what_draws_leaves_out_pictures_and_says_so(run, monkeypatch):
     from discreet.present.plot import looks
 
