@@ -185,3 +185,58 @@ def test_without_the_packages_a_sentence_says_what_to_install(monkeypatch):
 def test_nothing_loads_the_packages_before_a_picture_is_drawn():
     code = "import sys, discreet as dt; str(dt.design(4, alpha='1/2')); sys.exit(bool({'altair', 'vl_convert'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_names_with_control_characters_are_drawn_without_them(tmp_path):
+    """What draws would abort the whole process on them."""
+    strange = "a\x1b[31m<b>\r\n\u2028\x00\ud800"
+    chart = dt.compare(mechanisms={strange: G, "plain": G}).plot()
+    drawn = plot.svg(chart)
+    assert "a [31m&lt;b" in drawn
+    assert "\x1b" not in drawn
+    plot.save(chart, tmp_path / "strange.png")
+    assert len((tmp_path / "strange.png").read_bytes()) > 1000
+
+
+def lines(chart, side: str = "share") -> dict[str, list[tuple[float, float]]]:
+    """What a chart of curves has, by name: where, and how much there."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for row in values(chart):
+        if side in row and "name" in row:
+            found.setdefault(row["name"], []).append((row["value"], row[side]))
+    return found
+
+
+def headline(chart) -> str:
+    return " ".join(chart.to_dict()["title"]["text"])
+
+
+def test_the_picture_of_a_tradeoff():
+    """Against the formulas of the line; a tie with the optimum is no victory; draws have bands and no winner."""
+    found = dt.tradeoff(alphas=["1/4", "1/2"])
+    drawn = lines(found.plot())
+    assert drawn["laplace"] == [(0.25, pytest.approx(1 / np.log(4))), (0.5, pytest.approx(1 / np.log(2)))]
+    assert headline(found.plot()) == "staircase has the least expected loss at 2 of 2 levels"
+    tied = dt.tradeoff(dt.Grid(0, 4), sensitivity=4, prior="maximum(50)", alphas=["1/2", "9/10"])
+    assert headline(tied.plot()) == "optimum has the least expected loss at 2 of 2 levels"
+    by_draws = dt.tradeoff(alphas=["1/2"], how="draws", draws=1000)
+    point = next(p for p in by_draws.points if p.mechanism == "laplace")
+    assert lines(by_draws.plot(), "low")["laplace"] == [(0.5, pytest.approx(point.drawn - point.within))]
+    assert "least" not in headline(by_draws.plot())
+
+
+def test_the_pictures_of_collusions_and_compositions():
+    g, fair = dt.geometric(8, alpha="1/2"), dt.explicit_fair(8, alpha="1/2")
+    found = dt.collude({"gm": g, "em": fair}, [1, 3])
+    for name, m in (("gm", g), ("em", fair)):
+        assert lines(found.plot())[name] == [(k, pytest.approx(dt.collude(m, k).expected_loss)) for k in (1, 3)]
+    assert headline(found.plot()).startswith("The least mean l1 of 3 users together is")
+    some = dt.collude(dt.explicit_fair(40, alpha="1/2"), [1, 25], strategy="mle", runs=20)
+    assert lines(some.plot(), "high") == {"explicit_fair": [(25, some[1].interval[1])]}
+    c = dt.compose(g, k=4)
+    rows = lines(c.plot())
+    assert rows["sum of the epsilons"] == [(at, pytest.approx(4 * np.log(2))) for at, _ in rows["these reports, at most"]]
+    assert dict(rows["these reports, at most"])[1e-3] == c.epsilon("1e-3")
+    assert "<svg" in c._repr_html_()
+    with pytest.raises(DiscreetError, match="finite"):
+        dt.compose(dt.random_rounding(21, base=3), k=2).plot()

@@ -204,7 +204,8 @@ def curves(
     ends = list(span) if span else [min(heights) / 1.3, max(heights) * 1.3]
     y_scale = alt.Scale(type="log", domain=ends) if log_y else alt.Scale(zero=zero)
     ticks = sorted({row["value"] for row in rows})
-    kept = {"values": ticks, "format": "~s"} if log_x and len(ticks) <= 8 else {"tickCount": 8}
+    form = "~s" if ticks[0] >= 1 else "~g" if ticks[0] >= 1e-3 else ".0e"
+    kept = {"values": ticks, "format": form} if log_x and len(ticks) <= 8 else {"tickCount": 8}
     across = alt.X("value:Q", title=x, scale=x_scale, axis=alt.Axis(labelOverlap=True, **kept))
     up = alt.Y("share:Q", title=y, scale=y_scale, axis=alt.Axis(tickCount=6, labelOverlap=True))
     colour, told, layers = _colour(names, legend=legend), _tooltip(x, y), []
