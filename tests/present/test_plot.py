@@ -240,3 +240,12 @@ def test_the_pictures_of_collusions_and_compositions():
     assert "<svg" in c._repr_html_()
     with pytest.raises(DiscreetError, match="finite"):
         dt.compose(dt.random_rounding(21, base=3), k=2).plot()
+
+
+def test_the_picture_of_bounds_for_an_interval_encloses_the_least_loss():
+    """Two points at most the sensitivity apart: the least loss is a/(1+a), here 1/3."""
+    found = dt.continuous_bounds(0, 1, sensitivity=1, alpha="1/2", prior={0: "1/2", 1: "1/2"}, cells=[4, 16])
+    drawn = lines(found.plot())
+    assert [at for at, _ in drawn["lower bound"]] == [at for at, _ in drawn["upper bound"]] == [4, 16]
+    assert all(low <= 1 / 3 <= high for (_, low), (_, high) in zip(drawn["lower bound"], drawn["upper bound"], strict=True))
+    assert drawn["upper bound"][1][1] - drawn["lower bound"][1][1] < 0.07

@@ -82,6 +82,17 @@ class ContinuousBounds(Result):
         title = f"{self.title}: between {_below(self.lower):.6g} and {_above(self.upper):.6g}"
         return replace(Shown.of(title, rows), notes=(_COLUMNS,))
 
+    def plot(self) -> Any:
+        """The bounds of each grid against its cells: the least loss is above every lower and below every upper one."""
+        from ..present import plot
+
+        rows = [
+            {"name": name, "at": one.cells, "value": value}
+            for one in self.refinements
+            for name, value in (("upper bound", _above(one.upper)), ("lower bound", _below(one.lower)))
+        ]
+        return plot.tracks(rows, self._title(), x="cells", y="loss", log_x=True, zero=True)
+
     def to_dict(self) -> dict[str, Any]:
         """The bounds as floats, rounded outwards, and the table."""
         ends = {"lower": _below(self.lower), "upper": _above(self.upper)}
