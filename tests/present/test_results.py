@@ -153,7 +153,8 @@ def test_every_result_is_alike(name):
     tags = Tags(result._repr_html_())
     pictures = {"svg", "g", "path", "rect", "text", "line", "defs", "clippath", "lineargradient", "stop", "tspan"}
     assert tags.names <= {"div", "p", "br", "table", "thead", "tbody", "tr", "th", "td"} | pictures
-    assert ("svg" in tags.names) == hasattr(result, "plot")
+    infinite = name == "a composition of different counts"  # one of its mechanisms keeps nothing secret: no curve
+    assert ("svg" in tags.names) == (hasattr(result, "plot") and not infinite)
     assert tags.open == []
 
 

@@ -131,6 +131,10 @@ def test_the_report_has_every_claim_and_fetches_nothing(monkeypatch):
         assert escape(claim.says) in text
         assert escape(claim.found) in text
     assert text.count("<svg") == 3
+    assert "min-width:" not in re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL), "pictures shrink to any width"
+    for each, section in zip(some, text.split("<h2 id=")[1:], strict=True):
+        assert all(escape(words) in section for claim in each.claims for words in (claim.says, claim.found))
+        assert "<a href='#top'>" in section
     assert "10 claims in 3 studies: 10 hold, 0 hold in part, 0 do not hold" in text
     assert "Not as expected" not in text
     assert "Not as expected" in report([replace(some[0], unexpected=("a is 1, expected 2",))])

@@ -66,7 +66,10 @@ def study(
     for each in all_studies() if name == "all" else [name]:
         with terminal.progress(each) as progress:
             found.append(run(each, quick=quick, adult=adult, progress=progress))
-        if not json:
+        if not json and name == "all":
+            lines = (found[-1]._title(), *(f"UNEXPECTED: {line}" for line in found[-1].unexpected))
+            console.print("\n    ".join(lines), markup=False)
+        elif not json:
             terminal.show(console, found[-1].shown())
             console.print("")
     written = [] if folder is None else _write(folder, found, whole=name == "all")
@@ -75,6 +78,8 @@ def study(
         print(dump(told if name == "all" else told[0]))
     elif written:
         console.print(f"written to {folder}: {', '.join(written)}", markup=False)
+        if name == "all":
+            console.print(f"every claim and picture: {folder}/report.html; one study in full: discreet study NAME", markup=False)
         if not can_draw():
             needed = MissingExtraError.needing("Pictures are left out: they need altair and vl-convert-python", "plots")
             console.print(str(needed), markup=False)

@@ -49,12 +49,14 @@ class Comparison(Result):
         """The mean loss of a report, of the worst truth and after the best remap, for each mechanism."""
         from ..present import plot
 
-        cost = self.loss if self.loss in self.table[0] else self.loss.upper()
+        cost = next(key for key in (self.loss, self.loss.upper(), f"mean {self.loss}") if key in self.table[0])
         told = {cost: "mean", "worst": "worst truth", "best use": "best use"}
         rows = [{"name": r["mechanism"], "series": word, "value": r[key]} for r in self.table for key, word in told.items()]
         best = min(self.table, key=lambda row: float(row[cost]))
         title = f"{best['mechanism']} has the least mean {self.loss}, {best[cost]:.4g}"
-        return plot.dots(rows, title, self.question, x=f"{self.loss} of a report")
+        sizes = [float(row["value"]) for row in rows]
+        far = 0 < 8 * min(sizes) < max(sizes)  # else the best would stand on top of each other
+        return plot.dots(rows, title, self.question, x=f"{self.loss} of a report", log=far)
 
     def to_dict(self) -> dict[str, Any]:
         return {"question": self.question, "rows": plain(self.table), "notes": list(self.notes)}

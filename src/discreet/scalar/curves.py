@@ -101,6 +101,27 @@ class Tradeoff(Result):
             shown = Shown.of(self.question, list(table.values()))
         return replace(shown, notes=self.notes)
 
+    def plot(self) -> Any:
+        """Expected loss against alpha, a line for each mechanism, with the 95 % band of what was drawn alone."""
+        from ..present import plot
+
+        drawn = self.ways == ("draws",)
+        rows = [
+            {"name": p.mechanism, "at": float(p.alpha), "value": p.loss}
+            | ({"low": p.loss - p.within, "high": p.loss + p.within} if drawn and p.within is not None else {})
+            for p in self.points
+        ]
+        least = {a: min(p.loss for p in self.points if p.alpha == a) for a in {p.alpha for p in self.points}}
+        firsts = [p.mechanism for p in self.points if p.loss <= least[p.alpha] * (1 + 1e-6)]  # those that tie are all first
+        best = max(self.mechanisms, key=firsts.count)
+        title = f"{best} has the least expected loss at {firsts.count(best)} of {len(least)} levels"
+        sizes = [p.loss - (p.within or 0.0) * drawn for p in self.points] + [p.loss for p in self.points]
+        far = 0 < 20 * min(sizes) < max(sizes)
+        return plot.tracks(
+            rows, "Expected loss by draws, with 95 % bands" if drawn else title, self.question, x="alpha", y="expected loss",
+            log_y=far, zero=not far,
+        )  # fmt: skip
+
     def _row(self, point: Point) -> dict[str, Any]:
         parts = {"closed": ("closed",), "integral": ("integral", "tolerance"), "draws": ("drawn", "within")}
         told = {name: getattr(point, name) for way in self.ways for name in parts[way]}

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _NAMES = {"count": 0, "sum": 0, "mean": 0, "max": 0, "min": 0, "median": 0, "quantile": 1}
 _MOST_RECORDS = 2**32
+_NO_COUNT = "is neither 0 nor 1; a count needs to know of each record whether it counts: give zeros and ones"
 _FARTHEST = 2**900  # sums of so many such records are floats still
 
 
@@ -153,15 +154,15 @@ class Query(Result):
         return made.release(data, clamp=clamp, source=source)
 
     def _read(self, data: Any, clamp: bool = False) -> Records:
-        found = records_of(data, self.records, self.low, self.high, clamp)
-        if self.name == "count":
+        counted = self.name == "count"
+        found = records_of(data, self.records, self.low, self.high, clamp, _NO_COUNT if counted else None)
+        if counted:
             strange = np.flatnonzero((found.numbers != 0) & (found.numbers != 1 / found.unit))
             if len(strange):
                 place = int(strange[0])
                 raise OutOfRangeError(
-                    f"The record at position {place} is neither 0 nor 1; a count needs to know of each record whether it "
-                    "counts: give zeros and ones.", value=found.numbers[place], position=place,
-                )  # fmt: skip
+                    f"The record at position {place} {_NO_COUNT}.", value=found.numbers[place], position=place
+                )
         return found
 
     def _local(self, records: Records) -> PrivateNumber:

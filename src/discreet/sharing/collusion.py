@@ -135,6 +135,22 @@ class Collusions(Result):
         title = f"k users share their reports: {first.loss} of their estimate ({first.strategy})"
         return replace(Shown.of(title, rows), notes=tuple(notes if "for large k" in rows[0] else notes[1:]))
 
+    def plot(self) -> Any:
+        """The loss of the estimate against k, a line for each mechanism, with the 95 % band of what was drawn."""
+        from ..present import plot
+
+        rows = [
+            {"name": one.name, "at": one.k, "value": one.expected_loss}
+            | ({} if one.interval is None else dict(zip(("low", "high"), one.interval, strict=True)))
+            for one in self.found
+        ]
+        last = max(one.k for one in self.found)
+        best = min((one for one in self.found if one.k == last), key=lambda one: one.expected_loss)
+        least = "least " if len({one.name for one in self.found}) > 1 else ""
+        title = f"The {least}mean {best.loss} of {last} users together is {best.expected_loss:.4g}, with {best.name}"
+        what = f"estimate: {best.strategy}{'' if best.runs is None else '; shaded: 95 % intervals of what was drawn'}"
+        return plot.tracks(rows, title, what, x="users who share (k)", y=f"mean {best.loss}", zero=True)
+
     def to_dict(self) -> dict[str, Any]:
         return {"rows": [one.to_dict() for one in self.found]}
 

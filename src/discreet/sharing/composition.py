@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import DiscreetError, GridError, LevelError
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.exact import ball, float_above, show
+from ..numbers.exact import ball, float_above, show, show_above
 from ..numbers.given import share, whole
 from ..numbers.level import Epsilon
 from ..numbers.neighbours import Neighbours
@@ -26,6 +26,7 @@ from .losses import Losses, losses_of
 from .pairs import OnePair, Pairs, has_one_pair, pairs_of
 
 DELTAS = ("1e-3", "1e-6", "1e-9")  # of the table that is shown
+_DRAWN = ("1e-12", "1e-10", "1e-8", "1e-6", "1e-4", "1e-3", "1e-2", "1e-1")  # of a picture
 _MOST_USES = 10**9
 _PRECISE = 4096  # bits of a sum of logarithms: those of numbers next to 1 cancel
 _MOST_CHOICES = 64  # ways to place different counts on pairs, up to which all are tried
@@ -101,6 +102,20 @@ class Composition(Result):
             for x, low, high, levels in self._at(deltas, epsilons)
         ]
         return {"of": self.of, "uses": list(self.uses), "pure": plain(self.basic), "curve": plain(curve)}
+
+    def plot(self) -> Any:
+        """epsilon against delta: of these reports, of any mechanisms of their levels, and the sum of the epsilons."""
+        from ..present import plot
+
+        rows = [
+            {"name": name, "at": float(delta), "value": epsilon}
+            for delta, _, high, levels in self._at(_DRAWN, ())
+            for name, epsilon in (
+                ("these reports, at most", high), ("any of these levels", levels), ("sum of the epsilons", self.basic)
+            )
+        ]  # fmt: skip
+        title = f"At delta {DELTAS[1]}, {sum(self.uses)} reports keep epsilon {show_above(self.epsilon(DELTAS[1]))}"
+        return plot.tracks(rows, title, self._title(), x="delta", y="epsilon", log_x=True, zero=True)
 
     def _at(self, deltas: Sequence[Any], epsilons: Sequence[Any]) -> list[tuple[Any, float, float, float]]:
         if epsilons:
