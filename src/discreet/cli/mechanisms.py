@@ -293,7 +293,7 @@ def sample(
 
     Example: discreet sample gm.json 3 0 8 -o noisy.csv
     """
-    from ..errors import DiscreetError, OutOfRangeError
+    from ..errors import DiscreetError
     from ..files import write_whole
 
     one_of(json, csv)
@@ -306,10 +306,7 @@ def sample(
     true = _true_values(values if value is None else (value,), column, alone=value is not None)
     if size is not None and len(true) != 1:
         raise DiscreetError(f"--size is for many reports of one true value, not of {len(true)}; leave it out.")
-    try:
-        drawn = m.sample(true, clamp=clamp) if size is None else m.sample(true[0], size=size, clamp=clamp).tolist()
-    except OutOfRangeError as error:
-        raise OutOfRangeError(str(error).replace("pass clamp=True", "say --clamp"), **vars(error)) from None
+    drawn = m.sample(true, clamp=clamp) if size is None else m.sample(true[0], size=size, clamp=clamp).tolist()
     lines = "".join(f"{report}\n" for report in drawn)
     if json:
         lines = dump({"family": m.recipe.family, "digest": m.digest, "reports": drawn}) + "\n"

@@ -39,16 +39,12 @@ def sensitivity(
 
     Example: discreet sensitivity --query mean --records 100 --low 0 --high 120
     """
-    from ..errors import OutOfRangeError
     from ..scalar.calculator import sensitivity as run
     from . import terminal
 
     one_of(json, csv)
     data = None if file is None else _records(file, column)
-    try:
-        found = run(query, data, records=records, low=low, high=high, beta=beta, epsilon=epsilon, clamp=clamp)
-    except OutOfRangeError as error:
-        raise OutOfRangeError(str(error).replace("pass clamp=True", "say --clamp"), **vars(error)) from None
+    found = run(query, data, records=records, low=low, high=high, beta=beta, epsilon=epsilon, clamp=clamp)
     if json:
         print(dump(found.to_dict()))
     elif csv:
