@@ -130,3 +130,30 @@ def test_what_was_never_written_is_missing(run, words, missing, example):  # noq
     assert_one_good_error(told)
     assert missing in told.err
     assert example in told.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["collude", "-m", "g.json", "--k", 3, "--alpha", "1/2"], "leave out --alpha"),
+        (["collude", "-m", "g.json", "--k", 3, "--n", 5], "leave out --n"),
+        (["study", "scores", "--adult", "none.csv"], "leave it out"),
+        (["study", "list", "-o", "x"], "leave out -o"),
+        (["sensitivity", "--query", "mean", "--records", 10, "--low", 0, "--high", 1, "--beta", "1/2"], "--beta is for records"),
+        (["sensitivity", "--query", "mean", "--records", 10], "as in --low 0"),
+        (["sensitivity", "--query", "mean", "--low", 0, "--high", 1], "give for example --records 1000"),
+    ],
+)
+def test_no_option_is_ignored_and_none_is_named_as_in_python(run, words, said):  # noqa: F811
+    told = run(*words)
+    assert_one_good_error(told)
+    assert said in told.err
+
+
+def test_families_have_their_names_with_either_line(run):  # noqa: F811
+    one, other = (run("make", word, "--n", 3, "--alpha", "1/2", "-o", "-") for word in ("explicit_fair", "explicit-fair"))
+    assert one.code == other.code == 0
+    assert one.out == other.out
+    asked = ["collude", "--k", 3, "--n", 3, "--alpha", "1/2", "--json", "-m"]
+    found = [json.loads(run(*asked, word).out)[0]["expected_loss"] for word in ("explicit_fair", "explicit-fair")]
+    assert found[0] == found[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Parameter
+from cyclopts import Parameter, convert
 
 from ..registry import FAMILIES
 from .app import Alpha, Csv, Debug, EpsilonText, File, Json, N, Out, apart, app, dump, make_console, one_of
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Family = str
 else:
-    Family = Literal[tuple(f.word for f in FAMILIES)]
+    Family = Annotated[
+        Literal[tuple(f.word for f in FAMILIES)],
+        Parameter(converter=lambda kind, tokens: convert(kind, [token.value.replace("_", "-") for token in tokens])),
+    ]
 
 _FINE = " and ".join(f.word for f in FAMILIES if "step" in f.takes)
 
