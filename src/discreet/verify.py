@@ -1368,8 +1368,7 @@ def main(arguments: list[str]) -> int:
     if found.alpha == 0:
         print(f"the file is whole, but it claims no privacy between {found.between}")
     else:
-        short = f" (about {_shown(found.alpha)})" if found.alpha.denominator > 10**6 else ""
-        print(f"verified: alpha {found.alpha}{short} holds for all {found.between}".replace("all any", "any"))
+        print(f"verified: alpha {found.alpha} holds for all {found.between}".replace("all any", "any"))
     short = f" (about {_shown(found.tight)})" if found.tight.denominator > 10**6 else ""
     known = f"{found.tight}{short}{power}"
     tight = "none: some report rules a neighbour out" if found.tight == 0 and found.exact else known

@@ -66,7 +66,7 @@ def test_what_a_further_level_needs_is_said_in_words_of_the_command(run):  # noq
         (["--add", "1/10", "-o", "new.json"], "give --value"),
         (["--add", "1/10", "--value", 57, "-o", "new.json"], "--fingerprint"),
         (["--add", "2/5", "--value", 57, "--fingerprint", "f", "-o", "new.json"], "leave out --value"),
-        (["--add", "1/2", "-o", "new.json"], "alpha 1/2 is stored already; leave out --add to see its report"),
+        (["--add", "1/2", "-o", "new.json"], "alpha 1/2 is stored already; see its report with --stored alone"),
         (["--add", "1/2", "--add-epsilon", "2", "-o", "new.json"], "exactly one"),
         (["--value", 57], "leave out --value"),
         (["-o", "copy.json"], "say which level to add"),

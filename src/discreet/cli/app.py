@@ -94,7 +94,7 @@ COMMANDS = (
 )  # fmt: skip
 _PHRASES = {
     "pass clamp=True": "say --clamp",
-    "take its reports with at": "leave out --add to see its report",
+    "take its reports with at": "see its report with --stored alone",
 }  # fmt: skip
 
 

@@ -97,8 +97,9 @@ def cascade(
         terminal.print_csv(found.rows())
     else:
         terminal.show(make_console(), found.shown())
-    for line in told:  # to machines nothing but the reports on standard output
-        print(line, file=sys.stderr if out == "-" or json or csv else sys.stdout)
+    machine = out == "-" or json or csv
+    for line in told if stored is not None or not machine else ():  # which state to go on with is said in any case
+        print(line, file=sys.stderr if machine else sys.stdout)
     return 0
 
 

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Family = str
 else:
-    Family = Annotated[
-        Literal[tuple(f.word for f in FAMILIES)],
-        Parameter(converter=lambda kind, tokens: convert(kind, [token.value.replace("_", "-") for token in tokens])),
-    ]
+    Family = Literal[tuple(f.word for f in FAMILIES)]
 
 _FINE = " and ".join(f.word for f in FAMILIES if "step" in f.takes)
+
+
+def _family(kind: Any, tokens: Any) -> Any:
+    """A family by its word here or by its name in Python: explicit-fair or explicit_fair."""
+    return convert(kind, [token.value.replace("_", "-") for token in tokens])
 
 
 def _option(help: str, name: str = "") -> Parameter:
@@ -33,7 +35,7 @@ def _option(help: str, name: str = "") -> Parameter:
 
 @app.command
 def make(
-    family: Family,
+    family: Annotated[Family, Parameter(converter=_family)],
     /,
     *,
     n: N = None,
