@@ -1369,7 +1369,9 @@ def main(arguments: list[str]) -> int:
         print(f"the file is whole, but it claims no privacy between {found.between}")
     else:
         print(f"verified: alpha {found.alpha} holds for all {found.between}".replace("all any", "any"))
-    tight = "none: some report rules a neighbour out" if found.tight == 0 and found.exact else f"{found.tight}{power}"
+    short = f" (about {_shown(found.tight)})" if found.tight.denominator > 10**6 else ""
+    known = f"{found.tight}{short}{power}"
+    tight = "none: some report rules a neighbour out" if found.tight == 0 and found.exact else known
     print(f"tight level: {tight}" + ("" if found.exact else " or better"))
     if found.risk_and_bound is not None:
         risk, bound = (_shown(x) for x in found.risk_and_bound)

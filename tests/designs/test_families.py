@@ -220,9 +220,9 @@ def test_priors_are_read_in_many_ways():
     ("priors", "words"),
     [
         ([], "is empty"),
-        ("uniform", "is no list"),
-        ({0: 1}, "is no list"),
-        (5, "is no list"),
+        ("uniform", "must be a list"),
+        ({0: 1}, "must be a list"),
+        (5, "must be a list"),
         ([[0.5, 0.5]], "2 of the 5 probabilities"),
         ([{9: 1}], "9"),
         (lambda: dt.Priors.limits([("x", -2, 2), "x"]), "a limit is"),
@@ -366,3 +366,14 @@ def test_sets_on_the_command_line(text, priors, capsys):
         with pytest.raises(SystemExit) as ended:
             main(["design", "--n", "4", "--alpha", "1/2", "--priors", bad])
         assert (ended.value.code, len(capsys.readouterr().err) < 150) == (2, True)
+
+
+def test_messages_use_the_words_that_were_given():
+    with pytest.raises(PriorError, match=r"one prior alone as prior="):
+        dt.design(4, alpha="1/2", priors="uniform")
+    with pytest.raises(PriorError, match=r"a mean of x of at least 5 and at most 6 and a mean of x\^2 of at most 9 together"):
+        dt.design(4, alpha="1/2", priors=dt.Priors.moments(mean=(5, 6), second=(None, 9)))
+    found = dt.design(4, alpha="1/2", priors=["uniform", "binomial(1/3)"])
+    assert repr(found.worst_prior).startswith("<Prior least favourable on 5 values: 0.")
+    assert len(repr(found.worst_prior)) < 90
+    assert "no property required" in str(found)

@@ -416,3 +416,26 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
         code, told = run(*words)
         assert (code, told.out) == (2, "")
         assert told.err.count("\n") == 1, told.err
+
+
+@pytest.mark.parametrize(("epsilon", "k", "told"), [("1/10", 3, 0.3), ("1/10", 6, 0.6), ("1/5", 3, 0.6), ("1/3", 2, None)])
+def test_sums_of_asked_epsilons_are_shown_as_they_are_written(epsilon, k, told):
+    """3 times 1/10 is 0.3 for people, and not the float above it, rounded up in the fourth digit; e^-0.3 is kept."""
+    m = dt.geometric(8, epsilon=epsilon)
+    shared, composed = dt.collude(m, k), dt.compose(m, k)
+    certified = shared.joint_level.epsilon
+    assert composed.basic == certified
+    shown = shared.row()["reports' eps <="]
+    assert shown == composed.shown().rows[0][4] == (certified if told is None else told)
+    assert Fraction(repr(shown)) >= k * Fraction(epsilon) or told is None
+    if told is not None:
+        assert f"epsilon {told} for the reports together" in str(shared)
+        assert f"{told}001" not in str(composed)
+
+
+def test_a_sum_is_not_shown_below_what_a_mechanism_keeps():
+    """An epsilon that was asked for a level of which the neighbours are others is no bound."""
+    m = dt.geometric(8, epsilon="1/10")
+    wide = dt.compose(m, 3, neighbours=2)
+    assert wide.shown().rows[0][4] == wide.basic > 0.59
+    assert str(dt.compose(m)).startswith("1 report of one count")

@@ -207,3 +207,10 @@ def test_the_group_counts_that_come_along_are_those_of_the_data():
         for n, counts in sizes.items():
             assert sum(counts) == adult.TRAINING // n
             assert 0 <= adult.TOTALS[name] - sum(k * c for k, c in enumerate(counts)) < n
+
+
+def test_names_and_verdicts_read_like_words():
+    found = dt.study("fair_matrix", quick=True)
+    assert "(4 hold)" in found.shown().title or "(4 hold)" in repr(found)
+    with pytest.raises(DiscreetError, match="leave it out"):
+        dt.study("scores", quick=True, adult="none.csv")

@@ -118,13 +118,13 @@ def compare(
     prior: Priors = None,
     require: Required = "",
     query: Annotated[
-        str | None, Parameter(help="In place of --n, a query: count, sum, mean, max, min, median or quantile.")
+        str | None, Parameter(help="In place of --n, a query: count, sum, mean, max, min, median or quantile(0.9).")
     ] = None,
     records: Annotated[str | None, _asked("The number of records, which is public.")] = None,
     low: Annotated[str | None, _asked("The smallest value of a record.")] = None,
     high: Annotated[str | None, _asked("The largest value of a record.")] = None,
     sensitivity: Annotated[str | None, _asked("How much one record changes the answer; as the query has it.")] = None,
-    step: Annotated[str | None, _asked("The step of the true values; one that gives 41 to 101 of them.")] = None,
+    step: Annotated[str | None, _asked("The step of the true values; by default for 41 to 101 of them, or more.")] = None,
     cells: Annotated[str | None, _asked("What the two-stage mechanism rounds to; one sensitivity apart.")] = None,
     json: Json = False,
     csv: Csv = False,

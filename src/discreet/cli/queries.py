@@ -41,11 +41,15 @@ def sensitivity(
 
     Example: discreet sensitivity --query mean --records 100 --low 0 --high 120
     """
-    from ..errors import OutOfRangeError
+    from ..errors import DiscreetError, OutOfRangeError
     from ..scalar.calculator import sensitivity as run
     from . import terminal
 
     one_of(json, csv)
+    stray = {"column": column, "beta": beta, "epsilon": epsilon, "clamp": clamp or None}
+    if file is None and any(x is not None for x in stray.values()):
+        name = next(name for name, x in stray.items() if x is not None)
+        raise DiscreetError(f"--{name} is for records, and no file of them is given; leave it out, or give a file.")
     data, lines = (None, []) if file is None else _records(file, column)
     try:
         found = run(query, data, records=records, low=low, high=high, beta=beta, epsilon=epsilon, clamp=clamp)

@@ -44,7 +44,7 @@ _RECORDS = 10**5
 _PARTS = 2**60  # a binned law's weights in all, about: floats and powers are rounded to that, alike on every machine
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Prior(Frozen):
     """Pr[value i] = weights[i] / sum(weights): integers, so that nothing is rounded from here on."""
 
@@ -92,6 +92,11 @@ class Prior(Frozen):
     @cached_property
     def is_symmetric(self) -> bool:
         return self.weights == self.weights[::-1]
+
+    def __repr__(self) -> str:
+        """The first chances; the weights may have many digits."""
+        chances = " ".join(f"{w / self.total:.4g}" for w in self.weights[:8])
+        return f"<Prior {self} on {len(self.weights)} values: {chances}{' ...' if len(self.weights) > 8 else ''}>"
 
     def __str__(self) -> str:
         return self.name if self.source == "declared" else f"{self.name} ({self.source})"

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from ..designs.design import design
 from ..errors import DiscreetError, SizeError
 from ..measure.description import property_letters
@@ -109,7 +111,7 @@ def compare(
         raise DiscreetError(f"{stray} is for a query; say which one, for example query=\"mean\", or leave it out.")
     if mechanisms is None and isinstance(getattr(n, "mechanism", None), Mechanism):
         mechanism_of(n)  # a design: says to give its mechanism
-    if mechanisms is None and isinstance(n, (Mechanism, list, tuple, Mapping)):
+    if mechanisms is None and (isinstance(n, (Mechanism, list, tuple, Mapping)) or np.ndim(n) > 0):
         n, mechanisms = None, n
     known = mechanisms is None
     level = Level.of(alpha=alpha, epsilon=epsilon) if known or (alpha, epsilon) != (None, None) else None

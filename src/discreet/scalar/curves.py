@@ -141,6 +141,7 @@ def tradeoff(
     prior: Any = None,
     cells: Any = None,
     alphas: Any = None,
+    epsilons: Any = None,
     mechanisms: Sequence[str] | str | None = None,
     how: Literal["closed", "integral", "draws", "all"] = "closed",
     normalised: bool = True,
@@ -160,7 +161,7 @@ def tradeoff(
 
     The loss is "l0", "l1" or "l2", divided by the sensitivity or its square where it is normalised. how="all" gives formula,
     integral (or sum) and draws side by side: an integral is right to a relative 1e-8, draws have 95 % intervals. The alphas are
-    1/20 to 19/20 unless given, as numbers or Levels.
+    1/20 to 19/20 unless given, as numbers or Levels, or as `epsilons`.
 
     >>> import discreet as dt
     >>> print(dt.tradeoff(alphas=["1/10", "1/2"]))
@@ -182,7 +183,12 @@ def tradeoff(
         raise DiscreetError(f"Curves need a finite grid, not {values}; give both ends, or a step alone.")
     if values is not None and step is not None:
         raise DiscreetError(f"The grid {values} has its own step; leave out step={show(step)}.")
-    levels = [Level.of(alpha=a) for a in _several(ALPHAS if alphas is None else alphas)]
+    if alphas is not None and epsilons is not None:
+        raise DiscreetError("Alphas and epsilons say the same thing; give one of them.")
+    if epsilons is None:
+        levels = [Level.of(alpha=a) for a in _several(ALPHAS if alphas is None else alphas)]
+    else:
+        levels = [Level.of(epsilon=e) for e in _several(epsilons)]
     kind = COUNTS if step is not None else LINE if values is None else (*COUNTS, *KEPT, *INFORMED[1:])
     wanted = _wanted(mechanisms, kind, (*LINE, *INFORMED) if values is not None else kind)
     unit = (float(delta) ** {"l0": 0, "l1": 1, "l2": 2}[cost]) if normalised else 1.0

@@ -111,16 +111,27 @@ class Query(Result):
         """
         return self._local(self._read(data, clamp))
 
-    def smooth_sensitivity(self, data: Any, beta: object = 1, *, clamp: bool = False) -> PrivateNumber:
+    def smooth_sensitivity(
+        self, data: Any, beta: object = None, *, alpha: object = None, epsilon: object = None, clamp: bool = False
+    ) -> PrivateNumber:
         """S = max over k of e^(-k beta) A_k, A_k the largest local sensitivity within k changed records: private.
 
-        Never too small: rounded up in the last digit. `beta` is a number or a text such as "1/6" or "ln 2". Ends that
-        are no floats are widened to the next one where the records are floats.
+        Never too small: rounded up in the last digit. `beta` is a number or a text such as "1/6" or "ln 2"; by default it is
+        1, or the one that suits Cauchy noise at a level. Ends that are no floats are widened to the next one where the
+        records are floats.
 
         >>> query("median", records=3, low=0, high=1).smooth_sensitivity([0.1, 0.5, 0.9], beta=1)
         0.4 (private: do not publish)
         """
-        return self._smooth(self._read(data, clamp), beta_of(beta))
+        from .splits import admissible
+
+        if (alpha, epsilon) == (None, None):
+            rate = beta_of(1 if beta is None else beta)
+        elif beta is not None:
+            raise DiscreetError("Give a beta, or the level that the noise shall keep, not both.")
+        else:
+            rate = admissible("cauchy", alpha=alpha, epsilon=epsilon).beta
+        return self._smooth(self._read(data, clamp), rate)
 
     def smooth_law(
         self, *, step: object, alpha: object = None, epsilon: object = None, law: str = "cauchy", beta: object = None
@@ -132,6 +143,11 @@ class Query(Result):
         from .smooth_law import SmoothLaw
         from .splits import admissible
 
+        if isinstance(law, str) and law.strip().lower() in ("laplace", "gauss"):
+            raise LevelError(
+                f'{law.strip().lower()} noise with smooth sensitivity keeps an epsilon only with a delta, for analysis and not for '
+                'release; use law="cauchy" or law="student(3)".', value=law,
+            )  # fmt: skip
         width = positive(step, "step", "that divides the range of a record", error=GridError)
         return SmoothLaw(self, width, admissible(law, alpha=alpha, epsilon=epsilon, beta=beta))
 
@@ -288,6 +304,8 @@ def beta_of(value: object) -> Epsilon:
 
 def _end(value: object, what: str) -> Fraction:
     exact = parse_exact(value)
+    if value is None:
+        raise GridError(f"{what} is missing: declare the range of one record, as in {what}={0 if what == 'low' else 100}.")
     if exact is None:
         raise GridError(f"{what} = {show(value)} is not an exact number; declare the range of one record, as in {what}="
                         f"{0 if what == 'low' else 100}.", value=value)  # fmt: skip

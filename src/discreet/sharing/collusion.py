@@ -81,7 +81,7 @@ class Collusion(Result):
             "for large k": self.large_k,
             "one at k eps": self.one_report,
             "exact": self.exact_answer,
-            "reports' eps <=": None if self.joint_level is None else self.joint_level.epsilon,
+            "reports' eps <=": None if self.joint_level is None else self.joint_level.written,
             "estimate's eps <=": None if self.level is None else self.level.epsilon,
         }
 
@@ -94,7 +94,7 @@ class Collusion(Result):
         if self.joint_level is not None and self.level is not None:
             most = "" if self.level.exact else "at most "
             lines.append(
-                f"epsilon {show_above(self.joint_level.epsilon)} for the reports together, "
+                f"epsilon {show_above(self.joint_level.written)} for the reports together, "
                 f"{most}{show_above(self.level.epsilon)} for the estimate alone"
             )
         return Shown("\n".join(lines))
@@ -229,7 +229,7 @@ def _collude(
                 "Grid(None, None), where all truths are alike."
             )
         one = check_privacy(m)
-        joint = Kept.power(one, k)
+        joint = Kept.power(one, k).for_asked(m.level, one, k)
         answer, kept = _estimated(m, k, strategy, loss, prior, runs, seed, progress)
         if kept is None:
             kept = median_level(m, k, one) if answer.runs is None else Kept(joint.alpha, joint.epsilon, False)

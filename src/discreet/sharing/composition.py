@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import DiscreetError, GridError, LevelError
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.exact import ball, float_above, show, show_above
+from ..numbers.exact import as_written, ball, float_above, show, show_above
 from ..numbers.given import share, whole
 from ..numbers.level import Epsilon
 from ..numbers.neighbours import Neighbours
@@ -76,6 +76,14 @@ class Composition(Result):
             return math.inf
         return float_above(lambda: sum((-ball(a).log() * k for a, k in each), ball(Fraction(0))), bits=_PRECISE)
 
+    @property
+    def _pure(self) -> float:
+        """`basic` for people: where each report keeps a rational epsilon that was asked for, their sum."""
+        asked = [m.level.asked for m in self.mechanisms if m.level.asked is not None and m.level.asked.base is None]
+        if len(asked) < len(self.uses) or not all(e.admits(a) for e, a in zip(asked, self._alphas, strict=True)):
+            return self.basic
+        return as_written(sum((k * e.factor for e, k in zip(asked, self.uses, strict=True)), Fraction(0)), self.basic)
+
     def optimal_delta(self, epsilon: Any) -> float:
         """A delta that holds at this epsilon for every mechanism of these levels (Kairouz, Oh and Viswanath 2015)."""
         if 0 in self._alphas:
@@ -91,7 +99,10 @@ class Composition(Result):
         """The epsilon at a few deltas, or the delta at a few epsilons."""
         asked, found = ("epsilon", "delta") if epsilons else ("delta", "epsilon")
         columns = (asked, f"{found} <=", "at least", "from levels <=", "pure epsilon <=")
-        rows = tuple((str(x), high, low, levels, self.basic) for x, low, high, levels in self._at(deltas, epsilons))
+        most = math.inf if epsilons else self._pure
+        rows = tuple(
+            (str(x), min(high, most), low, min(levels, most), self._pure) for x, low, high, levels in self._at(deltas, epsilons)
+        )
         return Shown(self._title(), columns, rows, self._notes())
 
     def to_dict(self, deltas: Sequence[Any] = DELTAS, epsilons: Sequence[Any] = ()) -> dict[str, Any]:
@@ -125,7 +136,7 @@ class Composition(Result):
     def _title(self) -> str:
         each = zip(self.mechanisms, self.uses, strict=True)
         told = "; ".join(f"{k} by {m.recipe.family} {m.outputs}, {m.level}" for m, k in each)
-        return f"{sum(self.uses)} reports of {self.of}: {told}"
+        return f"{sum(self.uses)} report{'s' * (sum(self.uses) > 1)} of {self.of}: {told}"
 
     def _notes(self) -> tuple[str, ...]:
         levels = "from levels: optimal composition of the levels alone; pure: their sum, where delta is 0"
