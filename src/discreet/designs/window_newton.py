@@ -65,6 +65,8 @@ class WindowFactors:
             left[:, :, r] += link[:, :, r - 1] * (left[:, :, r - 1] / pivot)
         self._pivots = link + left
         self._ratio = link / self._pivots
+        pivots, ratio = (part.transpose(0, 1, 3, 2).ravel() for part in (self._pivots, self._ratio))
+        self._one_chain = pivots, -ratio[:-1]
         self._couple = np.zeros((4, p.size, p.reports))  # of x_k with S_k, P_k, S_k-D, P_k+D, each times -1
         self._couple[0] = own[p.parts[0]] + p.alpha * own[p.parts[2]]
         self._couple[1] = own[p.parts[1]] + p.alpha * own[p.parts[3]]
@@ -72,13 +74,10 @@ class WindowFactors:
         self._couple[3][p.after] = p.alpha * own[p.parts[7]]
 
     def _chain_solve(self, g: Floats) -> Floats:
-        """T^-1 g along all chains, in place; g is (2, blocks, length, reports)."""
-        for r in range(1, g.shape[2]):
-            g[:, :, r] += self._ratio[:, :, r - 1] * g[:, :, r - 1]
-        g /= self._pivots
-        for r in range(g.shape[2] - 2, -1, -1):
-            g[:, :, r] += self._ratio[:, :, r] * g[:, :, r + 1]
-        return g
+        """T^-1 g along all chains; g is (2, blocks, length, reports). One after the other they are one long matrix."""
+        shape = [g.shape[k] for k in (0, 1, 3, 2)]
+        solved, _ = lapack.dpttrs(*self._one_chain, g.transpose(0, 1, 3, 2).ravel())
+        return np.ascontiguousarray(solved.reshape(shape).transpose(0, 1, 3, 2))
 
     def _chain_inverses(self, some: slice) -> Floats:
         """T^-1 itself for some reports, (2, reports, blocks, length, length): products and sums of positive numbers alone."""
@@ -155,7 +154,7 @@ class WindowFactors:
     def _within(self, g: Floats) -> Floats:
         """H^-1 g on all unknowns but the hubs, which stay 0; (unknowns, reports)."""
         p = self.program
-        lifted = self._chain_solve(self._lifts(g).copy())
+        lifted = self._chain_solve(self._lifts(g))
         x = g[: p.size] + self._from_lifts(lifted)
         turned = np.ascontiguousarray(x.T)
         for j, inverse in enumerate(self._inverses):
