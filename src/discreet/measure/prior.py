@@ -161,7 +161,7 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
         return Prior(kind, (1,) * size)
     if kind in ("maximum", "minimum"):
         return _extreme(kind, numbers[0], grid, text)
-    from scipy import stats  # a slow import, kept out of the way of those who do not need it
+    from scipy import special  # a slow import, kept out of the way of those who do not need it
 
     place, values = np.arange(size), grid.floats(size)
     if max(map(abs, numbers)) > 2**62:
@@ -172,6 +172,8 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
             raise PriorError(
                 f"prior = {show(text)}: the chance of each person lies between 0 and 1; write binomial(0.3)."
             )
+        from scipy import stats  # slower still
+
         chances = stats.binom.pmf(place, size - 1, first)
     elif second <= 0 or (kind == "beta" and first <= 0):
         raise PriorError(
@@ -180,9 +182,9 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
     elif kind == "normal":  # each value gets the mass of the half steps around it, what lies beyond is cut off
         half = float(grid.step) / 2
         near, far = np.abs(values - first) - half, np.abs(values - first) + half  # the upper tail keeps its digits
-        chances = stats.norm.sf(near, 0, second) - stats.norm.sf(far, 0, second)
+        chances = special.ndtr(-near / second) - special.ndtr(-far / second)
     else:
-        chances = np.diff(stats.beta.cdf(np.arange(size + 1) / size, first, second))
+        chances = np.diff(special.betainc(first, second, np.arange(size + 1) / size))
     if not np.isfinite(chances).all() or chances.sum() <= 0:
         raise PriorError(f"prior = {show(text)} leaves no probability on {grid}; move it or widen the grid.")
     return Prior(f"{kind}({', '.join(map(str, numbers))})", given.weights(chances.tolist()))
