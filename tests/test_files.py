@@ -942,7 +942,7 @@ AGAIN: dict[str, Callable[[], dt.Mechanism]] = {
 
 def test_every_landed_mechanism_file_is_tried():
     written = {path.stem for path in LANDED.glob("*.json")}
-    assert written - {"release.record", "release.columns", "v2-rays"} == AGAIN.keys() | NEWER.keys()
+    assert written - {"release.record", "release.record.v2", "release.columns", "release.columns.v2", "v2-rays"} == AGAIN.keys() | NEWER.keys()
 
 
 @pytest.mark.parametrize("name", NEWER)

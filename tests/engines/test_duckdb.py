@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.engines.duckdb import count_each, count_groups
+from discreet.engines.reading import Reading
 from discreet.errors import MissingExtraError, PredicateError, TableInputError
 from discreet.questions.domain import Domain
 
@@ -591,7 +592,7 @@ def test_the_strict_reader_reads_what_a_writer_wrote(tmp_path_factory, data, col
     path.write_bytes(b"\xef\xbb\xbf" * mark + text.encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "_BLOCK", block)
-        parts = lines.read_lines(path, ",", columns, range(columns), lambda done: None)
+        parts = lines.read_lines(path, Reading(), ",", columns, range(columns), lambda done: None)
         found = [row for part in parts for row in zip(*[column.to_pylist() for column in part], strict=True)]
     assert found == [tuple(v or None for v in row) for row in rows]
     with path.open(encoding="utf-8-sig", newline="") as file:

@@ -26,7 +26,7 @@ from ..numbers.positions import positions
 from ..present.shown import Result, Shown, one_line, plain
 from ..present.words import csv_lines
 from .margins import fit_parts
-from .question import Question
+from .question import MISSING, Question
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -273,7 +273,7 @@ def _fixed_columns(question: Question, terms: Terms, plan: Plan, sizes: Indices,
     """The columns in their order, those that do not hang on the reports already filled."""
     keys, times = question.cells, len(question.counts)
     columns: dict[str, list[Any]] = {
-        c: [str(key[k]) if question.other else key[k] for key in keys] * times  # one type beside the pooled cell
+        c: [_told(key[k]) if question.other else key[k] for key in keys] * times  # one type beside the pooled cell
         for k, c in enumerate(question.by)
     }
     if times > 1:
@@ -286,6 +286,10 @@ def _fixed_columns(question: Question, terms: Terms, plan: Plan, sizes: Indices,
     columns["digest"] = [_digest_of(m) for m in used] * times
     columns["epsilon"] = ["0" if m is None else label for m in used] * times
     return columns
+
+
+def _told(key: Any) -> str:
+    return MISSING if key is None else str(key)
 
 
 def _short(value: Any) -> Any:
@@ -326,6 +330,7 @@ def _record(
         "counts": dict(question.counts),
         "by": list(question.by),
         "groups": len(sizes),
+        "domain_source": question.domain.source,
         "other_cell": question.other,
         "bound": question.bound,
         "max_groups": question.max_groups,
@@ -355,7 +360,12 @@ def _record_with_files(old: dict[str, Any]) -> dict[str, Any]:
     return {**old, "format_version": 2, "files": []}
 
 
-RECORD: Format[dict[str, Any]] = Format("record of a release", steps=(_record_with_files,))
+def _record_with_source(old: dict[str, Any]) -> dict[str, Any]:
+    """Version 2 did not say where the declared keys come from."""
+    return {**old, "format_version": 3, "domain_source": ""}
+
+
+RECORD: Format[dict[str, Any]] = Format("record of a release", steps=(_record_with_files, _record_with_source))
 
 
 def record_of(written: Mapping[str, Any]) -> dict[str, Any]:
