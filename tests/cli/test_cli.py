@@ -643,6 +643,7 @@ def survey(run):
         "ledger", "create", "s", "--ledger", "b.db", "--budget", "1", "--relation", "bit", "--public", "sex,education"
     )
     assert told.code == 0
+    assert run("admit", "people.csv", "--dataset", "s", "--ledger", "b.db").code == 0
     return ["people.csv", "--dataset", "s", "--ledger", "b.db", "--domain", "domain.json", "--by", "sex,education", "--count",
             "income > 50000", "--epsilon", "1/2"]  # fmt: skip
 
@@ -662,8 +663,8 @@ def test_a_release_writes_rows_totals_record_and_page(run, survey):
     assert json.loads(again.out)["record"]["repeated"]
     assert "1/2" in run("ledger", "show", "--ledger", "b.db").out
     lines = json.loads(run("ledger", "history", "s", "--ledger", "b.db", "--json").out)
-    assert [line["kind"] for line in lines] == ["create", "charge", "answer"]
-    assert lines[1]["epsilon"]
+    assert [line["kind"] for line in lines] == ["create", "admitted", "charge", "answer"]
+    assert lines[2]["epsilon"]
     head = run("ledger", "head", "s", "--ledger", "b.db").out.strip()
     assert run("ledger", "verify", "s", "--ledger", "b.db", "--head", head).code == 0
     assert run("ledger", "verify", "s", "--ledger", "b.db", "--head", "2" + head[1:]).code == 1
@@ -758,6 +759,7 @@ def test_margins_have_files_of_their_own(run):
     names = ["a b", "a_b", "a%20b", "ä"]
     Path("domain.json").write_text(json.dumps(dict(zip(names, (["x"], ["y"], ["z"], ["w"]), strict=True))))
     run("ledger", "create", "s", "--ledger", "b.db", "--budget", "1", "--relation", "presence")
+    run("admit", "people.csv", "--dataset", "s", "--ledger", "b.db")
     told = run("release", "people.csv", "--dataset", "s", "--ledger", "b.db", "--domain", "domain.json", "--by", ",".join(names),
                "--epsilon", "1/2", "--margins", ",".join(names), "-o", "out.csv")  # fmt: skip
     assert (told.code, told.err) == (0, "")
@@ -829,11 +831,12 @@ def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey, m
     assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"
     with Path("people.csv").open("a") as more:
         more.write("z,high,1\n" * 7)
+    assert run("admit", "people.csv", "--dataset", "s", "--ledger", "b.db", "--version", "2").code == 0
     from discreet.engines import duckdb as counting
 
     opened, open_table = [], counting.open_table
     monkeypatch.setattr(counting, "open_table", lambda *a, **k: opened.append(1) or open_table(*a, **k))
-    told = run("release", *survey, "--strict", "--json")
+    told = run("release", *survey, "--strict", "--json", "--version", "2")
     assert "operator only, not for publication: 7 rows" in told.err
     assert len(opened) == 1  # the file is not counted again
     assert json.loads(told.out)["rows"]

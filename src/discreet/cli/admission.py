@@ -17,6 +17,7 @@ Quote = Annotated[str, Parameter(help="The quotation mark around fields, or none
 Null = Annotated[
     str, Parameter(allow_leading_hyphen=True, help='Words for missing values, separated by commas: "NA,-,..".')
 ]
+SheetName = Annotated[str | None, Parameter(help="The sheet of an Excel file, where it has several.")]
 Keys = Annotated[str | None, Parameter(help="A JSON file of declared keys, to be compared with what is there.")]
 
 
@@ -30,6 +31,7 @@ def look(
     decimal: Decimal = None,
     quote: Quote = '"',
     null: Null = "",
+    sheet: SheetName = None,
     domain: Keys = None,
     unit: Annotated[str | None, Parameter(help="The column that identifies a person.")] = None,
     out: Annotated[
@@ -55,7 +57,7 @@ def look(
     if out is not None and Path(out).exists():
         raise FileError(f"{out} is there already; choose another -o, or take it away first.", kind="missing")
     with terminal.progress("reading") as advance:
-        found = run(table, encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, unit=unit,
+        found = run(table, encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet, unit=unit,
                     domain=None if domain is None else read_groups(domain), progress=advance)  # fmt: skip
     if out is not None:
         write_whole(Path(out), dump(found.domain()) + "\n")
@@ -68,3 +70,44 @@ def look(
             console.print(f"Written: {out}, learned from the data: no release takes it until its keys have a public source.",
                           markup=False)  # fmt: skip
     return 1 if found.grave else 0
+
+
+@app.command
+def admit(
+    table: str,
+    /,
+    *,
+    dataset: Annotated[str, Parameter(help="The name of the data set in the ledger.")],
+    ledger: Annotated[str, Parameter(help="The ledger: a file, or a postgresql:// address.")],
+    version: Annotated[str, Parameter(help="Your name for this version of the data; it is admitted once.")] = "1",
+    encoding: Encoding = "utf-8",
+    separator: Separator = None,
+    decimal: Decimal = None,
+    quote: Quote = '"',
+    null: Null = "",
+    sheet: SheetName = None,
+    domain: Keys = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Admit a file as a version of a data set: all checks of its content, once, for you alone; then others may ask about it.
+
+    The ledger keeps how it is read, and a fingerprint under its secret. A release reads that file in that way and no other.
+
+    Example: discreet admit people.csv --dataset survey-2026 --ledger budget.db
+    """
+    from ..ledger.ledger import Ledger
+    from ..questions.domain import read_groups
+    from ..tables.admission import admit as run
+    from . import terminal
+
+    with Ledger.existing(ledger) as book, terminal.progress("reading") as advance:
+        found = run(book, table, dataset, version, encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null,
+                    sheet=sheet, domain=None if domain is None else read_groups(domain), progress=advance)  # fmt: skip
+    if json:
+        print(dump(found.to_dict()))
+    else:
+        console = make_console()
+        terminal.show(console, found.shown(), most=1000)
+        console.print(f"Admitted as version {version} of {dataset}.", markup=False)
+    return 0

@@ -89,7 +89,7 @@ def make_console() -> Console:
 
 COMMANDS = (
     "make", "check", "show", "audit", "sample", "design", "compare", "plan", "recover", "sensitivity", "collude", "compose",
-    "cascade", "look", "release", "ledger", "study", "demo",
+    "cascade", "look", "admit", "release", "ledger", "study", "demo",
 )  # fmt: skip
 
 

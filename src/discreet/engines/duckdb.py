@@ -89,9 +89,12 @@ def count_groups(
 def count_each(
     table: Any, *, predicates: Sequence[str | None], by: Sequence[str], domain: Domain, unit: str | None = None,
     max_groups: int = 1, other: bool = False, progress: Progress | None = None, memory_mb: int = 512,
-    reading: Reading | None = None,
+    reading: Reading | None = None, vouched: bool = False,
 ) -> list[Counts]:  # fmt: skip
-    """The same for each of several predicates, which are all looked at as the table is read once."""
+    """The same for each of several predicates, which are all looked at as the table is read once.
+
+    `vouched`: the names of a text file's columns were admitted as such, so that messages may quote them.
+    """
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
         raise TableInputError(
@@ -105,6 +108,7 @@ def count_each(
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
     source = open_table(table, again=unit is not None, reading=reading)
+    source.quotable = source.quotable or vouched
     names = _names([by] if isinstance(by, str) else by, source)
     person = None if unit is None else _names([unit], source)[0]
     asked = [None if text is None else parse(text, source.names, quotable=source.quotable) for text in predicates]

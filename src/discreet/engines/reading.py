@@ -25,7 +25,7 @@ class Reading:
     """One way of reading text files. `separator` None: by the file's name. `decimal` None: nothing was said, a point is read.
 
     >>> Reading.of(encoding="Latin1", separator="semicolon", decimal=",", null="NA, -")
-    Reading(encoding='iso8859-1', separator=';', decimal=',', quote='"', nulls=('NA', '-'))
+    Reading(encoding='iso8859-1', separator=';', decimal=',', quote='"', nulls=('NA', '-'), sheet=None)
     """
 
     encoding: str = "utf-8"
@@ -33,11 +33,12 @@ class Reading:
     decimal: str | None = None
     quote: str = '"'  # empty: there is none, and every mark is a character like others
     nulls: tuple[str, ...] = ()
+    sheet: str | None = None  # of an Excel file
 
     @classmethod
     def of(
         cls, *, encoding: str = "utf-8", separator: str | None = None, decimal: str | None = None, quote: str = '"',
-        null: str | Sequence[str] = (),
+        null: str | Sequence[str] = (), sheet: str | None = None,
     ) -> Reading:  # fmt: skip
         """From what people write: any name of an encoding, words for separators, nulls as a list or one text with commas."""
         mark = "" if quote == "none" else quote
@@ -53,20 +54,22 @@ class Reading:
         listed = [word.strip() for word in null.split(",")] if isinstance(null, str) else null
         if not isinstance(listed, Sequence) or not all(isinstance(w, str) and encodable(w) for w in listed):
             raise TableInputError('Words for missing values are texts, such as null="NA,-" or a list of them.')
-        return cls(_codec(encoding), given, decimal, mark, tuple(dict.fromkeys(w for w in listed if w)))
+        if sheet is not None and not (isinstance(sheet, str) and sheet and encodable(sheet)):
+            raise TableInputError(f"A sheet is named by a text, not {show(sheet)}.")
+        return cls(_codec(encoding), given, decimal, mark, tuple(dict.fromkeys(w for w in listed if w)), sheet)
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Reading:
         """What `to_dict` gave."""
         return cls.of(
             encoding=written["encoding"], separator=written["separator"], decimal=written["decimal"],
-            quote=written["quote"] or "none", null=list(written["nulls"]),
+            quote=written["quote"] or "none", null=list(written["nulls"]), sheet=written.get("sheet"),
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "encoding": self.encoding, "separator": self.separator, "decimal": self.decimal, "quote": self.quote,
-            "nulls": list(self.nulls),
+            "nulls": list(self.nulls), "sheet": self.sheet,
         }  # fmt: skip
 
     @property

@@ -19,11 +19,12 @@ import numpy as np
 
 from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..numbers.exact import parse_exact, show
+from .excel import Sheet
 from .lines import read_lines
 from .reading import Reading
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_KINDS = (".parquet", ".pq", *_SEPARATORS)
+_KINDS = (".parquet", ".pq", ".xlsx", *_SEPARATORS)
 _BATCH = 2**16  # rows handed over at a time
 _LAST_DAY = 2**31 - 2  # days from 1970 that the engine can hold, either way, and the same in microseconds
 _LAST_MICROSECOND = 9_223_372_022_400_000_000 - 1
@@ -98,6 +99,8 @@ def open_table(table: Any, again: bool, reading: Reading | None = None) -> Sourc
 
     if isinstance(table, (str, os.PathLike)):
         path = Path(table)
+        if path.suffix.lower() == ".xlsx":
+            return _Excel(path, reading or Reading())
         return _Text(path, reading or Reading()) if is_text(path) else _Parquet(path)
     if isinstance(table, pa.RecordBatchReader):
         if not again:
@@ -166,6 +169,32 @@ class _Text(Source):
 
     def _advance(self, done: int) -> None:
         self.done = done
+
+
+class _Excel(Source):
+    """A sheet: no types, and names that nobody vouches for, as in a text file."""
+
+    quotable = False
+
+    def __init__(self, path: Path, reading: Reading) -> None:
+        super().__init__()
+        self.sheet, self.nulls, self.decimal = Sheet(path, reading), reading.nulls, reading.decimal or "."
+        self.names = _distinct(self.sheet.header, quotable=False)
+        self.untyped = frozenset(self.names)
+
+    def fields(self) -> list[tuple[str, Any]]:
+        import pyarrow as pa
+
+        return [(name, pa.string()) for name in self.used]
+
+    def batches(self) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for _, columns in self.numbered():
+            yield pa.record_batch(columns, names=self.used)
+
+    def numbered(self) -> Iterator[tuple[Any, Any]]:
+        return self.sheet.columns(self.used, self.nulls)
 
 
 class _Parquet(Source):

@@ -1,4 +1,4 @@
-"""Looking at data before anybody asks about them: what a file holds, what will not be counted, what to say about it.
+"""Admission, and looking at data before anybody asks about them: what a file holds, what will not be counted, what to say about it.
 
 All of this is for whoever holds the data, and none of it for publication. What no reading can mend (bytes that are no
 text, lines of other lengths, broken quotation marks) is refused by the reader itself, with the lines' numbers; what is
@@ -7,17 +7,20 @@ read but may not be meant is a finding, and a grave one keeps a file from being 
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..engines.duckdb import count_groups
 from ..engines.reading import Reading
 from ..engines.sources import open_table, stamp
-from ..errors import MissingExtraError, TableInputError
+from ..errors import MissingExtraError, ReleaseError, TableInputError
+from ..ledger.ledger import Admission, Ledger
 from ..numbers.exact import show
 from ..present.shown import Result, Shown
 from ..progress import Progress
@@ -30,6 +33,7 @@ _MOST_KEYS = 100  # a column of more different values gets no proposed keys
 _MOST_TOLD = 10  # values named in a finding
 _NULLS = ("NA", "N/A", "na", "n/a", "-", "--", ".", "..", "...", "?", "NULL", "null", "None", "none", "NaN", "nan", "#N/A")
 _OFTEN = 10
+_FIRST = 10**6  # rows of a table in memory that the call which releases it looks at
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class Look(Result):
     findings: tuple[Finding, ...]
     reading: Reading
     keys: Mapping[str, tuple[Any, ...]]  # of columns with few different values
+    first: bool = False  # only the first rows were looked at
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,8 +78,13 @@ class Look(Result):
             "source, then take this line out", "source": "", "columns": {name: list(keys) for name, keys in self.keys.items()},
         }  # fmt: skip
 
+    def with_dropped(self, rows: int) -> Look:
+        """The same, with how many rows stood in none of the groups of a question."""
+        lost = Finding("", "rows in no group", rows, (), "declare their keys, or pool them with other")
+        return replace(self, findings=(*self.findings, *([lost] if rows else [])))
+
     def _title(self) -> str:
-        return f"{self.name}: {self.size} rows, {len(self.columns)} columns. {ALONE}"
+        return f"{self.name}: {'the first ' if self.first else ''}{self.size} rows, {len(self.columns)} columns. {ALONE}"
 
     def shown(self) -> Shown:
         rows = [
@@ -98,7 +108,8 @@ class Look(Result):
 
 def look(
     table: Any, *, encoding: str = "utf-8", separator: str | None = None, decimal: str | None = None, quote: str = '"',
-    null: str | Sequence[str] = (), domain: Any = None, unit: str | None = None, progress: Progress | None = None,
+    null: str | Sequence[str] = (), sheet: str | None = None, domain: Any = None, unit: str | None = None,
+    progress: Progress | None = None,
 ) -> Look:  # fmt: skip
     """Look at a file or a table that you hold: its columns, what is missing, what will not be read as it is meant.
 
@@ -109,12 +120,57 @@ def look(
     >>> look(pyarrow.table({"town": ["a", "b", None]}))
     <Look a table: 3 rows, 1 columns. For you alone, not for publication.>
     """
-    reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null)
+    reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
     return examined(table, reading, domain, unit, progress)
 
 
-def examined(table: Any, reading: Reading, domain: Any, unit: str | None, progress: Progress | None = None) -> Look:
-    """The same for a reading that was made before."""
+def admit(
+    ledger: Ledger, table: str | os.PathLike[str], dataset: str, version: str, *, encoding: str = "utf-8",
+    separator: str | None = None, decimal: str | None = None, quote: str = '"', null: str | Sequence[str] = (),
+    sheet: str | None = None, domain: Any = None, progress: Progress | None = None,
+) -> Look:  # fmt: skip
+    """Admit a file as a version of a data set (`Ledger.admit`)."""
+    if not isinstance(table, (str, os.PathLike)):
+        raise TableInputError("A file is admitted by its path; a table in memory is admitted by the call that releases it.")
+    reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
+    terms, path = ledger.terms(dataset), Path(table)
+    before = stamp(path)
+    report = examined(path, reading, domain, terms.unit, progress)
+    if report.grave:
+        told = "; ".join(f"{show(f.column)}: {f.what} ({_numbers(f) or f.count}), {f.advice}" for f in report.grave)
+        raise TableInputError(f"{show(path.name)} was not admitted. {told}.", report=report)
+    digest = file_digest(path)
+    if stamp(path) != before:
+        raise TableInputError(f"{show(path.name)} changed while it was read; admit it when it is complete.")
+    ledger.note_admission(dataset, version, data=digest, reading=reading.to_dict(), columns=report.names)
+    return report
+
+
+def admission_for(ledger: Ledger, path: Path, dataset: str, version: str) -> Admission:
+    """How this very file was admitted; one that was not is refused with the command that admits it."""
+    found = ledger.admission(dataset, version)
+    words = [str(path), "--dataset", dataset, "--ledger", ledger.place, "--version"]
+    how = f"discreet admit {shlex.join(words)}"
+    if found is None:
+        raise ReleaseError(f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged. Whoever holds "
+                           f"the file runs: {how} {shlex.quote(version)}")  # fmt: skip
+    if not ledger.is_admitted(found, file_digest(path)):
+        raise ReleaseError(f"{show(path.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
+                           f"nothing was charged. Give that one, or admit this one under a new version: {how} ...")  # fmt: skip
+    return found
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    stamp(path)
+    with path.open("rb") as file:
+        return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+
+
+def examined(
+    table: Any, reading: Reading, domain: Any, unit: str | None, progress: Progress | None = None, only: Set[str] | None = None
+) -> Look:
+    """The same for a reading that was made before, of all columns, or of the first rows of a few."""
     try:
         import pyarrow  # noqa: F401  # what hands tables over
     except ImportError:
@@ -128,8 +184,11 @@ def examined(table: Any, reading: Reading, domain: Any, unit: str | None, progre
     person = None if unit is None else find_column(unit, names)
     if unit is not None and person is None:
         raise TableInputError(f"There is no column {show(unit)} of ids; the columns are {', '.join(names)}.")
-    size, columns, ids = seen_columns(source, person, progress)
-    findings = [f for column in columns for f in _about(column, reading, untyped)]
+    wanted = names if only is None else [name for name in names if name.lower() in {some.lower() for some in only}]
+    most = None if only is None else _FIRST
+    size, columns, ids = seen_columns(source, wanted, person, progress, most)
+    cells = path is not None and path.suffix.lower() == ".xlsx"
+    findings = [f for column in columns for f in _about(column, reading, untyped, cells)]
     findings += _about_names(names) if untyped else []
     if person is not None:
         findings += _about_ids(next(c for c in columns if c.name == person), ids)
@@ -143,8 +202,9 @@ def examined(table: Any, reading: Reading, domain: Any, unit: str | None, progre
         for c in columns
     )  # fmt: skip
     keys = {c.name: _keys(c) for c in columns if c.name != person}
-    return Look("a table" if path is None else path.name, size, "line" if untyped else "row", told, tuple(findings), reading,
-                {name: found for name, found in keys.items() if found})  # fmt: skip
+    place = "line" if untyped and not cells else "row"
+    return Look("a table" if path is None else path.name, size, place, told, tuple(findings), reading,
+                {name: found for name, found in keys.items() if found}, most is not None and size >= most)  # fmt: skip
 
 
 def _check_names(names: Sequence[str], path: Path | None, reading: Reading) -> None:
@@ -160,9 +220,10 @@ def _finding(column: Column, what: str, tally: Tally, advice: str, grave: bool =
     return [Finding(column.name, what, tally.count, tuple(tally.places), advice, grave)] if tally.count else []
 
 
-def _about(column: Column, reading: Reading, untyped: bool) -> list[Finding]:
+def _about(column: Column, reading: Reading, untyped: bool, cells: bool) -> list[Finding]:
     """What one column tells by itself."""
     found = _finding(column, "missing", column.missing, "declare null as a key where they are to be counted")
+    found = [replace(f, advice=f"{f.advice}; errors and formulas without a value read as empty") for f in found] if cells else found
     if 2 * (column.numbers.count + column.foreign.count) >= column.there and untyped:
         found += _about_decimals(column, reading)
     if column.is_numeric and column.numbers.count and untyped:

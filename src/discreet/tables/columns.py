@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,9 +114,11 @@ def _matcher(texts: Any) -> Callable[[str], Flags]:
     return lambda pattern: np.asarray(pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def seen_columns(source: Source, unit: str | None, progress: Progress | None) -> tuple[int, list[Column], Counter[Any]]:
-    """The number of rows, all columns, and how often each id of the column `unit` occurs."""
-    source.bind(source.names)
+def seen_columns(
+    source: Source, wanted: Sequence[str], unit: str | None, progress: Progress | None, most: int | None = None
+) -> tuple[int, list[Column], Counter[Any]]:
+    """The number of rows, the wanted columns, and how often each id of the column `unit` occurs; up to about `most` rows."""
+    source.bind(wanted)
     own, other = (BY_COMMA, BY_POINT) if source.decimal == "," else (BY_POINT, BY_COMMA)
     columns, rows, ids = [Column(name) for name in source.used], 0, Counter[Any]()
     for numbers, arrays in _told(source, progress):
@@ -125,6 +127,8 @@ def seen_columns(source: Source, unit: str | None, progress: Progress | None) ->
             column.add(array, numbers, own, other)
             if column.name == unit:
                 ids.update(array.drop_null().to_pylist())
+        if most is not None and rows >= most:
+            break
     return rows, columns, ids
 
 

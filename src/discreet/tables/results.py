@@ -52,6 +52,22 @@ class Release(Result):
     make_table: Callable[[Mapping[str, list[Any]]], Any]
 
     @property
+    def operator(self) -> Any:
+        """Of a table in memory, what was seen of it as it was admitted (a Look): for you alone, not for publication.
+
+        It is no part of the release: neither shown nor written, nor pickled with it.
+        """
+        return getattr(self, "_operator", None)
+
+    def told(self, operator: Any) -> Release:
+        """The same release with a report for the operator beside it."""
+        object.__setattr__(self, "_operator", operator)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_operator"}
+
+    @property
     def table(self) -> Any:
         """The rows as a table of the kind that went in (an Arrow table for a file)."""
         return self.make_table(self.columns)
