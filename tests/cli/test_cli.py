@@ -824,6 +824,40 @@ def test_a_disk_that_fills_up_leaves_all_files_as_they_were_and_says_that_asking
     assert not Path("out-by-education.csv").exists()
 
 
+def test_an_office_file_is_looked_at_admitted_and_released(run):
+    """Each wrong way ends with the option that helps; the right one gives a table."""
+    lines = ["Ort;Einkommen", *(f"{town};{k},5" for k in range(100) for town in ("Zürich", "Genève", "NA"))]
+    Path("p.csv").write_bytes("\r\n".join(lines).encode("latin-1"))
+    run("ledger", "create", "town", "--ledger", "b.db", "--budget", "1", "--relation", "presence")
+    admit = ["admit", "p.csv", "--dataset", "town", "--ledger", "b.db"]
+    for options, told in (
+        ([], '--separator ";"'), (["--separator", ";"], "such as latin-1"),
+        (["--separator", ";", "--encoding", "latin-1"], '--decimal ","'),
+    ):  # fmt: skip
+        refused = run(*admit, *options)
+        assert_one_good_error(refused)
+        assert told in refused.err
+    how = ["--separator", ";", "--encoding", "latin-1", "--null", "NA"]
+    grave = run("look", "p.csv", *how)
+    assert (grave.code, grave.err) == (1, "")
+    assert "number with a comma" in grave.out
+    looked = run("look", "p.csv", *how, "--decimal", ",", "-o", "learned.json")
+    assert (looked.code, looked.err) == (0, "")
+    assert_one_good_error(run("look", "p.csv", *how, "-o", "learned.json"))  # what is there is kept
+    admitted = run(*admit, *how, "--decimal", ",", "--domain", "learned.json", "--json")
+    assert json.loads(admitted.out)["note"] == "For you alone, not for publication."
+    asked = ["release", "p.csv", "--dataset", "town", "--ledger", "b.db", "--by", "Ort", "--epsilon", "1", "--json"]
+    assert "learned from the data" in run(*asked, "--domain", "learned.json").err
+    keys = {"format": "discreet-domain", "version": 1, "source": "towns of 2026", "columns": {"Ort": ["Zürich", "Genève", None]}}
+    Path("domain.json").write_text(json.dumps(keys))
+    told = json.loads(run(*asked, "--domain", "domain.json", "--count", "Einkommen >= 20.5").out)
+    assert told["record"]["domain_source"] == "towns of 2026"
+    assert all(abs(row["report"] - 80) < 40 for row in told["rows"])  # e^-40: never by chance
+    with Path("p.csv").open("ab") as more:
+        more.write(b"Bern;1,5\r\n")
+    assert_one_good_error(run(*asked, "--domain", "domain.json"))
+
+
 def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey, monkeypatch):
     told = run("release", *survey, "--dry-run")
     assert told.code == 0

@@ -112,9 +112,9 @@ def test_admission_lists_empty_cells_by_their_rows(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        ([["x"], [1.0], [float(2**53)]], r"row 3 has a whole number beyond 2\^53"),
-        ([["x"], [-1e300]], "row 2 has a whole number beyond"),
-        ([["x", None], [1.0, 2.0]], "row 2 has cells beside the named columns"),
+        ([["x"], [1.0], [float(2**53)]], r"whole numbers of 2\^53 and beyond, .* stand in row 3; write them as texts"),
+        ([["x"], [-1e300]], "stand in row 2; write them as texts"),
+        ([["x", None], [1.0, 2.0]], "cells beside the named columns stand in row 2"),
         ([["x", 3.0], [1.0, 2.0]], "first row"),
         ([["x", "X"], [1.0, 2.0]], "same name"),
     ],

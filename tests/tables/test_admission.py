@@ -11,6 +11,7 @@ import pytest
 import discreet as dt
 from discreet.errors import DiscreetError, LedgerError, ReleaseError, TableInputError
 from discreet.questions.domain import Domain
+from discreet.tables.pages import release_page
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
@@ -120,8 +121,30 @@ def test_a_learned_domain_is_marked_and_refused_until_it_has_a_source(office, tm
         made = dt.release(table, dataset="town", ledger=book, by=["Ort"], domain=learned, epsilon=1)
     assert made.record["domain_source"] == "the official list of towns, 2026"
     assert made.columns["Ort"] == [*sorted([*TOWNS, "Hinterwald"]), None]
-    assert made.csv_text()
+    assert made.csv_text().splitlines()[-1].startswith(",")  # empty for machines, named for people
     assert made.table.num_rows == 5
+    assert made.table.column("Ort").null_count == 1
+    for text in (str(made), release_page(made)):
+        assert "(missing)" in text
+        assert "None" not in text
+
+
+def test_columns_of_every_type_are_looked_at():
+    from datetime import date, datetime, time, timedelta
+    from decimal import Decimal
+
+    arrays = {
+        "null": pa.nulls(2), "bool": pa.array([True, None]), "float": pa.array([1.5, None]),
+        "day": pa.array([date(2020, 1, 1), None]), "moment": pa.array([datetime(2020, 1, 1), None]),
+        "time": pa.array([time(1), None]), "span": pa.array([timedelta(1), None]),
+        "decimal": pa.array([Decimal("1.5"), None]), "bytes": pa.array([b"x", None]), "list": pa.array([[1], None]),
+        "view": pa.array(["a", None]).cast(pa.string_view()), "large": pa.array(["a", None]).cast(pa.large_string()),
+        "coded": pa.array(["a", None]).dictionary_encode(), "struct": pa.array([{"a": 1}, None]),
+    }  # fmt: skip
+    report = dt.look(pa.table(arrays))
+    assert [column["missing"] for column in report.columns] == [2] + [1] * 13
+    assert str(report)
+    assert json.dumps(report.to_dict())
 
 
 def test_a_table_in_memory_is_looked_at_by_its_rows():
@@ -197,7 +220,8 @@ def test_a_version_is_one_file_read_in_one_way(office, book, tmp_path):
 
 
 def test_a_grave_finding_keeps_a_file_out(office, book):
-    with pytest.raises(TableInputError, match=r"was not admitted. 'Einkommen'.*--decimal") as caught:
+    told = r"was not admitted. Column 'Einkommen': number with a comma \(in line 2, 3, .*--decimal"
+    with pytest.raises(TableInputError, match=told) as caught:
         book.admit(office, "town", **{**OFFICE, "decimal": None})
     assert caught.value.report.grave
     assert book.admission("town", "1") is None
@@ -272,8 +296,6 @@ def test_a_missing_or_another_secret_is_its_own_refusal(office, book, tmp_path, 
 
 
 def test_the_operators_report_of_a_table_in_memory_stays_with_the_operator(book):
-    from discreet.tables.pages import release_page
-
     table = pa.table({"Ort": ["Zürich", "SECRET", None], "Person": [1, 1, 2]})
     made = ask(table, book)
     assert findings(made.operator)["Ort", "missing"].count == 1

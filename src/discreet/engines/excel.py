@@ -57,14 +57,15 @@ class Sheet:
         """Refuse what a sheet cannot hold exactly, and cells beside the named columns."""
         width = len(self.header)
         beyond = [k + 1 for k, row in enumerate(self.cells) if any(cell != "" for cell in row[width:])]
-        self._refuse(beyond, "has cells beside the named columns", "name their column, or take them out")
+        self._refuse(beyond, "cells beside the named columns", "name their columns, or take them out")
         large = [k + 1 for k, row in enumerate(self.cells) if any(_is_large(cell) for cell in row)]
-        self._refuse(large, "has a whole number beyond 2^53, which a sheet does not keep", "write it as a text")
+        self._refuse(large, "whole numbers of 2^53 and beyond, which a sheet does not keep,", "write them as texts")
 
     def _refuse(self, rows: list[int], what: str, remedy: str) -> None:
         if rows:
             told = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
-            raise TableInputError(f"In {show(self.path.name)}, row {told} {what}; {remedy}. Nothing was counted.")
+            where = f"row{'s' if len(rows) > 1 else ''} {told}"
+            raise TableInputError(f"In {show(self.path.name)}, {what} stand in {where}; {remedy}. Nothing was counted.")
 
     def columns(self, wanted: list[str], nulls: tuple[str, ...]) -> Iterator[tuple[Any, list[Any]]]:
         """Row numbers as the sheet shows them, and the wanted columns as Arrow texts, some rows at a time."""

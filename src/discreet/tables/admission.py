@@ -19,14 +19,14 @@ from typing import Any
 from ..engines.duckdb import count_groups
 from ..engines.reading import Reading
 from ..engines.sources import open_table, stamp
-from ..errors import MissingExtraError, ReleaseError, TableInputError
+from ..errors import DiscreetError, MissingExtraError, ReleaseError, TableInputError
 from ..ledger.ledger import Admission, Ledger
 from ..numbers.exact import show
 from ..present.shown import Result, Shown
 from ..progress import Progress
 from ..questions.domain import FORMAT, VERSION, Domain, declared_columns
 from ..questions.predicate import find_column
-from .columns import Column, Tally, seen_columns
+from .columns import MOST_VALUES, Column, Tally, seen_columns
 
 ALONE = "For you alone, not for publication."
 _MOST_KEYS = 100  # a column of more different values gets no proposed keys
@@ -137,7 +137,8 @@ def admit(
     before = stamp(path)
     report = examined(path, reading, domain, terms.unit, progress)
     if report.grave:
-        told = "; ".join(f"{show(f.column)}: {f.what} ({_numbers(f) or f.count}), {f.advice}" for f in report.grave)
+        where = {f: f" (in {report.place} {_numbers(f)})" if f.places else "" for f in report.grave}
+        told = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
         raise TableInputError(f"{show(path.name)} was not admitted. {told}.", report=report)
     digest = file_digest(path)
     if stamp(path) != before:
@@ -186,7 +187,13 @@ def examined(
         raise TableInputError(f"There is no column {show(unit)} of ids; the columns are {', '.join(names)}.")
     wanted = names if only is None else [name for name in names if name.lower() in {some.lower() for some in only}]
     most = None if only is None else _FIRST
-    size, columns, ids = seen_columns(source, wanted, person, progress, most)
+    try:
+        size, columns, ids = seen_columns(source, wanted, person, progress, most)
+    except DiscreetError:
+        raise
+    except Exception as error:  # another library's own words may quote a value
+        raise TableInputError("The table could not be read: it is damaged, or has a type that cannot be read. Repair it, or "
+                              "convert it to Parquet.", engine=error) from None  # fmt: skip
     cells = path is not None and path.suffix.lower() == ".xlsx"
     findings = [f for column in columns for f in _about(column, reading, untyped, cells)]
     findings += _about_names(names) if untyped else []
@@ -196,8 +203,9 @@ def examined(
         findings += _about_keys(table, reading, domain, {c.name: c for c in columns})
     if path is not None and stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; look again when it is complete.")
+    many = f"more than {MOST_VALUES}"
     told = tuple(
-        {"column": c.name, "holds": c.told_kind, "different values": None if c.values is None else len(c.values),
+        {"column": c.name, "holds": c.told_kind, "different values": many if c.values is None else len(c.values),
          "missing": c.missing.count}
         for c in columns
     )  # fmt: skip

@@ -59,7 +59,13 @@ class Column:
         self.missing.add(missing, numbers)
         if missing.all():
             return
-        coded = array.dictionary_encode()
+        if pa.types.is_string_view(array.type) or pa.types.is_decimal(array.type):
+            array = array.cast(pa.string())
+        try:
+            coded = array.dictionary_encode()
+        except pa.ArrowNotImplementedError:  # what has no such code is counted as there, and no more
+            self.kind, self.values = str(array.type), None
+            return
         codes = coded.indices.fill_null(0).to_numpy(zero_copy_only=False)
         self._keep(coded.dictionary, codes, ~missing, numbers)
         if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):

@@ -96,10 +96,11 @@ class Release(Result):
         """The first rows without what is for machines, the totals, what protects them and what they cost."""
         names = tuple(name for name in self.columns if name not in _FOR_MACHINES)
         first = zip(*(self.columns[name][:_FIRST] for name in names), strict=True)
-        rows = tuple(tuple(_short(x) for x in row) for row in first)
+        by = set(self.record["by"])
+        rows = tuple(tuple(_short(_key(x) if n in by else x) for n, x in zip(names, row, strict=True)) for row in first)
         totals = tuple(
             Shown.of(f"Totals by {_short(margin)}, matching the fitted parts:",
-                     [{name: _short(x) for name, x in line.items()} for line in lines])
+                     [{name: _short(_key(x) if name == margin else x) for name, x in line.items()} for line in lines])
             for margin, lines in self.margins.items()
         )  # fmt: skip
         return Shown(self._title(), names, rows, self._notes(), totals, more=self.size - len(rows))
@@ -108,7 +109,7 @@ class Release(Result):
         record, left = self.record, self.record["budget"]
         notes = [f"{record['protects']} {record['person']}", *record["beware"]]
         if record["empty_groups"]:
-            some = ", ".join("/".join(str(_short(x)) for x in key) for key in record["empty_groups"][:10])
+            some = ", ".join("/".join(str(_short(_key(x))) for x in key) for key in record["empty_groups"][:10])
             notes.append(f"Nobody is in: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Is that spelt right?")
         cost = f"Charged epsilon {record['epsilon_charged']}."
         repeated = "The same question was asked before: this is the stored answer, at no charge."
@@ -289,7 +290,7 @@ def _fixed_columns(question: Question, terms: Terms, plan: Plan, sizes: Indices,
     """The columns in their order, those that do not hang on the reports already filled."""
     keys, times = question.cells, len(question.counts)
     columns: dict[str, list[Any]] = {
-        c: [_told(key[k]) if question.other else key[k] for key in keys] * times  # one type beside the pooled cell
+        c: [str(_key(key[k])) if question.other else key[k] for key in keys] * times  # one type beside the pooled cell
         for k, c in enumerate(question.by)
     }
     if times > 1:
@@ -304,8 +305,9 @@ def _fixed_columns(question: Question, terms: Terms, plan: Plan, sizes: Indices,
     return columns
 
 
-def _told(key: Any) -> str:
-    return MISSING if key is None else str(key)
+def _key(key: Any) -> Any:
+    """A key for people: that of missing values has a name."""
+    return MISSING if key is None else key
 
 
 def _short(value: Any) -> Any:
