@@ -64,5 +64,5 @@ def test_extras_are_installed_by_a_command_that_works_today():
         assert not re.search(r"pip install \S*discreet", text), path
         asked |= set(re.findall(r'pip install "?\.\[([\w,]+)\]', text))
         asked |= set(re.findall(r'MissingExtraError\.needing\([^)]*?"(\w+)"\s*\)', text))
-    assert asked == {"tables", "postgres", "plots"}
+    assert asked == {"tables", "excel", "postgres", "plots"}
     assert asked <= set(extras)

@@ -942,7 +942,8 @@ AGAIN: dict[str, Callable[[], dt.Mechanism]] = {
 
 def test_every_landed_mechanism_file_is_tried():
     written = {path.stem for path in LANDED.glob("*.json")}
-    assert written - {"release.record", "release.columns", "v2-rays"} == AGAIN.keys() | NEWER.keys()
+    others = {"release.record", "release.record.v2", "release.columns", "release.columns.v2", "v2-rays"}
+    assert written - others == AGAIN.keys() | NEWER.keys()
 
 
 @pytest.mark.parametrize("name", NEWER)

@@ -91,6 +91,8 @@ if TYPE_CHECKING:
     from .sharing.recalibration import recalibrate as recalibrate
     from .sharing.stored import CascadeReports as CascadeReports
     from .studies.shelf import study as study
+    from .tables.admission import Look as Look
+    from .tables.admission import look as look
     from .tables.release import release as release
     from .tables.results import Release as Release
     from .theory.derivable import derivable as derivable
@@ -183,6 +185,8 @@ _HOME = {
     "collude": "sharing.collusion",
     "study": "studies.shelf",
     "Ledger": "ledger.ledger",
+    "Look": "tables.admission",
+    "look": "tables.admission",
     "release": "tables.release",
     "minimax_remap": "theory.minimax",
     "regret": "theory.regret",

@@ -659,6 +659,7 @@ def survey(run):
         "ledger", "create", "s", "--ledger", "b.db", "--budget", "1", "--relation", "bit", "--public", "sex,education"
     )
     assert told.code == 0
+    assert run("admit", "people.csv", "--dataset", "s", "--ledger", "b.db").code == 0
     return ["people.csv", "--dataset", "s", "--ledger", "b.db", "--domain", "domain.json", "--by", "sex,education", "--count",
             "income > 50000", "--epsilon", "1/2"]  # fmt: skip
 
@@ -678,8 +679,8 @@ def test_a_release_writes_rows_totals_record_and_page(run, survey):
     assert json.loads(again.out)["record"]["repeated"]
     assert "1/2" in run("ledger", "show", "--ledger", "b.db").out
     lines = json.loads(run("ledger", "history", "s", "--ledger", "b.db", "--json").out)
-    assert [line["kind"] for line in lines] == ["create", "charge", "answer"]
-    assert lines[1]["epsilon"]
+    assert [line["kind"] for line in lines] == ["create", "admitted", "charge", "answer"]
+    assert lines[2]["epsilon"]
     head = run("ledger", "head", "s", "--ledger", "b.db").out.strip()
     assert run("ledger", "verify", "s", "--ledger", "b.db", "--head", head).code == 0
     assert run("ledger", "verify", "s", "--ledger", "b.db", "--head", "2" + head[1:]).code == 1
@@ -774,6 +775,7 @@ def test_margins_have_files_of_their_own(run):
     names = ["a b", "a_b", "a%20b", "ä"]
     Path("domain.json").write_text(json.dumps(dict(zip(names, (["x"], ["y"], ["z"], ["w"]), strict=True))))
     run("ledger", "create", "s", "--ledger", "b.db", "--budget", "1", "--relation", "presence")
+    run("admit", "people.csv", "--dataset", "s", "--ledger", "b.db")
     told = run("release", "people.csv", "--dataset", "s", "--ledger", "b.db", "--domain", "domain.json", "--by", ",".join(names),
                "--epsilon", "1/2", "--margins", ",".join(names), "-o", "out.csv")  # fmt: skip
     assert (told.code, told.err) == (0, "")
@@ -838,6 +840,40 @@ def test_a_disk_that_fills_up_leaves_all_files_as_they_were_and_says_that_asking
     assert not Path("out-by-education.csv").exists()
 
 
+def test_an_office_file_is_looked_at_admitted_and_released(run):
+    """Each wrong way ends with the option that helps; the right one gives a table."""
+    lines = ["Ort;Einkommen", *(f"{town};{k},5" for k in range(100) for town in ("Zürich", "Genève", "NA"))]
+    Path("p.csv").write_bytes("\r\n".join(lines).encode("latin-1"))
+    run("ledger", "create", "town", "--ledger", "b.db", "--budget", "1", "--relation", "presence")
+    admit = ["admit", "p.csv", "--dataset", "town", "--ledger", "b.db"]
+    for options, told in (
+        ([], '--separator ";"'), (["--separator", ";"], "such as latin-1"),
+        (["--separator", ";", "--encoding", "latin-1"], '--decimal ","'),
+    ):  # fmt: skip
+        refused = run(*admit, *options)
+        assert_one_good_error(refused)
+        assert told in refused.err
+    how = ["--separator", ";", "--encoding", "latin-1", "--null", "NA"]
+    grave = run("look", "p.csv", *how)
+    assert (grave.code, grave.err) == (1, "")
+    assert "number with a comma" in grave.out
+    looked = run("look", "p.csv", *how, "--decimal", ",", "-o", "learned.json")
+    assert (looked.code, looked.err) == (0, "")
+    assert_one_good_error(run("look", "p.csv", *how, "-o", "learned.json"))  # what is there is kept
+    admitted = run(*admit, *how, "--decimal", ",", "--domain", "learned.json", "--json")
+    assert json.loads(admitted.out)["note"] == "For you alone, not for publication."
+    asked = ["release", "p.csv", "--dataset", "town", "--ledger", "b.db", "--by", "Ort", "--epsilon", "1", "--json"]
+    assert "learned from the data" in run(*asked, "--domain", "learned.json").err
+    keys = {"format": "discreet-domain", "version": 1, "source": "towns of 2026", "columns": {"Ort": ["Zürich", "Genève", None]}}
+    Path("domain.json").write_text(json.dumps(keys))
+    told = json.loads(run(*asked, "--domain", "domain.json", "--count", "Einkommen >= 20.5").out)
+    assert told["record"]["domain_source"] == "towns of 2026"
+    assert all(abs(row["report"] - 80) < 40 for row in told["rows"])  # e^-40: never by chance
+    with Path("p.csv").open("ab") as more:
+        more.write(b"Bern;1,5\r\n")
+    assert_one_good_error(run(*asked, "--domain", "domain.json"))
+
+
 def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey, monkeypatch):
     told = run("release", *survey, "--dry-run")
     assert told.code == 0
@@ -845,11 +881,12 @@ def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey, m
     assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"
     with Path("people.csv").open("a") as more:
         more.write("z,high,1\n" * 7)
+    assert run("admit", "people.csv", "--dataset", "s", "--ledger", "b.db", "--version", "2").code == 0
     from discreet.engines import duckdb as counting
 
     opened, open_table = [], counting.open_table
     monkeypatch.setattr(counting, "open_table", lambda *a, **k: opened.append(1) or open_table(*a, **k))
-    told = run("release", *survey, "--strict", "--json")
+    told = run("release", *survey, "--strict", "--json", "--version", "2")
     assert "operator only, not for publication: 7 rows" in told.err
     assert len(opened) == 1  # the file is not counted again
     assert json.loads(told.out)["rows"]

@@ -421,10 +421,10 @@ def test_a_chain_needs_a_budget_above_nothing(budget, line):
     link = hashlib.sha256(bytes(32) + body.encode()).hexdigest()
     account = chain.Account("survey", str(budget), "0/1", "", 1, link)
     if line is None:
-        assert chain.audit(account, [(1, body, link)], [], None) == Head(1, link)
+        assert chain.audit(account, [(1, body, link)], [], [], None) == Head(1, link)
         return
     with pytest.raises(LedgerError, match="has no terms of this data set") as caught:
-        chain.audit(account, [(1, body, link)], [], None)
+        chain.audit(account, [(1, body, link)], [], [], None)
     assert caught.value.line == line
 
 
@@ -493,8 +493,8 @@ def test_damaged_totals_are_not_charged(place, survey):
 
 def test_a_ledger_of_another_version_is_refused(place):
     Ledger(place.address).close()
-    place.execute("UPDATE discreet_ledger SET version = 3")
-    with pytest.raises(LedgerError, match="version 3; this discreet reads versions 1 to 2"):
+    place.execute("UPDATE discreet_ledger SET version = 4")
+    with pytest.raises(LedgerError, match="version 4; this discreet reads versions 1 to 3"):
         Ledger(place.address)
     place.execute("DELETE FROM discreet_ledger")
     with pytest.raises(LedgerError, match="version"):

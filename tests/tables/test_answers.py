@@ -189,21 +189,24 @@ def test_reports_that_version_1_cut_down_to_whole_numbers_are_refused():
         read_answer('{"reports":{"count":[1,0]}}', made, level, sizes)
 
 
-def test_a_record_of_version_1_becomes_todays(people, ledger):
-    old = json.loads((LANDED / "release.record.json").read_text())
+@pytest.mark.parametrize("name", ["release.record.json", "release.record.v2.json"])
+def test_an_old_record_becomes_todays(people, ledger, name):
+    old = json.loads((LANDED / name).read_text())
     new = record_of(old)
-    assert {k: v for k, v in new.items() if k in old} == old
-    assert new["format_version"] == 2
+    assert {k: v for k, v in new.items() if k in old and k != "format_version"} == {
+        k: v for k, v in old.items() if k != "format_version"
+    }
+    assert new["format_version"] == 3
     today = asked(people, ledger).record
     assert new.keys() == today.keys()
     assert record_of(today) == dict(today)
 
 
 @pytest.mark.parametrize(
-    "change", [{"format_version": 3}, {"format_version": "2"}, {"format": "discreet-mechanism"}, {"format": None}]
+    "change", [{"format_version": 4}, {"format_version": "2"}, {"format": "discreet-mechanism"}, {"format": None}]
 )
 def test_any_other_record_is_refused(change):
     old = json.loads((LANDED / "release.record.json").read_text())
     with pytest.raises(FileError, match=r"version|no record"):
         record_of({**old, **change})
-    assert results.RECORD.version == 2
+    assert results.RECORD.version == 3

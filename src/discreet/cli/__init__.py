@@ -1,6 +1,7 @@
 """The command line: library verbs are commands. See `discreet --help`, and app.COMMANDS for the list."""
 
 from . import (  # each registers its commands
+    admission,
     cascades,
     designs,
     mechanisms,
@@ -13,4 +14,6 @@ from . import (  # each registers its commands
 )
 from .app import app, main
 
-__all__ = ["app", "cascades", "designs", "main", "mechanisms", "queries", "recovery", "sharing", "studies", "tables", "tour"]
+__all__ = [
+    "admission", "app", "cascades", "designs", "main", "mechanisms", "queries", "recovery", "sharing", "studies", "tables", "tour",
+]  # fmt: skip

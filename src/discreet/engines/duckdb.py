@@ -32,17 +32,21 @@ from ..numbers.given import whole
 from ..progress import Progress, tell
 from ..questions.domain import Domain, Key
 from ..questions.predicate import (
+    COMMA,
     UNTYPED,
     family,
     find_column,
     iso_date,
     iso_time,
     literal,
+    number_text,
     parse,
     quoted,
     typed_sql,
     unknown_column,
 )
+from ..questions.recoding import missing_sql
+from .reading import Reading
 from .sources import Source, open_table, stamp
 
 Indices = NDArray[np.int64]
@@ -70,6 +74,7 @@ class Counts:
 def count_groups(
     table: Any, *, predicate: str | None, by: Sequence[str], domain: Domain, unit: str | None = None,
     max_groups: int = 1, other: bool = False, progress: Progress | None = None, memory_mb: int = 512,
+    reading: Reading | None = None,
 ) -> Counts:  # fmt: skip
     """Count a file or a data frame: for each declared key, how many there are and for how many the predicate is true.
 
@@ -78,14 +83,18 @@ def count_groups(
     `progress` is told each percent. A reader of record batches is used up by one call.
     """
     return count_each(table, predicates=[predicate], by=by, domain=domain, unit=unit, max_groups=max_groups, other=other,
-                      progress=progress, memory_mb=memory_mb)[0]  # fmt: skip
+                      progress=progress, memory_mb=memory_mb, reading=reading)[0]  # fmt: skip
 
 
 def count_each(
     table: Any, *, predicates: Sequence[str | None], by: Sequence[str], domain: Domain, unit: str | None = None,
     max_groups: int = 1, other: bool = False, progress: Progress | None = None, memory_mb: int = 512,
+    reading: Reading | None = None, vouched: bool = False,
 ) -> list[Counts]:  # fmt: skip
-    """The same for each of several predicates, which are all looked at as the table is read once."""
+    """The same for each of several predicates, which are all looked at as the table is read once.
+
+    `vouched`: the names of a text file's columns were admitted as such, so that messages may quote them.
+    """
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
         raise TableInputError(
@@ -98,7 +107,8 @@ def count_each(
         raise MissingExtraError.needing("Counting tables needs DuckDB and PyArrow", "tables") from None
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
-    source = open_table(table, again=unit is not None)
+    source = open_table(table, again=unit is not None, reading=reading)
+    source.quotable = source.quotable or vouched
     names = _names([by] if isinstance(by, str) else by, source)
     person = None if unit is None else _names([unit], source)[0]
     asked = [None if text is None else parse(text, source.names, quotable=source.quotable) for text in predicates]
@@ -112,10 +122,10 @@ def count_each(
                 raise TableInputError(
                     f"Column {show(person)} has type {types[person]}, which identifies nobody; use numbers or texts."
                 )
-            readings = _register(connection, domain, names, types)
+            groups = _register(connection, domain, names, types)
             conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
             used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at]
-            query = _Query(types, names, readings, conditions, list(map(_digest, used)), person, max_groups, other, len(domain))
+            query = _Query(types, groups, conditions, list(map(_digest, used)), person, max_groups, other, len(domain))
             run = _Run(connection, source, progress)
             found = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
         except DiscreetError:
@@ -179,11 +189,23 @@ def _bind(connection: Any, source: Source, used: Sequence[str]) -> dict[str, str
     described = connection.execute("DESCRIBE SELECT * FROM declared_types").fetchall()
     connection.unregister("declared_types")
     connection.register("handed_over", source)
-    return {row[0]: UNTYPED if row[0] in source.untyped else row[1] for row in described if row[0] in used}
+    untyped = COMMA if source.decimal == "," else UNTYPED
+    return {row[0]: untyped if row[0] in source.untyped else row[1] for row in described if row[0] in used}
 
 
-def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapping[str, str]) -> list[str]:
-    """Hand the declared keys over as a table; returns, for each column, how the data's values become such keys."""
+@dataclass(frozen=True)
+class _Groups:
+    """How rows find their declared group: SQL of what is picked from each row, and of what must equal the declared keys."""
+
+    picked: list[str]
+    same: list[str]
+
+
+def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapping[str, str]) -> _Groups:
+    """Hand the declared keys over as a table; returns how the data's values become such keys.
+
+    A column of keys d0 has e0 beside it where missing values have a key: which of its rows that is.
+    """
     import pyarrow as pa
 
     declared = [find_column(name, names) for name in domain.columns] or list(names)
@@ -191,18 +213,34 @@ def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapp
         raise TableInputError(f"The groups are declared for {show(list(domain.columns) or len(domain.keys[0]))}, but "
                               f"the columns to group by are {show(list(names))}.")  # fmt: skip
     columns: dict[str, Any] = {"i": np.arange(len(domain))}
-    readings = []
+    picked, same = [], []
     for k in range(len(names)):
         name, values = str(declared[k]), tuple(key[k] for key in domain.keys)
-        array, reading = _reading(values, name, types[name], f"k{names.index(name)}")
-        columns[f"d{k}"] = array
-        readings.append(reading)
+        recoding = domain.recodings[k] if domain.recodings else None
+        if recoding is not None:
+            columns[f"d{k}"] = pa.array(values)
+            picked.append(f"{recoding.sql(name, types[name])} AS k{k}")
+            same.append(f"k{k} = d{k}")
+            continue
+        picked.append(f"{quoted(name)} AS k{k}")
+        if None not in values:
+            columns[f"d{k}"], reading = _reading(values, name, types[name], f"k{k}")
+            same.append(f"{reading} = d{k}")
+            continue
+        given = [value for value in values if value is not None]
+        array, reading = _reading(tuple(given), name, types[name], f"k{k}") if given else (pa.nulls(0, pa.int32()), "NULL::INTEGER")
+        places = iter(range(len(array)))
+        columns[f"d{k}"] = array.take(pa.array([None if v is None else next(places) for v in values], pa.int64()))
+        columns[f"e{k}"] = pa.array([value is None for value in values])
+        kind = type(given[0]) if given else str
+        picked.append(f"{missing_sql(name, types[name], kind is int, kind is bool)} AS m{k}")
+        same.append(f"(CASE WHEN NOT m{k} THEN {reading} END) IS NOT DISTINCT FROM d{k} AND m{k} = e{k}")
     if any(family(types[name]) in ("date", "timestamp") for name in names):  # two texts may be one time
         moments = zip(*(columns[f"d{k}"].to_pylist() for k in range(len(names))), strict=True)
         if len(set(moments)) != len(domain):
             raise TableInputError("Two declared keys are the same day or time; declare each once.")
     connection.register("declared", pa.table(columns))
-    return readings
+    return _Groups(picked, same)
 
 
 def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tuple[Any, str]:
@@ -212,8 +250,9 @@ def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tupl
     kind, given = family(type_name), type(values[0])
     if kind == "untyped":
         if given is int:
-            whole = rf"regexp_full_match({k}, '\s*[+-]?\d+(\.0*)?\s*')"
-            return pa.array(values), f"CASE WHEN {whole} THEN TRY_CAST({k} AS BIGINT) END"
+            text = number_text(k, type_name)
+            whole = rf"regexp_full_match({text}, '\s*[+-]?\d+(\.0*)?\s*')"
+            return pa.array(values), f"CASE WHEN {whole} THEN TRY_CAST({text} AS BIGINT) END"
         return pa.array(values), k if given is str else f"TRY_CAST({k} AS BOOLEAN)"
     if _KEYS_FOR.get(kind) is not given:
         raise TableInputError(
@@ -242,8 +281,7 @@ class _Query:
     """What is asked of the engine, as SQL: the values of one row, and how rows or people are put together."""
 
     types: Mapping[str, str]
-    names: Sequence[str]
-    readings: Sequence[str]
+    groups: _Groups
     conditions: Sequence[str]
     digests: Sequence[str]  # for each condition: of the columns that it and the groups need
     person: str | None
@@ -258,16 +296,15 @@ class _Query:
             if kind.upper() in ("FLOAT", "DOUBLE") else quoted(name)
             for name, kind in self.types.items()
         ]  # fmt: skip
-        picked = [f"{quoted(name)} AS k{k}" for k, name in enumerate(self.names)]
         person = [] if self.person is None else [f"{quoted(self.person)} AS u"]
         counted = [f"({condition}) AS c{k}" for k, condition in enumerate(self.conditions)]
         digests = [f"{digest} AS h{k}" for k, digest in enumerate(self.digests)]
-        return (f"(SELECT {', '.join([*picked, *person, *counted, *digests])} "
+        return (f"(SELECT {', '.join([*self.groups.picked, *person, *counted, *digests])} "
                 f"FROM (SELECT {', '.join(values) or '1 AS one'} FROM handed_over))")  # fmt: skip
 
     def matched(self) -> str:
         """The rows with the number `i` of their declared group; undeclared and missing keys have number `size`."""
-        same = " AND ".join(f"{reading} = d{k}" for k, reading in enumerate(self.readings)) or "TRUE"
+        same = " AND ".join(self.groups.same) or "TRUE"
         return f"(SELECT * EXCLUDE (i), coalesce(i, {self.size}) AS i FROM {self.rows()} LEFT JOIN declared ON {same})"
 
     @property
@@ -332,7 +369,7 @@ def _canonical(column: str, type_name: str) -> str:
     kind = family(type_name)
     if type_name.upper() in ("FLOAT", "DOUBLE"):
         return f"({column}::DOUBLE + 0.0)::BIT::BIGINT::VARCHAR"  # -0.0 is 0.0
-    if type_name == UNTYPED or type_name == "VARCHAR":
+    if type_name in (UNTYPED, COMMA, "VARCHAR"):
         return f"(strlen({column}) || ':' || {column})"
     if kind == "date":
         return f"({column} - DATE '1970-01-01')::VARCHAR"

@@ -1,4 +1,4 @@
-"""Text files, read so that each line concerns its own person alone: strict RFC 4180 in UTF-8, every value a text.
+"""Text files, read so that each line concerns its own person alone: strict RFC 4180, every value a text.
 
 What a forgiving reader makes of a damaged line depends on its neighbours: a quotation mark that is never closed hides
 the people after it, a carriage return makes several of one, a separator too many shifts values into other columns. So a
@@ -9,12 +9,15 @@ has one meaning, the same to every strict reader.
     record  = field *(separator field)                          as many fields as the first record has; or nothing
     field   = plain or "quoted"                                 only quoted ones hold separators, CR, LF, and " as ""
 
-An empty field is a missing value, quoted or not. An empty line is nobody's where there are several columns, and a missing
+Separator, quotation mark, encoding and words for missing values are those of a `Reading`. An empty field is a missing
+value, quoted or not, and so is one of those words. An empty line is nobody's where there are several columns, and a missing
 value where there is one.
 """
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -24,6 +27,7 @@ from numpy.typing import NDArray
 
 from ..errors import TableInputError
 from ..numbers.exact import show
+from .reading import Reading
 
 Bytes = NDArray[np.uint8]
 Places = NDArray[np.int64]
@@ -31,34 +35,78 @@ Places = NDArray[np.int64]
 LONGEST = 2**20  # bytes of a record
 _BLOCK = 2**20
 _MARK = b"\xef\xbb\xbf"
-_QUOTE, _LF, _CR = 34, 10, 13
+_LF, _CR = 10, 13
+_CONTROLS = re.compile(rb"[\x80-\x9f]")  # letters in Windows' encodings, nothing in ISO's
 _MOST_TOLD = 5  # lines named in a message
 
 _TOO_LONG = f"longer than {LONGEST} bytes"
 _BARE = "broken by a carriage return that ends no line"
-_QUOTING = 'write a field that holds a separator, a line end or a mark in quotation marks, each mark inside it as ""'
+_QUOTING = (
+    'write a field that holds a separator, a line end or a mark in quotation marks, each mark inside it as "", or say '
+    "how the file is written (quote, separator)"
+)
+_ENCODING = "say its encoding, such as latin-1 or cp1252, or convert the file to UTF-8"
 
 
 def read_lines(
-    path: Path, separator: str, fields: int, wanted: Sequence[int], progress: Callable[[int], None]
-) -> Iterator[list[Any]]:
+    path: Path, reading: Reading, separator: str, fields: int, wanted: Sequence[int], progress: Callable[[int], None],
+    numbered: bool = False,
+) -> Iterator[list[Any]]:  # fmt: skip
     """The wanted columns, by number, of all records after the first one: Arrow arrays of texts, some lines at a time.
 
-    `progress` is told how many bytes were read.
+    `progress` is told how many bytes were read. With `numbered`, an array of the records' line numbers stands first.
     """
-    scan, unended, skipped = _Scan(path.name, ord(separator), fields), b"", 1
+    scan, unended, skipped = _Scan(path.name, ord(separator), reading.quote, fields), b"", 1
+    as_utf8 = _Utf8(reading, scan)
     with path.open("rb") as file:
         if file.read(len(_MARK)) != _MARK:
             file.seek(0)
         while lines := _whole_lines(file, scan, unended):
-            block = unended + lines
+            block = unended + as_utf8(lines, unended.count(b"\n"))
             starts, stops, read = scan.look(block)
             unended = block[read:]
-            yield [_texts(block, starts[skipped:, k], stops[skipped:, k]) for k in wanted]
+            columns = [_texts(block, starts[skipped:, k], stops[skipped:, k], reading) for k in wanted]
+            yield [scan.numbers(block, starts[skipped:, 0], read), *columns] if numbered else columns
             skipped = max(0, skipped - len(starts))
             progress(file.tell())
     if unended:
         scan.refuse([scan.line], "opened by a quotation mark that is never closed", _QUOTING)
+    as_utf8.end()
+
+
+class _Utf8:
+    """Lines of a file of any encoding as UTF-8; a byte that is no character of it refuses the file."""
+
+    def __init__(self, reading: Reading, scan: _Scan) -> None:
+        self.reading, self.scan = reading, scan
+        self.other: Any = None if reading.is_utf8 else codecs.getincrementaldecoder("utf-8")()
+        self.letters = False  # beyond ASCII
+
+    def __call__(self, lines: bytes, before: int) -> bytes:
+        """`before`: how many lines of the record under way were read already."""
+        if self.reading.is_utf8 or lines.isascii():
+            return lines
+        self.letters, encoding = True, self.reading.encoding
+        try:
+            if self.other is not None:
+                self.other.decode(lines)
+        except UnicodeDecodeError:
+            self.other = None  # not UTF-8 by mistake
+        control = _CONTROLS.search(lines) if encoding.startswith("iso8859") else None
+        wrong = -1 if control is None else control.start()
+        try:
+            text = lines.decode(encoding)
+        except UnicodeDecodeError as error:
+            wrong = error.start
+        if wrong >= 0:
+            line = self.scan.line + before + lines[:wrong].count(b"\n")
+            self.scan.refuse([line], f"no text in {encoding}", "say another encoding, such as cp1252")
+        return text.encode()
+
+    def end(self) -> None:
+        if self.letters and self.other is not None:
+            raise TableInputError(f"{show(self.scan.name)} is UTF-8 by all its bytes, not {self.reading.encoding}; leave out the "
+                                  "encoding. Nothing was counted.")  # fmt: skip
 
 
 def _whole_lines(file: BinaryIO, scan: _Scan, unended: bytes) -> bytes:
@@ -75,30 +123,41 @@ def _whole_lines(file: BinaryIO, scan: _Scan, unended: bytes) -> bytes:
     return block + b"\n"
 
 
-def _texts(block: bytes, starts: Places, stops: Places) -> Any:
-    """These stretches of a block as Arrow texts, empty ones as missing, quoted ones without their quotes."""
+def _texts(block: bytes, starts: Places, stops: Places, reading: Reading) -> Any:
+    """These stretches of a block as Arrow texts, empty ones and nulls as missing, quoted ones without their quotes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     data = np.frombuffer(block, dtype=np.uint8)
-    quoted = (stops > starts) & (data[np.minimum(starts, len(data) - 1)] == _QUOTE)
+    mark = reading.quote
+    quoted = (stops > starts) & (data[np.minimum(starts, len(data) - 1)] == _byte(mark))
     # stretches and the gaps between them, as one array over the block: those at even places are the wanted ones
     edges = np.stack([starts + quoted, stops - quoted], axis=1).astype(np.int32).ravel()
     count = max(len(edges) - 1, 0)
     whole = pa.Array.from_buffers(pa.string(), count, [None, pa.py_buffer(edges), pa.py_buffer(block)])
     texts = whole.take(pa.array(np.arange(0, count, 2)))
     if quoted.any():
-        texts = pc.if_else(pa.array(quoted), pc.replace_substring(texts, '""', '"'), texts)
-    return pc.if_else(pa.array(stops - starts > 2 * quoted), texts, pa.scalar(None, pa.string()))
+        texts = pc.if_else(pa.array(quoted), pc.replace_substring(texts, 2 * mark, mark), texts)
+    there = pa.array(stops - starts > 2 * quoted)
+    if reading.nulls:
+        there = pc.and_(there, pc.invert(pc.is_in(texts, pa.array(reading.nulls, pa.string()))))
+    return pc.if_else(there, texts, pa.scalar(None, pa.string()))
+
+
+def _byte(mark: str) -> int:
+    """The byte of a mark; one that no byte equals where there is none."""
+    return ord(mark) if mark else 256
 
 
 class _Scan:
     """Blocks of whole lines, each from the beginning of a record, which is line number `line` of the file."""
 
-    def __init__(self, name: str, separator: int, fields: int) -> None:
+    def __init__(self, name: str, separator: int, quote: str, fields: int) -> None:
         self.name, self.separator, self.fields, self.line = name, separator, fields, 1
+        self.quote = _byte(quote)
         self.may_precede, self.may_follow = np.zeros((2, 256), dtype=np.bool_)  # an opening quote, a closing one
-        self.may_precede[[separator, _LF, _QUOTE]] = self.may_follow[[separator, _LF, _CR, _QUOTE]] = True
+        if quote:
+            self.may_precede[[separator, _LF, self.quote]] = self.may_follow[[separator, _LF, _CR, self.quote]] = True
 
     def look(self, block: bytes) -> tuple[Places, Places, int]:
         """Where the fields of a block's records begin and end, a row for each, and how many bytes these records take.
@@ -109,12 +168,12 @@ class _Scan:
         data = np.frombuffer(block, dtype=np.uint8)
         self._check_text(block, data)
         structural = (data == self.separator) | (data == _LF)
-        for byte in (_QUOTE, _CR):
-            if bytes([byte]) in block:
-                structural |= data == byte
+        quotes = self.quote < 256 and bytes([self.quote]) in block
+        for byte in ([self.quote] if quotes else []) + ([_CR] if b"\r" in block else []):
+            structural |= data == byte
         places = np.flatnonzero(structural)
         marks = data[places]
-        if b'"' in block:
+        if quotes:
             plain = self._outside_quotes(data, places, marks)
             places, marks = places[plain], marks[plain]
         returns = marks == _CR
@@ -136,11 +195,17 @@ class _Scan:
         except UnicodeDecodeError as error:
             wrong = error.start
         if wrong >= 0:
-            self._refuse_at(data, np.array([wrong]), "no text in UTF-8", "convert the file to UTF-8")
+            remedy = "take it out" if block[wrong : wrong + 1] == b"\0" else _ENCODING
+            self._refuse_at(data, np.array([wrong]), "no text in UTF-8", remedy)
+
+    def numbers(self, block: bytes, firsts: Places, read: int) -> Places:
+        """The line numbers of records of the block that was looked at last, by where they begin."""
+        feeds = np.flatnonzero(np.frombuffer(block, dtype=np.uint8)[:read] == _LF)
+        return self.line - len(feeds) + np.searchsorted(feeds, firsts)
 
     def _outside_quotes(self, data: Bytes, places: Places, marks: Bytes) -> NDArray[np.bool_]:
         """Which marks are not in a quoted field, when every quote opens a field, closes one, or is doubled in one."""
-        is_quote = marks == _QUOTE
+        is_quote = marks == self.quote
         inside = np.cumsum(is_quote, dtype=np.uint8) & 1 == 1  # after this mark; a carry beyond 8 bits keeps parity
         opening, closing = places[is_quote & inside], places[is_quote & ~inside]
         # a block ends with a line feed: that stands before its first byte too, and behind every other

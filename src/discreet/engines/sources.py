@@ -19,10 +19,12 @@ import numpy as np
 
 from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..numbers.exact import parse_exact, show
+from .excel import Sheet
 from .lines import read_lines
+from .reading import Reading
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_KINDS = (".parquet", ".pq", *_SEPARATORS)
+_KINDS = (".parquet", ".pq", ".xlsx", *_SEPARATORS)
 _BATCH = 2**16  # rows handed over at a time
 _LAST_DAY = 2**31 - 2  # days from 1970 that the engine can hold, either way, and the same in microseconds
 _LAST_MICROSECOND = 9_223_372_022_400_000_000 - 1
@@ -39,6 +41,7 @@ class Source(ABC):
     names: Sequence[str]
     quotable = True
     untyped: frozenset[str] = frozenset()
+    decimal = "."  # of numbers in columns without a type
     total = 0
 
     def __init__(self) -> None:
@@ -63,6 +66,13 @@ class Source(ABC):
     def batches(self) -> Iterator[Any]:
         """The used columns, some rows at a time, from the beginning."""
 
+    def numbered(self) -> Iterator[tuple[Any, Any]]:
+        """The same, each time with where these rows stand: line numbers of a text file, else numbers from 1 on."""
+        seen = 1
+        for batch in self.batches():
+            yield np.arange(seen, seen + batch.num_rows), [settled(batch.column(name)) for name in self.used]
+            seen += batch.num_rows
+
     def _settled(self) -> Iterator[Any]:
         import pyarrow as pa
 
@@ -83,13 +93,15 @@ class Source(ABC):
         return self.schema.__arrow_c_schema__()
 
 
-def open_table(table: Any, again: bool) -> Source:
-    """A file or a data frame as a source; `again`: it will be read more than once."""
+def open_table(table: Any, again: bool, reading: Reading | None = None) -> Source:
+    """A file or a data frame as a source; `again`: it will be read more than once. `reading` is of text files."""
     import pyarrow as pa
 
     if isinstance(table, (str, os.PathLike)):
         path = Path(table)
-        return _Text(path) if path.suffix.lower() in _SEPARATORS else _Parquet(path)
+        if path.suffix.lower() == ".xlsx":
+            return _Excel(path, reading or Reading())
+        return _Text(path, reading or Reading()) if is_text(path) else _Parquet(path)
     if isinstance(table, pa.RecordBatchReader):
         if not again:
             return _Stream(table)
@@ -104,24 +116,35 @@ def open_table(table: Any, again: bool) -> Source:
     return _Frame(_recognised(table))
 
 
+def is_text(path: Path) -> bool:
+    """Is this a text file, by its name?"""
+    return path.suffix.lower() in _SEPARATORS
+
+
 class _Text(Source):
     """A text file: no types, and names that nobody vouches for."""
 
     quotable = False
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, reading: Reading) -> None:
         super().__init__()
-        self.path, self.separator = path, _SEPARATORS[path.suffix.lower()]
+        self.path, self.reading = path, reading
+        self.separator, self.decimal = reading.separator or _SEPARATORS[path.suffix.lower()], reading.decimal or "."
+        if self.separator == reading.quote:
+            raise TableInputError("The quotation mark is also the separator; they must differ.")
         try:
             # only the header's bytes are judged here: those of the rows, read ahead with it, are data
-            with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-                self.header = next(csv.reader(file, delimiter=self.separator, strict=True))
+            encoding = "utf-8-sig" if reading.is_utf8 else reading.encoding
+            how: Any = {"quotechar": reading.quote} if reading.quote else {"quoting": csv.QUOTE_NONE}
+            with path.open(encoding=encoding, errors="surrogateescape", newline="") as file:
+                self.header = next(csv.reader(file, delimiter=self.separator, strict=True, **how))
             for name in self.header:
                 name.encode()
         except (OSError, UnicodeError, csv.Error, StopIteration):
             self.header = []
         if not any(self.header):
-            raise TableInputError(f"{show(path.name)} has no line of column names in UTF-8; put one first.")
+            raise TableInputError(f"{show(path.name)} has no line of column names in {reading.encoding}; put one first, or say "
+                                  "its encoding, such as latin-1.")  # fmt: skip
         self.names = _distinct(self.header, quotable=False)
         self.untyped, self.total = frozenset(self.names), path.stat().st_size
 
@@ -133,12 +156,45 @@ class _Text(Source):
     def batches(self) -> Iterator[Any]:
         import pyarrow as pa
 
-        wanted = [self.header.index(name) for name in self.used]
-        for columns in read_lines(self.path, self.separator, len(self.header), wanted, self._advance):
+        for columns in self._lines(numbered=False):
             yield pa.record_batch(columns, names=self.used)
+
+    def numbered(self) -> Iterator[tuple[Any, Any]]:
+        for numbers, *columns in self._lines(numbered=True):
+            yield numbers, columns
+
+    def _lines(self, numbered: bool) -> Iterator[list[Any]]:
+        wanted = [self.header.index(name) for name in self.used]
+        return read_lines(self.path, self.reading, self.separator, len(self.header), wanted, self._advance, numbered)
 
     def _advance(self, done: int) -> None:
         self.done = done
+
+
+class _Excel(Source):
+    """A sheet: no types, and names that nobody vouches for, as in a text file."""
+
+    quotable = False
+
+    def __init__(self, path: Path, reading: Reading) -> None:
+        super().__init__()
+        self.sheet, self.nulls, self.decimal = Sheet(path, reading), reading.nulls, reading.decimal or "."
+        self.names = _distinct(self.sheet.header, quotable=False)
+        self.untyped = frozenset(self.names)
+
+    def fields(self) -> list[tuple[str, Any]]:
+        import pyarrow as pa
+
+        return [(name, pa.string()) for name in self.used]
+
+    def batches(self) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for _, columns in self.numbered():
+            yield pa.record_batch(columns, names=self.used)
+
+    def numbered(self) -> Iterator[tuple[Any, Any]]:
+        return self.sheet.columns(self.used, self.nulls)
 
 
 class _Parquet(Source):

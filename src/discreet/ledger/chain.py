@@ -115,8 +115,30 @@ class Answer:
 
 
 @dataclass(frozen=True, repr=False)
+class Admission(Result):
+    """A version of a data set that was admitted: how its file is read, and the names of its columns."""
+
+    name: str
+    version: str
+    number: int  # its line
+    when: str
+    reading: Mapping[str, Any]
+    columns: tuple[str, ...]
+    fingerprint: str  # of the file, under the ledger's secret
+
+    def shown(self) -> Shown:
+        return Shown(f"{self.name}: version {self.version} was admitted by line {self.number}, {self.when}")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name, "version": self.version, "line": self.number, "when": self.when, "reading": dict(self.reading),
+            "columns": list(self.columns),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
 class Entry(Result):
-    """One line of a data set's history: 'create', 'charge' or 'answer', with what its hash covers."""
+    """One line of a data set's history: 'create', 'admitted', 'charge' or 'answer', with what its hash covers."""
 
     number: int
     kind: str
@@ -270,11 +292,25 @@ def terms_of(facts: Mapping[str, Any]) -> Terms:
     return Terms(name, total_of(name, facts.get("budget")), relation, public, unit, str(facts.get("when")))
 
 
-def audit(account: Account, entries: Rows, answers: Rows, head: Head | None) -> Head:
+def admission_of(name: str, number: int, body: object, salt: object, text: object) -> Admission:
+    """What a line and its row say of an admitted version; refused where they do not belong together."""
+    facts = facts_of(name, number, body)
+    try:
+        told = json.loads(str(text))
+        version, columns, reading = told["version"], tuple(told["columns"]), dict(told["reading"])
+    except (ValueError, LookupError, TypeError):
+        version, columns, reading = None, (), {}
+    if facts.get("kind") != "admitted" or facts.get("commitment") != salted(salt, text) or not isinstance(version, str):
+        bad(name, number, "admits another version, or another way of reading, than the stored one")
+    return Admission(name, version, number, str(facts.get("when")), reading, columns, str(facts.get("fingerprint")))
+
+
+def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, head: Head | None) -> Head:
     """The checks of `verify`: the chain line by line, then what should follow from it."""
     name, previous, spent, budget = account.name, START, Fraction(0), Fraction(0)
     charges: dict[int, dict[str, Any]] = {}
     told = {charge: (number, question, salt, text) for charge, number, question, salt, text in answers}
+    admitted = {number: (version, salt, text) for number, version, salt, text in admissions}
     answered: set[int] = set()
     for k, (number, body, link) in enumerate(entries, 1):
         if number != k:
@@ -312,6 +348,10 @@ def audit(account: Account, entries: Rows, answers: Rows, head: Head | None) -> 
                     bad(name, k, "has lost its answer")
                 if facts.get("commitment") != salted(*row[2:]):
                     bad(name, k, "commits to another answer than the stored one")
+            case "admitted":
+                version, *stored = admitted.pop(k, (None, "", ""))
+                if admission_of(name, k, body, *stored).version != version:
+                    bad(name, k, "admits another version than the stored one")
             case _:
                 bad(name, k, "is of no known kind")
     count = len(entries)
@@ -324,6 +364,8 @@ def audit(account: Account, entries: Rows, answers: Rows, head: Head | None) -> 
     if (rational(account.budget), rational(account.spent)) != (budget, spent):
         bad(name, count, f"leaves {exact.show_rational(spent)} spent of {exact.show_rational(budget)}, "
              "but the data set's totals say otherwise")  # fmt: skip
+    if admitted:
+        bad(name, count, "is the last, and yet there are admitted versions that no line knows")
     if told.keys() != answered:
         bad(name, count, "is the last, and yet there are answers that no line knows")
     return Head(count, previous)

@@ -34,6 +34,7 @@ from .chain import (
     START,
     TOTAL_BITS,
     Account,
+    Admission,
     Answer,
     Balance,
     Balances,
@@ -42,6 +43,7 @@ from .chain import (
     Pending,
     Relation,
     Terms,
+    admission_of,
     audit,
     bad,
     canonical,
@@ -57,12 +59,13 @@ from .chain import (
     terms_of,
     total_of,
 )
+from .outcomes import ADMITTING, CHARGING, CREATING, storing
 from .postgres import Postgres
 from .secret import Secret, keyed
 from .sqlite import Sqlite
-from .stores import LEDGER, PATIENCE, Outcome, Rows, Run, Store
+from .stores import LEDGER, PATIENCE, Rows, Run, Store
 
-__all__ = ["Answer", "Balance", "Entry", "Head", "Ledger", "Pending", "Relation", "Terms"]
+__all__ = ["Admission", "Answer", "Balance", "Entry", "Head", "Ledger", "Pending", "Relation", "Terms"]
 
 
 @final
@@ -160,7 +163,7 @@ class Ledger:
         }
         facts |= {"kind": "create", "version": LEDGER.version, "salt": salted(salt, "")}
         store = self._store()
-        with store.transaction(_CREATING, write=True) as run:
+        with store.transaction(CREATING, write=True) as run:
             store.inspect()  # a damaged index may hide a data set of this name
             self._key(run)
             made = run(
@@ -175,10 +178,63 @@ class Ledger:
                 raise LedgerError(f"There is a data set {name!r} in {self.place} already. Choose another name.")
             return terms_of(_append(run, Account(name, rational_text(total), "0/1", salt, 0, START), facts))
 
+    def admit(self, table: str | os.PathLike[str], dataset: str, version: str = "1", **reading: Any) -> Any:
+        """Admit a file as a version of a data set: all checks of its content, for you alone; then others may ask about it.
+
+        `encoding`, `separator`, `decimal`, `quote`, `null` and `sheet` say how it is read, `domain` declares groups
+        to compare it with. Returns the report (a Look). A grave finding refuses the file; the report is the error's `report`.
+        """
+        from ..tables.admission import admit
+
+        return admit(self, table, dataset, version, **reading)
+
+    def note_admission(
+        self, name: str, version: str, *, data: str, reading: Mapping[str, Any], columns: Sequence[str]
+    ) -> Admission:
+        """Write down that a version was admitted: its file's digest (under the secret), and how it is read. Once."""
+        if not (isinstance(version, str) and version and exact.encodable(version)):
+            raise LedgerError("A version of the data is a text that you choose, such as 2026-11.")
+        text = canonical({"version": version, "reading": dict(reading), "columns": list(columns)})
+        salt = secrets.token_hex(16)
+        with self._store().transaction(ADMITTING, write=True) as run:
+            account = self._changing(run, name)
+            fingerprint = keyed(self._key(run), "admitted", account.salt, data)
+            known = _admission(run, name, version)
+            if known is not None:
+                if known.fingerprint == fingerprint and dict(known.reading) == dict(reading):
+                    return known
+                raise LedgerError(
+                    f"Version {version!r} of {name!r} was admitted before (line {known.number}), from another file or read in "
+                    "another way. Nothing was changed: give these data a new version."
+                )
+            facts = {"kind": "admitted", "fingerprint": fingerprint, "commitment": salted(salt, text)}
+            told = _append(run, account, facts)
+            run(
+                "INSERT INTO discreet_admission (name, number, version, salt, text) "
+                "VALUES (:name, :number, :version, :salt, :text)",
+                name=name, number=told["number"], version=version, salt=salt, text=text,
+            )  # fmt: skip
+            return admission_of(name, told["number"], canonical(told), salt, text)
+
+    def admission(self, name: str, version: str) -> Admission | None:
+        """How a version of a data set was admitted; None when it was not."""
+        with self._store().transaction() as run:
+            self._account(run, name)
+            return _admission(run, name, version) if exact.encodable(version) else None
+
+    def is_admitted(self, admission: Admission, data: str) -> bool:
+        """Is this the digest of the file that was admitted? A missing secret, or another one, is refused."""
+        with self._store().transaction() as run:
+            account = self._account(run, admission.name)
+            return keyed(self._key(run), "admitted", account.salt, data) == admission.fingerprint
+
     def begin(
-        self, name: str, question: Mapping[str, Any], *, epsilon: Fraction, data: str, fresh: bool = False
-    ) -> Answer | Pending:
+        self, name: str, question: Mapping[str, Any], *, epsilon: Fraction, data: str, fresh: bool = False,
+        admission: int | None = None,
+    ) -> Answer | Pending:  # fmt: skip
         """The stored answer of a question, or a charge for it that is on disk when this returns.
+
+        `admission` is the line that admitted the data: an answer about the same admission is given without comparing data.
 
         A question asked before about other data (another fingerprint) is refused, unless `fresh` is true: an answer
         that changes under the same question is mostly a mistake. A stored answer about the same data is never drawn
@@ -189,14 +245,15 @@ class Ledger:
         if not (data and exact.encodable(data)):
             raise LedgerError("The fingerprint of the data is a text. Give the one that was taken of the data.")
         asked = question_text(question)
-        with self._store().transaction(_CHARGING, write=True) as run:
+        with self._store().transaction(CHARGING, write=True) as run:
             account = self._changing(run, name)
             question_digest = digest(account, "question", asked)
             fingerprint = keyed(self._key(run), "data", account.salt, data)
             others = older = 0
             for charge, salt, text, charged, answered in run(_STORED, name=name, question=question_digest):
                 known = facts_of(name, charge, charged)
-                if fingerprint != known.get("fingerprint") and known.get("data") != digest(account, "data", data):
+                same = admission is not None and known.get("admission") == admission
+                if not same and fingerprint != known.get("fingerprint") and known.get("data") != digest(account, "data", data):
                     others, older = others or charge, older or (charge if "data" in known else 0)
                     continue
                 facts = facts_of(name, charge, answered)
@@ -236,6 +293,7 @@ class Ledger:
                 "question": question_digest,
                 "fingerprint": fingerprint,
             }
+            facts |= {} if admission is None else {"admission": admission}
             return Pending(name, int(_append(run, account, facts, rational_text(total))["number"]))
 
     def finish(self, pending: Pending, answer: str) -> Answer:
@@ -251,7 +309,7 @@ class Ledger:
         if not exact.encodable(answer):
             raise LedgerError("An answer is a text of valid characters, without NUL. Nothing was stored.")
         salt = secrets.token_hex(16)
-        with self._store().transaction(_storing(pending), write=True) as run:
+        with self._store().transaction(storing(pending), write=True) as run:
             account = self._changing(run, name)
             charged = run(f"{_ENTRIES} AND number = :charge", name=name, charge=charge)
             facts = facts_of(name, charge, charged[0][1]) if charged else {}
@@ -291,9 +349,12 @@ class Ledger:
         """What a data set has spent and has left, from its running total; `verify` computes it anew."""
         with self._store().transaction() as run:
             account = self._account(run, name)
-            answers = int(run("SELECT count(*) FROM discreet_answer WHERE name = :name", name=name)[0][0])
+            answers, admitted = (
+                int(run(f"SELECT count(*) FROM {table} WHERE name = :name", name=name)[0][0])
+                for table in ("discreet_answer", "discreet_admission")
+            )
         budget, spent = total_of(name, account.budget), total_of(name, account.spent)
-        return Balance(budget, spent, budget - spent, pending=account.count - 1 - 2 * answers)
+        return Balance(budget, spent, budget - spent, pending=account.count - 1 - admitted - 2 * answers)
 
     def balances(self, name: str | None = None) -> Balances:
         """What was agreed, spent and left for a data set, or for all of them."""
@@ -320,7 +381,7 @@ class Ledger:
 
     def export(self, name: str) -> dict[str, Any]:
         """The history for others to check, without answers, questions and salts; its hashes can be computed anew."""
-        account, rows, _ = self._read(name)
+        account, rows, *_ = self._read(name)
         entries = [entry_of(name, *row).to_dict() for row in rows]
         head = Head(account.count, account.head).to_dict()
         return {"format": "discreet-ledger", "version": LEDGER.version, "name": name, "head": head, "entries": entries}
@@ -372,15 +433,25 @@ class Ledger:
             raise LedgerError(f"The row of {name!r} cannot be read: the ledger was changed. Bring back a good copy.")
         return account
 
-    def _read(self, name: str) -> tuple[Account, Rows, Rows]:
+    def _read(self, name: str) -> tuple[Account, Rows, Rows, Rows]:
         with self._store().transaction() as run:
             return self._account(run, name), *self._lines(run, name)
 
-    def _lines(self, run: Run, name: str) -> tuple[Rows, Rows]:
+    def _lines(self, run: Run, name: str) -> tuple[Rows, Rows, Rows]:
         entries = run(f"{_ENTRIES} ORDER BY number", name=name)
         answers = run("SELECT charge, number, question, salt, text FROM discreet_answer WHERE name = :name "
                       "ORDER BY number", name=name)  # fmt: skip
-        return entries, answers
+        admissions = run("SELECT number, version, salt, text FROM discreet_admission WHERE name = :name ORDER BY number", name=name)
+        return entries, answers, admissions
+
+
+def _admission(run: Run, name: str, version: str) -> Admission | None:
+    rows = run(
+        "SELECT a.number, e.body, a.salt, a.text FROM discreet_admission a "
+        "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number WHERE a.name = :name AND a.version = :version",
+        name=name, version=version,
+    )  # fmt: skip
+    return admission_of(name, *rows[0]) if rows else None
 
 
 _ENTRIES = "SELECT number, body, hash FROM discreet_entry WHERE name = :name"
@@ -392,28 +463,6 @@ _STORED = (
     "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number "
     "WHERE a.name = :name AND a.question = :question ORDER BY a.number"
 )
-
-
-_CREATING = Outcome(
-    "No data set was made: create it again after that.",
-    "Whether the data set was made is not known: list what there is, then create it if it is missing.",
-)
-_CHARGING = Outcome(
-    "Nothing was charged: ask again after that.",
-    "Nothing was drawn, but whether it was charged is not known: look at the balance before asking again, which may be "
-    "charged once more.",
-)
-
-
-def _storing(pending: Pending) -> Outcome:
-    """A charge stands, whatever happens to its answer."""
-    stands = f"Charge {pending.charge} of {pending.name!r} stands"
-    return Outcome(
-        f"{stands}, but its answer was not stored and must not be shown: call finish again with it, or ask again and pay "
-        "again.",
-        f"{stands}, but whether its answer was stored is not known, so it must not be shown: ask again; if it was stored, "
-        "you get it free of charge, else you pay again.",
-    )
 
 
 def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:

@@ -26,6 +26,12 @@ from ..formats import Format
 
 PATIENCE = 30.0  # seconds to wait for another process's transaction
 
+# How each admitted version of a data set is read: `text` is JSON, committed to by line `number`.
+ADMISSIONS = (
+    "CREATE TABLE discreet_admission (name TEXT NOT NULL, number BIGINT NOT NULL, version TEXT NOT NULL, salt TEXT NOT NULL, "
+    "text TEXT NOT NULL, PRIMARY KEY (name, version), FOREIGN KEY (name, number) REFERENCES discreet_entry (name, number))"
+)
+
 # Rationals are text 'p/q', digests, salts and hashes are hexadecimal text: the same rows in every database.
 # `proof` is the proof of the secret (secret.py), empty until there is one.
 SCHEMA = (
@@ -39,6 +45,7 @@ SCHEMA = (
     "FOREIGN KEY (name, charge) REFERENCES discreet_entry (name, number), "
     "FOREIGN KEY (name, number) REFERENCES discreet_entry (name, number))",
     "CREATE INDEX discreet_asked ON discreet_answer (name, question)",
+    ADMISSIONS,
 )
 
 Rows = list[tuple[Any, ...]]
@@ -60,7 +67,13 @@ def _with_proof(run: Run) -> Run:
     return run
 
 
-LEDGER: Format[Run] = Format("ledger", (_with_proof,))
+def _with_admissions(run: Run) -> Run:
+    """Version 3 knows which files were admitted, and how they are read. There were none before."""
+    run(ADMISSIONS)
+    return run
+
+
+LEDGER: Format[Run] = Format("ledger", (_with_proof, _with_admissions))
 
 
 class Unusable(Exception):

@@ -1,4 +1,12 @@
-"""The declared groups of a release: keys are declared, never learned from the data."""
+"""The declared groups of a release: keys are declared, never learned from the data.
+
+In a file, {"column": [values], ...} declares every combination, with null for missing values where they are to be
+counted, and {"column": {label: band or codes}} groups by labels (recoding.py). What `discreet look` writes says so:
+
+    {"format": "discreet-domain", "version": 1, "learned": ..., "source": ..., "columns": {"column": [values], ...}}
+
+and is refused until "learned" is taken out and "source" names the public source of the keys.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +15,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +23,11 @@ import numpy as np
 
 from ..errors import TableInputError
 from ..numbers.exact import encodable, parse_exact, show
+from .recoding import Recoding, recodings_text
 
-Key = int | str | bool
+Key = int | str | bool | None  # None: the value is missing
+
+FORMAT, VERSION = "discreet-domain", 1
 
 MOST_KEYS = 10**6
 
@@ -27,12 +38,23 @@ class Domain:
 
     columns: tuple[str, ...]
     keys: tuple[tuple[Key, ...], ...]
+    recodings: tuple[Recoding | None, ...] = ()  # one for each column where there is any
+    source: str = ""  # where the keys come from, where somebody said so
 
     @classmethod
     def of(cls, groups: Mapping[str, Sequence[Any]], columns: Sequence[str] = ()) -> Domain:
-        """From {column: values, ...}, every combination, or from {"keys": [[value, ...], ...]}, these and no others."""
-        if not isinstance(groups, Mapping) or not all(isinstance(v, (list, tuple, range)) for v in groups.values()):
+        """From {column: values, ...}, every combination, or from {"keys": [[value, ...], ...]}, these and no others.
+
+        None among the values stands for missing ones; {label: band or codes} in place of values groups by labels.
+
+        >>> Domain.of({"age": {"0-17": [0, 17], "18+": [18, None]}, "sex": ["f", None]}).keys
+        (('0-17', 'f'), ('0-17', None), ('18+', 'f'), ('18+', None))
+        """
+        groups, source = _unmarked(groups)
+        if not isinstance(groups, Mapping) or not all(isinstance(v, (list, tuple, range, Mapping)) for v in groups.values()):
             raise TableInputError('Declare groups as {column: [values]} or {"keys": [[value, ...], ...]}.')
+        recoded = {name: Recoding.of(str(name), v) for name, v in groups.items() if isinstance(v, Mapping)}
+        groups = {name: recoded[name].labels if name in recoded else v for name, v in groups.items()}
         listed = groups.get("keys") if len(groups) == 1 else None
         explicit = bool(listed) and all(isinstance(key, (list, tuple)) for key in listed or ())
         used = [
@@ -56,32 +78,22 @@ class Domain:
                 )
             lists = [list(map(_key, groups[name])) for name in names]
             keys = tuple(itertools.product(*lists))
-        if any(len({type(value) for value in values}) > 1 for values in lists):
+        if any(len({type(value) for value in values} - {type(None)}) > 1 for values in lists):
             raise TableInputError("A column of the declared keys mixes numbers, texts and booleans; keep to one kind.")
         if len(set(keys)) != size:
             raise TableInputError("A declared key stands there twice; every key needs to be declared once.")
-        return cls(names, keys)
+        recodings = tuple(recoded.get(name) for name in names)
+        return cls(names, keys, recodings if any(recodings) else (), source)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], columns: Sequence[str] = ()) -> Domain:
         """From a JSON file that holds what `Domain.of` takes."""
-        try:
-            groups = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError:
-            raise TableInputError(
-                f"There is no file {show(Path(path).name)} of declared groups; check the path."
-            ) from None
-        except (ValueError, RecursionError) as error:
-            line = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-            raise TableInputError(
-                f'{show(Path(path).name)} is not JSON{line}; declare groups as {{"column": ["value", ...], ...}}.'
-            ) from None
-        return cls.of(groups, columns)
+        return cls.of(read_groups(path), columns)
 
     def ordered(self, columns: Sequence[str]) -> Domain:
         """The same groups with their columns in another order."""
         if not self.columns or self.columns == tuple(columns):
-            return Domain(tuple(columns), self.keys)
+            return replace(self, columns=tuple(columns))
         mine = [name.lower() for name in self.columns]  # the engine knows no case
         if sorted(mine) != sorted(name.lower() for name in columns):
             raise TableInputError(
@@ -89,13 +101,63 @@ class Domain:
                 f"{', '.join(columns) or 'none'}. Declare the same columns."
             )
         places = [mine.index(name.lower()) for name in columns]
-        return Domain(tuple(columns), tuple(tuple(key[p] for p in places) for key in self.keys))
+        recodings = tuple(self.recodings[p] for p in places) if self.recodings else ()
+        return Domain(tuple(columns), tuple(tuple(key[p] for p in places) for key in self.keys), recodings, self.source)
+
+    def content(self) -> str:
+        """Keys, and how values become them, as one text: what tells two domains apart. Without recodings it is the keys."""
+        keys = json.dumps([list(key) for key in self.keys], ensure_ascii=True, separators=(",", ":"))
+        return keys + recodings_text(self.recodings) if self.recodings else keys
 
     def __len__(self) -> int:
         return len(self.keys)
 
 
+def read_groups(path: str | os.PathLike[str]) -> Any:
+    """Declared groups as their JSON file has them, checked no further."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError:
+        raise TableInputError(f"There is no file {show(Path(path).name)} of declared groups; check the path.") from None
+    except (ValueError, RecursionError) as error:
+        line = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+        raise TableInputError(
+            f'{show(Path(path).name)} is not JSON{line}; declare groups as {{"column": ["value", ...], ...}}.'
+        ) from None
+
+
+def declared_columns(groups: Any) -> dict[str, Any]:
+    """What is declared for each column, learned from the data or not; empty where keys are listed without their columns."""
+    if isinstance(groups, Domain):
+        plain = {name: list(dict.fromkeys(key[k] for key in groups.keys)) for k, name in enumerate(groups.columns)}
+        return {**plain, **{r.column: r.declared() for r in groups.recodings if r is not None}}
+    if isinstance(groups, Mapping) and groups.get("format") == FORMAT:
+        groups = groups.get("columns")
+    if not isinstance(groups, Mapping):
+        raise TableInputError("Declare groups as {column: [values]}.")
+    listed = len(groups) == 1 and "keys" in groups and all(isinstance(key, (list, tuple)) for key in groups["keys"] or ())
+    return {} if listed else dict(groups)
+
+
+def _unmarked(groups: Any) -> tuple[Any, str]:
+    """The groups and their source; those that were learned from the data are refused."""
+    if not isinstance(groups, Mapping) or groups.get("format") != FORMAT:
+        return groups, ""
+    if groups.get("version") != VERSION:
+        raise TableInputError(f"This domain has version {show(groups.get('version'))}; this discreet reads version {VERSION}.")
+    if "learned" in groups:
+        raise TableInputError('This domain was learned from the data, so its keys tell of them. Take the keys from a public '
+                              'source, name it as "source", then take out "learned". Nothing was charged.')  # fmt: skip
+    source = groups.get("source")
+    if not (isinstance(source, str) and source.strip() and encodable(source)):
+        raise TableInputError('This domain does not say where its keys come from; name their public source as "source". '
+                              "Nothing was charged.")  # fmt: skip
+    return groups.get("columns"), source
+
+
 def _key(value: Any) -> Key:
+    if value is None:
+        return None
     if type(value) is int and -(2**63) <= value < 2**63:  # the plain case first: there may be a million
         return value
     if isinstance(value, (bool, np.bool_)):

@@ -23,6 +23,7 @@ from ..errors import MissingExtraError, PredicateError
 from ..numbers.exact import show
 
 UNTYPED = "UNTYPED"  # a column of a file that declares no types: each comparison reads it as what it is compared with
+COMMA = "UNTYPED,"  # the same where numbers have a decimal comma
 
 _LONGEST = 10_000  # characters
 _DEEPEST = 100  # nested operators
@@ -47,7 +48,7 @@ _ALLOWED = "Allowed are columns, constants, comparisons, AND, OR, NOT, IN, BETWE
 _WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
           "UHUGEINT"}  # fmt: skip
 _PLAIN = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "FLOAT", "DOUBLE", "VARCHAR",
-          "BOOLEAN", "DATE", "TIMESTAMP", UNTYPED}  # fmt: skip
+          "BOOLEAN", "DATE", "TIMESTAMP", UNTYPED, COMMA}  # fmt: skip
 _TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
 
 
@@ -118,7 +119,7 @@ def family(type_name: str) -> str:
         return "text"
     if name in _TIMES or name == "TIMESTAMP WITH TIME ZONE":
         return "timestamp"
-    if name in (UNTYPED, '"NULL"', "NULL"):
+    if name in (UNTYPED, COMMA, '"NULL"', "NULL"):
         return "untyped"
     return name.lower() if name in ("BOOLEAN", "DATE") else "other"
 
@@ -131,6 +132,11 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """A text as SQL."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def number_text(text: str, type_name: str) -> str:
+    """SQL for a text that may be a number, as the engine writes numbers; a point is none where a comma is the mark."""
+    return f"CASE WHEN NOT contains({text}, '.') THEN replace({text}, ',', '.') END" if type_name == COMMA else text
 
 
 def find_column(name: str, columns: Collection[str]) -> str | None:
@@ -354,7 +360,7 @@ def _check_pair(column: Node, kind: str, part: Node, types: Mapping[str, str], o
 
 
 def _misfit(column: Node, types: Mapping[str, str], why: str) -> NoReturn:
-    told = f"type {types[column.value]}" if types[column.value] != UNTYPED else "no declared type, as in every CSV"
+    told = f"type {types[column.value]}" if types[column.value] not in (UNTYPED, COMMA) else "no declared type, as in every CSV"
     raise PredicateError(f"Column {show(column.value)} has {told}: {why}.")
 
 
@@ -391,7 +397,8 @@ def _leaf(node: Node, type_name: str, like: str) -> str:
     if node.kind == "column":
         name = quoted(node.value)
         if kind == "untyped" and like != "text":
-            name = f"TRY_CAST({name} AS {'BOOLEAN' if like == 'boolean' else 'DOUBLE'})"
+            text = number_text(name, type_name) if like == "number" else name
+            name = f"TRY_CAST({text} AS {'BOOLEAN' if like == 'boolean' else 'DOUBLE'})"
             return f"CASE WHEN NOT isnan({name}) THEN {name} END" if like == "number" else name
         if kind == "text" and type_name != "VARCHAR":
             return f"CAST({name} AS VARCHAR)"

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..numbers.exact import ball, float_above
 from ..present.html import page, table
+from .question import MISSING
 from .results import Release
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
@@ -79,7 +80,7 @@ def rows_table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], value: st
             bar = interval_bar(r["low"] / scale, 1.0 if r["high"] is None else r["high"] / scale, r[value] / scale)
         counts = [*([r["n"]] if shares else []), r[value], *([r["fitted"]] if fitted else [])]
         numbers = [_number(x) + (exact if k == shares else "") for k, x in enumerate(counts)]
-        lines.append([*(escape(str(r[k])) for k in keys), *numbers, span, bar])
+        lines.append([*(escape(str(MISSING if r[k] is None else r[k])) for k in keys), *numbers, span, bar])
     counted = [*(["of"] if shares else []), value, *(["fitted to the totals"] if fitted else []), "95 % interval"]
     picture = f"share of the group, 0 to {top:.0%}" if shares else f"0 to {top:.0f}"
     right = [False] * len(keys) + [True] * len(counted) + [False]

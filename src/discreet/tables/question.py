@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from ..registry import RELEASED
 Indices = NDArray[np.int64]
 
 SMALL_GROUP = 64  # up to this size, auto takes the explicit fair mechanism; beyond it, the geometric one
-OTHER = "(other)"
+OTHER, MISSING = "(other)", "(missing)"
 _WEAKEST = 1 - Fraction(1, 2**61)  # of one report: at a 95 % interval of ln(20) * 2^61, half widths still fit 63 bits
 RESERVED = frozenset(
     [
@@ -74,13 +73,12 @@ class Question:
 
     def canonical(self, predicates: Mapping[str, str]) -> dict[str, Any]:
         """The part that tells questions apart, as the ledger keeps it."""
-        keys = json.dumps([list(key) for key in self.domain.keys], ensure_ascii=True, separators=(",", ":"))
         name = self.mechanism if isinstance(self.mechanism, str) else self.mechanism.digest
         return {
             "version": self.version,
             "counts": dict(predicates),
             "by": list(self.by),
-            "domain": hashlib.sha256(keys.encode()).hexdigest(),
+            "domain": hashlib.sha256(self.domain.content().encode()).hexdigest(),
             "other": self.other,
             "mechanism": name,
             "level": str(self.level.alpha),

@@ -9,20 +9,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..engines.duckdb import Counts, count_each
+from ..engines.reading import Reading
+from ..engines.sources import stamp
+from ..errors import TableInputError
 from ..ledger.ledger import Answer, Ledger, Terms
 from ..mechanism import Mechanism
 from ..numbers.positions import positions
 from ..progress import Progress, part, tell
+from .admission import Look, admission_for, examined
 from .answers import answer_text, mechanisms_text, read_answer
 from .frames import table_maker
 from .question import (
@@ -64,7 +70,9 @@ def release(
     The ledger's terms for the data set say what is protected. Under "bit", group membership is public and one person's
     counted bit is private: group sizes are public, and every group gets a mechanism for its own size. Under "presence",
     one person is added or removed: give `bound`, the largest count that can be, or the noise has no upper end.
-    `epsilon` is spent once for the whole call: disjoint groups share it, several counts divide it.
+    `epsilon` is spent once for the whole call: disjoint groups share it, several counts divide it. A file must have been
+    admitted as this `version` (`Ledger.admit`); a table in memory is admitted by this call, and `made.operator` has the
+    report, which is not for publication.
     """
     with _opened(ledger) as book:
         question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
@@ -84,25 +92,25 @@ def _released(
     progress: Progress | None,
 ) -> tuple[Release, int]:  # fmt: skip
     dataset = question.dataset
-    ready = _prepare(table, book.terms(dataset), margins, progress, question)
+    ready = _prepare(table, book, margins, progress, question)
     sheet = ready.sheet
     if not sheet.readings:  # public zeros alone: nothing is drawn, nothing is spent
         zeros = {name: np.zeros(len(sheet.sizes), dtype=np.int64) for name in ready.truths}
         tell(progress, "done", 1.0)
-        return sheet.filled(zeros, book.balance(dataset), None), ready.dropped
+        return sheet.filled(zeros, book.balance(dataset), None).told(ready.operator), ready.dropped
     mechanisms = mechanisms_text(question, sheet.level, sheet.plan)
     asked = book.begin(dataset, question.canonical(ready.predicates), epsilon=sheet.charge, data=ready.fingerprint,
-                       fresh=fresh)  # fmt: skip
+                       fresh=fresh, admission=ready.admission)  # fmt: skip
     if isinstance(asked, Answer):
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         reports, plan = read_answer(asked.text, question, sheet.level, sheet.sizes)
         tell(progress, "done", 1.0)
-        return sheet.drawn_by(plan).filled(reports, book.balance(dataset), asked), ready.dropped
+        return sheet.drawn_by(plan).filled(reports, book.balance(dataset), asked).told(ready.operator), ready.dropped
     drawn = {name: _draw(sheet.plan, sheet.sizes, truth) for name, truth in ready.truths.items()}
     answer = book.finish(asked, answer_text({name: r.tolist() for name, r in drawn.items()}, mechanisms))
     # the reports are stored: from here on everything is post-processing
     tell(progress, "drawn and stored", _STORED)
-    made = sheet.filled(drawn, book.balance(dataset), answer)
+    made = sheet.filled(drawn, book.balance(dataset), answer).told(ready.operator)
     tell(progress, "done", 1.0)
     return made, ready.dropped
 
@@ -116,19 +124,29 @@ class _Ready:
     predicates: Mapping[str, str]
     fingerprint: str
     dropped: int  # rows in no group: for the operator alone
+    admission: int | None  # the line that admitted the file
+    operator: Look | None  # of a table in memory
 
 
 def _prepare(
-    table: Any, terms: Terms, margins: Sequence[str], progress: Progress | None, question: Question
+    table: Any, book: Ledger, margins: Sequence[str], progress: Progress | None, question: Question
 ) -> _Ready:
     """Check everything declared, count, choose the mechanisms: all that can fail, before anything is charged."""
+    terms = book.terms(question.dataset)
     check_relation(question, terms)
     names = margin_names(margins, question)
     if hasattr(table, "read_all"):  # a reader of record batches is used up by one pass
         table = table.read_all()
+    path = Path(table) if isinstance(table, (str, os.PathLike)) else None
+    before = None if path is None else stamp(path)
+    admission = None if path is None else admission_for(book, path, question.dataset, question.version)
+    reading = None if admission is None else Reading.from_dict(admission.reading)
     counts = count_each(table, predicates=list(question.counts.values()), by=list(question.by), domain=question.domain,
                         unit=terms.unit, max_groups=question.max_groups, other=question.other,
-                        progress=part(progress, 0.0, _COUNTING))  # fmt: skip
+                        progress=part(progress, 0.0, _COUNTING), reading=reading,
+                        vouched=admission is not None)  # fmt: skip
+    if path is not None and stamp(path) != before:
+        raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     counted = dict(zip(question.counts, counts, strict=True))
     check_columns(question, terms, counted)
     level = group_level(question, terms)
@@ -141,9 +159,17 @@ def _prepare(
         {name: c.canonical for name, c in counted.items()},
         _fingerprint(counted),
         counts[0].dropped,
+        None if admission is None else admission.number,
+        _operator(table, terms, question, counts) if path is None else None,
     )
     tell(progress, "counted", _PLANNED)
     return ready
+
+
+def _operator(table: Any, terms: Terms, question: Question, counts: Sequence[Counts]) -> Look:
+    """What the call that admits a table in memory saw of the columns that it used: for whoever holds it, alone."""
+    used = {*question.by, *([terms.unit] if terms.unit else []), *(name for c in counts for name in c.columns)}
+    return examined(table, Reading(), None, terms.unit, only=used).with_dropped(counts[0].dropped)
 
 
 _COUNTING, _PLANNED, _STORED = 0.6, 0.7, 0.85  # the part of a release that is done by then, about
@@ -167,7 +193,7 @@ def expected_errors(
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The dry run: how far off each report must be expected to be, from declared and public sizes; nothing is charged."""
     with _opened(ledger) as book:
-        ready = _prepare(table, book.terms(dataset), margins, progress, ask(
+        ready = _prepare(table, book, margins, progress, ask(
             dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other))  # fmt: skip
     sheet = ready.sheet
     expected = {size: _expected(sheet, size) for size in sheet.plan}  # groups of a size are alike

@@ -26,7 +26,7 @@ from ..numbers.positions import positions
 from ..present.shown import Result, Shown, one_line, plain
 from ..present.words import csv_lines
 from .margins import fit_parts
-from .question import Question
+from .question import MISSING, Question
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -50,6 +50,22 @@ class Release(Result):
     margins: Mapping[str, list[dict[str, Any]]]
     record: Mapping[str, Any]
     make_table: Callable[[Mapping[str, list[Any]]], Any]
+
+    @property
+    def operator(self) -> Any:
+        """Of a table in memory, what was seen of it as it was admitted (a Look): for you alone, not for publication.
+
+        It is no part of the release: neither shown nor written, nor pickled with it.
+        """
+        return getattr(self, "_operator", None)
+
+    def told(self, operator: Any) -> Release:
+        """The same release with a report for the operator beside it."""
+        object.__setattr__(self, "_operator", operator)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_operator"}
 
     @property
     def table(self) -> Any:
@@ -80,10 +96,11 @@ class Release(Result):
         """The first rows without what is for machines, the totals, what protects them and what they cost."""
         names = tuple(name for name in self.columns if name not in _FOR_MACHINES)
         first = zip(*(self.columns[name][:_FIRST] for name in names), strict=True)
-        rows = tuple(tuple(_short(x) for x in row) for row in first)
+        by = set(self.record["by"])
+        rows = tuple(tuple(_short(_key(x) if n in by else x) for n, x in zip(names, row, strict=True)) for row in first)
         totals = tuple(
             Shown.of(f"Totals by {_short(margin)}, matching the fitted parts:",
-                     [{name: _short(x) for name, x in line.items()} for line in lines])
+                     [{name: _short(_key(x) if name == margin else x) for name, x in line.items()} for line in lines])
             for margin, lines in self.margins.items()
         )  # fmt: skip
         return Shown(self._title(), names, rows, self._notes(), totals, more=self.size - len(rows))
@@ -92,7 +109,7 @@ class Release(Result):
         record, left = self.record, self.record["budget"]
         notes = [f"{record['protects']} {record['person']}", *record["beware"]]
         if record["empty_groups"]:
-            some = ", ".join("/".join(str(_short(x)) for x in key) for key in record["empty_groups"][:10])
+            some = ", ".join("/".join(str(_short(_key(x))) for x in key) for key in record["empty_groups"][:10])
             notes.append(f"Nobody is in: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Is that spelt right?")
         cost = f"Charged epsilon {record['epsilon_charged']}."
         repeated = "The same question was asked before: this is the stored answer, at no charge."
@@ -273,7 +290,7 @@ def _fixed_columns(question: Question, terms: Terms, plan: Plan, sizes: Indices,
     """The columns in their order, those that do not hang on the reports already filled."""
     keys, times = question.cells, len(question.counts)
     columns: dict[str, list[Any]] = {
-        c: [str(key[k]) if question.other else key[k] for key in keys] * times  # one type beside the pooled cell
+        c: [str(_key(key[k])) if question.other else key[k] for key in keys] * times  # one type beside the pooled cell
         for k, c in enumerate(question.by)
     }
     if times > 1:
@@ -286,6 +303,11 @@ def _fixed_columns(question: Question, terms: Terms, plan: Plan, sizes: Indices,
     columns["digest"] = [_digest_of(m) for m in used] * times
     columns["epsilon"] = ["0" if m is None else label for m in used] * times
     return columns
+
+
+def _key(key: Any) -> Any:
+    """A key for people: that of missing values has a name."""
+    return MISSING if key is None else key
 
 
 def _short(value: Any) -> Any:
@@ -326,6 +348,7 @@ def _record(
         "counts": dict(question.counts),
         "by": list(question.by),
         "groups": len(sizes),
+        "domain_source": question.domain.source,
         "other_cell": question.other,
         "bound": question.bound,
         "max_groups": question.max_groups,
@@ -355,7 +378,12 @@ def _record_with_files(old: dict[str, Any]) -> dict[str, Any]:
     return {**old, "format_version": 2, "files": []}
 
 
-RECORD: Format[dict[str, Any]] = Format("record of a release", steps=(_record_with_files,))
+def _record_with_source(old: dict[str, Any]) -> dict[str, Any]:
+    """Version 2 did not say where the declared keys come from."""
+    return {**old, "format_version": 3, "domain_source": ""}
+
+
+RECORD: Format[dict[str, Any]] = Format("record of a release", steps=(_record_with_files, _record_with_source))
 
 
 def record_of(written: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,329 @@
+"""Looking at a file before anybody asks: what is found, where, and what would help."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import discreet as dt
+from discreet.errors import DiscreetError, LedgerError, ReleaseError, TableInputError
+from discreet.questions.domain import Domain
+from discreet.tables.pages import release_page
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("duckdb")
+
+OFFICE = {"encoding": "latin-1", "separator": ";", "decimal": ",", "null": "NA,-"}
+TOWNS = ["Zürich", "Genève", "Köniz"]
+
+
+@pytest.fixture(scope="module")
+def office(tmp_path_factory) -> Path:
+    """50,000 made-up people as an office has them: Latin-1, semicolons, decimal commas, missing values, unknown codes."""
+    rng = np.random.default_rng(3)
+    size, path = 50_000, tmp_path_factory.mktemp("office") / "people.csv"
+    towns = rng.choice([*TOWNS, "Hinterwald", "NA", ""], size, p=[0.5, 0.3, 0.1, 0.05, 0.03, 0.02])
+    ages, incomes = rng.integers(0, 100, size), rng.integers(0, 9_999_999, size)
+    lines = ["Person;Ort;Alter;Einkommen"]
+    for k, (town, age, income) in enumerate(zip(towns, ages, incomes, strict=True)):
+        lines.append(f"{k % 49_000};{town};{age};{'-' if k % 50 == 7 else f'{income // 100},{income % 100:02}'}")
+    path.write_bytes("\r\n".join([*lines, ""]).encode("latin-1"))
+    return path
+
+
+def findings(report):
+    return {(f.column, f.what.partition(":")[0]): f for f in report.findings}
+
+
+def test_an_office_file_is_read_right(office):
+    report = dt.look(office, **OFFICE, unit="person", domain={"Ort": [*TOWNS, "Bern"], "Alter": {"0-17": [0, 17], "18+": [18, 90]}})
+    text = office.read_bytes().decode("latin-1").splitlines()[1:]
+    rows = [line.split(";") for line in text]
+    assert (report.size, report.names, report.grave) == (50_000, ("Person", "Ort", "Alter", "Einkommen"), ())
+    found = findings(report)
+    gone = [k + 2 for k, r in enumerate(rows) if r[1] in ("", "NA")]
+    assert (found["Ort", "missing"].count, list(found["Ort", "missing"].places)) == (len(gone), gone[:5])
+    unknown = [k + 2 for k, r in enumerate(rows) if r[1] == "Hinterwald"]
+    assert found["Ort", "undeclared keys"].count == len(unknown)
+    assert found["Ort", "undeclared keys"].places == (unknown[0],)
+    assert found["Ort", "declared keys never seen"].what.endswith("Bern")
+    assert found["Alter", "undeclared keys"].count == sum(int(r[2]) > 90 for r in rows)
+    assert found["Einkommen", "missing"].count == 1000
+    assert ("Einkommen", "no number among numbers") not in found
+    assert "For you alone, not for publication" in str(report)
+    assert report.to_dict()["rows"] == 50_000
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"encoding": "utf-8"}, "line [0-9]+ is no text in UTF-8; say its encoding, such as latin-1"),
+        ({"separator": None}, 'one column as it is read now.*--separator ";"'),
+        ({"separator": ","}, 'one column as it is read now.*--separator ";"'),
+        ({"encoding": "ascii"}, "no text in ascii; say another encoding"),
+    ],
+)
+def test_another_way_of_reading_it_is_refused_with_the_option_that_helps(office, change, told):
+    with pytest.raises(TableInputError, match=told):
+        dt.look(office, **{**OFFICE, **change})
+
+
+def test_decimal_commas_and_unknown_words_are_found_with_their_lines(office):
+    report = dt.look(office, **{**OFFICE, "decimal": None})
+    (grave,) = report.grave
+    assert (grave.column, grave.count, grave.places) == ("Einkommen", 49_000, (2, 3, 4, 5, 6))
+    assert '--decimal ","' in grave.advice
+    assert dt.look(office, **{**OFFICE, "decimal": "."}).grave == ()  # who says so knows
+    report = findings(dt.look(office, **{**OFFICE, "null": ""}))
+    odd = report["Einkommen", "no number among numbers"]
+    assert (odd.count, odd.places[:2]) == (1000, (9, 59))
+    assert '--null "-"' in odd.advice
+    assert '--null "NA"' in report["Ort", "the text NA"].advice
+
+
+def test_names_blanks_ids_and_points(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("id;town;x\n" + "7; north;1,5\n" * 11 + "8;north;1.234\n;north;2,5\n")
+    found = findings(dt.look(path, separator=";", decimal=",", unit="id"))
+    assert found["town", "blanks around a text"].places == (2, 3, 4, 5, 6)
+    assert found["x", "number with a point"].places == (13,)
+    assert found["id", "no id"].places == (14,)
+    assert found["id", "ids with more than 10 rows, at most 11"].count == 1
+    path.write_text("1,north\n2,south\n")
+    assert findings(dt.look(path))["1", "a number as the name of a column"].places == (1,)
+
+
+def test_lines_are_counted_in_the_file_not_in_records(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n"two\nlines",1\n\nx,\ny,2\n' + 'z,3\n"q\r\nr",\n' * 200_000)
+    found = findings(dt.look(path))["b", "missing"]
+    assert found.places[:3] == (5, 8, 11)
+    assert found.count == 200_001
+
+
+def test_a_learned_domain_is_marked_and_refused_until_it_has_a_source(office, tmp_path):
+    report = dt.look(office, **OFFICE, unit="Person")
+    learned = json.loads(json.dumps(report.domain()))
+    assert learned["columns"] == {"Ort": [*sorted([*TOWNS, "Hinterwald"]), None], "Alter": list(range(100))}
+    with pytest.raises(TableInputError, match=r"learned from the data.*public source"):
+        Domain.of(learned, ["Ort"])
+    del learned["learned"]
+    with pytest.raises(TableInputError, match="where its keys come from"):
+        Domain.of(learned, ["Ort"])
+    learned["source"] = "the official list of towns, 2026"
+    assert Domain.of(learned, ["Ort"]).source == "the official list of towns, 2026"
+    with dt.Ledger(tmp_path / "b.db") as book:
+        book.create("town", "1", relation="presence")
+        table = pa.table({"Ort": ["Zürich", None]})
+        made = dt.release(table, dataset="town", ledger=book, by=["Ort"], domain=learned, epsilon=1)
+    assert made.record["domain_source"] == "the official list of towns, 2026"
+    assert made.columns["Ort"] == [*sorted([*TOWNS, "Hinterwald"]), None]
+    assert made.csv_text().splitlines()[-1].startswith(",")  # empty for machines, named for people
+    assert made.table.num_rows == 5
+    assert made.table.column("Ort").null_count == 1
+    for text in (str(made), release_page(made)):
+        assert "(missing)" in text
+        assert "None" not in text
+
+
+def test_columns_of_every_type_are_looked_at():
+    from datetime import date, datetime, time, timedelta
+    from decimal import Decimal
+
+    arrays = {
+        "null": pa.nulls(2), "bool": pa.array([True, None]), "float": pa.array([1.5, None]),
+        "day": pa.array([date(2020, 1, 1), None]), "moment": pa.array([datetime(2020, 1, 1), None]),
+        "time": pa.array([time(1), None]), "span": pa.array([timedelta(1), None]),
+        "decimal": pa.array([Decimal("1.5"), None]), "bytes": pa.array([b"x", None]), "list": pa.array([[1], None]),
+        "view": pa.array(["a", None]).cast(pa.string_view()), "large": pa.array(["a", None]).cast(pa.large_string()),
+        "coded": pa.array(["a", None]).dictionary_encode(), "struct": pa.array([{"a": 1}, None]),
+    }  # fmt: skip
+    report = dt.look(pa.table(arrays))
+    assert [column["missing"] for column in report.columns] == [2] + [1] * 13
+    assert str(report)
+    assert json.dumps(report.to_dict())
+
+
+def test_a_table_in_memory_is_looked_at_by_its_rows():
+    report = dt.look(pa.table({"a": ["x", "x ", None], "n": [1, None, 3], "t": pa.array([0, 1, 2], pa.date32())}))
+    assert (report.place, findings(report)["n", "missing"].places) == ("row", (2,))
+    assert findings(report)["a", "blanks around a text"].places == (2,)
+
+
+# Admission, and questions about what was admitted
+
+
+DOMAIN = {"Ort": [*TOWNS, None]}
+
+
+@pytest.fixture
+def book(tmp_path):
+    with dt.Ledger(tmp_path / "budget.db") as ledger:
+        ledger.create("town", "2", relation="presence", unit="Person")
+        yield ledger
+
+
+def ask(path, book, **other):
+    return dt.release(path, **{"dataset": "town", "ledger": book, "by": ["Ort"], "domain": DOMAIN, "epsilon": "1/4", **other})
+
+
+def exact(monkeypatch):
+    monkeypatch.setattr(dt.Mechanism, "sample", lambda self, values, clamp: np.asarray(values))
+
+
+def test_an_admitted_file_is_counted_as_it_was_admitted(office, book, monkeypatch):
+    command = r"was not admitted, and nothing was charged.*discreet admit .*people.csv --dataset town"
+    with pytest.raises(ReleaseError, match=command) as told:
+        ask(office, book, version="2026-01")
+    assert str(told.value).endswith("--version 2026-01")
+    report = book.admit(office, "town", "2026-01", **OFFICE, domain=DOMAIN)
+    assert ("Person", "ids with more than 10 rows, at most 2") not in findings(report)
+    exact(monkeypatch)
+    made = ask(office, book, version="2026-01", count="Einkommen >= 1000.5")
+    rows = [line.split(";") for line in office.read_bytes().decode("latin-1").splitlines()[1:]]
+    counted = [
+        len({p for p, town, _, income in rows if (town == name or (name is None and town in ("", "NA")))
+             and income != "-" and float(income.replace(",", ".")) >= 1000.5})
+        for name in DOMAIN["Ort"]
+    ]  # fmt: skip
+    groups = {}  # a person counts in one group: those with two rows in two towns stand in one of them
+    for person, town, _, _ in rows:
+        groups.setdefault(person, set()).add(town)
+    moving = sum(len(towns) > 1 for towns in groups.values())
+    assert all(c - moving <= report <= c for report, c in zip(made.columns["report"], counted, strict=True))
+    assert min(made.columns["report"]) > 1000
+    assert made.operator is None
+    assert book.balance("town").pending == 0
+    assert book.verify("town").count == 4
+
+
+def test_a_version_is_one_file_read_in_one_way(office, book, tmp_path):
+    book.admit(office, "town", "a", **OFFICE)
+    lines = book.head("town").count
+    book.admit(office, "town", "a", **OFFICE)  # once more changes nothing
+    assert book.head("town").count == lines
+    with pytest.raises(LedgerError, match=r"admitted before \(line 2\).*new version"):
+        book.admit(office, "town", "a", **{**OFFICE, "null": ""})
+    other = tmp_path / "people.csv"
+    other.write_bytes(office.read_bytes()[:-2] + b"\n")
+    with pytest.raises(LedgerError, match="new version"):
+        book.admit(other, "town", "a", **OFFICE)
+    with pytest.raises(ReleaseError, match=r"is not the file that was admitted as version 'a'.*new version"):
+        ask(other, book, version="a")
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(office.read_bytes())
+    assert ask(copy, book, version="a").size == 4  # the same bytes under another name
+    assert book.balance("town").spent == book.balance("town").budget / 8
+
+
+def test_a_grave_finding_keeps_a_file_out(office, book):
+    told = r"was not admitted. Column 'Einkommen': number with a comma \(in line 2, 3, .*--decimal"
+    with pytest.raises(TableInputError, match=told) as caught:
+        book.admit(office, "town", **{**OFFICE, "decimal": None})
+    assert caught.value.report.grave
+    assert book.admission("town", "1") is None
+    with pytest.raises(TableInputError, match="by its path"):
+        book.admit(pa.table({"a": [1]}), "town")
+
+
+def test_stored_answers_of_an_admitted_version_need_no_look_at_the_data(office, book, monkeypatch):
+    book.admit(office, "town", **OFFICE)
+    first = ask(office, book)
+    from discreet.tables import release as module
+
+    monkeypatch.setattr(module, "_fingerprint", lambda counted: "something else")
+    again = ask(office, book)
+    assert (again.columns["report"], again.record["repeated"]) == (first.columns["report"], True)
+
+
+def test_messages_may_quote_admitted_names(office, book):
+    book.admit(office, "town", **OFFICE)
+    with pytest.raises(DiscreetError, match=r"no column 'Einkomen'. Did you mean 'Einkommen'"):
+        ask(office, book, count="Einkomen > 3")
+
+
+def test_questions_about_an_admitted_version_never_fail_by_content(tmp_path, book):
+    """Whatever stands in the fields: nonsense where numbers are compared, texts where days are, nothing at all."""
+    words = ["", "x", "1e400", "nan", "inf", "-", "1,5", "99999999999999999999", "0x1F", "2020-13-45", "'", "\u0000"[:0], "é" * 400]
+    lines = [f"{k};{a};{b}" for k, (a, b) in enumerate((a, b) for a in words for b in words)]
+    path = tmp_path / "odd.csv"
+    path.write_text("Person;Ort;x\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    book.admit(path, "town", separator=";", decimal=".")
+    declared = [[1, None], ["x", None], [True, None], {"a": [0, 9], "b": None}]
+    for k, domain in enumerate({"Ort": keys} for keys in declared):
+        for count in ("x > 3", "x = 'x'", "x in (1, 2)", "x is null", "x like '%9'", "x = true"):
+            made = ask(path, book, domain=domain, count=count, epsilon="1/1000", other=bool(k % 2))
+            assert made.size in (2, 3)
+
+
+def test_what_is_admitted_is_part_of_the_chain(office, book, tmp_path):
+    import sqlite3
+
+    book.admit(office, "town", "a", **OFFICE)
+    told = json.dumps(book.export("town"))
+    assert "Einkommen" not in told
+    assert "iso8859" not in told
+    (line,) = [entry for entry in book.history("town") if entry.kind == "admitted"]
+    assert line.number == 2
+    book.close()
+    for change in ("UPDATE discreet_admission SET text = replace(text, ';', ',')", "UPDATE discreet_admission SET version = 'b'",
+                   "DELETE FROM discreet_admission"):  # fmt: skip
+        copy = tmp_path / "changed.db"
+        copy.write_bytes((tmp_path / "budget.db").read_bytes())
+        with sqlite3.connect(copy) as connection:
+            connection.execute(change)
+        connection.close()
+        with dt.Ledger(copy, secret=tmp_path / "budget.db.secret") as changed, pytest.raises(LedgerError, match="Line 2"):
+            changed.verify("town")
+        copy.unlink()
+
+
+@pytest.mark.parametrize("content", [None, "0" * 64 + "\n"])
+def test_a_missing_or_another_secret_is_its_own_refusal(office, book, tmp_path, content):
+    book.admit(office, "town", **OFFICE)
+    secret = tmp_path / "other.secret"
+    if content is not None:
+        secret.write_text(content)
+        secret.chmod(0o600)
+    with dt.Ledger(tmp_path / "budget.db", secret=secret) as other:
+        with pytest.raises(LedgerError, match="is not there" if content is None else "another secret"):
+            ask(office, other)
+        with pytest.raises(LedgerError, match="is not there" if content is None else "another secret"):
+            other.admit(office, "town", "2", **OFFICE)
+
+
+def test_the_operators_report_of_a_table_in_memory_stays_with_the_operator(book):
+    table = pa.table({"Ort": ["Zürich", "SECRET", None], "Person": [1, 1, 2]})
+    made = ask(table, book)
+    assert findings(made.operator)["Ort", "missing"].count == 1
+    assert findings(made.operator)["", "rows in no group"].count == 1
+    shown = [repr(made), str(made), json.dumps(made.to_dict()), json.dumps(made.record), release_page(made), made.csv_text(),
+             made._repr_html_(), str(made.__getstate__()), str(made.__reduce_ex__(4))]  # fmt: skip
+    for text in shown:
+        assert "SECRET" not in text
+        assert "no group" not in text
+        assert "operator" not in text
+    assert "SECRET" not in str(made.operator)  # the name of an undeclared key is found by looking, not by a release
+
+
+def test_a_ledger_of_version_2_answers_what_it_answered(tmp_path):
+    """Its file was asked about before there was admission: once admitted, the stored answer is given, at no charge."""
+    landed = Path(__file__).parent.parent / "landed"
+    for name in ("ledger-v2.db", "ledger-v2.secret"):
+        (tmp_path / name).write_bytes((landed / name).read_bytes())
+        (tmp_path / name).chmod(0o600)
+    published = json.loads((landed / "release.columns.v2.json").read_text())
+    domain = {"district": ["north", "south"]}
+    asked = {"dataset": "town", "count": "ill = true", "by": ["district"], "domain": domain, "epsilon": "1/2"}
+    with dt.Ledger(tmp_path / "ledger-v2.db", secret=tmp_path / "ledger-v2.secret") as book:
+        assert str(book.verify("town")) == published["head"]
+        with pytest.raises(ReleaseError, match="discreet admit"):
+            dt.release(landed / "people.csv", ledger=book, **asked)
+        book.admit(landed / "people.csv", "town")
+        again = dt.release(landed / "people.csv", ledger=book, **asked)
+        assert again.record["repeated"]
+        assert again.columns["report"] == published["columns"]["report"]
+        assert (book.verify("town").count, book.balance("town").pending) == (4, 0)
