@@ -955,3 +955,10 @@ def test_every_function_says_what_it_does():
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             assert ast.get_docstring(node) or node.name in told, f"line {node.lineno}: {node.name}"
+
+
+def test_a_long_tight_level_has_a_short_decimal_beside_it(lone, tmp_path):
+    dt.geometric(8, epsilon="1/10").save(tmp_path / "m.json")
+    assert re.search(r"tight level: \d+/\d+ \(about 0\.904837418\)\n", lone(tmp_path / "m.json").stdout)  # e^-0.1
+    dt.geometric(8, alpha="1/2").save(tmp_path / "short.json")
+    assert "tight level: 1/2\n" in lone(tmp_path / "short.json").stdout

@@ -972,10 +972,8 @@ def _certificate(
     _need(bound == _rational(claimed, "bound"), "claim",
           "The bound in the certificate is not the one that its multipliers prove.")  # fmt: skip
     told = [_told("loss", loss_name, _loss_fits(loss_name, losses, per, grids, channel.effort))]
-    if kind == "average":
-        told.append(_told("prior", prior_name, _prior_fits(prior_name, law)))
-    if kind == "family":
-        told.append(f"the largest under {family}")
+    if kind != "worst":
+        told.append(f"the largest under {family}" if family else _told("prior", prior_name, _prior_fits(prior_name, law)))
     return (risk, bound), f"{'average' if family else kind} risk, " + ", ".join(told), _among(own, near, require, among)
 
 
@@ -984,44 +982,41 @@ def _family(
 ) -> tuple[Fraction, str]:
     """What no prior of a set exceeds with these losses of the truths, and the set in words; the law must lie in it."""
     kind = _field(part, "kind", "set of priors")
+    _need(kind in ("hull", "limits"), "shape", "The set of priors is of an unknown kind.")
+    names = ("priors", "mixture") if kind == "hull" else ("limits", "prices")
+    _, parts, proof = _fields(part, "set of priors", "kind", *names)
+    _need(isinstance(parts, list) and 0 < len(parts) <= MAX_PARTS, "shape", f"The {names[0]} of the set are no list.")
     longest = max(x.numerator.bit_length() + x.denominator.bit_length() for x in (*risks, *map(Fraction, law)))
     if kind == "hull":
-        _, priors, mixture = _fields(part, "set of priors", "kind", "priors", "mixture")
-        _need(isinstance(priors, list) and 0 < len(priors) <= MAX_PARTS, "shape", "The set of priors is no list of them.")
-        read = [_fields(p, "prior", "name", "weights") for p in priors]
+        read = [_fields(p, "prior", "name", "weights") for p in parts]
         members = [_numbers([weights], 1, len(law), "prior")[0] for _, weights in read]
-        shares = _numbers([mixture], 1, len(members), "mixture")[0]
+        shares = _numbers([proof], 1, len(members), "mixture")[0]
         _need(min(map(min, members)) >= 0 and min(map(sum, members)) > 0 and min(shares) >= 0 and sum(shares) > 0,
               "shape", "The set of priors has negative numbers, or nothing but zeros.")  # fmt: skip
         bits = sum(sum(p).bit_length() for p in members) + max(shares).bit_length() + longest
         effort.spend(4 * len(members) * len(law) * (_times(bits, bits) + _reducing(bits)))
-        common = math.lcm(*map(sum, members))
-        mixed = [sum(q * (common // sum(p)) * p[j] for q, p in zip(shares, members, strict=True)) for j in range(len(law))]
-        _need(all(a * sum(law) == b * sum(mixed) for a, b in zip(mixed, law, strict=True)), "claim",
+        laws = [[Fraction(x, sum(p)) for x in p] for p in members]
+        mixed = [sum(map(Fraction.__mul__, map(Fraction, shares), chances), Fraction(0)) for chances in zip(*laws, strict=True)]
+        _need(all(a * sum(law) == b * sum(shares) for a, b in zip(mixed, law, strict=True)), "claim",
               "The prior of the bound is not the mixture that the certificate says.")  # fmt: skip
-        highest = max(sum(map(Fraction.__mul__, map(Fraction, p), risks), Fraction(0)) / sum(p) for p in members)
         told = (_told("prior", name, _prior_fits(name, p)) for (name, _), p in zip(read, members, strict=True))
-        return highest, "any mixture of: " + "; ".join(told)
-    _need(kind == "limits", "shape", "The set of priors is of an unknown kind.")
-    _, limits, prices = _fields(part, "set of priors", "kind", "limits", "prices")
-    _need(isinstance(limits, list) and 0 < len(limits) <= MAX_PARTS, "shape", "The limits of the priors are no list.")
+        return max(sum(map(Fraction.__mul__, p, risks), Fraction(0)) for p in laws), "any mixture of: " + "; ".join(told)
     rows: list[list[Fraction]] = []  # c with c . p <= 0
     words = []
-    for limit in limits:
+    for limit in parts:
         name, numbers, per, *ends = _fields(limit, "limit", "name", "coefficients", "denominator", "low", "high")
         bottom = _integer(per, "denominator")
         _need(bottom > 0, "shape", "A limit of the priors has a denominator that is not positive.")
         values = [Fraction(x, bottom) for x in _numbers([numbers], 1, len(law), "limit")[0]]
-        low, high = (None if end is None else _rational(end, "limit") for end in ends)
-        known = [x for x in (*values, low, high) if x is not None]
+        signed = [(sign, _rational(end, "limit")) for sign, end in zip((-1, 1), ends, strict=True) if end is not None]
+        known = (*values, *(end for _, end in signed))
         bits = max(x.numerator.bit_length() + x.denominator.bit_length() for x in known)
         effort.spend(8 * len(law) * _reducing(2 * bits + longest))
-        rows += [] if low is None else [[low - x for x in values]]
-        rows += [] if high is None else [[x - high for x in values]]
-        words.append(f"{_told('limit', name, _limit_fits(name, values, grids))} {_ends(low, high)}")
+        rows += [[sign * (x - end) for x in values] for sign, end in signed]
+        words.append(f"{_told('limit', name, _limit_fits(name, values, grids))} in {_between(limit)}")
     _need(all(sum(map(Fraction.__mul__, c, map(Fraction, law)), Fraction(0)) <= 0 for c in rows), "claim",
           "The prior of the bound breaks the limits of the set.")  # fmt: skip
-    paid = [_rational(x, "price") for x in _words(prices, "prices")]
+    paid = [_rational(x, "price") for x in _words(proof, "prices")]
     _need(len(paid) == len(rows) and min(paid, default=Fraction(0)) >= 0, "claim",
           "The prices of the limits are not one for each end, and none negative.")  # fmt: skip
     bits = sum(x.denominator.bit_length() + x.numerator.bit_length() for x in paid)
@@ -1034,8 +1029,12 @@ def _set_name(part: dict[str, Any]) -> str:
     """The set as a recipe names it, by the names of its parts alone."""
     if part["kind"] == "hull":
         return "any mixture of " + ", ".join(prior["name"] for prior in part["priors"])
-    ends = ("..".join(limit[end] or "" for end in ("low", "high")) for limit in part["limits"])
-    return "any with " + " and ".join(f"{limit['name']} in {end}" for limit, end in zip(part["limits"], ends, strict=True))
+    return "any with " + " and ".join(f"{limit['name']} in {_between(limit)}" for limit in part["limits"])
+
+
+def _between(limit: dict[str, Any]) -> str:
+    """From low to high; an end that is null is open."""
+    return f"{limit['low'] or ''}..{limit['high'] or ''}"
 
 
 def _limit_fits(name: Any, values: list[Fraction], grids: dict[str, _Grid]) -> str:
@@ -1047,13 +1046,6 @@ def _limit_fits(name: Any, values: list[Fraction], grids: dict[str, _Grid]) -> s
     fits = all(x == (grid.anchor + j * grid.step - numbers[1]) ** order for j, x in enumerate(values))
     _need(fits, "claim", "A limit of the priors is not the moment that it is called.")
     return "(recomputed)"
-
-
-def _ends(low: Fraction | None, high: Fraction | None) -> str:
-    """An interval in words."""
-    if low is None or high is None:
-        return "without limits" if low is high else f"at most {high}" if low is None else f"at least {low}"
-    return f"between {low} and {high}"
 
 
 def _among(own: Fraction, near: _Neighbours, require: list[str], places: Any) -> str:
@@ -1377,7 +1369,9 @@ def main(arguments: list[str]) -> int:
         print(f"the file is whole, but it claims no privacy between {found.between}")
     else:
         print(f"verified: alpha {found.alpha} holds for all {found.between}".replace("all any", "any"))
-    tight = "none: some report rules a neighbour out" if found.tight == 0 and found.exact else f"{found.tight}{power}"
+    short = f" (about {_shown(found.tight)})" if found.tight.denominator > 10**6 else ""
+    known = f"{found.tight}{short}{power}"
+    tight = "none: some report rules a neighbour out" if found.tight == 0 and found.exact else known
     print(f"tight level: {tight}" + ("" if found.exact else " or better"))
     if found.risk_and_bound is not None:
         risk, bound = (_shown(x) for x in found.risk_and_bound)

@@ -573,7 +573,8 @@ def test_the_commands_are_library_verbs():
 def test_a_study_is_listed_run_written_and_refused(run):
     told = run("study", "list", "--json")
     assert told.code == 0
-    assert [row["study"] for row in json.loads(told.out)][:2] == ["properties", "fair-matrix"]
+    names = [row["study"] for row in json.loads(told.out)]
+    assert names[names.index("properties") :][:2] == ["properties", "fair-matrix"]
     told = run("study", "fair-matrix", "--quick", "-o", "new/folder")
     assert (told.code, told.err) == (0, "")
     assert "HOLDS: the matrix for n = 7" in told.out
@@ -587,6 +588,21 @@ def test_a_study_is_listed_run_written_and_refused(run):
     Path("file").write_text("")
     assert_one_good_error(run("study", "fair-matrix", "-o", "file"))
     assert_one_good_error(run("study", "adult", "--adult", "file"))
+
+
+def test_all_studies_are_one_line_each_and_a_report(run, monkeypatch):
+    from discreet.studies import shelf
+    from discreet.studies.cormode import fair_matrix
+
+    two = {name: shelf.all_studies()[name] for name in ("fair-matrix", "heat-maps")}
+    monkeypatch.setattr(shelf, "all_studies", lambda: two)
+    monkeypatch.setitem(fair_matrix.EXPECTED, "entries that differ", (3, 0))
+    told = run("study", "all", "--quick", "-o", "out")
+    assert told.code == 1
+    starts = ("fair-matrix: ", "    UNEXPECTED: entries that differ", "heat-maps: ", "written to out: report.html", "every claim")
+    assert all(line.startswith(start) for line, start in zip(told.out.splitlines(), starts, strict=True))
+    assert "out/report.html; one study in full: discreet study NAME" in told.out
+    assert Path("out/report.html").exists()
 
 
 def test_a_study_without_what_draws_leaves_out_pictures_and_says_so(run, monkeypatch):
@@ -1160,17 +1176,19 @@ def test_sensitivity_says_what_is_private_and_quotes_no_record(run):
 
 
 @pytest.mark.parametrize(("words", "told"), [
-    (["data.csv", "--column", "x", "--low", "0", "--high", "50"], "position 2 lies outside 0..50; widen the range, or say --clamp"),
+    (["data.csv", "--column", "x", "--low", "0", "--high", "50"], "line 4 lies outside 0..50; widen the range, or say --clamp"),
     (["data.csv", "--column", "x", "--low", "0", "--high", "100", "--records", "4"], "3 records, and 4 were declared"),
-    (["data.csv", "--column", "id", "--low", "0", "--high", "100"], "position 0 is no number"),
-    (["data.csv", "--low", "0", "--high", "100"], "2 columns"),
+    (["data.csv", "--column", "id", "--low", "0", "--high", "100"], "line 2 is no number"),
+    (["data.csv", "--low", "0", "--high", "100"], "has the columns id, x; say which one with --column"),
+    (["data.csv", "--column", "X", "--low", "0", "--high", "100"], "has no column X; it has the columns id, x; say"),
+    (["data.csv", "--query", "count", "--column", "x"], "line 3 is neither 0 nor 1"),
     (["data.csv", "--column", "x"], "declare the range"),
     (["none.csv", "--low", "0", "--high", "100"], "cannot be read"),
     (["--low", "0", "--high", "100"], "number of records"),
 ])  # fmt: skip
 def test_a_sensitivity_that_cannot_be_told_is_refused_in_a_sentence(run, words, told):
     Path("data.csv").write_text("id,x\na,1\nb,2.5\nc,77.25\n")
-    found = run("sensitivity", "--query", "median", *words)
+    found = run("sensitivity", *([] if "--query" in words else ["--query", "median"]), *words)
     assert (found.code, found.out) == (2, "")
     assert told in found.err
     assert NEXT_MOVE.search(found.err) or "declare" in found.err
@@ -1178,8 +1196,13 @@ def test_a_sensitivity_that_cannot_be_told_is_refused_in_a_sentence(run, words, 
 
 
 @pytest.mark.parametrize(("lines", "told"), [
-    ("x\n1\n2,77\n3\n", "position 1 has more or fewer columns"),  # else a decimal comma would be read as another number
-    ("x,y\n1,2\n77\n", "position 1 has more or fewer columns"),
+    ("x\n1\n2,77\n3\n", "line 3 has more or fewer columns"),  # else a decimal comma would be read as another number
+    ("x,y\n1,2\n77\n", "line 3 has more or fewer columns"),
+    ('"x"\n"1"\n\n77\n', "Line 3 of data.csv is empty, a missing record"),  # the number of records would be another
+    ("\nx\n1\n\n77\n", "Line 4 of data.csv is empty"),
+    ('x,y\n1,"a\nb"\n2,c\nz,77\n', "line 5 is no number"),  # a field of two lines
+    ("77,y\n3,4\n", "has no column x; it has 2 columns"),  # a line with a number in it may be a record
+    ("77 Main Road,NA\nb,3\n", "has no column x; it has 2 columns"),
     ("x\n", "has a heading and no records"),
     ("", "is empty"),
 ])  # fmt: skip

@@ -220,14 +220,16 @@ def test_priors_are_read_in_many_ways():
     ("priors", "words"),
     [
         ([], "is empty"),
-        ("uniform", "is no list"),
-        ({0: 1}, "is no list"),
-        (5, "is no list"),
+        ("uniform", "must be a list"),
+        ({0: 1}, "must be a list"),
+        (5, "must be a list"),
         ([[0.5, 0.5]], "2 of the 5 probabilities"),
         ([{9: 1}], "9"),
         (lambda: dt.Priors.limits([("x", -2, 2), "x"]), "a limit is"),
         (lambda: dt.Priors.limits([("x", None, None)]), "at most one of them None"),
         (lambda: dt.Priors.limits([("x", 3, 1)]), "exchange them"),
+        (lambda: dt.Priors("hulls", ("uniform",)), "no set of priors"),
+        (lambda: dt.Priors("hull", ()), "no set of priors"),
         (lambda: dt.Priors.limits([("x", "a", 1)]), "numbers"),
         (lambda: dt.Priors.limits([("sigma", 0, 1)]), "is no moment"),
         (lambda: dt.Priors.limits([([1, 2], 0, 1)]), "2 of the 5 numbers"),
@@ -294,7 +296,7 @@ def saved(kind: str) -> Document:
 def test_the_certificate_names_its_set():
     hull, limits = (verify.verify(saved(kind)).asked for kind in ("hull", "limits"))
     assert "any mixture of: prior uniform (recomputed); prior given by its numbers, and called 'list'" in hull
-    assert "moment(1, 0) (recomputed) between 1 and 5/2 and limit moment(2, 2) (recomputed) at most 1" in limits
+    assert "moment(1, 0) (recomputed) in 1..5/2 and limit moment(2, 2) (recomputed) in ..1" in limits
 
 
 def inner(*path: Any) -> Any:
@@ -360,6 +362,18 @@ def test_sets_on_the_command_line(text, priors, capsys):
     assert ended.value.code == 0
     told = json.loads(capsys.readouterr().out)
     assert told["digest"] == dt.design(4, alpha="1/2", priors=priors).mechanism.digest
-    with pytest.raises(SystemExit) as ended:
-        main(["design", "--n", "4", "--alpha", "1/2", "--priors", f"{text}; x in 1..2..3"])
-    assert ended.value.code == 2
+    for bad in (f"{text}; x in 1..2..3", "x in 1e900..2", " ; "):
+        with pytest.raises(SystemExit) as ended:
+            main(["design", "--n", "4", "--alpha", "1/2", "--priors", bad])
+        assert (ended.value.code, len(capsys.readouterr().err) < 150) == (2, True)
+
+
+def test_messages_use_the_words_that_were_given():
+    with pytest.raises(PriorError, match=r"one prior alone as prior="):
+        dt.design(4, alpha="1/2", priors="uniform")
+    with pytest.raises(PriorError, match=r"a mean of x of at least 5 and at most 6 and a mean of x\^2 of at most 9 together"):
+        dt.design(4, alpha="1/2", priors=dt.Priors.moments(mean=(5, 6), second=(None, 9)))
+    found = dt.design(4, alpha="1/2", priors=["uniform", "binomial(1/3)"])
+    assert repr(found.worst_prior).startswith("<Prior least favourable on 5 values: 0.")
+    assert len(repr(found.worst_prior)) < 90
+    assert "no property required" in str(found)

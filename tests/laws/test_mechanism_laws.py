@@ -90,8 +90,8 @@ def test_a_step_of_a_cascade_never_weakens_the_level(m, levels):
     """Of whatever mechanism's reports: a remap adds noise, and keeps what was proved."""
     a, b = map(Fraction, levels)
     if m.outputs.n is not None:
-        after = Then(m.finite(), step(m.outputs.n, a, b))
-        assert after.worst(m.sensitivity).alpha >= m.worst.alpha >= m.alpha
+        after = Then(m.finite(), step(m.outputs.n, a, b)).worst(m.sensitivity)
+        assert after.alpha**after.power >= m.worst.alpha**m.worst.power >= m.alpha
 
 
 @relaxed

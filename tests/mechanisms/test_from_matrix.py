@@ -18,7 +18,7 @@ from scipy import stats
 
 import discreet as dt
 from discreet import verify
-from discreet.errors import GridError, LevelError, PrivacyError, SealError, StructureError
+from discreet.errors import DiscreetError, GridError, LevelError, PrivacyError, SealError, StructureError
 from discreet.mechanisms.matrix import from_matrix
 from tests import reference
 
@@ -313,3 +313,13 @@ def test_the_recipe_says_what_was_given():
     told = dict(from_matrix(UNEVEN, alpha="1/2", sensitivity=2, require=["S", "RM"][1:]).recipe.parameters)
     assert told == {"inputs": "0..2", "outputs": "0..2", "sensitivity": "2", "require": "RM", "alpha": "1/2"}
     assert repr(from_matrix(RECTANGLE, alpha="1/2")).startswith("<from_matrix 0..2 -> 0..3, alpha 1/2,")
+
+
+def test_mechanisms_and_matrices_are_told_apart():
+    m = dt.geometric(3, alpha="1/2")
+    for given in (m, dt.design(2, alpha="1/2")):
+        with pytest.raises(SealError, match="is a mechanism already"):
+            dt.from_matrix(given)
+    for matrix in (m.matrix, m.matrix.tolist(), [m.matrix]):
+        with pytest.raises(DiscreetError, match="from_matrix"):
+            dt.compare(matrix, alpha="1/2")

@@ -234,3 +234,8 @@ def test_the_logarithm_of_a_number_next_to_one_is_read():
     level = Level.of(epsilon="5e150 ln(1." + "0" * 148 + "1)")
     assert level.epsilon == pytest.approx(50, rel=1e-12)
     assert float(level.asked) == pytest.approx(50, rel=1e-12)
+
+
+def test_a_level_has_a_short_repr():
+    assert repr(Level.of(alpha="1/2")) == "<Level alpha 1/2, epsilon <= 0.693148>"
+    assert repr(Level.of(epsilon="1/2")) == "<Level alpha ~0.60653066, epsilon <= 0.5, asked as epsilon 1/2>"

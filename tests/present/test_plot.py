@@ -38,6 +38,29 @@ def test_a_heat_map_has_the_matrix_and_marks_the_diagonal():
     assert {(row["truth"], row["report"]) for row in rows if row["on"]} == {(k, k) for k in range(5)}
 
 
+def test_truths_that_are_no_reports_are_not_counted_as_reported():
+    """Truths -10, -19/2, ..., 10 rounded to -10, 0, 10: three truths can be reported, and only their cells are outlined."""
+    m = dt.rounded(dt.Grid(-10, 10, "1/2"), [-10, 0, 10], alpha="3/10", sensitivity=10)
+    assert {(row["truth"], row["report"]) for row in values(m.plot()) if row["on"]} == {(0, 0), (20, 1), (40, 2)}
+    title = " ".join(m.plot().to_dict()["title"]["text"])
+    assert title == "3 of 41 truths can be reported: they are reported with probability 0.538 to 0.769, the others never"
+    assert "The truth is reported with probability" in words(G.plot())
+    apart = dt.from_matrix([["1/2", "1/2"], ["1/2", "1/2"]], outputs=dt.Grid(5, 6))
+    assert "No truth is among the reports" in words(apart.plot())
+    assert not any(row["on"] for row in values(apart.plot()))
+    long = dt.rounded(dt.Grid(-10, 10, "1/8"), [-10, 0, 10], alpha="3/10", sensitivity=10)  # 161 truths in blocks of 3
+    assert {(row["truth"], row["report"]) for row in values(long.plot()) if row["on"]} == {(0, 0), (26, 1), (53, 2)}
+
+
+def test_the_picture_of_answers_to_a_query_has_the_numbers_of_its_table():
+    for loss in ("l1", "l2"):
+        found = dt.compare(query="mean", records=4, low=-10, high=10, alpha="3/10", loss=loss, step="5/2")
+        rows = values(found.plot())
+        for key, series in ((f"mean {loss}", "mean"), ("worst", "worst truth"), ("best use", "best use")):
+            assert [row["value"] for row in rows if row["series"] == series] == [float(row[key]) for row in found.table]
+        assert f"optimum has the least mean {loss}" in words(found.plot())
+
+
 def test_a_long_channel_is_put_together_without_losing_anything():
     """1001 values in blocks of 17: a row still has probability 1, and the diagonal blocks are the means of their rows."""
     m = dt.geometric(1000, alpha="99/100")
@@ -82,11 +105,22 @@ def test_the_pictures_of_an_estimate():
     top = 1.12 * max(map(max, by.values()))
     for side, end in (("low", low), ("high", high)):
         assert [row[side] for row in rows if side in row] == pytest.approx(np.clip(end, 0, top))
+    assert "recovered by auto (regularised)" in words(e.plot())
     band = [(row["low"], row["high"]) for row in values(e.plot("cdf")) if "low" in row]
     assert band == list(zip(*e.band(0.95, seed=0), strict=True))
     with pytest.raises(DiscreetError, match="choose"):
         e.plot("cake")
     assert "<svg" in dt.recover([3], dt.geometric(4, alpha="1/2"))._repr_html_(), "one report has no interval, but a picture"
+
+
+def test_intervals_that_leave_the_picture_are_cut_or_left_out():
+    intervals = [(0, 0, -0.1, 0.2), (1, 1, 0.1, 0.9), (2, 2, -0.5, 0.9), (3, 3, -0.3, -0.1)]
+    chart = plot.recovered(range(4), [0.25] * 4, "law", intervals=intervals)
+    top = pytest.approx(0.28)
+    found = [(row["value"], row["low"], row["high"], row["cut"]) for row in values(chart) if "low" in row]
+    assert found == [(0, 0, 0.2, False), (1, 0.1, top, True), (3, 0, 0, False)]
+    assert "1 of 4 intervals are wider than the picture" in words(chart)
+    assert "wider" not in words(plot.recovered(range(4), [0.25] * 4, "law", intervals=intervals[:1]))
 
 
 def test_the_pictures_of_designs_and_comparisons():
@@ -151,3 +185,67 @@ def test_without_the_packages_a_sentence_says_what_to_install(monkeypatch):
 def test_nothing_loads_the_packages_before_a_picture_is_drawn():
     code = "import sys, discreet as dt; str(dt.design(4, alpha='1/2')); sys.exit(bool({'altair', 'vl_convert'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_names_with_control_characters_are_drawn_without_them(tmp_path):
+    """What draws would abort the whole process on them."""
+    strange = "a\x1b[31m<b>\r\n\u2028\x00\ud800"
+    chart = dt.compare(mechanisms={strange: G, "plain": G}).plot()
+    drawn = plot.svg(chart)
+    assert "a [31m&lt;b" in drawn
+    assert "\x1b" not in drawn
+    plot.save(chart, tmp_path / "strange.png")
+    assert len((tmp_path / "strange.png").read_bytes()) > 1000
+
+
+def lines(chart, side: str = "share") -> dict[str, list[tuple[float, float]]]:
+    """What a chart of curves has, by name: where, and how much there."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for row in values(chart):
+        if side in row and "name" in row:
+            found.setdefault(row["name"], []).append((row["value"], row[side]))
+    return found
+
+
+def headline(chart) -> str:
+    return " ".join(chart.to_dict()["title"]["text"])
+
+
+def test_the_picture_of_a_tradeoff():
+    """Against the formulas of the line; a tie with the optimum is no victory; draws have bands and no winner."""
+    found = dt.tradeoff(alphas=["1/4", "1/2"])
+    drawn = lines(found.plot())
+    assert drawn["laplace"] == [(0.25, pytest.approx(1 / np.log(4))), (0.5, pytest.approx(1 / np.log(2)))]
+    assert headline(found.plot()) == "staircase has the least expected loss at 2 of 2 levels"
+    tied = dt.tradeoff(dt.Grid(0, 4), sensitivity=4, prior="maximum(50)", alphas=["1/2", "9/10"])
+    assert headline(tied.plot()) == "optimum has the least expected loss at 2 of 2 levels"
+    by_draws = dt.tradeoff(alphas=["1/2"], how="draws", draws=1000)
+    point = next(p for p in by_draws.points if p.mechanism == "laplace")
+    assert lines(by_draws.plot(), "low")["laplace"] == [(0.5, pytest.approx(point.drawn - point.within))]
+    assert "least" not in headline(by_draws.plot())
+
+
+def test_the_pictures_of_collusions_and_compositions():
+    g, fair = dt.geometric(8, alpha="1/2"), dt.explicit_fair(8, alpha="1/2")
+    found = dt.collude({"gm": g, "em": fair}, [1, 3])
+    for name, m in (("gm", g), ("em", fair)):
+        assert lines(found.plot())[name] == [(k, pytest.approx(dt.collude(m, k).expected_loss)) for k in (1, 3)]
+    assert headline(found.plot()).startswith("The least mean l1 of 3 users together is")
+    some = dt.collude(dt.explicit_fair(40, alpha="1/2"), [1, 25], strategy="mle", runs=20)
+    assert lines(some.plot(), "high") == {"explicit_fair": [(25, some[1].interval[1])]}
+    c = dt.compose(g, k=4)
+    rows = lines(c.plot())
+    assert rows["sum of the epsilons"] == [(at, pytest.approx(4 * np.log(2))) for at, _ in rows["these reports, at most"]]
+    assert dict(rows["these reports, at most"])[1e-3] == c.epsilon("1e-3")
+    assert "<svg" in c._repr_html_()
+    with pytest.raises(DiscreetError, match="finite"):
+        dt.compose(dt.random_rounding(21, base=3), k=2).plot()
+
+
+def test_the_picture_of_bounds_for_an_interval_encloses_the_least_loss():
+    """Two points at most the sensitivity apart: the least loss is a/(1+a), here 1/3."""
+    found = dt.continuous_bounds(0, 1, sensitivity=1, alpha="1/2", prior={0: "1/2", 1: "1/2"}, cells=[4, 16])
+    drawn = lines(found.plot())
+    assert [at for at, _ in drawn["lower bound"]] == [at for at, _ in drawn["upper bound"]] == [4, 16]
+    assert all(low <= 1 / 3 <= high for (_, low), (_, high) in zip(drawn["lower bound"], drawn["upper bound"], strict=True))
+    assert drawn["upper bound"][1][1] - drawn["lower bound"][1][1] < 0.07

@@ -212,3 +212,11 @@ def test_the_candidates_are_what_their_names_say():
     assert found["two-stage"] == dt.rounded(grid, [0, 2, 4], alpha="1/3", sensitivity=2)
     nothing = no_data(grid, level, 2, "l2", {0: "1/2", 3: "1/2"})
     assert set(np.flatnonzero(nothing.matrix.sum(axis=0))) == {3}  # 3/2, the mean
+
+
+def test_levels_of_curves_may_be_epsilons():
+    """Laplace noise at epsilon e has the mean error 1/e."""
+    found = dt.tradeoff(epsilons=["1", "1/2"], mechanisms="laplace")
+    assert [round(point.loss, 9) for point in found.points] == [1, 2]
+    with pytest.raises(DiscreetError, match="give one of them"):
+        dt.tradeoff(epsilons=[1], alphas=["1/2"])

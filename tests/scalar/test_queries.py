@@ -369,3 +369,33 @@ def test_the_calculator_refuses_in_a_sentence():
         dt.sensitivity("mean", records=2, low=0, high=1, beta=1, epsilon=1)
     with pytest.raises(GridError, match="number of records"):
         dt.sensitivity("mean", low=0, high=1)
+
+
+def test_a_function_of_floats_says_so_and_counts_the_records_that_are_given():
+    found = dt.sensitivity(np.var, [0, 1, 2], domain=[0, 1, 2])
+    assert "global sensitivity ~0.888888889" in str(found)  # 8/9 between (0, 0, 0) and (2, 0, 0), up to float rounding
+    assert abs(found.global_sensitivity - Fraction(8, 9)) < Fraction(1, 10**15)
+    assert any("rounding of the function itself" in note for note in found.notes)
+    assert any("The number of records, 3, was taken" in note for note in found.notes)
+    assert dt.sensitivity(max, domain=[0, 1], records=2).notes == ()
+
+
+def test_the_next_move_is_one_that_can_be_made():
+    q = dt.query("mean", records=2, low=0, high=1)
+    with pytest.raises(LevelError, match=r'not for release; use law="cauchy" or law="student\(3\)"'):
+        q.release([0, 1], step="1/2", epsilon=1, law="laplace")
+    with pytest.raises(OutOfRangeError, match="neither 0 nor 1") as refused:
+        dt.sensitivity("count", [0, 1, 7])
+    assert (refused.value.position, refused.value.value) == (2, 7)
+    assert "widen" not in str(refused.value)
+    with pytest.raises(GridError, match="low is missing"):
+        dt.query("mean", records=2)
+
+
+def test_the_smooth_sensitivity_at_a_level_is_that_of_its_beta():
+    q, data = dt.query("median", records=5, low=0, high=100), [1, 2, 50, 70, 71]
+    beta = dt.admissible("cauchy", epsilon="1/2").beta
+    assert float(q.smooth_sensitivity(data, epsilon="1/2")) == float(q.smooth_sensitivity(data, beta))
+    assert float(q.smooth_sensitivity(data, epsilon="1/2")) != float(q.smooth_sensitivity(data))
+    with pytest.raises(DiscreetError, match="not both"):
+        q.smooth_sensitivity(data, 1, epsilon=1)

@@ -83,6 +83,10 @@ def test_priors_are_binned_alike_however_they_are_given():
     named = bounds(0, 2, sensitivity=1, prior="beta(2, 5)", cells=cells)
     given = bounds(0, 2, sensitivity=1, prior=lambda x: stats.beta.cdf(x / 2, 2, 5), cells=cells)
     assert float(named.lower) == pytest.approx(float(given.lower), abs=1e-9)
+    for extreme, law in (("maximum(3)", lambda x: (x / 2) ** 3), ("minimum(2)", lambda x: 1 - (1 - x / 2) ** 2)):
+        named, given = (bounds(0, 2, sensitivity=1, prior=p, cells=cells) for p in (extreme, law))
+        assert float(named.upper) == pytest.approx(float(given.upper), abs=1e-9)
+        assert float(named.lower) == pytest.approx(float(given.lower), abs=1e-9)
     uniform, line = (bounds(0, 2, sensitivity=1, prior=p, cells=cells) for p in (None, lambda x: x / 2))
     assert line.upper == pytest.approx(uniform.upper, abs=1e-9)
     points = bounds(0, 2, sensitivity=1, prior={Fraction(k, 5): Fraction(1, 10) for k in range(10)}, cells=cells)
@@ -117,6 +121,8 @@ def test_it_is_a_table_like_others():
         ({"sensitivity": 0}, GridError, "positive"),
         ({"cells": []}, GridError, "empty"),
         ({"cells": [1]}, GridError, "whole number"),
+        ({"cells": 2.5}, GridError, "whole number"),
+        ({"cells": None}, GridError, "whole number"),
         ({"alpha": None}, LevelError, ""),
         ({"risk": "mean"}, DesignError, "not known"),
         ({"risk": "worst", "prior": "uniform"}, DesignError, "no prior"),

@@ -14,7 +14,7 @@ from scipy.stats import chi2
 
 import discreet as dt
 from discreet.channels import Geometric
-from discreet.errors import GridError, LevelError, OutOfRangeError, SizeError, SourceError, TableError
+from discreet.errors import GridError, LevelError, OutOfRangeError, ReleaseError, SizeError, SourceError, TableError
 from discreet.randomness.source import Source
 from discreet.sharing.cascades import step
 from tests import reference
@@ -298,3 +298,24 @@ def test_levels_are_read_like_everywhere():
     assert [(row["audience"], row["alpha"]) for row in c.rows()] == [(1, "3/10"), (2, "1/2")]
     by_epsilon = dt.cascade(n=6, epsilons=["ln(10/3)", "ln 2"])
     assert [x.alpha >= y.alpha for x, y in zip(by_epsilon.levels, c.levels, strict=True)] == [True, True]
+
+
+def test_levels_asked_as_epsilons_are_found_as_such():
+    c = dt.cascade(epsilons=["1", "1/2"], n=8)
+    reports = c.release(5, fingerprint="f")
+    assert reports.at(epsilon="1/2") == reports[1] == reports.at(epsilon=0.5)
+    with pytest.raises(LevelError, match=r'it has epsilon 1, epsilon 1/2 \(write epsilon="1"'):
+        reports.at("1/2")
+    assert c.coalition(epsilons=["1/2"]).tight == c.levels[1].alpha
+    assert (c.joint(epsilons=["1/2"]) == np.array(reference.geometric(8, c.levels[1].alpha), dtype=object)).all()
+    more = reports.add(epsilon="1/4").refine(epsilon=2, values=5, fingerprint="f")
+    assert [str(x.asked) for x in more.cascade.levels] == ["2", "1", "1/2", "1/4"]
+    assert [more.at(epsilon=x) for x in (1, "1/2")] == [*reports]
+    price = reports.price_of(epsilon=2)
+    assert price.alpha == dt.Level.of(epsilon=2).alpha / dt.Level.of(epsilon=1).alpha
+    assert [row[1] for row in more.shown().rows] == ["epsilon 2", "epsilon 1", "epsilon 1/2", "epsilon 1/4"]
+    assert dt.cascade(["1/2"], 8).shown().columns[1] == "alpha"
+    with pytest.raises(LevelError, match="with epsilons write n="):
+        dt.cascade(100, epsilons=["1", "1/2"])
+    with pytest.raises(ReleaseError, match="give them as values="):
+        reports.refine(5, epsilon=2, fingerprint="f")

@@ -346,8 +346,52 @@ def test_the_transform_keeps_to_what_is_assumed(size):
     turns = (np.outer(np.arange(size // 2 + 1), np.arange(size)) % size).astype(np.longdouble)
     angle = turns * (2 * np.arctan2(np.longdouble(0), np.longdouble(-1)) / size)
     exact = (np.cos(angle) * x).sum(axis=1) - 1j * (np.sin(angle) * x).sum(axis=1)
-    error = np.sqrt(float((np.abs(np.fft.rfft(x) - exact) ** 2).sum()))
-    assert 0 < error <= convolution._PER_LEVEL * math.log2(size) * math.sqrt(size) * math.sqrt(float(x @ x)) / 4
+    assert 0 < _off(np.fft.rfft(x), exact) <= convolution._PER_LEVEL * math.log2(size) / 20
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="no longer floats here")
+@pytest.mark.parametrize("size", curve.SIZES)
+def test_the_transform_keeps_to_it_at_large_sizes(size):
+    """Against the same transform with 64-bit mantissas, there and back: a bell with a few points."""
+    rng = np.random.default_rng(size)
+    x = np.exp(-(((np.arange(size) - size / 3) / (size / 50)) ** 2)) + np.bincount(rng.integers(0, size, 5), minlength=size)
+    there = np.fft.rfft(x)
+    assert 0 < _off(there, np.fft.rfft(x.astype(np.longdouble))) <= convolution._PER_LEVEL * math.log2(size) / 20
+    back = np.fft.irfft(there.astype(np.clongdouble), size)
+    assert 0 < _off(np.fft.irfft(there, size), back) <= convolution._PER_LEVEL * math.log2(size) / 20
+
+
+def _off(found, exact):
+    return float(np.sqrt((np.abs(found - exact) ** 2).sum() / (np.abs(exact) ** 2).sum()))
+
+
+def test_a_delta_too_small_for_a_float_is_not_nothing():
+    """Below the sum of the epsilons every delta is positive; at the sum, as it is written, there is none."""
+    c = dt.compose(dt.geometric(10, alpha="999/1000"), 100_000)
+    assert c.basic > 100
+    for epsilon in ("20", "60", "100"):
+        assert c.delta_bounds(epsilon)[1] > 0
+        assert c.optimal_delta(epsilon) > 0
+    rows = [[1, 2, 1], [2, 1, 1]]
+    assert dt.compose(table(rows), 600).delta_bounds("410")[1] > 0  # 600 ln 2 is 415.9
+
+
+def test_reports_that_nearly_always_tell():
+    """All k losses are positive with chance (1 + a)^-k > 1/3: at a delta of 1e-3 no epsilon short of the sum is enough."""
+    k = 10**6
+    c = dt.compose(dt.geometric(5, alpha=Fraction(1, k)), k)
+    low, high = c.epsilon_bounds("1e-3")
+    assert k * math.log(k) * (1 - 1e-6) < low <= high <= c.basic
+
+
+def test_sums_of_epsilons_are_rounded_up_once():
+    tenth, fifth = dt.geometric(100, epsilon="1/10"), dt.geometric(100, epsilon="1/5")
+    assert dt.compose(tenth, 20).basic == 2.0
+    assert dt.compose([tenth, fifth], [3, 4]).basic == 1.1
+    for c in (dt.compose(tenth, 20), dt.compose(tenth, 20, of="different counts")):
+        assert c.delta_bounds("2") == (0.0, 0.0) == (c.optimal_delta(2), c.delta("2.5"))
+        assert c.delta("1.9999999999999999") > 0
+    assert " 2.001" not in str(dt.compose(tenth, 20))
 
 
 def test_on_the_command_line(tmp_path, monkeypatch, capsys):
@@ -372,3 +416,26 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
         code, told = run(*words)
         assert (code, told.out) == (2, "")
         assert told.err.count("\n") == 1, told.err
+
+
+@pytest.mark.parametrize(("epsilon", "k", "told"), [("1/10", 3, 0.3), ("1/10", 6, 0.6), ("1/5", 3, 0.6), ("1/3", 2, None)])
+def test_sums_of_asked_epsilons_are_shown_as_they_are_written(epsilon, k, told):
+    """3 times 1/10 is 0.3 for people, and not the float above it, rounded up in the fourth digit; e^-0.3 is kept."""
+    m = dt.geometric(8, epsilon=epsilon)
+    shared, composed = dt.collude(m, k), dt.compose(m, k)
+    certified = shared.joint_level.epsilon
+    assert composed.basic == certified
+    shown = shared.row()["reports' eps <="]
+    assert shown == composed.shown().rows[0][4] == (certified if told is None else told)
+    assert Fraction(repr(shown)) >= k * Fraction(epsilon) or told is None
+    if told is not None:
+        assert f"epsilon {told} for the reports together" in str(shared)
+        assert f"{told}001" not in str(composed)
+
+
+def test_a_sum_is_not_shown_below_what_a_mechanism_keeps():
+    """An epsilon that was asked for a level of which the neighbours are others is no bound."""
+    m = dt.geometric(8, epsilon="1/10")
+    wide = dt.compose(m, 3, neighbours=2)
+    assert wide.shown().rows[0][4] == wide.basic > 0.59
+    assert str(dt.compose(m)).startswith("1 report of one count")

@@ -49,6 +49,12 @@ VERDICTS = {
     "lower-utility": [YES, PART, YES, YES, YES],
     "universal-optimality": [YES, YES, YES, YES, PART],
     "three-graphs": [YES, YES, YES, PART, PART],
+    "noise-laws": [NO, NO, PART, PART, YES, NO, PART, YES],
+    "tradeoff-curves": [YES, YES, PART, PART, YES, YES],
+    "side-information": [YES, PART, PART, YES, YES, YES],
+    "colluding-users": [YES, YES, NO, YES, PART, YES, YES],
+    "collusion-strategies": [YES, NO, NO, NO, YES],
+    "cascaded-users": [YES, YES, PART],
 }
 
 
@@ -79,7 +85,7 @@ def test_every_picture_is_drawn_and_has_a_title(name):
 
 def test_every_study_is_known_and_none_is_forgotten():
     assert set(VERDICTS) == set(all_studies())
-    with pytest.raises(DiscreetError, match="choose from properties"):
+    with pytest.raises(DiscreetError, match=r"choose from .*properties"):
         dt.study("cake")
 
 
@@ -125,6 +131,10 @@ def test_the_report_has_every_claim_and_fetches_nothing(monkeypatch):
         assert escape(claim.says) in text
         assert escape(claim.found) in text
     assert text.count("<svg") == 3
+    assert "min-width:" not in re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL), "pictures shrink to any width"
+    for each, section in zip(some, text.split("<h2 id=")[1:], strict=True):
+        assert all(escape(words) in section for claim in each.claims for words in (claim.says, claim.found))
+        assert "<a href='#top'>" in section
     assert "10 claims in 3 studies: 10 hold, 0 hold in part, 0 do not hold" in text
     assert "Not as expected" not in text
     assert "Not as expected" in report([replace(some[0], unexpected=("a is 1, expected 2",))])
@@ -197,3 +207,10 @@ def test_the_group_counts_that_come_along_are_those_of_the_data():
         for n, counts in sizes.items():
             assert sum(counts) == adult.TRAINING // n
             assert 0 <= adult.TOTALS[name] - sum(k * c for k, c in enumerate(counts)) < n
+
+
+def test_names_and_verdicts_read_like_words():
+    found = dt.study("fair_matrix", quick=True)
+    assert "(4 hold)" in found.shown().title or "(4 hold)" in repr(found)
+    with pytest.raises(DiscreetError, match="leave it out"):
+        dt.study("scores", quick=True, adult="none.csv")

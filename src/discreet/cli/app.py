@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import traceback
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,6 +92,10 @@ COMMANDS = (
     "make", "check", "show", "audit", "sample", "design", "compare", "plan", "recover", "sensitivity", "collude", "compose",
     "cascade", "look", "admit", "release", "ledger", "study", "demo",
 )  # fmt: skip
+_PHRASES = {
+    "pass clamp=True": "say --clamp",
+    "take its reports with at": "see its report with --stored alone",
+}  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -113,13 +118,44 @@ def run(words: list[str]) -> int:
     except (DiscreetError, CycloptsError) as error:
         if "--debug" in words:
             traceback.print_exc()
-        told = str(error).strip()
-        if isinstance(error, CycloptsError):
-            command = f"{words[0]} " if words and words[0] in COMMANDS else ""
-            told = f"{told if told.endswith(('.', '?')) else told + '.'} See discreet {command}--help."
-        print(f"discreet: {told}", file=sys.stderr)
+        print(f"discreet: {_told(error, words)}", file=sys.stderr)
         failed_check = isinstance(error, FileError) and error.kind in ("digest", "sum", "claim")
         return 1 if failed_check and words[0] == "check" else 2
     except KeyboardInterrupt:
         print("discreet: stopped.", file=sys.stderr)
         return 130
+
+
+def _told(error: Exception, words: list[str]) -> str:
+    """An error in the words of the command line, with the next move."""
+    told = str(error).strip()
+    if not isinstance(error, CycloptsError):
+        return _as_options(told, words)
+    if isinstance(error, MissingArgumentError) and error.keyword is None and error.argument and "Did you mean" not in told:
+        told = f"{error.argument.name} is missing{_example(list(error.command_chain or ()))}"
+    command = f"{words[0]} " if words and words[0] in COMMANDS else ""
+    return f"{told if told.endswith(('.', '?')) else told + '.'} See discreet {command}--help."
+
+
+def _example(commands: list[str]) -> str:
+    """The first example of a command's help."""
+    found = app
+    for name in commands:
+        found = found[name]
+    match = re.search(r"^\s*Example: (.*)$", found.help, re.MULTILINE)
+    return "" if match is None else f"; write for example {match[1].strip()}"
+
+
+def _as_options(told: str, words: list[str]) -> str:
+    """Where the package says what to write in Python: the same as options, if the command has them."""
+    for phrase, instead in _PHRASES.items():
+        told = told.replace(phrase, instead)
+    if not words or words[0] not in COMMANDS or app[words[0]].default_command is None:
+        return told
+    known = {name for argument in app[words[0]].assemble_argument_collection() for name in argument.names}
+
+    def option(match: re.Match[str]) -> str:
+        name = f"--{match[1].replace('_', '-')}"
+        return f"{name} {match[2] or match[3]}" if name in known else match[0]
+
+    return re.sub(r"(?<![\w-])([a-z_]+)=(?:\"([^\"\s]+)\"|([\w/]+(?:\.\d+)?))", option, told)

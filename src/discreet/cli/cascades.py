@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from .app import Csv, Debug, Json, N, Out, apart, app, dump, make_console, one_of
+from .app import Csv, Debug, Json, N, Out, app, dump, make_console, one_of
 from .mechanisms import grid_of
+
+if TYPE_CHECKING:
+    from ..sharing.stored import CascadeReports
 
 
 def _text(help: str) -> Parameter:
@@ -32,11 +36,16 @@ def cascade(
     fingerprint: Annotated[
         str | None, _text("A keyed fingerprint of the data; without it no less private level can be added later.")
     ] = None,
-    stored: Annotated[str | None, _text("A file of stored reports, to which --add adds a level.")] = None,
+    clamp: Annotated[bool, Parameter(negative=(), help="Move a true value beyond the grid to its end.")] = False,
+    stored: Annotated[
+        str | None, _text("A file of stored reports: alone, they are shown; --add or --add-epsilon adds a level, into -o.")
+    ] = None,
     add: Annotated[
         str | None,
         _text("The alpha of a further level. One less private than all needs --value and --fingerprint, and costs."),
     ] = None,
+    add_epsilon: Annotated[str | None, _text("The same as an epsilon.")] = None,
+    overwrite: Annotated[bool, Parameter(negative=(), help="Let -o take the place of a file that exists.")] = False,
     out: Out = None,
     json: Json = False,
     csv: Csv = False,
@@ -49,45 +58,37 @@ def cascade(
 
     Example: discreet cascade --alphas 3/10,1/2,4/5 --n 100 --value 42 --fingerprint 5f1c -o reports.json
 
-    Example: discreet cascade --stored reports.json --add 2/5 -o more.json
+    With --add, -o is needed, the same file or another: go on with what it holds, and never add to the old state again.
+
+    Example: discreet cascade --stored reports.json --add 2/5 -o reports.json
     """
     from ..errors import DiscreetError
-    from ..numbers.exact import show_above
     from ..sharing.cascades import cascade as make
     from ..sharing.stored import CascadeReports
     from . import terminal
 
     one_of(json, csv)
-    apart(out, *filter(None, [stored]))
-    if (stored is None) != (add is None):
-        raise DiscreetError("--stored and --add go together: give a file of reports and the alpha of a further level.")
-    if stored is not None and any(x is not None for x in (alphas, epsilons, n, low, high, step, sensitivity)):
-        raise DiscreetError("Stored reports have their levels, grid and sensitivity; leave out those of the command.")
-    told = []
-    if stored is not None:
-        before = CascadeReports.load(stored)
-        price = before.price_of(add)
-        if price.alpha < 1 and (value is None or fingerprint is None):
-            raise DiscreetError(
-                "A level less private than all stored ones is drawn from the true value, for a price: give --value and the "
-                "--fingerprint that the reports were released with."
-            )
-        if price.alpha == 1 and value is not None:
-            raise DiscreetError("This level is drawn from the stored reports, at no cost; leave out --value.")
-        found = before.add(add) if value is None else before.refine(add, _number(value), fingerprint=fingerprint)
-        told = [f"the new level costs epsilon <= {show_above(price.epsilon)} more" if price.alpha < 1 else
-                "the new level costs nothing"]  # fmt: skip
-    else:
+    _check_target(out, stored, overwrite)
+    told: list[str] = []
+    if stored is None:
+        if add is not None or add_epsilon is not None:
+            raise DiscreetError("A level is added to stored reports; give their file, for example --stored reports.json.")
         if alphas is None and epsilons is None:
             raise DiscreetError("Say which levels the audiences have, for example --alphas 3/10,1/2,4/5.")
         made = make(alphas, grid_of(n, low, high, step), epsilons=None if epsilons is None else epsilons.split(","),
                     sensitivity=1 if sensitivity is None else sensitivity)  # fmt: skip
         if value is None:
             raise DiscreetError("Say which true value to report, for example --value 42, or --value - to read it.")
-        found = made.release(_number(value), fingerprint=fingerprint)
+        found = made.release(_number(value), fingerprint=fingerprint, clamp=clamp)
+    elif any(x is not None for x in (alphas, epsilons, n, low, high, step, sensitivity)):
+        raise DiscreetError("Stored reports have their levels, grid and sensitivity; leave out those of the command.")
+    else:
+        found, told = _extended(CascadeReports.load(stored), add, add_epsilon, value, fingerprint, clamp, out)
     if out is not None and out != "-":
         found.save(out)
         told.append(f"saved to {out}")
+        if stored is not None and not _same(out, stored):
+            told.append(f"use {out} from now on, and remove {stored}: what is added to both is no cascade")
     if out == "-":
         print(found.text(), end="")
     elif json:
@@ -95,11 +96,57 @@ def cascade(
     elif csv:
         terminal.print_csv(found.rows())
     else:
-        console = make_console()
-        terminal.show(console, found.shown())
-        for line in told:
-            console.print(line, markup=False)
+        terminal.show(make_console(), found.shown())
+    machine = out == "-" or json or csv
+    for line in told if stored is not None or not machine else ():  # which state to go on with is said in any case
+        print(line, file=sys.stderr if machine else sys.stdout)
     return 0
+
+
+def _same(one: str, other: str) -> bool:
+    return Path(one).resolve() == Path(other).resolve()
+
+
+def _check_target(out: str | None, stored: str | None, overwrite: bool) -> None:
+    """Reports that are lost cannot be drawn again without a second price: no file is replaced but the one that is read."""
+    from ..errors import FileError
+
+    if out in (None, "-") or overwrite or (stored is not None and _same(out, stored)):
+        return
+    if Path(out).exists():
+        raise FileError(f"{out} exists, and reports that it may hold would be lost; choose another -o, or say --overwrite.",
+                        kind="missing")  # fmt: skip
+
+
+def _extended(
+    before: CascadeReports, alpha: str | None, epsilon: str | None, value: str | None, fingerprint: str | None, clamp: bool,
+    out: str | None,
+) -> tuple[CascadeReports, list[str]]:  # fmt: skip
+    """Stored reports with one more level, and what that costs; as they are, without one."""
+    from ..errors import DiscreetError
+    from ..numbers.exact import show_above
+
+    if alpha is None and epsilon is None:
+        if any(x is not None for x in (value, fingerprint, out)) or clamp:
+            raise DiscreetError("Without --add or --add-epsilon stored reports are shown as they are; leave out --value, "
+                                "--fingerprint, --clamp and -o, or say which level to add.")  # fmt: skip
+        return before, []
+    if out is None:
+        raise DiscreetError("Without -o the new level would be lost, and drawn again it would tell more than its price: give -o, "
+                            "the same file or another. Nothing was drawn.")  # fmt: skip
+    price = before.price_of(alpha, epsilon=epsilon)
+    if price.alpha < 1 and (value is None or fingerprint is None):
+        raise DiscreetError(
+            "A level less private than all stored ones is drawn from the true value, for a price: give --value and the "
+            "--fingerprint that the reports were released with."
+        )
+    if price.alpha < 1:
+        assert value is not None
+        found = before.refine(alpha, _number(value), epsilon=epsilon, fingerprint=fingerprint, clamp=clamp)
+        return found, [f"the new level costs epsilon <= {show_above(price.epsilon)} more"]
+    if value is not None or fingerprint is not None:
+        raise DiscreetError("This level is drawn from the stored reports, at no cost; leave out --value and --fingerprint.")
+    return before.add(alpha, epsilon=epsilon), ["the new level costs nothing"]
 
 
 def _number(text: str) -> Any:

@@ -23,10 +23,20 @@ def read_text(name: str, what: str, refusal: type[DiscreetError]) -> str:
 
 def read_rows(name: str, what: str, refusal: type[DiscreetError]) -> list[list[str]]:
     """The lines of a CSV file, without empty ones."""
+    return [row for _, row in read_lines(name, what, refusal) if row]
+
+
+def read_lines(name: str, what: str, refusal: type[DiscreetError]) -> list[tuple[int, list[str]]]:
+    """The lines of a CSV file with the numbers at which they begin, from 1; of an empty one the row is empty."""
+    lines, begun = csv.reader(io.StringIO(read_text(name, f"{what}s", refusal), newline="")), 1
+    found = []
     try:
-        return [row for row in csv.reader(io.StringIO(read_text(name, f"{what}s", refusal))) if row]
+        for row in lines:
+            found.append((begun, row))
+            begun = lines.line_num + 1
     except csv.Error as error:
         raise refusal(f"{name} cannot be read as CSV ({error}); give one {what} in each line.") from None
+    return found
 
 
 def is_heading(row: list[str]) -> bool:
@@ -48,5 +58,6 @@ def place_of(
     if wanted not in names:
         listed = f"the columns {', '.join(names[:8])}" if quotable else f"{len(names)} column{'s' if len(names) > 1 else ''}"
         example = f", for example {option} {names[0]}" if quotable else " and its name in the first line"
-        raise refusal(f"{name} has {listed}; say which one with {option}{example}.")
+        none = "" if wanted is None else f"no column {wanted}; it has "
+        raise refusal(f"{name} has {none}{listed}; say which one with {option}{example}.")
     return names.index(wanted)

@@ -118,13 +118,13 @@ def compare(
     prior: Priors = None,
     require: Required = "",
     query: Annotated[
-        str | None, Parameter(help="In place of --n, a query: count, sum, mean, max, min, median or quantile.")
+        str | None, Parameter(help="In place of --n, a query: count, sum, mean, max, min, median or quantile(0.9).")
     ] = None,
     records: Annotated[str | None, _asked("The number of records, which is public.")] = None,
     low: Annotated[str | None, _asked("The smallest value of a record.")] = None,
     high: Annotated[str | None, _asked("The largest value of a record.")] = None,
     sensitivity: Annotated[str | None, _asked("How much one record changes the answer; as the query has it.")] = None,
-    step: Annotated[str | None, _asked("The step of the true values; one that gives 41 to 101 of them.")] = None,
+    step: Annotated[str | None, _asked("The step of the true values; by default for 41 to 101 of them, or more.")] = None,
     cells: Annotated[str | None, _asked("What the two-stage mechanism rounds to; one sensitivity apart.")] = None,
     json: Json = False,
     csv: Csv = False,
@@ -232,9 +232,9 @@ def _priors(text: str | None) -> Any:
         return None
     parts = [part.strip() for part in text.split(";") if part.strip()]
     limits = [part.partition(" in ") for part in parts if " in " in part]
-    if not limits:
+    if parts and not limits:
         return [_prior(part) for part in parts]
-    if len(limits) < len(parts) or any(end.count("..") != 1 for *_, end in limits):
+    if not parts or len(limits) < len(parts) or any(end.count("..") != 1 for *_, end in limits):
         raise PriorError('A set is of priors alone, or of limits alone; write for example "x in 2..6; x^2 in ..20".')
     ends = [[side.strip() or None for side in end.split("..")] for *_, end in limits]
     return Set.limits([(what, *sides) for (what, *_), sides in zip(limits, ends, strict=True)])

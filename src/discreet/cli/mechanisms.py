@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Parameter
+from cyclopts import Parameter, convert
 
 from ..registry import FAMILIES
 from .app import Alpha, Csv, Debug, EpsilonText, File, Json, N, Out, apart, app, dump, make_console, one_of
@@ -22,6 +22,11 @@ else:
 _FINE = " and ".join(f.word for f in FAMILIES if "step" in f.takes)
 
 
+def _family(kind: Any, tokens: Any) -> Any:
+    """A family by its word here or by its name in Python: explicit-fair or explicit_fair."""
+    return convert(kind, [token.value.replace("_", "-") for token in tokens])
+
+
 def _option(help: str, name: str = "") -> Parameter:
     """An option's help; with its name in the registry, the families that take it come first."""
     takers = ", ".join(f.word for f in FAMILIES if name in f.takes)
@@ -30,7 +35,7 @@ def _option(help: str, name: str = "") -> Parameter:
 
 @app.command
 def make(
-    family: Family,
+    family: Annotated[Family, Parameter(converter=_family)],
     /,
     *,
     n: N = None,
@@ -293,7 +298,7 @@ def sample(
 
     Example: discreet sample gm.json 3 0 8 -o noisy.csv
     """
-    from ..errors import DiscreetError, OutOfRangeError
+    from ..errors import DiscreetError
     from ..files import write_whole
 
     one_of(json, csv)
@@ -306,10 +311,7 @@ def sample(
     true = _true_values(values if value is None else (value,), column, alone=value is not None)
     if size is not None and len(true) != 1:
         raise DiscreetError(f"--size is for many reports of one true value, not of {len(true)}; leave it out.")
-    try:
-        drawn = m.sample(true, clamp=clamp) if size is None else m.sample(true[0], size=size, clamp=clamp).tolist()
-    except OutOfRangeError as error:
-        raise OutOfRangeError(str(error).replace("pass clamp=True", "say --clamp"), **vars(error)) from None
+    drawn = m.sample(true, clamp=clamp) if size is None else m.sample(true[0], size=size, clamp=clamp).tolist()
     lines = "".join(f"{report}\n" for report in drawn)
     if json:
         lines = dump({"family": m.recipe.family, "digest": m.digest, "reports": drawn}) + "\n"

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from .app import Csv, Debug, EpsilonText, Json, app, dump, make_console, one_of
-from .columns import is_heading, place_of, read_rows
+from .columns import is_heading, place_of, read_lines
+
+_MISSING = ("", "na", "n/a", "nan", "null", "none", "missing", "unknown", "-", "?", ".")  # what records say that say nothing
 
 
 def _option(text: str) -> Parameter:
@@ -39,16 +41,24 @@ def sensitivity(
 
     Example: discreet sensitivity --query mean --records 100 --low 0 --high 120
     """
-    from ..errors import OutOfRangeError
+    from ..errors import DiscreetError, OutOfRangeError
     from ..scalar.calculator import sensitivity as run
     from . import terminal
 
     one_of(json, csv)
-    data = None if file is None else _records(file, column)
+    stray = {"column": column, "beta": beta, "epsilon": epsilon, "clamp": clamp or None}
+    if file is None and any(x is not None for x in stray.values()):
+        name = next(name for name, x in stray.items() if x is not None)
+        raise DiscreetError(f"--{name} is for records, and no file of them is given; leave it out, or give a file.")
+    data, lines = (None, []) if file is None else _records(file, column)
     try:
         found = run(query, data, records=records, low=low, high=high, beta=beta, epsilon=epsilon, clamp=clamp)
     except OutOfRangeError as error:
-        raise OutOfRangeError(str(error).replace("pass clamp=True", "say --clamp"), **vars(error)) from None
+        told = str(error).replace("pass clamp=True", "say --clamp")
+        position = getattr(error, "position", None)
+        if position is not None and lines:
+            told = told.replace(f"at position {position} ", f"in line {lines[position]} ")
+        raise OutOfRangeError(told, **vars(error)) from None
     if json:
         print(dump(found.to_dict()))
     elif csv:
@@ -58,28 +68,44 @@ def sensitivity(
     return 0
 
 
-def _records(name: str, column: str | None) -> list[Any]:
-    """The records of a column, exactly as written. None of them is ever quoted."""
+def _records(name: str, column: str | None) -> tuple[list[Any], list[int]]:
+    """The records of a column, exactly as written, and the lines they stand in. None of them is ever quoted."""
     from ..errors import TableInputError
     from ..numbers.exact import parse_exact
 
-    rows = read_rows(name, "record", TableInputError)
+    lines = read_lines(name, "record", TableInputError)
+    rows = [(number, row) for number, row in lines if row]
     if not rows:
         raise TableInputError(f"{name} is empty; give a file with one record in each line.")
-    place = place_of(rows[0], column, name, "--column", TableInputError, quotable=False)
-    lines = rows[1:] if is_heading(rows[0]) else rows
-    if not lines:
+    (first, heading), named = rows[0], is_heading(rows[0][1])
+    place = place_of(heading, column, name, "--column", TableInputError, quotable=_surely_names(heading, rows[1:]))
+    rows = rows[1:] if named else rows
+    if not rows:
         raise TableInputError(f"{name} has a heading and no records; give a file with one record in each line.")
-    ragged = next((position for position, row in enumerate(lines) if len(row) != len(rows[0])), None)
+    blank = next((number for number, row in lines if not row and first < number < rows[-1][0]), None)
+    if blank is not None and len(heading) == 1:
+        raise TableInputError(f"Line {blank} of {name} is empty, a missing record; fill it in, or take the line out.")
+    ragged = next((number for number, row in rows if len(row) != len(heading)), None)
     if ragged is not None:
         raise TableInputError(
-            f"The record at position {ragged} has more or fewer columns than the first line; separate columns by commas, and "
-            "write decimals with a point.", position=ragged,
+            f"The record in line {ragged} has more or fewer columns than the first line; separate columns by commas, and "
+            "write decimals with a point.",
         )  # fmt: skip
-    texts = [row[place].strip() for row in lines]
+    texts = [row[place].strip() for _, row in rows]
     known = {text: parse_exact(text) for text in set(texts)}  # most columns say the same few things again and again
-    missing = next((position for position, text in enumerate(texts) if known[text] is None), None)
+    missing = next((number for (number, _), text in zip(rows, texts, strict=True) if known[text] is None), None)
     if missing is not None:
-        raise TableInputError(f"The record at position {missing} is no number; leave it out or fill it in.", position=missing)
+        raise TableInputError(f"The record in line {missing} is no number; leave it out or fill it in.")
     plain = {text: number.numerator if number.denominator == 1 else number for text, number in known.items() if number is not None}
-    return [plain[text] for text in texts]
+    return [plain[text] for text in texts], [number for number, _ in rows]
+
+
+def _surely_names(heading: list[str], rows: list[tuple[int, list[str]]]) -> bool:
+    """May the first line be quoted? Only if it holds names: words over columns of numbers, none of them a record's."""
+    from ..numbers.exact import parse_exact
+
+    words = [part.strip() for part in heading]
+    if not rows or any(parse_exact(word) is not None or word.lower() in _MISSING for word in words):
+        return False
+    columns = ([row[k] if k < len(row) else "" for _, row in rows] for k in range(len(words)))
+    return any(all(parse_exact(text.strip()) is not None for text in column) for column in columns)

@@ -50,11 +50,16 @@ def collude(
 
     Example: discreet collude --n 8 --alpha 1/2 --k 5 --mechanism explicit-fair --strategy mle
     """
+    from ..errors import DiscreetError
     from ..sharing.collusion import collude as make
     from . import terminal
 
     one_of(json, csv)
-    named = {word: _named(word, n, alpha, epsilon, sensitivity) for word in _words(mechanism)}
+    words = _words(mechanism)
+    stray = [name for name, x in (("n", n), ("alpha", alpha), ("epsilon", epsilon), ("sensitivity", sensitivity)) if x is not None]
+    if stray and all(word.endswith(".json") for word in words):
+        raise DiscreetError(f"A mechanism from a file has its grid and its level already; leave out --{stray[0]}.")
+    named = {word: _named(word, n, alpha, epsilon, sensitivity) for word in words}
     with terminal.progress("colluding") as progress:
         found = make(
             named, k.replace(",", " ").split(), strategy, loss, _prior(prior), runs=runs, seed=seed, progress=progress
@@ -131,7 +136,7 @@ def _named(word: str, n: str | None, alpha: str | None, epsilon: str | None, sen
     if word.endswith(".json"):
         return load_mechanism(word)
     known = [f for f in FAMILIES if "alpha" in f.takes and f.word != "from-matrix"]
-    maker = next((f for f in known if f.word == word), None)
+    maker = next((f for f in known if word in (f.word, f.name)), None)
     if maker is None:
         raise DiscreetError(
             f"--mechanism {word} is not known; use {', '.join(f.word for f in known)}, or the file of a mechanism, which ends with "
@@ -139,6 +144,6 @@ def _named(word: str, n: str | None, alpha: str | None, epsilon: str | None, sen
         )
     asked: dict[str, Any] = {"alpha": alpha, "epsilon": epsilon, "sensitivity": sensitivity}
     given = {name: value for name, value in asked.items() if value is not None and name in maker.takes}
-    if n is None and word not in _OPEN:
+    if n is None and maker.name not in _OPEN:
         raise DiscreetError(f"Say how large the counts of {word} can be: give --n, for example --n 8.")
     return maker.make(n if n is not None else None if "step" in maker.takes else Grid(None, None), **given)

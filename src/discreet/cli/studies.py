@@ -40,7 +40,7 @@ def study(
 
     Example: discreet study fair-matrix --quick -o pictures
     """
-    from ..errors import MissingExtraError
+    from ..errors import DiscreetError, MissingExtraError
     from ..present.plot import can_draw
     from ..studies.shelf import all_studies
     from ..studies.shelf import study as run
@@ -48,6 +48,8 @@ def study(
 
     console = make_console()
     if name == "list":
+        if out is not None or adult is not None or quick:
+            raise DiscreetError("list says which studies there are and runs none; leave out -o, --adult and --quick.")
         rows = [
             {"study": each.name, "what": each.title, "where": each.place, "paper": each.paper.title}
             for each in all_studies().values()
@@ -65,8 +67,12 @@ def study(
     found: list[Findings] = []
     for each in all_studies() if name == "all" else [name]:
         with terminal.progress(each) as progress:
-            found.append(run(each, quick=quick, adult=adult, progress=progress))
-        if not json:
+            copy = None if name == "all" and each != "adult" else adult
+            found.append(run(each, quick=quick, adult=copy, progress=progress))
+        if not json and name == "all":
+            lines = (found[-1]._title(), *(f"UNEXPECTED: {line}" for line in found[-1].unexpected))
+            console.print("\n    ".join(lines), markup=False)
+        elif not json:
             terminal.show(console, found[-1].shown())
             console.print("")
     written = [] if folder is None else _write(folder, found, whole=name == "all")
@@ -75,6 +81,8 @@ def study(
         print(dump(told if name == "all" else told[0]))
     elif written:
         console.print(f"written to {folder}: {', '.join(written)}", markup=False)
+        if name == "all":
+            console.print(f"every claim and picture: {folder}/report.html; one study in full: discreet study NAME", markup=False)
         if not can_draw():
             needed = MissingExtraError.needing("Pictures are left out: they need altair and vl-convert-python", "plots")
             console.print(str(needed), markup=False)

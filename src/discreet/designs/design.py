@@ -81,7 +81,7 @@ class Design(Result):
         return self.problem.prior if self.certificate is None else self.certificate.prior
 
     def shown(self) -> Shown:
-        required = " ".join(letter for letter in LETTERS if letter in self.problem.require) or "no property"
+        required = " ".join(letter for letter in LETTERS if letter in self.problem.require) or "no property required"
         return Shown(
             f"{self.problem.risk_name} {self.problem.loss.name} {self.objective:.9g} at {self.problem.level}, {required}; "
             + (

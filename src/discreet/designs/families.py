@@ -11,6 +11,7 @@ large that is for a mechanism, which prior within the set a solver's multipliers
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,10 +50,14 @@ class Priors:
     kind: str
     parts: tuple[Any, ...]
 
+    def __post_init__(self) -> None:
+        if self.kind not in ("hull", "limits") or not self.parts:
+            raise PriorError(f"This is no set of priors; {_USE}.")
+
     @classmethod
     def hull(cls, priors: Sequence[Any]) -> Priors:
         """All mixtures of these priors, each of them anything that `prior=` takes."""
-        return cls("hull", tuple(_listed(priors, "The hull")))
+        return cls("hull", tuple(_listed(priors, "A set of priors", ", and one prior alone as prior=")))
 
     @classmethod
     def limits(cls, limits: Sequence[Any]) -> Priors:
@@ -72,9 +77,9 @@ class Priors:
         return cls.limits([(text, *ends) for text, ends in named])
 
 
-def _listed(parts: Any, what: str) -> list[Any]:
+def _listed(parts: Any, what: str, hint: str = "") -> list[Any]:
     if isinstance(parts, (str, bytes, Mapping)) or not hasattr(parts, "__iter__"):
-        raise PriorError(f"{what} is no list; {_USE}.")
+        raise PriorError(f"{what} must be a list, not {show(parts)}; {_USE}{hint}.")
     found = list(parts)
     if not found:
         raise PriorError(f"{what} is empty; {_USE}.")
@@ -175,6 +180,15 @@ class Limit(NamedTuple):
         low, high = ("" if x is None else str(x) for x in (self.low, self.high))
         return f"{plain(self.name)} in {low}..{high}"
 
+    def words(self) -> str:
+        """The limit for people: "a mean of x^2 of at most 9"."""
+        what, moment = plain(self.name), re.fullmatch(r"moment\((\d+), (.*)\)", self.name)
+        if moment is not None:
+            what = ("x" if moment[2] == "0" else f"(x - {moment[2]})") + ("" if moment[1] == "1" else f"^{moment[1]}")
+        ends = (("at least", self.low), ("at most", self.high)) if self.low != self.high else (("exactly", self.low),)
+        told = " and ".join(f"{side} {end}" for side, end in ends if end is not None)
+        return f"a mean of {what} of {told}"
+
     def rows(self) -> list[tuple[list[int], Fraction]]:
         """low - a and a - high, as far as there are such ends, in the smallest integers; and how many times larger."""
         found = []
@@ -274,7 +288,7 @@ class Limits(Family):
             prices = [Fraction(float(x)).limit_denominator(2**_BITS) for x in np.maximum(-most.multipliers[1:], 0.0)]
             sides = [Fraction(p) / (max(map(abs, row)) or 1) for p, row in zip(prices, self._rows, strict=True)]
             if all(sum(p * row[j] for p, row in zip(sides, self._rows, strict=True)) > 0 for j in self.support):
-                broken = ", ".join(str(limit) for limit in self.limits)
+                broken = " and ".join(limit.words() for limit in self.limits)
                 raise PriorError(f"No prior on {grid} keeps to {broken} together; make the limits wider.")
         raise PriorError(f"Whether a prior on {grid} keeps to the limits is too close to call; make them a little wider.")
 
@@ -316,7 +330,7 @@ def _limit(part: Any, grid: Grid) -> Limit:
     if (low is None) != (ends[0] is None) or (high is None) != (ends[1] is None) or ends == [None, None]:
         raise PriorError(f'The limits of {show(what)} are numbers, at most one of them None; write for example ("x", -2, 2).')
     if low is not None and high is not None and low > high:
-        raise PriorError(f"The limits of {show(what)} leave nothing between {low} and {high}; exchange them.")
+        raise PriorError(f"The limits of {show(what)} leave nothing between them; exchange them.")
     name, numbers = _coefficients(what, grid)
     whole, common = given.whole_parts(numbers)
     return Limit(name, tuple(whole), common, low, high)

@@ -167,7 +167,7 @@ class Mehrotra(Generic[Found]):
             products = (at.s + min(1.0, 1.5 * ahead + 0.1) * by.s) * (at.z + min(1.0, 1.5 * back + 0.1) * by.z)
             lacking = np.clip(products, centre / _NEAR, centre * _NEAR) - products
             more = self._newton(factors, at, *nothing, np.maximum(lacking, -centre * _NEAR))
-            of_s, of_z, more_s, more_z = by.s / at.s, by.z / at.z, more.s / at.s, more.z / at.z
+            (of_s, more_s), (of_z, more_z) = _short(by.s / at.s, more.s / at.s), _short(by.z / at.z, more.z / at.z)
             tried = [(_until(of_s + w * more_s), _until(of_z + w * more_z), w) for w in (1.0, 0.7, 0.4, 0.2, 0.1)]
             best = max(tried, key=lambda found: found[0] * found[1])
             if best[0] + best[1] < ahead + back + 0.01:
@@ -208,12 +208,12 @@ class Mehrotra(Generic[Found]):
         With ds and dz of ordinary inequalities eliminated, this is the system of newton.py.
         """
         program, count = self.program, self.program.count
-        weights = at.z / at.s
-        pushed = products / at.s + weights * slacks
+        weights, wanted = at.z / at.s, products / at.s
+        pushed = wanted + weights * slacks
         g = program.ordinary_payments(pushed) - gradient
-        dx, dy, d_risk = factors.solve(g, -sums, -(pushed / weights)[count:])
+        dx, dy, d_risk = factors.solve(g, -sums, -(pushed[count:] / weights[count:]))
         ds = program.slack_values(dx) - slacks
-        dz = products / at.s - weights * ds
+        dz = wanted - weights * ds
         dz[count:] = d_risk
         ds[count:] = (products[count:] - at.s[count:] * d_risk) / at.z[count:]
         return Point(dx, ds, dy, dz)
@@ -237,3 +237,9 @@ def reach(v: Floats, dv: Floats) -> float:
 def _until(rates: Floats) -> float:
     """How far 1 + t rates stays positive, up to t = 1."""
     return 1.0 / max(1.0, -float(rates.min(initial=0.0)))
+
+
+def _short(rates: Floats, more: Floats) -> tuple[Floats, Floats]:
+    """Of rates + w more, 0 <= w <= 1, those that may keep a step from its whole length."""
+    some = np.minimum(rates, rates + more) < -1.0
+    return rates[some], more[some]

@@ -11,6 +11,7 @@ from .problem import Floats
 from .windows import Windows
 
 _TOGETHER = 2**19  # entries of blocks that are built at a time: what fits near the processor
+_NARROW = 64  # rows of a triangle that is inverted at once
 _FEW_ROWS = 8  # of the risk, that are solved for one by one
 
 
@@ -64,6 +65,8 @@ class WindowFactors:
             left[:, :, r] += link[:, :, r - 1] * (left[:, :, r - 1] / pivot)
         self._pivots = link + left
         self._ratio = link / self._pivots
+        pivots, ratio = (part.transpose(0, 1, 3, 2).ravel() for part in (self._pivots, self._ratio))
+        self._one_chain = pivots, -ratio[:-1]
         self._couple = np.zeros((4, p.size, p.reports))  # of x_k with S_k, P_k, S_k-D, P_k+D, each times -1
         self._couple[0] = own[p.parts[0]] + p.alpha * own[p.parts[2]]
         self._couple[1] = own[p.parts[1]] + p.alpha * own[p.parts[3]]
@@ -71,13 +74,10 @@ class WindowFactors:
         self._couple[3][p.after] = p.alpha * own[p.parts[7]]
 
     def _chain_solve(self, g: Floats) -> Floats:
-        """T^-1 g along all chains, in place; g is (2, blocks, length, reports)."""
-        for r in range(1, g.shape[2]):
-            g[:, :, r] += self._ratio[:, :, r - 1] * g[:, :, r - 1]
-        g /= self._pivots
-        for r in range(g.shape[2] - 2, -1, -1):
-            g[:, :, r] += self._ratio[:, :, r] * g[:, :, r + 1]
-        return g
+        """T^-1 g along all chains; g is (2, blocks, length, reports). One after the other they are one long matrix."""
+        shape = [g.shape[k] for k in (0, 1, 3, 2)]
+        solved, _ = lapack.dpttrs(*self._one_chain, g.transpose(0, 1, 3, 2).ravel())
+        return np.ascontiguousarray(solved.reshape(shape).transpose(0, 1, 3, 2))
 
     def _chain_inverses(self, some: slice) -> Floats:
         """T^-1 itself for some reports, (2, reports, blocks, length, length): products and sums of positive numbers alone."""
@@ -98,7 +98,7 @@ class WindowFactors:
         p = self.program
         padded, length, nb = p.blocks * p.length, p.length, p.blocks
         self._inverses: list[Floats] = []  # their lower triangles
-        total, right, left, both = (np.zeros((p.size, p.size)) for _ in range(4))  # lower triangles
+        total, right, left, both = (np.zeros((p.size, p.size), order="F") for _ in range(4))  # lower triangles
         spread = p.unfold(p.risk_rows.T)
         few = spread.shape[1] <= _FEW_ROWS
         towards, onto = np.zeros_like(spread), np.zeros((spread.shape[1], spread.shape[1]))
@@ -129,7 +129,7 @@ class WindowFactors:
                 factor, failed = lapack.dpotrf(block.T, lower=1, clean=0)
                 if failed:
                     raise FloatingPointError("a pivot is not positive")
-                inverse, _ = lapack.dpotri(factor, lower=1)
+                inverse, _ = lapack.dlauum(_triangle_inverse(factor), lower=1, overwrite_c=1)
                 inverse[hub, hub] = 0.0
                 self._inverses.append(inverse)
                 loss = p.loss[:, j]
@@ -154,7 +154,7 @@ class WindowFactors:
     def _within(self, g: Floats) -> Floats:
         """H^-1 g on all unknowns but the hubs, which stay 0; (unknowns, reports)."""
         p = self.program
-        lifted = self._chain_solve(self._lifts(g).copy())
+        lifted = self._chain_solve(self._lifts(g))
         x = g[: p.size] + self._from_lifts(lifted)
         turned = np.ascontiguousarray(x.T)
         for j, inverse in enumerate(self._inverses):
@@ -229,6 +229,19 @@ class WindowFactors:
         force[self._hub, np.arange(p.reports)] = 0.0
         dx = rest + self._within(force) + self.rest * v[self._hubs]
         return np.concatenate([dx.ravel(), v[self._hubs.stop :]]), dy, dr
+
+
+def _triangle_inverse(lower: Floats) -> Floats:
+    """L^-1 by halves: LAPACK's own takes twice as long, because it works on narrow strips. Above the diagonal is nothing."""
+    size = len(lower)
+    if size <= _NARROW:
+        return np.asarray(lapack.dtrtri(lower, lower=1)[0])
+    half, whole = size // 2, np.zeros((size, size), order="F")
+    whole[:half, :half] = first = _triangle_inverse(lower[:half, :half])
+    whole[half:, half:] = second = _triangle_inverse(lower[half:, half:])
+    between = blas.dtrmm(-1.0, first, lower[half:, :half], side=1, lower=1)
+    whole[half:, :half] = blas.dtrmm(1.0, second, between, lower=1)
+    return whole
 
 
 def _symmetric(lower: Floats) -> Floats:

@@ -27,12 +27,9 @@ def draw(m: Mechanism, kind: Any = "channel", at: Any = None, loss: Any = "l1", 
     if kind == "channel":
         if channel.rows * channel.reports > _CELLS:
             raise SizeError('A channel of this size has no picture; use kind="law" at one truth, or a coarser grid.')
-        rows, columns = m.inputs.floats(channel.rows), m.outputs.floats(channel.reports)
-        here = m.matrix[np.isin(rows, columns)][:, np.isin(columns, rows)] if m.inputs != m.outputs else m.matrix
-        honest = np.diag(here) if here.shape[0] == here.shape[1] and len(here) else None
-        told = title or "How likely each report is"
-        if honest is not None and not title:
-            told = f"The truth is reported with probability {_span(honest)}"
+        places = {m.outputs.value(j): j for j in range(channel.reports)}
+        own = [places.get(m.inputs.value(i)) for i in range(channel.rows)]
+        told = title or _honesty(np.array([m.matrix[i, j] for i, j in enumerate(own) if j is not None]), channel.rows)
         return plot.heat_map(m.matrix, _names(m.inputs, channel.rows), _names(m.outputs, channel.reports), told, what)
     if kind == "law":
         place = channel.rows // 2 if at is None else m.inputs.place_of(at, "at", DiscreetError)
@@ -50,6 +47,16 @@ def draw(m: Mechanism, kind: Any = "channel", at: Any = None, loss: Any = "l1", 
     told = title or f"The mean {name} of a report is {_span(losses)}"
     series = {m.recipe.family: (m.inputs.floats(channel.rows), losses)}
     return plot.curves(series, told, what, x="true value", y=f"mean {name}", points=channel.rows <= 60, zero=True)
+
+
+def _honesty(shares: Any, truths: int) -> str:
+    """How often the truth is reported, of the truths that are reports; the others never are."""
+    if not len(shares):
+        return "No truth is among the reports"
+    told = f"reported with probability {_span(shares)}"
+    if len(shares) == truths:
+        return f"The truth is {told}"
+    return f"{len(shares)} of {truths} truths can be reported: they are {told}, the others never"
 
 
 def _span(numbers: Any) -> str:

@@ -44,7 +44,7 @@ _RECORDS = 10**5
 _PARTS = 2**60  # a binned law's weights in all, about: floats and powers are rounded to that, alike on every machine
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Prior(Frozen):
     """Pr[value i] = weights[i] / sum(weights): integers, so that nothing is rounded from here on."""
 
@@ -92,6 +92,11 @@ class Prior(Frozen):
     @cached_property
     def is_symmetric(self) -> bool:
         return self.weights == self.weights[::-1]
+
+    def __repr__(self) -> str:
+        """The first chances; the weights may have many digits."""
+        chances = " ".join(f"{w / self.total:.4g}" for w in self.weights[:8])
+        return f"<Prior {self} on {len(self.weights)} values: {chances}{' ...' if len(self.weights) > 8 else ''}>"
 
     def __str__(self) -> str:
         return self.name if self.source == "declared" else f"{self.name} ({self.source})"
@@ -156,7 +161,7 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
         return Prior(kind, (1,) * size)
     if kind in ("maximum", "minimum"):
         return _extreme(kind, numbers[0], grid, text)
-    from scipy import stats  # a slow import, kept out of the way of those who do not need it
+    from scipy import special  # a slow import, kept out of the way of those who do not need it
 
     place, values = np.arange(size), grid.floats(size)
     if max(map(abs, numbers)) > 2**62:
@@ -167,6 +172,8 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
             raise PriorError(
                 f"prior = {show(text)}: the chance of each person lies between 0 and 1; write binomial(0.3)."
             )
+        from scipy import stats  # slower still
+
         chances = stats.binom.pmf(place, size - 1, first)
     elif second <= 0 or (kind == "beta" and first <= 0):
         raise PriorError(
@@ -175,9 +182,9 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
     elif kind == "normal":  # each value gets the mass of the half steps around it, what lies beyond is cut off
         half = float(grid.step) / 2
         near, far = np.abs(values - first) - half, np.abs(values - first) + half  # the upper tail keeps its digits
-        chances = stats.norm.sf(near, 0, second) - stats.norm.sf(far, 0, second)
+        chances = special.ndtr(-near / second) - special.ndtr(-far / second)
     else:
-        chances = np.diff(stats.beta.cdf(np.arange(size + 1) / size, first, second))
+        chances = np.diff(special.betainc(first, second, np.arange(size + 1) / size))
     if not np.isfinite(chances).all() or chances.sum() <= 0:
         raise PriorError(f"prior = {show(text)} leaves no probability on {grid}; move it or widen the grid.")
     return Prior(f"{kind}({', '.join(map(str, numbers))})", given.weights(chances.tolist()))

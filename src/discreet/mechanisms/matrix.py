@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..channels.properties import letters_of
-from ..errors import GridError
+from ..errors import GridError, SealError
 from ..mechanism import Mechanism, Recipe
 from ..numbers.grid import Grid
 from ..numbers.level import Level
@@ -42,6 +42,9 @@ def from_matrix(
     discreet.errors.PrivacyError: The matrix is not private at alpha 2/3 (epsilon <= 0.405466): row 1, column 1 is 0.5, but \
 row 0, column 1 is 0.25; ask for epsilon 0.693148 or more.
     """
+    if isinstance(matrix, Mechanism) or isinstance(getattr(matrix, "mechanism", None), Mechanism):
+        it = "This" if isinstance(matrix, Mechanism) else "Its mechanism"
+        raise SealError(f"{it} is a mechanism already; use it as it is, or give its matrix to make another one.")
     given = matrix.to_numpy() if hasattr(matrix, "to_numpy") else matrix
     rows, columns = read_matrix(given)[0].shape
     truths = _grid(inputs, rows, "true values")

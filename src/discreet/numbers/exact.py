@@ -220,6 +220,13 @@ def show_above(x: float, digits: int = 6) -> str:
         return f"{float(+Decimal(repr(x))):.{digits}g}"
 
 
+def as_written(total: Fraction, bound: float) -> float:
+    """For people, of two numbers above the same epsilon: a rational that was asked for, such as 3/10, as the float that
+    prints so; or the certified float, where that is smaller or the rational has no short decimal."""
+    nearest = float(total)
+    return nearest if nearest <= bound and Fraction(repr(nearest)) >= total else bound
+
+
 def show_rational(value: Fraction) -> str:
     """A rational for people: in full where it is short, else its float, marked as such."""
     if value.denominator.bit_length() <= 40:
@@ -232,7 +239,8 @@ def show_rational(value: Fraction) -> str:
 def show(value: Any) -> str:
     """A short text for a value someone gave, for error messages about public parameters."""
     try:
-        text = str(value) if isinstance(value, Fraction) else repr(value)
+        written = str(value) if isinstance(value, Fraction) else repr(value)
+        text = " ".join(written.split("\n"))  # an array has several lines, a sentence one
     except ValueError:  # Python does not write out integers of thousands of digits
         return "a number of thousands of digits"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -110,7 +110,7 @@ class Epsilon:
         return Fraction(exact.certified_ceil(lambda: (-self._ball()).exp() * flint.arb(2) ** bits), 2**bits)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Level:
     """A privacy level: the exact rational alpha, and the epsilon it was asked as, where there was one.
 
@@ -214,6 +214,11 @@ class Level:
                 value=self.alpha,
             )
         return root
+
+    def __repr__(self) -> str:
+        """Short: a level that was made from an epsilon has twenty digits above and below."""
+        asked = "" if self.asked is None else f", asked as epsilon {self.asked}"
+        return f"<Level alpha {exact.show_rational(self.alpha)}, epsilon <= {exact.show_above(self.epsilon)}{asked}>"
 
     def __str__(self) -> str:
         if self.asked is not None and self.asked.base is None:

@@ -66,7 +66,7 @@ def compare_answers(
         "the best answer for the prior; noise alone: the mean on the line, reports not kept to the range",
     )
     question = f"{asked.name} on {grid}, {level}: {cost} under the prior {law}"
-    return Comparison(question, rows, notes, MappingProxyType(found))
+    return Comparison(question, rows, notes, MappingProxyType(found), cost)
 
 
 def _grid_note(grid: Grid, delta: Fraction) -> str:

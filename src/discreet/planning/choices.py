@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from ..errors import DiscreetError, SizeError
 from ..mechanism import Mechanism
 from ..numbers.exact import show, show_above, show_rational
@@ -144,10 +146,16 @@ def _maker(name: str, grid: Grid, sensitivity: Any) -> Make:
     return make
 
 
+def _is_row(x: Any) -> bool:
+    return isinstance(x, (list, tuple, np.ndarray))
+
+
 def named(n: Any, mechanisms: Any) -> tuple[Grid, dict[str, Mechanism]]:
     """Mechanisms that somebody brings, one, a list or by name, and the grid of true values that they share."""
     given = [mechanisms] if isinstance(mechanisms, Mechanism) else mechanisms
     several = list(given.values()) if isinstance(given, Mapping) else given
+    if isinstance(several, np.ndarray) or (isinstance(several, (list, tuple)) and any(_is_row(x) for x in several)):
+        raise DiscreetError("A matrix of probabilities is no mechanism yet; make one with from_matrix(matrix, alpha=...) first.")
     if not isinstance(several, (list, tuple)) or not several or not all(isinstance(m, Mechanism) for m in several):
         raise DiscreetError(f"mechanism = {show(mechanisms)} must be a Mechanism or a list of them; make one first.")
     grid = several[0].inputs if n is None else Grid.of(n)

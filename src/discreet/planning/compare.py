@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from ..designs.design import design
 from ..errors import DiscreetError, SizeError
 from ..measure.description import property_letters
@@ -49,12 +51,14 @@ class Comparison(Result):
         """The mean loss of a report, of the worst truth and after the best remap, for each mechanism."""
         from ..present import plot
 
-        cost = self.loss if self.loss in self.table[0] else self.loss.upper()
+        cost = next(key for key in (self.loss, self.loss.upper(), f"mean {self.loss}") if key in self.table[0])
         told = {cost: "mean", "worst": "worst truth", "best use": "best use"}
         rows = [{"name": r["mechanism"], "series": word, "value": r[key]} for r in self.table for key, word in told.items()]
         best = min(self.table, key=lambda row: float(row[cost]))
         title = f"{best['mechanism']} has the least mean {self.loss}, {best[cost]:.4g}"
-        return plot.dots(rows, title, self.question, x=f"{self.loss} of a report")
+        sizes = [float(row["value"]) for row in rows]
+        far = 0 < 8 * min(sizes) < max(sizes)  # else the best would stand on top of each other
+        return plot.dots(rows, title, self.question, x=f"{self.loss} of a report", log=far)
 
     def to_dict(self) -> dict[str, Any]:
         return {"question": self.question, "rows": plain(self.table), "notes": list(self.notes)}
@@ -107,7 +111,7 @@ def compare(
         raise DiscreetError(f"{stray} is for a query; say which one, for example query=\"mean\", or leave it out.")
     if mechanisms is None and isinstance(getattr(n, "mechanism", None), Mechanism):
         mechanism_of(n)  # a design: says to give its mechanism
-    if mechanisms is None and isinstance(n, (Mechanism, list, tuple, Mapping)):
+    if mechanisms is None and (isinstance(n, (Mechanism, list, tuple, Mapping)) or np.ndim(n) > 0):
         n, mechanisms = None, n
     known = mechanisms is None
     level = Level.of(alpha=alpha, epsilon=epsilon) if known or (alpha, epsilon) != (None, None) else None

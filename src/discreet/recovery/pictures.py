@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .estimate import Estimate
 
 _GROUPS = 21  # intervals of a picture
+_WAYS = {"auto": "regularised", "mle": "maximum likelihood", "ibu": "iterative Bayesian update", "inverse": "inverse channel"}
 _MOST = 5000  # values that a picture has room for
 
 
@@ -28,7 +29,7 @@ def draw(e: Estimate, kind: Any, confidence: Any, truth: Any, seed: int) -> Any:
         raise SizeError(f"A law of {size} values has no picture; recover it on a coarser grid.")
     values = m.inputs.floats(size)
     law = None if truth is None else prior_of(truth, m.inputs).floats
-    what = f"{e.reports:,} reports of {m.recipe.family} on {m.inputs}, recovered by {e.method}"
+    what = f"{e.reports:,} reports of {m.recipe.family} on {m.inputs}, recovered by {e.method} ({_WAYS[e.method]})"
     if kind == "cdf":
         return _function(e, values, law, confidence, seed, what)
     title = f"The recovered law has mean {e.mean():.4g} and median {e.quantile(0.5)}"

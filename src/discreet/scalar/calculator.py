@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import DiscreetError, GridError, OutOfRangeError, SizeError
-from ..numbers.exact import parse_exact, show
+from ..numbers.exact import parse_exact, show, show_rational
 from ..numbers.given import whole
 from ..numbers.level import Epsilon
 from ..present.shown import Result, Shown, plain
@@ -19,6 +19,8 @@ from .reach import discounted
 from .splits import admissible
 
 _MOST_DATA_SETS = 2**20
+_COUNTED = "The number of records, {}, was taken from the data: it must be public."
+_ROUNDED = "The function's answers are floats: the rounding of the function itself is in these numbers."
 _GIVE = "for example dt.sensitivity(max, domain=[0, 1, 2], records=3)"
 
 
@@ -40,7 +42,7 @@ class Sensitivity(Result):
     notes: tuple[str, ...] = ()
 
     def shown(self) -> Shown:
-        rows: list[tuple[Any, ...]] = [("global", str(self.global_sensitivity), "public: the same for every data set")]
+        rows: list[tuple[Any, ...]] = [("global", show_rational(self.global_sensitivity), "public: the same for every data set")]
         if self.local is not None:
             rows.append(("local", f"{float(self.local):.12g}", "PRIVATE, do not publish: it tells of the people in the data"))
         if self.smooth is not None:
@@ -52,7 +54,7 @@ class Sensitivity(Result):
         return Shown(self._title(), ("sensitivity", "value", "who may see it"), tuple(rows), notes)
 
     def _title(self) -> str:
-        return f"{self.what}: global sensitivity {self.global_sensitivity}"
+        return f"{self.what}: global sensitivity {show_rational(self.global_sensitivity)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Private numbers stand with their warning."""
@@ -106,8 +108,7 @@ def _asked(named: Any, data: Any, records: object, low: object, high: object) ->
         return query_of(named, records, low, high), ()
     if not hasattr(data, "__len__"):
         raise GridError("The number of records is part of the query; give for example records=1000.")
-    counted = f"The number of records, {len(data)}, was taken from the data: it must be public."
-    return query_of(named, len(data), low, high), (counted,)
+    return query_of(named, len(data), low, high), (_COUNTED.format(len(data)),)
 
 
 def _of_function(
@@ -116,6 +117,11 @@ def _of_function(
     """By definition, on every data set. Those that agree but for one record are neighbours: of each such group the
     smallest and the largest answer are all that is needed."""
     values = _domain(domain)
+    if records is None and hasattr(data, "__len__"):
+        counted: tuple[str, ...] = (_COUNTED.format(len(data)),)
+        records = len(data)
+    else:
+        counted = ()
     n = whole(records, "records", 1, example=3, error=GridError)
     size = len(values) ** n if n * len(values).bit_length() < 256 else _MOST_DATA_SETS + 1
     if size > _MOST_DATA_SETS:
@@ -135,15 +141,16 @@ def _of_function(
                 local[x] = max(local[x], answers[most] - answers[x], answers[x] - answers[least])
     name = getattr(function, "__name__", "function")
     what = f"{'function' if name == '<lambda>' else name} of {n} records"
+    notes = (*counted, *((_ROUNDED,) if any(x.denominator > 2**20 for x in answers.values()) else ()))
     if data is None:
-        return Sensitivity(what, best, pair=pair, data_sets=size)
+        return Sensitivity(what, best, pair=pair, data_sets=size, notes=notes)
     given = _data_set(data, values, n)
     reach: dict[int, Fraction] = {}
     for x, size_there in local.items():
         apart = sum(a != b for a, b in zip(x, given, strict=True))
         reach[apart] = max(reach.get(apart, Fraction(0)), size_there)
     smooth = max(discounted(a, k, beta) for k, a in reach.items())
-    return Sensitivity(what, best, PrivateNumber(local[given]), PrivateNumber(smooth), beta, pair, size)
+    return Sensitivity(what, best, PrivateNumber(local[given]), PrivateNumber(smooth), beta, pair, size, notes)
 
 
 def _domain(domain: Any) -> list[Any]:

@@ -101,6 +101,27 @@ class Tradeoff(Result):
             shown = Shown.of(self.question, list(table.values()))
         return replace(shown, notes=self.notes)
 
+    def plot(self) -> Any:
+        """Expected loss against alpha, a line for each mechanism, with the 95 % band of what was drawn alone."""
+        from ..present import plot
+
+        drawn = self.ways == ("draws",)
+        rows = [
+            {"name": p.mechanism, "at": float(p.alpha), "value": p.loss}
+            | ({"low": p.loss - p.within, "high": p.loss + p.within} if drawn and p.within is not None else {})
+            for p in self.points
+        ]
+        least = {a: min(p.loss for p in self.points if p.alpha == a) for a in {p.alpha for p in self.points}}
+        firsts = [p.mechanism for p in self.points if p.loss <= least[p.alpha] * (1 + 1e-6)]  # those that tie are all first
+        best = max(self.mechanisms, key=firsts.count)
+        title = f"{best} has the least expected loss at {firsts.count(best)} of {len(least)} levels"
+        sizes = [p.loss - (p.within or 0.0) * drawn for p in self.points] + [p.loss for p in self.points]
+        far = 0 < 20 * min(sizes) < max(sizes)
+        return plot.tracks(
+            rows, "Expected loss by draws, with 95 % bands" if drawn else title, self.question, x="alpha", y="expected loss",
+            log_y=far, zero=not far,
+        )  # fmt: skip
+
     def _row(self, point: Point) -> dict[str, Any]:
         parts = {"closed": ("closed",), "integral": ("integral", "tolerance"), "draws": ("drawn", "within")}
         told = {name: getattr(point, name) for way in self.ways for name in parts[way]}
@@ -120,6 +141,7 @@ def tradeoff(
     prior: Any = None,
     cells: Any = None,
     alphas: Any = None,
+    epsilons: Any = None,
     mechanisms: Sequence[str] | str | None = None,
     how: Literal["closed", "integral", "draws", "all"] = "closed",
     normalised: bool = True,
@@ -139,7 +161,7 @@ def tradeoff(
 
     The loss is "l0", "l1" or "l2", divided by the sensitivity or its square where it is normalised. how="all" gives formula,
     integral (or sum) and draws side by side: an integral is right to a relative 1e-8, draws have 95 % intervals. The alphas are
-    1/20 to 19/20 unless given, as numbers or Levels.
+    1/20 to 19/20 unless given, as numbers or Levels, or as `epsilons`.
 
     >>> import discreet as dt
     >>> print(dt.tradeoff(alphas=["1/10", "1/2"]))
@@ -161,7 +183,12 @@ def tradeoff(
         raise DiscreetError(f"Curves need a finite grid, not {values}; give both ends, or a step alone.")
     if values is not None and step is not None:
         raise DiscreetError(f"The grid {values} has its own step; leave out step={show(step)}.")
-    levels = [Level.of(alpha=a) for a in _several(ALPHAS if alphas is None else alphas)]
+    if alphas is not None and epsilons is not None:
+        raise DiscreetError("Alphas and epsilons say the same thing; give one of them.")
+    if epsilons is None:
+        levels = [Level.of(alpha=a) for a in _several(ALPHAS if alphas is None else alphas)]
+    else:
+        levels = [Level.of(epsilon=e) for e in _several(epsilons)]
     kind = COUNTS if step is not None else LINE if values is None else (*COUNTS, *KEPT, *INFORMED[1:])
     wanted = _wanted(mechanisms, kind, (*LINE, *INFORMED) if values is not None else kind)
     unit = (float(delta) ** {"l0": 0, "l1": 1, "l2": 2}[cost]) if normalised else 1.0

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _NAMES = {"count": 0, "sum": 0, "mean": 0, "max": 0, "min": 0, "median": 0, "quantile": 1}
 _MOST_RECORDS = 2**32
+_NO_COUNT = "is neither 0 nor 1; a count needs to know of each record whether it counts: give zeros and ones"
 _FARTHEST = 2**900  # sums of so many such records are floats still
 
 
@@ -110,16 +111,27 @@ class Query(Result):
         """
         return self._local(self._read(data, clamp))
 
-    def smooth_sensitivity(self, data: Any, beta: object = 1, *, clamp: bool = False) -> PrivateNumber:
+    def smooth_sensitivity(
+        self, data: Any, beta: object = None, *, alpha: object = None, epsilon: object = None, clamp: bool = False
+    ) -> PrivateNumber:
         """S = max over k of e^(-k beta) A_k, A_k the largest local sensitivity within k changed records: private.
 
-        Never too small: rounded up in the last digit. `beta` is a number or a text such as "1/6" or "ln 2". Ends that
-        are no floats are widened to the next one where the records are floats.
+        Never too small: rounded up in the last digit. `beta` is a number or a text such as "1/6" or "ln 2"; by default it is
+        1, or the one that suits Cauchy noise at a level. Ends that are no floats are widened to the next one where the
+        records are floats.
 
         >>> query("median", records=3, low=0, high=1).smooth_sensitivity([0.1, 0.5, 0.9], beta=1)
         0.4 (private: do not publish)
         """
-        return self._smooth(self._read(data, clamp), beta_of(beta))
+        from .splits import admissible
+
+        if (alpha, epsilon) == (None, None):
+            rate = beta_of(1 if beta is None else beta)
+        elif beta is not None:
+            raise DiscreetError("Give a beta, or the level that the noise shall keep, not both.")
+        else:
+            rate = admissible("cauchy", alpha=alpha, epsilon=epsilon).beta
+        return self._smooth(self._read(data, clamp), rate)
 
     def smooth_law(
         self, *, step: object, alpha: object = None, epsilon: object = None, law: str = "cauchy", beta: object = None
@@ -131,6 +143,11 @@ class Query(Result):
         from .smooth_law import SmoothLaw
         from .splits import admissible
 
+        if isinstance(law, str) and law.strip().lower() in ("laplace", "gauss"):
+            raise LevelError(
+                f'{law.strip().lower()} noise with smooth sensitivity keeps an epsilon only with a delta, for analysis and not for '
+                'release; use law="cauchy" or law="student(3)".', value=law,
+            )  # fmt: skip
         width = positive(step, "step", "that divides the range of a record", error=GridError)
         return SmoothLaw(self, width, admissible(law, alpha=alpha, epsilon=epsilon, beta=beta))
 
@@ -153,15 +170,15 @@ class Query(Result):
         return made.release(data, clamp=clamp, source=source)
 
     def _read(self, data: Any, clamp: bool = False) -> Records:
-        found = records_of(data, self.records, self.low, self.high, clamp)
-        if self.name == "count":
+        counted = self.name == "count"
+        found = records_of(data, self.records, self.low, self.high, clamp, _NO_COUNT if counted else None)
+        if counted:
             strange = np.flatnonzero((found.numbers != 0) & (found.numbers != 1 / found.unit))
             if len(strange):
                 place = int(strange[0])
                 raise OutOfRangeError(
-                    f"The record at position {place} is neither 0 nor 1; a count needs to know of each record whether it "
-                    "counts: give zeros and ones.", value=found.numbers[place], position=place,
-                )  # fmt: skip
+                    f"The record at position {place} {_NO_COUNT}.", value=found.numbers[place], position=place
+                )
         return found
 
     def _local(self, records: Records) -> PrivateNumber:
@@ -287,6 +304,8 @@ def beta_of(value: object) -> Epsilon:
 
 def _end(value: object, what: str) -> Fraction:
     exact = parse_exact(value)
+    if value is None:
+        raise GridError(f"{what} is missing: declare the range of one record, as in {what}={0 if what == 'low' else 100}.")
     if exact is None:
         raise GridError(f"{what} = {show(value)} is not an exact number; declare the range of one record, as in {what}="
                         f"{0 if what == 'low' else 100}.", value=value)  # fmt: skip

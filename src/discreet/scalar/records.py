@@ -36,27 +36,30 @@ class Records(NamedTuple):
     unit: Fraction = Fraction(1)
 
 
-def records_of(data: Any, records: int, low: Fraction, high: Fraction, clamp: bool = False) -> Records:
-    """The records, exactly; what lies outside is refused, or moved to the end. The unit divides the ends too."""
+def records_of(
+    data: Any, records: int, low: Fraction, high: Fraction, clamp: bool = False, beyond: str | None = None
+) -> Records:
+    """The records, exactly; what lies outside is refused (`beyond` says why), or moved to the end. The unit divides the
+    ends too."""
     array = array_of(data, records)
     if array.dtype.kind in "iub" and len(array) and max(abs(int(array.min())), abs(int(array.max()))) <= _EXACT:
         array = array.astype(np.float64)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
-        return _floats(array.astype(np.float64), low, high, clamp)
-    return _fractions(array, low, high, clamp)
+        return _floats(array.astype(np.float64), low, high, clamp, beyond)
+    return _fractions(array, low, high, clamp, beyond)
 
 
-def _floats(array: NDArray[np.float64], low: Fraction, high: Fraction, clamp: bool) -> Records:
+def _floats(array: NDArray[np.float64], low: Fraction, high: Fraction, clamp: bool, beyond: str | None) -> Records:
     _refuse(array, np.isnan(array), low, high, _NO_NUMBER)
     outside = (array < least_float(low)) | (array > greatest_float(high))
     if clamp and outside.any() and not (Fraction(float(low)) == low and Fraction(float(high)) == high):
-        return _fractions(array, low, high, clamp)  # the ends themselves are no floats
+        return _fractions(array, low, high, clamp, beyond)  # the ends themselves are no floats
     if not clamp:
-        _refuse(array, outside, low, high)
+        _refuse(array, outside, low, high, beyond)
     return Records(np.clip(array, float(low), float(high)) if clamp and outside.any() else array)
 
 
-def _fractions(array: NDArray[Any], low: Fraction, high: Fraction, clamp: bool) -> Records:
+def _fractions(array: NDArray[Any], low: Fraction, high: Fraction, clamp: bool, beyond: str | None) -> Records:
     read = [parse_value(x) for x in array.tolist()]
     _refuse(array, np.array([x is None for x in read], dtype=bool), low, high, _NO_NUMBER)
     # an infinity is a number beyond the end like any other
@@ -65,7 +68,7 @@ def _fractions(array: NDArray[Any], low: Fraction, high: Fraction, clamp: bool) 
     found, least, most = units[:-2], units[-2], units[-1]
     if clamp:
         return Records(np.clip(found, least, most), Fraction(1, d))
-    _refuse(array, np.asarray((found < least) | (found > most), dtype=bool), low, high)
+    _refuse(array, np.asarray((found < least) | (found > most), dtype=bool), low, high, beyond)
     return Records(found, Fraction(1, d))
 
 

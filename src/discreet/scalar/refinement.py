@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Literal
@@ -31,6 +31,10 @@ from ..present.shown import Result, Shown, plain
 from ..progress import Progress, tell
 
 _FLOATS = Fraction(1, 10**12)  # how far, in total variation, a normal, beta or given law on cells may be off by rounding
+_COLUMNS = (
+    "optimum for fewer, for more: the least loss on the grid when neighbours are the fewest and the most steps apart that cells "
+    "make of the sensitivity"
+)
 _KNOWN = {"l1": 0, "l2": 0, "lp": 1, "asymmetric": 2}
 
 
@@ -75,7 +79,19 @@ class ContinuousBounds(Result):
             }
             for one in self.refinements
         ]
-        return Shown.of(f"{self.title}: between {_below(self.lower):.6g} and {_above(self.upper):.6g}", rows)
+        title = f"{self.title}: between {_below(self.lower):.6g} and {_above(self.upper):.6g}"
+        return replace(Shown.of(title, rows), notes=(_COLUMNS,))
+
+    def plot(self) -> Any:
+        """The bounds of each grid against its cells: the least loss is above every lower and below every upper one."""
+        from ..present import plot
+
+        rows = [
+            {"name": name, "at": one.cells, "value": value}
+            for one in self.refinements
+            for name, value in (("upper bound", _above(one.upper)), ("lower bound", _below(one.lower)))
+        ]
+        return plot.tracks(rows, self._title(), x="cells", y="loss", log_x=True, zero=True)
 
     def to_dict(self) -> dict[str, Any]:
         """The bounds as floats, rounded outwards, and the table."""
@@ -100,13 +116,23 @@ def continuous_bounds(
     """Bounds of the least loss of any private mechanism whose true value is any number from low to high.
 
     Neighbours are at most the sensitivity apart. The prior is a law on the interval: "uniform", "normal(40, 10)" cut off at
-    its ends, "beta(2, 5)", {point: probability} or a distribution function. `lipschitz` says by how much the loss changes
-    at most for each unit of truth or report; it is known for l1, l2, lp(p >= 1) and asymmetric losses.
+    its ends, "beta(2, 5)", "maximum(3)", {point: probability} or a distribution function. `lipschitz` says by how much the
+    loss changes at most for each unit of truth or report; it is known for l1, l2, lp(p >= 1) and asymmetric losses.
+
+    A row of the table for each number of `cells`: their width (`step`); the grid's optimum when neighbours are as few steps
+    apart as cells can make of the sensitivity, which nothing on the interval beats by more than rounding (`lower bound`); and
+    when they are as many, which some mechanism on the interval reaches up to rounding (`upper bound`).
 
     >>> import discreet as dt
     >>> two = dt.continuous_bounds(0, 1, sensitivity=1, alpha="1/2", prior={0: "1/2", 1: "1/2"}, cells=[4, 16])
     >>> two.lower <= dt.Level.of(alpha="1/3").alpha <= two.upper          # a/(1+a), by hand
     True
+    >>> print(two)                                            # doctest: +ELLIPSIS
+    the least average l1 on [0, 1]: between 0.28125 and 0.34375
+    cells  step  optimum for fewer  optimum for more  lower bound  upper bound <=
+        4  1/4              0.2500            0.2500       0.1250          0.3751
+       16  1/16             0.3125            0.3125       0.2812          0.3438
+    optimum for fewer, for more: the least loss on the grid when neighbours are the fewest and ...
     """
     ends = [parse_exact(end) for end in (low, high)]
     if ends[0] is None or ends[1] is None or ends[0] >= ends[1]:
@@ -119,7 +145,7 @@ def continuous_bounds(
     if risk == "worst" and prior is not None:
         raise DesignError("The worst case has no prior; leave it out.")
     slope, is_linear = _slope(loss, interval[1] - interval[0], lipschitz)
-    counts = [cells] if isinstance(cells, int) else list(cells)
+    counts = list(cells) if hasattr(cells, "__iter__") and not isinstance(cells, (str, bytes)) else [cells]
     sizes = sorted({given.whole(count, "cells", 2, example=[8, 16], error=GridError) for count in counts})
     if not sizes:
         raise GridError("cells is empty; name at least one number of cells, for example cells=[8, 16].")
@@ -196,6 +222,11 @@ def _binned(prior: Any, grid: Grid, interval: tuple[Fraction, Fraction]) -> tupl
             "distribution function."
         )
     law = prior_of(named, grid)
+    kind, _, records = law.name.rstrip(")").partition("(")
+    if kind in ("maximum", "minimum"):  # of records anywhere in the interval, not only between the outermost middles
+        rising = [k ** int(records) * 2**60 // cells ** int(records) for k in range(cells + 1)]
+        weights = tuple(b - a for a, b in pairwise(rising))
+        law = Prior(f"{law.name} of the interval", weights if kind == "maximum" else weights[::-1])
     return law, Fraction(0) if law.name == "uniform" else _FLOATS
 
 

@@ -59,12 +59,14 @@ def cascade(levels: Any = None, n: Any = None, *, epsilons: Any = None, sensitiv
     Fraction(1, 2)
     """
     name, given = ("epsilon", epsilons) if levels is None else ("alpha", levels)
+    if levels is not None and epsilons is not None and n is None:
+        raise LevelError("The first argument are levels as alphas; with epsilons write n=, for example n=100.")
     if levels is not None and epsilons is not None:
         raise LevelError("Levels and epsilons say the same thing; give one of them.")
     if n is None:
         raise LevelError('A cascade needs the largest count or a Grid, for example cascade(["3/10", "1/2"], 100).')
-    grid, told = Grid.of(n), positive(sensitivity, "sensitivity", "in the answer's units", error=GridError)
-    return Cascade(tuple(_level(x, name) for x in _listed(given)), grid, told)
+    grid, change = Grid.of(n), positive(sensitivity, "sensitivity", "in the answer's units", error=GridError)
+    return Cascade(tuple(_level(x, name) for x in _listed(given)), grid, change)
 
 
 def _listed(given: Any) -> list[Any]:
@@ -100,13 +102,13 @@ class Cascade(Result):
         for (first, a), (second, b) in pairwise(zip(self.levels, self.decays, strict=True)):
             if second.alpha <= first.alpha:
                 raise LevelError(
-                    f"The levels of a cascade go from the most accurate to the most private, but {_told(second)} follows "
-                    f"{_told(first)}; give smaller alphas (larger epsilons) first, each level once.",
+                    f"The levels of a cascade go from the most accurate to the most private, but {told(second)} follows "
+                    f"{told(first)}; give smaller alphas (larger epsilons) first, each level once.",
                     value=(first, second),
                 )
             if b <= a:
                 raise LevelError(
-                    f"{_told(first)} and {_told(second)} are the same over a sensitivity of "
+                    f"{told(first)} and {told(second)} are the same over a sensitivity of "
                     f"{self.grid.steps(self.sensitivity)} steps; give levels farther apart, or one of them.",
                     value=(first, second),
                 )
@@ -182,28 +184,34 @@ class Cascade(Result):
 
     # What coalitions learn
 
-    def place(self, level: Any) -> int:
-        """Where a level, given as an alpha or a Level, stands among those of the cascade."""
+    def place(self, level: Any = None, *, epsilon: Any = None) -> int:
+        """Where a level, given as an alpha, as an epsilon or as a Level, stands among those of the cascade."""
         if isinstance(level, (list, tuple, Mechanism)):
             raise LevelError(f"{show(level)} is no level; give one of {self._names}.", value=level)
-        wanted = Level.of(alpha=level).alpha
+        wanted = Level.of(alpha=level, epsilon=epsilon)
         alphas = [x.alpha for x in self.levels]
-        if wanted not in alphas:
-            raise LevelError(f"{_told(Level(wanted))} is no level of this cascade; it has {self._names}.", value=level)
-        return alphas.index(wanted)
+        if wanted.alpha not in alphas:
+            raise LevelError(f"{told(wanted)} is no level of this cascade; it has {self._names}.", value=level)
+        return alphas.index(wanted.alpha)
 
     @property
     def _names(self) -> str:
-        return ", ".join(show_rational(x.alpha) for x in self.levels)
+        asked = next((x.asked for x in self.levels if x.asked is not None), None)
+        if asked is None:
+            return ", ".join(show_rational(x.alpha) for x in self.levels)
+        return f'{", ".join(map(told, self.levels))} (write epsilon="{asked}" for one that was asked as an epsilon)'
 
-    def _members(self, coalition: Any) -> list[int]:
-        given = self.levels if coalition is None else _listed(coalition)
-        return sorted({self.place(x) for x in given})
+    def _members(self, coalition: Any, epsilons: Any) -> list[int]:
+        if coalition is not None and epsilons is not None:
+            raise LevelError("Levels and epsilons say the same thing; give one of them.")
+        if epsilons is not None:
+            return sorted({self.place(epsilon=x) for x in _listed(epsilons)})
+        return sorted({self.place(x) for x in (self.levels if coalition is None else _listed(coalition))})
 
-    def joint(self, coalition: Any = None) -> NDArray[Any]:
+    def joint(self, coalition: Any = None, *, epsilons: Any = None) -> NDArray[Any]:
         """The exact joint law of a coalition's reports, by default everyone's: an array of Fractions whose first axis is
         the truth, and each further one the report of a member. For small grids only."""
-        members = self._members(coalition)
+        members = self._members(coalition, epsilons)
         found = self._joint(members)
         if found is None:
             raise SizeError(
@@ -232,11 +240,11 @@ class Cascade(Result):
                 weights = kept_apart.reshape(size, -1, size)
         return weights.reshape(size, -1), total
 
-    def coalition(self, members: Any = None) -> Verdict:
+    def coalition(self, members: Any = None, *, epsilons: Any = None) -> Verdict:
         """How private the reports of a coalition are together, by default everyone's; asked at the level of its least
         private member. On small grids every entry of the joint law is looked at; else it is the theorem of Gupte and
         Sundararajan: the reports of all others are drawn from that member's."""
-        places = self._members(members)
+        places = self._members(members, epsilons)
         mine = self.mechanisms[places[0]]
         found = self._joint(places)
         if found is None:
@@ -250,15 +258,24 @@ class Cascade(Result):
             allows(mine.level, ratio, Fraction(1)), mine.level, words, ratio.alpha, minus_log_above(ratio.alpha), witness
         )
 
-    def shown(self) -> Shown:
-        rows = tuple(
-            (k, show_rational(level.alpha), level.epsilon, _error(m))
-            for k, (level, m) in enumerate(zip(self.levels, self.mechanisms, strict=True), 1)
+    def columns(self, last: str) -> tuple[str, ...]:
+        """The headings of a table with a line for each level; how it was asked is said where that was an epsilon."""
+        asked = ("asked as",) if any(level.asked is not None for level in self.levels) else ()
+        return "audience", *asked, "alpha", "epsilon <=", last
+
+    def lines(self, last: Iterable[Any]) -> tuple[tuple[Any, ...], ...]:
+        """The lines of that table."""
+        asked = len(self.columns("")) > 4
+        return tuple(
+            (k, *((told(level),) if asked else ()), show_rational(level.alpha), level.epsilon, each)
+            for k, (level, each) in enumerate(zip(self.levels, last, strict=True), 1)
         )
+
+    def shown(self) -> Shown:
         return Shown(
             f"cascade of {len(self.levels)} level{'s' if len(self.levels) > 1 else ''} on {self.grid}",
-            ("audience", "alpha", "epsilon <=", "standard error"),
-            rows,
+            self.columns("standard error"),
+            self.lines([_error(m) for m in self.mechanisms]),
             (f"all of it costs epsilon <= {show_above(self.price.epsilon)}, whoever shares with whom",),
         )
 
@@ -267,7 +284,10 @@ class Cascade(Result):
         return {
             "grid": str(self.grid),
             "sensitivity": plain(self.sensitivity),
-            "levels": [{"alpha": plain(x.alpha), "epsilon": plain(x.epsilon)} for x in self.levels],
+            "levels": [
+                {"alpha": plain(x.alpha), "epsilon": plain(x.epsilon), "asked": None if x.asked is None else told(x)}
+                for x in self.levels
+            ],
             "price": {"alpha": plain(self.price.alpha), "epsilon": plain(self.price.epsilon)},
         }
 
@@ -281,5 +301,6 @@ def _error(m: Mechanism) -> float:
     return m.channel.standard_error * float(m.inputs.step)
 
 
-def _told(level: Level) -> str:
+def told(level: Level) -> str:
+    """A level as it was asked: by its alpha, or by an epsilon."""
     return f"alpha {show_rational(level.alpha)}" if level.asked is None else f"epsilon {level.asked}"

@@ -81,7 +81,7 @@ class Collusion(Result):
             "for large k": self.large_k,
             "one at k eps": self.one_report,
             "exact": self.exact_answer,
-            "reports' eps <=": None if self.joint_level is None else self.joint_level.epsilon,
+            "reports' eps <=": None if self.joint_level is None else self.joint_level.written,
             "estimate's eps <=": None if self.level is None else self.level.epsilon,
         }
 
@@ -94,7 +94,7 @@ class Collusion(Result):
         if self.joint_level is not None and self.level is not None:
             most = "" if self.level.exact else "at most "
             lines.append(
-                f"epsilon {show_above(self.joint_level.epsilon)} for the reports together, "
+                f"epsilon {show_above(self.joint_level.written)} for the reports together, "
                 f"{most}{show_above(self.level.epsilon)} for the estimate alone"
             )
         return Shown("\n".join(lines))
@@ -134,6 +134,22 @@ class Collusions(Result):
             notes.append(f"from, to: 95 % interval of what was drawn, seed {first.seed}")
         title = f"k users share their reports: {first.loss} of their estimate ({first.strategy})"
         return replace(Shown.of(title, rows), notes=tuple(notes if "for large k" in rows[0] else notes[1:]))
+
+    def plot(self) -> Any:
+        """The loss of the estimate against k, a line for each mechanism, with the 95 % band of what was drawn."""
+        from ..present import plot
+
+        rows = [
+            {"name": one.name, "at": one.k, "value": one.expected_loss}
+            | ({} if one.interval is None else dict(zip(("low", "high"), one.interval, strict=True)))
+            for one in self.found
+        ]
+        last = max(one.k for one in self.found)
+        best = min((one for one in self.found if one.k == last), key=lambda one: one.expected_loss)
+        least = "least " if len({one.name for one in self.found}) > 1 else ""
+        title = f"The {least}mean {best.loss} of {last} users together is {best.expected_loss:.4g}, with {best.name}"
+        what = f"estimate: {best.strategy}{'' if best.runs is None else '; shaded: 95 % intervals of what was drawn'}"
+        return plot.tracks(rows, title, what, x="users who share (k)", y=f"mean {best.loss}", zero=True)
 
     def to_dict(self) -> dict[str, Any]:
         return {"rows": [one.to_dict() for one in self.found]}
@@ -213,7 +229,7 @@ def _collude(
                 "Grid(None, None), where all truths are alike."
             )
         one = check_privacy(m)
-        joint = Kept.power(one, k)
+        joint = Kept.power(one, k).for_asked(m.level, one, k)
         answer, kept = _estimated(m, k, strategy, loss, prior, runs, seed, progress)
         if kept is None:
             kept = median_level(m, k, one) if answer.runs is None else Kept(joint.alpha, joint.epsilon, False)

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import DiscreetError, GridError, LevelError
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.exact import minus_log_above, show
+from ..numbers.exact import as_written, ball, float_above, show, show_above
 from ..numbers.given import share, whole
 from ..numbers.level import Epsilon
 from ..numbers.neighbours import Neighbours
@@ -26,7 +26,9 @@ from .losses import Losses, losses_of
 from .pairs import OnePair, Pairs, has_one_pair, pairs_of
 
 DELTAS = ("1e-3", "1e-6", "1e-9")  # of the table that is shown
+_DRAWN = ("1e-12", "1e-10", "1e-8", "1e-6", "1e-4", "1e-3", "1e-2", "1e-1")  # of a picture
 _MOST_USES = 10**9
+_PRECISE = 4096  # bits of a sum of logarithms: those of numbers next to 1 cancel
 _MOST_CHOICES = 64  # ways to place different counts on pairs, up to which all are tried
 
 Bounds = tuple[float, float]
@@ -54,7 +56,9 @@ class Composition(Result):
 
     def delta_bounds(self, epsilon: Any) -> Bounds:
         """What the smallest delta at this epsilon lies between."""
-        asked = _epsilon(epsilon)
+        asked = float(_epsilon(epsilon))
+        if self._is_pure(epsilon):
+            return 0.0, 0.0
         low, high = self._bounds(("delta", asked), lambda among: among.delta_bounds(asked))
         return low, min(high, self.optimal_delta(epsilon))
 
@@ -67,13 +71,24 @@ class Composition(Result):
     @cached_property
     def basic(self) -> float:
         """The sum of the epsilons (delta = 0), rounded up; inf where one report can give a truth away for sure."""
-        each = zip(self._alphas, self.uses, strict=True)
-        total = math.fsum(minus_log_above(alpha, k) for alpha, k in each)
-        return math.nextafter(total, math.inf) if 0 < total < math.inf else total
+        each = list(zip(self._alphas, self.uses, strict=True))
+        if 0 in self._alphas:
+            return math.inf
+        return float_above(lambda: sum((-ball(a).log() * k for a, k in each), ball(Fraction(0))), bits=_PRECISE)
+
+    @property
+    def _pure(self) -> float:
+        """`basic` for people: where each report keeps a rational epsilon that was asked for, their sum."""
+        asked = [m.level.asked for m in self.mechanisms if m.level.asked is not None and m.level.asked.base is None]
+        if len(asked) < len(self.uses) or not all(e.admits(a) for e, a in zip(asked, self._alphas, strict=True)):
+            return self.basic
+        return as_written(sum((k * e.factor for e, k in zip(asked, self.uses, strict=True)), Fraction(0)), self.basic)
 
     def optimal_delta(self, epsilon: Any) -> float:
         """A delta that holds at this epsilon for every mechanism of these levels (Kairouz, Oh and Viswanath 2015)."""
-        return 1.0 if 0 in self._alphas else self._by_levels.delta_bounds(_epsilon(epsilon))[1]
+        if 0 in self._alphas:
+            return 1.0
+        return 0.0 if self._is_pure(epsilon) else self._by_levels.delta_bounds(float(_epsilon(epsilon)))[1]
 
     def optimal_epsilon(self, delta: Any) -> float:
         """An epsilon that holds at this delta for every mechanism of these levels."""
@@ -84,7 +99,10 @@ class Composition(Result):
         """The epsilon at a few deltas, or the delta at a few epsilons."""
         asked, found = ("epsilon", "delta") if epsilons else ("delta", "epsilon")
         columns = (asked, f"{found} <=", "at least", "from levels <=", "pure epsilon <=")
-        rows = tuple((str(x), high, low, levels, self.basic) for x, low, high, levels in self._at(deltas, epsilons))
+        most = math.inf if epsilons else self._pure
+        rows = tuple(
+            (str(x), min(high, most), low, min(levels, most), self._pure) for x, low, high, levels in self._at(deltas, epsilons)
+        )
         return Shown(self._title(), columns, rows, self._notes())
 
     def to_dict(self, deltas: Sequence[Any] = DELTAS, epsilons: Sequence[Any] = ()) -> dict[str, Any]:
@@ -96,6 +114,20 @@ class Composition(Result):
         ]
         return {"of": self.of, "uses": list(self.uses), "pure": plain(self.basic), "curve": plain(curve)}
 
+    def plot(self) -> Any:
+        """epsilon against delta: of these reports, of any mechanisms of their levels, and the sum of the epsilons."""
+        from ..present import plot
+
+        rows = [
+            {"name": name, "at": float(delta), "value": epsilon}
+            for delta, _, high, levels in self._at(_DRAWN, ())
+            for name, epsilon in (
+                ("these reports, at most", high), ("any of these levels", levels), ("sum of the epsilons", self.basic)
+            )
+        ]  # fmt: skip
+        title = f"At delta {DELTAS[1]}, {sum(self.uses)} reports keep epsilon {show_above(self.epsilon(DELTAS[1]))}"
+        return plot.tracks(rows, title, self._title(), x="delta", y="epsilon", log_x=True, zero=True)
+
     def _at(self, deltas: Sequence[Any], epsilons: Sequence[Any]) -> list[tuple[Any, float, float, float]]:
         if epsilons:
             return [(x, *self.delta_bounds(x), self.optimal_delta(x)) for x in epsilons]
@@ -104,7 +136,7 @@ class Composition(Result):
     def _title(self) -> str:
         each = zip(self.mechanisms, self.uses, strict=True)
         told = "; ".join(f"{k} by {m.recipe.family} {m.outputs}, {m.level}" for m, k in each)
-        return f"{sum(self.uses)} reports of {self.of}: {told}"
+        return f"{sum(self.uses)} report{'s' * (sum(self.uses) > 1)} of {self.of}: {told}"
 
     def _notes(self) -> tuple[str, ...]:
         levels = "from levels: optimal composition of the levels alone; pure: their sum, where delta is 0"
@@ -114,6 +146,11 @@ class Composition(Result):
             levels,
             "epsilon covers every choice of counts, also one made as reports come in; at least: of those tried",
         )
+
+    def _is_pure(self, epsilon: Any) -> bool:
+        """Is a number no less than the sum of the epsilons, as it was written?"""
+        read = _epsilon(epsilon)
+        return read.base is None and read.factor >= self.basic
 
     def _bounds(self, key: Any, find: Callable[[Candidates], Bounds]) -> Bounds:
         if key not in self._known:
@@ -216,8 +253,8 @@ def _share(delta: Any) -> Fraction:
     return share(delta, "delta", "how likely the reports may tell more than epsilon says", example="1e-6")
 
 
-def _epsilon(epsilon: Any) -> float:
+def _epsilon(epsilon: Any) -> Epsilon:
     read = Epsilon.parse(epsilon)
     if read is None or read.factor < 0:
         raise LevelError(f'epsilon = {show(epsilon)} must be a number of 0 or more; write for example epsilon="1.6".')
-    return float(read)
+    return read

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .losses import ROUNDING, Floats, Losses, Places, log_moments
+from .losses import LEAST, ROUNDING, Floats, Losses, Places, log_moments
 
 _TAIL = 1e-18  # of the tilted law: what may lie beyond the window, on either side
-_PER_LEVEL = (
-    16 * ROUNDING
-)  # error of a transform in the Euclidean norm, for each doubling of its size (Higham, theorem 24.2)
+_PER_LEVEL = 16 * ROUNDING  # error of a transform in the Euclidean norm, for each doubling of its size
 _SILENT = -80.0  # a frequency whose power is below e^-80 is left out
 _LATTICE = 2**18  # places of a window on a lattice of losses, where nothing is moved
 _TILT = 100.0  # the largest tilt: e^100 between the ends of the losses
@@ -69,7 +67,7 @@ class Convolved:
         total += 1.01 * self.noise * math.sqrt(float(terms @ terms)) + 1e-290
         beyond = 1.01 * self.tail * _exp(float(self.untilt[-1]))
         found = _exp(factor) * total * math.exp(self.relative) if len(terms) else 0.0
-        return min(1.0, (found + beyond) * (1 + 8 * ROUNDING) + self.infinite[1])
+        return min(1.0, (found + beyond) * (1 + 8 * ROUNDING) + self.infinite[1] + LEAST)
 
     def lower(self, epsilon: float) -> float:
         """No more than delta at this epsilon, whatever the grid has done: at best a thousandth is given up to the coupling."""

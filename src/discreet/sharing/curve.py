@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from .convolution import Convolved, Part, convolved, infinite
-from .losses import ROUNDING, Floats
+from .losses import LEAST, ROUNDING, Floats
 from .pairs import OnePair, Pairs, Screen
 
 SIZES = (2**13, 2**16, 2**18, 2**20, 2**21)  # of the transforms: from a quick look to the sharpest
@@ -38,8 +38,8 @@ class Curve:
     @property
     def pure(self) -> float:
         """The largest finite summed loss, rounded up: from here on delta is that of infinite losses."""
-        total = math.fsum(k * float(p.values[-1]) for p, k in self.parts)
-        return total + 1e-14 * abs(total)
+        ends = [k * float(p.values[-1]) for p, k in self.parts]
+        return math.fsum(ends) + 1e-14 * math.fsum(map(abs, ends))
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
@@ -48,7 +48,7 @@ class Curve:
         rates = _RATES / width
         summed = sum(k * p.log_moments(rates) for p, k in self.parts)
         constant = rates * np.log(rates) - (1 + rates) * np.log1p(rates)  # max of (1 - e^-x) e^(-rate x)
-        slack = sum(k for _, k in self.parts) * 1e-14 * (1 + rates * width) + 1e-9
+        slack = 1e-9 + sum(k * (1e-14 * (1 + rates * width) + ROUNDING * len(p.values)) for p, k in self.parts)
         return rates, np.asarray(summed + constant + slack)
 
     def quick_delta(self, epsilon: float) -> float:
@@ -58,7 +58,8 @@ class Curve:
         if epsilon >= self.pure:
             return self.infinite[1]
         rates, moments = self._moments
-        return min(1.0, math.exp(min(0.0, float(np.min(moments - rates * epsilon * (1 - _READ))))) + self.infinite[1])
+        finite = math.exp(min(0.0, float(np.min(moments - rates * epsilon * (1 - _READ)))))
+        return min(1.0, finite + self.infinite[1] + LEAST)
 
     def quick_epsilon(self, delta: float) -> float:
         """No less than epsilon, at once; inf where none is enough."""
@@ -94,9 +95,12 @@ class Curve:
                 break
             high = min(high, _crossing(law.upper, delta * (1 - _READ), high)[1])
             low = max(low, self._below(law, delta * (1 + _READ), high))
-            if near - high <= 0.02 * (near - low) + _CLOSE * near:
+            if low == 0 < near and high == near:  # tilted to an end, the law says nothing of what lies before it
+                near = 0.0
+            elif near - high <= 0.02 * (near - low) + _CLOSE * near:
                 break
-            near = high
+            else:
+                near = high
         return min(low, high), high
 
     def _below(self, law: Convolved, delta: float, high: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +14,8 @@ from ..channels.contract import WRITTEN_BITS, Integers
 from ..channels.ratios import pair_ratio, worst_ratio
 from ..measure.privacy import Verdict, tight_level
 from ..mechanism import Mechanism
-from ..numbers.exact import minus_log_above, precision, show_above, show_rational
+from ..numbers.exact import as_written, minus_log_above, precision, show_above, show_rational
+from ..numbers.level import Level
 from ..present.shown import plain
 from ..randomness.digits import floor_of
 
@@ -24,11 +25,18 @@ _LARGEST_EPSILON = 2700.0
 
 @dataclass(frozen=True)
 class Kept:
-    """alpha is kept, and no better one if `exact`; epsilon is -ln(alpha), rounded up."""
+    """alpha is kept, and no better one if `exact`; epsilon is -ln(alpha), rounded up. `asked` is a sum of epsilons that people
+    asked for, no less than -ln(alpha) either."""
 
     alpha: Fraction
     epsilon: float
     exact: bool = True
+    asked: Fraction | None = field(default=None, compare=False)
+
+    @property
+    def written(self) -> float:
+        """The epsilon for people: 0.3 for three reports at 1/10, of which the certified float is the next one above."""
+        return self.epsilon if self.asked is None else as_written(self.asked, self.epsilon)
 
     @classmethod
     def of(cls, alpha: Fraction, exact: bool = True) -> Kept:
@@ -84,9 +92,15 @@ class Kept:
         """Of two levels that are both kept the better one; either is true, so that floats may choose."""
         return self if self.epsilon <= other.epsilon else other
 
+    def for_asked(self, level: Level, one: Verdict, times: int) -> Kept:
+        """The same with the sum of the epsilons, where the level was asked as a rational one that each report keeps."""
+        if level.asked is None or level.asked.base is not None or not level.asked.admits(one.tight):
+            return self
+        return replace(self, asked=times * level.asked.factor)
+
     def __str__(self) -> str:
         sign = "epsilon" if self.exact else "epsilon at most"
-        return f"alpha {show_rational(self.alpha)}, {sign} {show_above(self.epsilon)}"
+        return f"alpha {show_rational(self.alpha)}, {sign} {show_above(self.written)}"
 
     def to_dict(self) -> dict[str, Any]:
         return {"alpha": plain(self.alpha), "epsilon": plain(self.epsilon), "exact": self.exact}

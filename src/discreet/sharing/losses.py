@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 ROUNDING = 2.0**-53
+LEAST = 1e-320  # what is too small for a float is not nothing: upper bounds have this more
 _RARE = 1e-280  # a probability below this is an infinite loss in upper bounds, and nothing in lower ones
 _FARTHEST = 2**12  # steps of a lattice between its first and its last loss
 _LONGEST = 2**16  # bits of a power that is written out to see whether it is one

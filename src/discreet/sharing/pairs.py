@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import MetricError, SizeError
 from ..mechanism import Mechanism
 from ..numbers.neighbours import Neighbours
-from .losses import Floats, Losses, losses_of, shifted_losses
+from .losses import LEAST, Floats, Losses, losses_of, shifted_losses
 
 _RATES = 2.0 ** np.arange(-24, 8.1, 0.5)  # at which Chernoff's bound is tried for all pairs at once
 _MOST_VALUES = 2**11
@@ -219,7 +219,7 @@ class Screen:
     def delta(self, epsilon: float) -> Floats:
         """No less than the delta of each pair."""
         finite = np.exp(np.minimum(0.0, (self.moments - self.rates[:, None] * epsilon).min(axis=0)))
-        return np.asarray(np.minimum(1.0, finite + self.infinite))
+        return np.asarray(np.minimum(1.0, finite + self.infinite + LEAST))
 
     def epsilon(self, delta: float) -> Floats:
         """No less than the epsilon of each pair; inf where none is enough."""

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ..errors import DiscreetError, FileError, LevelError, ReleaseError, SourceError
 from ..files import file_name, write_whole, written_grid, written_level
 from ..formats import Format
-from ..numbers.exact import show, show_above, show_rational
+from ..numbers.exact import show, show_above
 from ..numbers.grid import Grid
 from ..numbers.intake import Kind
 from ..numbers.level import Epsilon, Level
@@ -36,7 +36,7 @@ from ..randomness.source import KeyedSource, Source, fork_mark
 from ..sampling import Places, checked_source, draw_chain
 from ..verify import digest
 from .bridge import Bridge
-from .cascades import Cascade, step
+from .cascades import Cascade, step, told
 
 Indices = NDArray[np.int64]
 
@@ -92,19 +92,19 @@ class CascadeReports(Result):
             return self.cascade.grid.value(int(self.places[k][0]))
         return self.kind(values_at(self.cascade.grid, self.places[k]).reshape(self.shape))
 
-    def at(self, level: Any) -> Any:
-        """The reports of one level, given as an alpha or a Level."""
-        return self[self.cascade.place(level)]
+    def at(self, level: Any = None, *, epsilon: Any = None) -> Any:
+        """The reports of one level, given as an alpha, as an epsilon or as a Level."""
+        return self[self.cascade.place(level, epsilon=epsilon)]
 
     # Adding levels
 
-    def price_of(self, level: Any) -> Level:
+    def price_of(self, level: Any = None, *, epsilon: Any = None) -> Level:
         """What a further level costs: nothing (alpha 1), or what the new alpha lacks of the least private one, a factor:
         the difference of the two epsilons, exactly."""
-        wanted, first = Level.of(alpha=level), self.cascade.levels[0]
+        wanted, first = Level.of(alpha=level, epsilon=epsilon), self.cascade.levels[0]
         return Level(min(wanted.alpha / first.alpha, Fraction(1)))
 
-    def add(self, level: Any, *, source: Any = None) -> CascadeReports:
+    def add(self, level: Any = None, *, epsilon: Any = None, source: Any = None) -> CascadeReports:
         """With one more level, between two others or more private than all. It is drawn from the stored reports alone, so
         it costs nothing, and no other report changes. Together they follow the law of a cascade made of all levels at once.
         Go on with what is returned: two levels drawn from the same state, each without the other, are no cascade.
@@ -115,10 +115,10 @@ class CascadeReports(Result):
         >>> [str(x.alpha) for x in more.cascade.levels], more[0] == reports[0], more[2] == reports[1]
         (['3/10', '1/2', '4/5'], True, True)
         """
-        at, wider = self._with(level)
+        at, wider = self._with(Level.of(alpha=level, epsilon=epsilon))
         if at == 0:
             raise LevelError(
-                f"alpha {show_rational(wider.levels[0].alpha)} is less private than all stored reports, which do not hold "
+                f"{told(wider.levels[0])} is less private than all stored reports, which do not hold "
                 "what it tells; refine draws it from the true values, for a price.",
                 value=level,
             )
@@ -132,7 +132,8 @@ class CascadeReports(Result):
         return self._extended(wider, at, _bridged(bridge, before - low, self.places[at] - low, stream) + low)
 
     def refine(
-        self, level: Any, values: Any, *, fingerprint: str | None, clamp: bool = False, source: Any = None
+        self, level: Any = None, values: Any = None, *, epsilon: Any = None, fingerprint: str | None, clamp: bool = False,
+        source: Any = None,
     ) -> CascadeReports:
         """With one more level, less private than all others, drawn from the true values given the stored reports. It costs
         `price_of(level)`, to be charged before; no other report changes.
@@ -142,10 +143,13 @@ class CascadeReports(Result):
         cascade is charged whole. Once for each state: go on with what is returned. Two levels a and b refined from the same
         state of level c lose up to a b c together, not the a b / c that was charged.
         """
-        at, wider = self._with(level)
+        if values is None:
+            raise ReleaseError("A less private level is drawn from the true values; give them as values=, for example "
+                               'refine("1/10", values=...) or refine(epsilon=2, values=...). Nothing was drawn.')  # fmt: skip
+        at, wider = self._with(Level.of(alpha=level, epsilon=epsilon))
         if at > 0:
             raise LevelError(
-                f"alpha {show_rational(wider.levels[at].alpha)} is more private than a stored report: add draws it from "
+                f"{told(wider.levels[at])} is more private than a stored report: add draws it from "
                 "that, without the true values and at no cost.",
                 value=level,
             )
@@ -169,12 +173,12 @@ class CascadeReports(Result):
         bridge = Bridge(wider.span[1], Fraction(0), *wider.decays[:2])
         return self._extended(wider, 0, _bridged(bridge, truth, self.places[0] - low, stream) + low)
 
-    def _with(self, level: Any) -> tuple[int, Cascade]:
+    def _with(self, wanted: Level) -> tuple[int, Cascade]:
         """Where a new level comes to stand, and the cascade with it."""
-        wanted, levels = Level.of(alpha=level), self.cascade.levels
+        levels = self.cascade.levels
         alphas = [x.alpha for x in levels]
         if wanted.alpha in alphas:
-            raise LevelError(f"alpha {show_rational(wanted.alpha)} is stored already; take its reports with at.", value=level)
+            raise LevelError(f"{told(wanted)} is stored already; take its reports with at.", value=wanted)
         at = bisect_left(alphas, wanted.alpha)
         return at, replace(self.cascade, levels=(*levels[:at], wanted, *levels[at:]))
 
@@ -238,23 +242,19 @@ class CascadeReports(Result):
 
     def shown(self) -> Shown:
         one = self.shape is None
-        rows = tuple(
-            (k, show_rational(level.alpha), level.epsilon, self[k - 1] if one else self.places[0].size)
-            for k, level in enumerate(self.cascade.levels, 1)
-        )
         return Shown(
             f"reports of a cascade of {len(self)} level{'s' if len(self) > 1 else ''} on {self.cascade.grid}",
-            ("audience", "alpha", "epsilon <=", "report" if one else "reports"),
-            rows,
+            self.cascade.columns("report" if one else "reports"),
+            self.cascade.lines(self if one else [self.places[0].size] * len(self)),
             (f"all of it costs epsilon <= {show_above(self.cascade.price.epsilon)}, whoever shares with whom", _SECRET),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The cascade with each level's reports; as sensitive as the least private level."""
-        told = self.cascade.to_dict()
-        for level, reports in zip(told["levels"], self, strict=True):
+        found = self.cascade.to_dict()
+        for level, reports in zip(found["levels"], self, strict=True):
             level["report" if self.shape is None else "reports"] = plain(reports)
-        return told
+        return found
 
 
 def checked_fingerprint(given: object) -> str | None:

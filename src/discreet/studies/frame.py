@@ -103,6 +103,11 @@ class Study:
         )
 
 
+def _counted(n: int, word: str) -> str:
+    """How many claims have a verdict: "1 holds", "4 hold", "2 do not hold"."""
+    return f"{n} {word if n == 1 else word.replace('holds', 'hold').replace('does', 'do')}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings(Result):
     """What a study found: claims with verdicts, tables, pictures, and the values that were checked.
@@ -132,7 +137,7 @@ class Findings(Result):
 
     def _title(self) -> str:
         counts = {word: sum(claim.verdict == word for claim in self.claims) for word in Word.__args__}  # type: ignore[attr-defined]
-        return f"{self.name}: {self.title} ({', '.join(f'{n} {word}' for word, n in counts.items() if n)})"
+        return f"{self.name}: {self.title} ({', '.join(_counted(n, word) for word, n in counts.items() if n)})"
 
     def shown(self) -> Shown:
         lines = [f"{claim.verdict.upper()}: {claim.says} ({claim.where})\n    {claim.found}" for claim in self.claims]

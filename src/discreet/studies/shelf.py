@@ -42,6 +42,9 @@ def study(name: str, *, quick: bool = False, adult: Any = None, progress: Progre
     (['holds', 'holds', 'holds', 'holds'], ())
     """
     known = all_studies()
+    name = name.replace("_", "-") if isinstance(name, str) else name
+    if adult is not None and name in known and name != "adult":
+        raise DiscreetError("A copy of the Adult data is for the study adult; leave it out for the others.")
     if name not in known:
         raise DiscreetError(f"{show(name)} is no study; choose from {', '.join(known)}.")
     return known[name].run(quick, None if adult is None else str(adult), progress)

@@ -6,8 +6,9 @@ Altair is loaded when the first picture is drawn, so that everything else works 
 from .charts import curves, dots, heat_map, heat_maps, law, laws, recovered, words_grid
 from .looks import below, beside, can_draw
 from .saving import KINDS, inline, save, svg
+from .tracks import tracks
 
 __all__ = [
     "KINDS", "below", "beside", "can_draw", "curves", "dots", "heat_map", "heat_maps", "inline",
-    "law", "laws", "recovered", "save", "svg", "words_grid",
+    "law", "laws", "recovered", "save", "svg", "tracks", "words_grid",
 ]  # fmt: skip

@@ -28,16 +28,19 @@ def heat_map(
     matrix: Any, rows: Sequence[Any], columns: Sequence[Any], title: str, subtitle: str = "", *,
     top: float | None = None, size: int = 360, legend: bool = True,
 ) -> Chart:  # fmt: skip
-    """A channel: true values downwards, reports across, darker is likelier; where both are equal the cell is outlined.
+    """A channel: true values downwards, reports across, darker is likelier; where a truth is
+    its own report the cell is outlined.
 
     Long sides are put together in blocks: reports add up, true values are averaged.
     """
     alt = altair()
     shares, down, across = _blocks(np.asarray(matrix, dtype=float), list(rows), list(columns))
-    one_grid = down == across
+    tall, wide = _together(rows), _together(columns)
+    place = {str(value): j for j, value in enumerate(columns)}
+    same = {(i // tall, place[str(value)] // wide) for i, value in enumerate(rows) if str(value) in place}
     cells = [
         {
-            "truth": i, "report": j, "share": float(shares[i, j]), "on": one_grid and i == j,
+            "truth": i, "report": j, "share": float(shares[i, j]), "on": (i, j) in same,
             "true value": down[i], "reported": across[j],
         }
         for i in range(len(down))
@@ -124,7 +127,7 @@ def recovered(
     intervals: Sequence[tuple[float, float, float, float]] = (), x: str = "value", width: int = WIDTH, height: int = HEIGHT,
 ) -> Chart:  # fmt: skip
     """A recovered law as bars, the noisy one and the true one as outlines, and intervals (from, to, low, high) of the mean
-    probability of a value in a group; what leaves the picture is cut off."""
+    probability of a value in a group. One that leaves the picture at the top ends in an arrow; wider ones are left out."""
     alt = altair()
     top = 1.12 * max(float(np.max(s)) for _, s in filter(None, ((values, shares), noisy, truth)))
     y = alt.Y("share:Q", title="probability of a value", scale=alt.Scale(domain=[0, top or 1.0], nice=False))
@@ -146,16 +149,31 @@ def recovered(
             dash = [1, 0] if name == "true" else [4, 2]
             steps = alt.Chart(data(rows)).mark_line(interpolate="step", strokeWidth=1.6, strokeDash=dash)
             layers.append(steps.encode(x=axis, y=y, color=colour))
-    if intervals:
-        held = [
-            {"from": a, "to": b, "value": (a + b) / 2, "low": min(max(low, 0.0), top), "high": min(max(high, 0.0), top)}
-            for a, b, low, high in intervals
-        ]
-        rule = alt.Chart(data(held)).encode(
+    held: list[Row] = [
+        {
+            "from": a, "to": b, "value": (a + b) / 2, "low": min(max(low, 0.0), top), "high": min(max(high, 0.0), top),
+            "cut": high > top,
+        }
+        for a, b, low, high in intervals
+        if low > 0 or high <= top
+    ]  # fmt: skip
+    if len(held) < len(intervals):
+        subtitle += f"\n{len(intervals) - len(held)} of {len(intervals)} intervals are wider than the picture and left out"
+    if held:
+        base = alt.Chart(data(held)).encode(
             x=axis, y=alt.Y("low:Q"), y2="high:Q",
             tooltip=["from:Q", "to:Q", alt.Tooltip("low:Q", format=".4g"), alt.Tooltip("high:Q", format=".4g")],
         )  # fmt: skip
-        layers.append(rule.mark_rule(strokeWidth=1.4, color=GREY))
+        cap = {"color": GREY, "orient": "horizontal", "size": 8, "thickness": 1.4}
+        ends = alt.Chart(data(held)).encode(x=axis)
+        layers += [
+            base.mark_rule(strokeWidth=1.2, color=GREY),
+            ends.mark_tick(**cap).encode(y=alt.Y("low:Q")),
+            ends.transform_filter("!datum.cut").mark_tick(**cap).encode(y=alt.Y("high:Q")),
+            ends.transform_filter("datum.cut")
+            .mark_point(shape="triangle-up", filled=True, opacity=1, size=60, color=GREY, yOffset=4)
+            .encode(y=alt.Y("high:Q")),
+        ]
     return dressed(alt.layer(*layers).properties(title=heading(title, subtitle, width), width=width, height=height))
 
 
@@ -163,9 +181,11 @@ def curves(
     series: Series, title: str, subtitle: str = "", *, x: str, y: str, log_x: bool = False, log_y: bool = False,
     bands: Mapping[str, tuple[Numbers, Numbers, Numbers]] | None = None, points: bool = True,
     rules: Mapping[str, float] | None = None, zero: bool = False, stepped: bool = False, legend: bool = True,
-    width: int = WIDTH, height: int = HEIGHT,
+    span: tuple[float, float] | None = None, width: int = WIDTH, height: int = HEIGHT,
 ) -> Chart:  # fmt: skip
-    """Lines by name, with bands (where, low, high) around some of them, and upright rules with a word at places of x."""
+    """Lines by name, with bands (where, low, high) around some of them, and upright rules with a word at places of x.
+
+    On a log scale `span` says where y begins and ends, for pictures that share it."""
     alt = altair()
     names = list(series)
     rows: list[Row] = [
@@ -173,7 +193,7 @@ def curves(
         for name, (places, levels) in series.items()
         for v, s in _pairs(places, levels)
     ]
-    x_scale = alt.Scale(type="log") if log_x else alt.Scale(zero=False, nice=True)
+    x_scale = alt.Scale(type="log", nice=False) if log_x else alt.Scale(zero=False, nice=True)
     held: list[Row] = [
         {"name": name, "value": v, "low": low, "high": high}
         for name, (places, lows, highs) in (bands or {}).items()
@@ -181,9 +201,11 @@ def curves(
     ]
     heights = [row["share"] for row in rows] + [end for row in held for end in (row["low"], row["high"])]
     heights = [height for height in heights if height > 0 or not log_y]
-    y_scale = alt.Scale(type="log", domain=[min(heights) / 1.3, max(heights) * 1.3]) if log_y else alt.Scale(zero=zero)
+    ends = list(span) if span else [min(heights) / 1.3, max(heights) * 1.3]
+    y_scale = alt.Scale(type="log", domain=ends) if log_y else alt.Scale(zero=zero)
     ticks = sorted({row["value"] for row in rows})
-    kept = {"values": ticks, "format": "~s"} if log_x and len(ticks) <= 8 else {"tickCount": 8}
+    form = "~s" if ticks[0] >= 1 else "~g" if ticks[0] >= 1e-3 else ".0e"
+    kept = {"values": ticks, "format": form} if log_x and len(ticks) <= 8 else {"tickCount": 8}
     across = alt.X("value:Q", title=x, scale=x_scale, axis=alt.Axis(labelOverlap=True, **kept))
     up = alt.Y("share:Q", title=y, scale=y_scale, axis=alt.Axis(tickCount=6, labelOverlap=True))
     colour, told, layers = _colour(names, legend=legend), _tooltip(x, y), []
@@ -261,13 +283,17 @@ def words_grid(rows: Sequence[Row], title: str, subtitle: str = "", *, width: in
 
 
 def _blocks(matrix: Any, rows: list[Any], columns: list[Any]) -> tuple[Any, list[str], list[str]]:
-    tall, wide = -(-len(rows) // _CELLS), -(-len(columns) // _CELLS)
+    tall, wide = _together(rows), _together(columns)
     starts = np.arange(0, len(columns), wide)
     added = np.add.reduceat(matrix, starts, axis=1)
     tops = np.arange(0, len(rows), tall)
     sizes = np.diff(np.append(tops, len(rows)))[:, None]
     mean = np.add.reduceat(added, tops, axis=0) / sizes
     return mean, _named(rows, tall), _named(columns, wide)
+
+
+def _together(values: Sequence[Any]) -> int:
+    return -(-len(values) // _CELLS)
 
 
 def _named(values: list[Any], together: int) -> list[str]:

@@ -8,8 +8,10 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ...errors import DiscreetError, FileError
+from ..shown import one_line
 from .looks import Chart, altair, can_draw
 
 KINDS = (".svg", ".png", ".html", ".json")
@@ -85,4 +87,13 @@ def _page(chart: Chart) -> str:
 
 
 def _source(chart: Chart) -> str:
-    return json.dumps(chart.to_dict())
+    return json.dumps(_cleaned(chart.to_dict()))
+
+
+def _cleaned(part: Any) -> Any:
+    """Names come from users and files: a control character in one of them would stop what draws, and the program with it."""
+    if isinstance(part, dict):
+        return {key: _cleaned(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_cleaned(value) for value in part]
+    return one_line(part) if isinstance(part, str) else part
