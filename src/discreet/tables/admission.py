@@ -226,6 +226,9 @@ def _about(column: Column, reading: Reading, untyped: bool, cells: bool) -> list
     found = [replace(f, advice=f"{f.advice}; errors and formulas without a value read as empty") for f in found] if cells else found
     if 2 * (column.numbers.count + column.foreign.count) >= column.there and untyped:
         found += _about_decimals(column, reading)
+    if 2 * (column.numbers.count + column.foreign.count + column.grouped.count) >= column.there and untyped:
+        advice = "it is read as missing where numbers are: take them out"
+        found += _finding(column, "marks between thousands", column.grouped, advice)
     if column.is_numeric and column.numbers.count and untyped:
         words = [word for word, _ in column.words.most_common(_MOST_TOLD)]
         advice = f'say --null "{",".join(words)}" if they stand for missing' if words else "they are missing among numbers"
