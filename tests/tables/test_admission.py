@@ -105,6 +105,25 @@ def test_marks_between_thousands_are_found_by_their_lines(tmp_path, number, deci
     assert ("y", "marks between thousands") not in found
 
 
+@pytest.mark.parametrize(("name", "options", "told"), [
+    ("t.csv", {"sheet": "People"}, "A text file is not read by sheet"),
+    ("t.parquet", {"encoding": "latin-1", "null": "NA"}, "A Parquet file is not read by encoding, null"),
+    ("t.xlsx", {"separator": ";"}, "An Excel file is not read by separator"),
+])  # fmt: skip
+def test_no_option_of_reading_is_ignored(tmp_path, name, options, told):
+    (tmp_path / name).write_bytes(b"a\n1\n")
+    with pytest.raises(TableInputError, match=told):
+        dt.look(tmp_path / name, **options)
+    with pytest.raises(TableInputError, match="A table in memory is not read by decimal"):
+        dt.look(pa.table({"a": [1]}), decimal=",")
+
+
+@pytest.mark.parametrize("declared", [{"keys": 5}, {"keys": "ab"}, {"keys": None}, [1], {"a": 5}, {"a": "x"}])
+def test_domains_that_are_none_are_refused(declared):
+    with pytest.raises(TableInputError, match=r"Declare groups|declared"):
+        dt.look(pa.table({"a": [1], "keys": [2]}), domain=declared)
+
+
 def test_lines_are_counted_in_the_file_not_in_records(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('a,b\n"two\nlines",1\n\nx,\ny,2\n' + 'z,3\n"q\r\nr",\n' * 200_000)

@@ -97,11 +97,18 @@ def open_table(table: Any, again: bool, reading: Reading | None = None) -> Sourc
     """A file or a data frame as a source; `again`: it will be read more than once. `reading` is of text files."""
     import pyarrow as pa
 
+    how = reading or Reading()
     if isinstance(table, (str, os.PathLike)):
         path = Path(table)
         if path.suffix.lower() == ".xlsx":
-            return _Excel(path, reading or Reading())
-        return _Text(path, reading or Reading()) if is_text(path) else _Parquet(path)
+            how.check_for("An Excel file", "decimal", "nulls", "sheet")
+            return _Excel(path, how)
+        if is_text(path):
+            how.check_for("A text file", "encoding", "separator", "decimal", "quote", "nulls")
+            return _Text(path, how)
+        how.check_for("A Parquet file")
+        return _Parquet(path)
+    how.check_for("A table in memory")
     if isinstance(table, pa.RecordBatchReader):
         if not again:
             return _Stream(table)

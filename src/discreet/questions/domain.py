@@ -135,7 +135,8 @@ def declared_columns(groups: Any) -> dict[str, Any]:
         groups = groups.get("columns")
     if not isinstance(groups, Mapping):
         raise TableInputError("Declare groups as {column: [values]}.")
-    listed = len(groups) == 1 and "keys" in groups and all(isinstance(key, (list, tuple)) for key in groups["keys"] or ())
+    keys = groups.get("keys") if len(groups) == 1 else None
+    listed = isinstance(keys, (list, tuple)) and all(isinstance(key, (list, tuple)) for key in keys)
     return {} if listed else dict(groups)
 
 
