@@ -138,6 +138,8 @@ def test_a_learned_domain_is_marked_and_refused_until_it_has_a_source(office, tm
     assert learned["columns"] == {"Ort": [*sorted([*TOWNS, "Hinterwald"]), None], "Alter": list(range(100))}
     with pytest.raises(TableInputError, match=r"learned from the data.*public source"):
         Domain.of(learned, ["Ort"])
+    with pytest.raises(TableInputError, match="Declare groups as"):
+        Domain.of(report.keys, ["Ort"])
     renamed = {"learnt" if name == "learned" else name: part for name, part in learned.items()} | {"source": "a list"}
     with pytest.raises(TableInputError, match="'learnt', which is none of its parts"):
         Domain.of(renamed, ["Ort"])
