@@ -79,6 +79,8 @@ def test_a_number_with_the_other_mark_is_missing_and_never_another_number(tmp_pa
         (b"Ort\n\xfc\nb\x81\n", {"encoding": "cp1252"}, "line 3 is no text in cp1252"),
         (b'Ort,x\n"a,1\n', {}, r"line 2 is opened by a quotation mark that is never closed.*\(quote, separator\)"),
         (b"Ort,x\na,1,2\nb,1\nc\n", {}, "lines 2, 4 are not of 2 fields"),
+        (b"\xef\xbb\xbfOrt\na\n", {"encoding": "latin-1"}, "byte order mark of UTF-8.*leave out the encoding"),
+        (b"Ort\na\n\0\n", {}, "line 3 is no text: it holds a zero byte; take it out, or convert"),
         (b"Ort,x\na\rb,1\n", {}, "line 2 is broken by a carriage return"),
     ],
 )

@@ -148,6 +148,7 @@ def test_without_an_id_two_rows_of_a_band_are_two_people():
         ({"a": [5, 4]}, "before it begins"),
         ({"a": [1, 2, 3]}, "no band of two ends"),
         ({"a": [None, None]}, "no band of two ends"),
+        ({"a": (None, None)}, "no band of two ends"),
         ({"a": ["1"], "b": ["2", "1"]}, "twice"),
         ({"a": ["1"], "b": {"codes": [1]}}, "mixes numbers and texts"),
         ({"a": ["1"], "b": [0, 3]}, "mixes bands and codes"),

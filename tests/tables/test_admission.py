@@ -96,6 +96,35 @@ def test_names_blanks_ids_and_points(tmp_path):
     assert findings(dt.look(path))["1", "a number as the name of a column"].places == (1,)
 
 
+@pytest.mark.parametrize("decimal", [None, ",", "."])
+@pytest.mark.parametrize("number", ["1.234,5", "1,234.5", "1.234.567", "1,234,567", "1'234", "1 234,5", "-12\u00a0345"])
+def test_marks_between_thousands_are_found_by_their_lines(tmp_path, number, decimal):
+    path = tmp_path / "t.csv"
+    path.write_text(f"id;x;y\n1;17;a\n2;{number};b\n3;18;{number}\n4;19;c\n", encoding="utf-8")
+    found = findings(dt.look(path, separator=";", decimal=decimal))
+    assert found["x", "marks between thousands"].places == (3,)
+    assert ("y", "marks between thousands") not in found
+
+
+@pytest.mark.parametrize(("name", "options", "told"), [
+    ("t.csv", {"sheet": "People"}, "A text file is not read by sheet"),
+    ("t.parquet", {"encoding": "latin-1", "null": "NA"}, "A Parquet file is not read by encoding, null"),
+    ("t.xlsx", {"separator": ";"}, "An Excel file is not read by separator"),
+])  # fmt: skip
+def test_no_option_of_reading_is_ignored(tmp_path, name, options, told):
+    (tmp_path / name).write_bytes(b"a\n1\n")
+    with pytest.raises(TableInputError, match=told):
+        dt.look(tmp_path / name, **options)
+    with pytest.raises(TableInputError, match="A table in memory is not read by decimal"):
+        dt.look(pa.table({"a": [1]}), decimal=",")
+
+
+@pytest.mark.parametrize("declared", [{"keys": 5}, {"keys": "ab"}, {"keys": None}, [1], {"a": 5}, {"a": "x"}])
+def test_domains_that_are_none_are_refused(declared):
+    with pytest.raises(TableInputError, match=r"Declare groups|declared"):
+        dt.look(pa.table({"a": [1], "keys": [2]}), domain=declared)
+
+
 def test_lines_are_counted_in_the_file_not_in_records(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('a,b\n"two\nlines",1\n\nx,\ny,2\n' + 'z,3\n"q\r\nr",\n' * 200_000)
@@ -110,6 +139,11 @@ def test_a_learned_domain_is_marked_and_refused_until_it_has_a_source(office, tm
     assert learned["columns"] == {"Ort": [*sorted([*TOWNS, "Hinterwald"]), None], "Alter": list(range(100))}
     with pytest.raises(TableInputError, match=r"learned from the data.*public source"):
         Domain.of(learned, ["Ort"])
+    with pytest.raises(TableInputError, match="Declare groups as"):
+        Domain.of(report.keys, ["Ort"])
+    renamed = {"learnt" if name == "learned" else name: part for name, part in learned.items()} | {"source": "a list"}
+    with pytest.raises(TableInputError, match="'learnt', which is none of its parts"):
+        Domain.of(renamed, ["Ort"])
     del learned["learned"]
     with pytest.raises(TableInputError, match="where its keys come from"):
         Domain.of(learned, ["Ort"])
@@ -307,6 +341,31 @@ def test_the_operators_report_of_a_table_in_memory_stays_with_the_operator(book)
         assert "no group" not in text
         assert "operator" not in text
     assert "SECRET" not in str(made.operator)  # the name of an undeclared key is found by looking, not by a release
+
+
+@pytest.mark.parametrize("kind", ["timestamp[us]", "timestamp[s]", "date32", "id"])
+def test_a_day_that_python_has_no_date_for_stops_no_release_in_memory(tmp_path, kind):
+    """An error would tell of one person: each table is released, with a report, whatever its second day is."""
+    far = {"date32": 3_000_000, "timestamp[s]": 2**43}.get(kind, 2**60)
+    days = [pa.array([0, second, None], pa.int64()) for second in (1, far)]
+    arrow = pa.date32() if kind == "date32" else pa.timestamp("s" if kind == "timestamp[s]" else "us")
+    for k, numbers in enumerate(days):
+        column = numbers.cast(pa.int32()).view(arrow) if kind == "date32" else numbers.view(arrow)
+        with dt.Ledger(tmp_path / f"{k}.db") as ledger:
+            ledger.create("days", "1", relation="presence", unit="day" if kind == "id" else None)
+            table = pa.table({"day": column, "x": [1, 2, 3]})
+            made = dt.release(table, dataset="days", ledger=ledger, count="x > 1" if kind == "id" else "day IS NULL", epsilon=1)
+        assert (made.size, made.operator.size) == (1, 3)
+        assert findings(made.operator)["day", "missing"].count == 1
+
+
+def test_a_report_that_fails_stops_no_release(book, monkeypatch):
+    def broken(*given, **more):
+        raise OverflowError("of somebody's value")
+
+    monkeypatch.setattr("discreet.tables.release.examined", broken)
+    made = ask(pa.table({"Ort": ["Bern"], "Person": [1]}), book)
+    assert (made.operator, made.size) == (None, len(made.columns["Ort"]))
 
 
 def test_a_ledger_of_version_2_answers_what_it_answered(tmp_path):

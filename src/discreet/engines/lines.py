@@ -45,6 +45,7 @@ _QUOTING = (
     'write a field that holds a separator, a line end or a mark in quotation marks, each mark inside it as "", or say '
     "how the file is written (quote, separator)"
 )
+_ZERO = "take it out, or convert the file to UTF-8 if it is in UTF-16"
 _ENCODING = "say its encoding, such as latin-1 or cp1252, or convert the file to UTF-8"
 
 
@@ -72,6 +73,12 @@ def read_lines(
     if unended:
         scan.refuse([scan.line], "opened by a quotation mark that is never closed", _QUOTING)
     as_utf8.end()
+
+
+def has_mark(path: Path) -> bool:
+    """Does the file begin with UTF-8's byte order mark?"""
+    with path.open("rb") as file:
+        return file.read(len(_MARK)) == _MARK
 
 
 class _Utf8:
@@ -195,8 +202,9 @@ class _Scan:
         except UnicodeDecodeError as error:
             wrong = error.start
         if wrong >= 0:
-            remedy = "take it out" if block[wrong : wrong + 1] == b"\0" else _ENCODING
-            self._refuse_at(data, np.array([wrong]), "no text in UTF-8", remedy)
+            if block[wrong : wrong + 1] == b"\0":
+                self._refuse_at(data, np.array([wrong]), "no text: it holds a zero byte", _ZERO)
+            self._refuse_at(data, np.array([wrong]), "no text in UTF-8", _ENCODING)
 
     def numbers(self, block: bytes, firsts: Places, read: int) -> Places:
         """The line numbers of records of the block that was looked at last, by where they begin."""

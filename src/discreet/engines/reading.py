@@ -72,6 +72,14 @@ class Reading:
             "nulls": list(self.nulls), "sheet": self.sheet,
         }  # fmt: skip
 
+    def check_for(self, kind: str, *used: str) -> None:
+        """Refuse what was said about the reading of a kind of table that does not need it: no option is ignored."""
+        plain = Reading().to_dict()
+        said = [name for name, value in self.to_dict().items() if name not in used and value != plain[name]]
+        if said:
+            names = ", ".join("null" if name == "nulls" else name for name in said)
+            raise TableInputError(f"{kind} is not read by {names}; leave that out.")
+
     @property
     def is_utf8(self) -> bool:
         return self.encoding == "utf-8"

@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..numbers.exact import parse_exact, show
 from .excel import Sheet
-from .lines import read_lines
+from .lines import has_mark, read_lines
 from .reading import Reading
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -97,11 +97,18 @@ def open_table(table: Any, again: bool, reading: Reading | None = None) -> Sourc
     """A file or a data frame as a source; `again`: it will be read more than once. `reading` is of text files."""
     import pyarrow as pa
 
+    how = reading or Reading()
     if isinstance(table, (str, os.PathLike)):
         path = Path(table)
         if path.suffix.lower() == ".xlsx":
-            return _Excel(path, reading or Reading())
-        return _Text(path, reading or Reading()) if is_text(path) else _Parquet(path)
+            how.check_for("An Excel file", "decimal", "nulls", "sheet")
+            return _Excel(path, how)
+        if is_text(path):
+            how.check_for("A text file", "encoding", "separator", "decimal", "quote", "nulls")
+            return _Text(path, how)
+        how.check_for("A Parquet file")
+        return _Parquet(path)
+    how.check_for("A table in memory")
     if isinstance(table, pa.RecordBatchReader):
         if not again:
             return _Stream(table)
@@ -132,6 +139,9 @@ class _Text(Source):
         self.separator, self.decimal = reading.separator or _SEPARATORS[path.suffix.lower()], reading.decimal or "."
         if self.separator == reading.quote:
             raise TableInputError("The quotation mark is also the separator; they must differ.")
+        if not reading.is_utf8 and has_mark(path):
+            raise TableInputError(f"{show(path.name)} begins with the byte order mark of UTF-8, so that it is not in "
+                                  f"{reading.encoding}; leave out the encoding.")  # fmt: skip
         try:
             # only the header's bytes are judged here: those of the rows, read ahead with it, are data
             encoding = "utf-8-sig" if reading.is_utf8 else reading.encoding
@@ -388,8 +398,8 @@ def _distinct(names: Sequence[Any], quotable: bool = True) -> list[str]:
     return texts
 
 
-def stamp(path: Path) -> tuple[int, int, int]:
-    """What changes when a file is written to."""
+def stamp(path: Path) -> tuple[int, ...]:
+    """What changes when a file is written to, or another one takes its name."""
     if path.suffix.lower() not in _KINDS or any(c in str(path) for c in "*?["):
         raise TableInputError(f"{show(path.name)} is no table by its name; use a name that ends in "
                               f"{', '.join(_KINDS)}, without * ? or [.")  # fmt: skip
@@ -398,7 +408,7 @@ def stamp(path: Path) -> tuple[int, int, int]:
     state = path.stat()
     if state.st_size == 0:
         raise TableInputError(f"{show(path.name)} is empty; it needs a line of column names at least.")
-    return state.st_size, state.st_mtime_ns, state.st_ino
+    return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_dev, state.st_ino
 
 
 def _recognised(table: Any) -> Any:

@@ -135,7 +135,8 @@ def declared_columns(groups: Any) -> dict[str, Any]:
         groups = groups.get("columns")
     if not isinstance(groups, Mapping):
         raise TableInputError("Declare groups as {column: [values]}.")
-    listed = len(groups) == 1 and "keys" in groups and all(isinstance(key, (list, tuple)) for key in groups["keys"] or ())
+    keys = groups.get("keys") if len(groups) == 1 else None
+    listed = isinstance(keys, (list, tuple)) and all(isinstance(key, (list, tuple)) for key in keys)
     return {} if listed else dict(groups)
 
 
@@ -148,6 +149,10 @@ def _unmarked(groups: Any) -> tuple[Any, str]:
     if "learned" in groups:
         raise TableInputError('This domain was learned from the data, so its keys tell of them. Take the keys from a public '
                               'source, name it as "source", then take out "learned". Nothing was charged.')  # fmt: skip
+    others = [str(name) for name in groups if name not in ("format", "version", "source", "columns")]
+    if others:  # the mark by another name, perhaps
+        raise TableInputError(f"This domain has {show(others[0])}, which is none of its parts; they are format, version, source "
+                              "and columns. Nothing was charged.")  # fmt: skip
     source = groups.get("source")
     if not (isinstance(source, str) and source.strip() and encodable(source)):
         raise TableInputError('This domain does not say where its keys come from; name their public source as "source". '

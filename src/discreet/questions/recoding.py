@@ -106,7 +106,7 @@ def _bands(column: str, what: Any) -> tuple[Band, ...]:
         return tuple(band for part in what for band in _bands(column, part) or _refuse(column, "has a band of no two ends"))
     if not isinstance(what, (list, tuple)) or any(isinstance(end, (str, bool)) for end in what):
         return ()
-    if len(what) != 2 or what == [None, None]:
+    if len(what) != 2 or list(what) == [None, None]:
         _refuse(column, "has a list of numbers that is no band of two ends")
     low, high = (_end(column, end) for end in what)
     if low is not None and high is not None and low > high:

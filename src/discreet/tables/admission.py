@@ -58,7 +58,7 @@ class Look(Result):
     columns: tuple[Mapping[str, Any], ...]
     findings: tuple[Finding, ...]
     reading: Reading
-    keys: Mapping[str, tuple[Any, ...]]  # of columns with few different values
+    keys: tuple[tuple[str, tuple[Any, ...]], ...]  # of columns with few different values; no mapping, which a release would take
     first: bool = False  # only the first rows were looked at
 
     @property
@@ -75,7 +75,7 @@ class Look(Result):
         """Groups to start from, marked as learned from the data: a release refuses them until they have a public source."""
         return {
             "format": FORMAT, "version": VERSION, "learned": "from the data: put in the keys of a public source, name it as "
-            "source, then take this line out", "source": "", "columns": {name: list(keys) for name, keys in self.keys.items()},
+            "source, then take this line out", "source": "", "columns": {name: list(keys) for name, keys in self.keys},
         }  # fmt: skip
 
     def with_dropped(self, rows: int) -> Look:
@@ -212,7 +212,7 @@ def examined(
     keys = {c.name: _keys(c) for c in columns if c.name != person}
     place = "line" if untyped and not cells else "row"
     return Look("a table" if path is None else path.name, size, place, told, tuple(findings), reading,
-                {name: found for name, found in keys.items() if found}, most is not None and size >= most)  # fmt: skip
+                tuple((name, found) for name, found in keys.items() if found), most is not None and size >= most)  # fmt: skip
 
 
 def _check_names(names: Sequence[str], path: Path | None, reading: Reading) -> None:
@@ -234,6 +234,9 @@ def _about(column: Column, reading: Reading, untyped: bool, cells: bool) -> list
     found = [replace(f, advice=f"{f.advice}; errors and formulas without a value read as empty") for f in found] if cells else found
     if 2 * (column.numbers.count + column.foreign.count) >= column.there and untyped:
         found += _about_decimals(column, reading)
+    if 2 * (column.numbers.count + column.foreign.count + column.grouped.count) >= column.there and untyped:
+        advice = "it is read as missing where numbers are: take them out"
+        found += _finding(column, "marks between thousands", column.grouped, advice)
     if column.is_numeric and column.numbers.count and untyped:
         words = [word for word, _ in column.words.most_common(_MOST_TOLD)]
         advice = f'say --null "{",".join(words)}" if they stand for missing' if words else "they are missing among numbers"

@@ -18,6 +18,9 @@ MOST_WORDS = 50  # texts among numbers that are kept
 MOST_PLACES = 5  # lines that are named
 BY_POINT = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 BY_COMMA = r"^\s*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\s*$"
+_GROUPED = (  # marks between thousands: points, commas, or apostrophes and blanks
+    r"^\s*[+-]?\d{1,3}((\.\d{3})+(\.\d{3}|,\d+)|(,\d{3})+(,\d{3}|\.\d+)|(['\x{2019} \x{a0}\x{202f}]\d{3})+([.,]\d+)?)\s*$"
+)
 _SPACED = r"^\s|\s$"
 
 Flags = NDArray[np.bool_]
@@ -48,6 +51,7 @@ class Column:
     numbers: Tally = field(default_factory=Tally)
     foreign: Tally = field(default_factory=Tally)  # numbers with the other decimal mark
     texts: Tally = field(default_factory=Tally)  # no numbers
+    grouped: Tally = field(default_factory=Tally)  # of these, numbers with marks between thousands
     spaced: Tally = field(default_factory=Tally)
     words: Counter[str] = field(default_factory=Counter)  # those of `texts`, as long as they are few
     kind: str = ""
@@ -74,6 +78,7 @@ class Column:
             self.numbers.add(is_own[codes] & ~missing, numbers)
             self.foreign.add((is_other & ~is_own)[codes] & ~missing, numbers)
             self.texts.add(~(is_own | is_other)[codes] & ~missing, numbers)
+            self.grouped.add((matched(_GROUPED) & ~(is_own | is_other))[codes] & ~missing, numbers)
             self.spaced.add(spaced[codes] & ~missing, numbers)
             odd = np.flatnonzero(~(is_own | is_other))
             if len(odd) <= MOST_WORDS >= len(self.words):
@@ -86,7 +91,7 @@ class Column:
         if self.values is None or len(dictionary) > MOST_VALUES:
             self.values = None
             return
-        found = dictionary.to_pylist()
+        found = _plain(dictionary)
         counts = np.bincount(codes[there], minlength=len(found)).tolist()
         firsts = numbers[there][np.unique(codes[there], return_index=True)[1]].tolist()
         for value, count, place in zip(found, counts, firsts, strict=True):
@@ -114,6 +119,21 @@ class Column:
         return 10 * self.texts.count <= self.there
 
 
+def _plain(values: Any) -> list[Any]:
+    """Values as Python has them; a day or time beyond its calendar as a number of its own."""
+    try:
+        return list(values.to_pylist())
+    except (OverflowError, ValueError):
+        return [_plain_one(value) for value in values]
+
+
+def _plain_one(value: Any) -> Any:
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):
+        return (value.value,)  # neither a text nor a number, which would be proposed as a key
+
+
 def _matcher(texts: Any) -> Callable[[str], Flags]:
     import pyarrow.compute as pc
 
@@ -132,7 +152,7 @@ def seen_columns(
         for column, array in zip(columns, arrays, strict=True):
             column.add(array, numbers, own, other)
             if column.name == unit:
-                ids.update(array.drop_null().to_pylist())
+                ids.update(_plain(array.drop_null()))
         if most is not None and rows >= most:
             break
     return rows, columns, ids

@@ -166,10 +166,16 @@ def _prepare(
     return ready
 
 
-def _operator(table: Any, terms: Terms, question: Question, counts: Sequence[Counts]) -> Look:
-    """What the call that admits a table in memory saw of the columns that it used: for whoever holds it, alone."""
+def _operator(table: Any, terms: Terms, question: Question, counts: Sequence[Counts]) -> Look | None:
+    """What the call that admits a table in memory saw of the columns that it used: for whoever holds it, alone.
+
+    A value that cannot be looked at must not stop a release, which would tell of it: then there is no report.
+    """
     used = {*question.by, *([terms.unit] if terms.unit else []), *(name for c in counts for name in c.columns)}
-    return examined(table, Reading(), None, terms.unit, only=used).with_dropped(counts[0].dropped)
+    try:
+        return examined(table, Reading(), None, terms.unit, only=used).with_dropped(counts[0].dropped)
+    except Exception:  # in whatever library, for whatever value
+        return None
 
 
 _COUNTING, _PLANNED, _STORED = 0.6, 0.7, 0.85  # the part of a release that is done by then, about
