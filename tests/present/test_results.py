@@ -13,10 +13,11 @@ from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 
 import discreet as dt
-from discreet.ledger.chain import Balance, Balances, Entry, Head, Terms
+from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
 from discreet.present.shown import Result, Shown, plain
 from discreet.tables.results import Release
 
@@ -101,6 +102,9 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a release": a_release,
     "a release of nothing": lambda: a_release(0),
     "a long release": lambda: a_release(5000),
+    "a look": lambda: dt.look(pyarrow.table({"town": [EVIL, "b", None], "age": [1, 2, 3]})),
+    "a look at ids": lambda: dt.look(pyarrow.table({"id": ["a"] * 30}), unit="id"),
+    "an admission": lambda: Admission(EVIL, EVIL, 2, "then", {"encoding": "utf-8"}, (EVIL,), "00"),
     "terms": lambda: TERMS,
     "a balance": lambda: BALANCE,
     "balances": lambda: Balances(((TERMS, BALANCE),)),
