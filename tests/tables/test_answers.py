@@ -15,11 +15,12 @@ import pytest
 import discreet as dt
 from discreet.errors import FileError, ReleaseError
 from discreet.ledger.ledger import Answer, Balance, Terms
-from discreet.tables import answers, question, results
+from discreet.tables import answers, question, records
 from discreet.tables.answers import answer_text, mechanisms_text, read_answer
 from discreet.tables.question import ask, group_level, mechanisms_for
+from discreet.tables.records import record_of
 from discreet.tables.release import release
-from discreet.tables.results import Sheet, record_of
+from discreet.tables.sheet import Sheet
 
 LANDED = Path(__file__).parent.parent / "landed"
 SIZES = [5, 40, 64, 65, 200]
@@ -209,4 +210,4 @@ def test_any_other_record_is_refused(change):
     old = json.loads((LANDED / "release.record.json").read_text())
     with pytest.raises(FileError, match=r"version|no record"):
         record_of({**old, **change})
-    assert results.RECORD.version == 3
+    assert records.RECORD.version == 3

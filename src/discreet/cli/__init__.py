@@ -4,6 +4,7 @@ from . import (  # each registers its commands
     admission,
     cascades,
     designs,
+    ledgers,
     mechanisms,
     queries,
     recovery,
@@ -15,5 +16,6 @@ from . import (  # each registers its commands
 from .app import app, main
 
 __all__ = [
-    "admission", "app", "cascades", "designs", "main", "mechanisms", "queries", "recovery", "sharing", "studies", "tables", "tour",
+    "admission", "app", "cascades", "designs", "ledgers", "main", "mechanisms", "queries", "recovery", "sharing", "studies",
+    "tables", "tour",
 ]  # fmt: skip

@@ -41,7 +41,9 @@ from .question import (
     margin_names,
     mechanisms_for,
 )
-from .results import COVERAGE, Plan, Release, Sheet, members
+from .records import COVERAGE, Plan
+from .results import Release
+from .sheet import Sheet, members
 
 Indices = NDArray[np.int64]
 
