@@ -44,6 +44,7 @@ from .question import (
 from .records import COVERAGE, Plan
 from .results import Release
 from .sheet import Sheet, members
+from .words import question_words
 
 Indices = NDArray[np.int64]
 
@@ -102,7 +103,7 @@ def _released(
         return sheet.filled(zeros, book.balance(dataset), None).told(ready.operator), ready.dropped
     mechanisms = mechanisms_text(question, sheet.level, sheet.plan)
     asked = book.begin(dataset, question.canonical(ready.predicates), epsilon=sheet.charge, data=ready.fingerprint,
-                       fresh=fresh, admission=ready.admission)  # fmt: skip
+                       fresh=fresh, admission=ready.admission, what=question_words(question))  # fmt: skip
     if isinstance(asked, Answer):
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         reports, plan = read_answer(asked.text, question, sheet.level, sheet.sizes)
