@@ -228,6 +228,8 @@ class Ledger:
         check_epsilon(epsilon)
         if not (data and exact.encodable(data)):
             raise LedgerError("The fingerprint of the data is a text. Give the one that was taken of the data.")
+        if not exact.encodable(what):
+            raise LedgerError("What is asked is said in a text of valid characters, without NUL. Nothing was charged.")
         asked = question_text(question)
         with self._store().transaction(CHARGING, write=True) as run:
             account = self._changing(run, name)

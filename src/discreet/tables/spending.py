@@ -57,7 +57,7 @@ class Paid:
         with self._lock:
             if self._pending is not None:
                 raise LedgerError(f"{self._stands} and is for one block alone. Call spend again, which is charged again.")
-            self._process = os.getpid()
+            self._process = os.getpid()  # the one that may draw
             self._pending = self._ledger.note_charge(self.dataset, self.epsilon, self.what, basis=SPENT)
             self._open = True
         return self
@@ -72,6 +72,8 @@ class Paid:
         charge can still be used. Where storing failed, calling again with the same mechanism stores the same report.
         `change` is how far one person moves the value at most, where that is not 1.
         """
+        if self._process != os.getpid():  # asked without the lock, which a thread of the parent may have held at the fork
+            raise LedgerError(f"{self._stands}, for the process that made it and not for its children. Call spend in each.")
         with self._lock:
             pending = self._usable()
             if self._drawn is None:
@@ -100,8 +102,6 @@ class Paid:
     def _usable(self) -> Pending:
         if self._pending is None:
             raise LedgerError("Nothing is charged yet: write `with ledger.spend(...) as paid:` and sample inside of it.")
-        if self._process != os.getpid():
-            raise LedgerError(f"{self._stands}, for the process that made it and not for its children. Call spend in each.")
         if self._shown:
             raise LedgerError(f"{self._stands}, and its report was given. Call spend again, which is charged again.")
         if not self._open:
