@@ -63,6 +63,7 @@ from .charging import ENTRIES, agreed, append, check_epsilon, running_of, time_o
 from .charging import charge as charge_line
 from .outcomes import ADMITTING, CHARGING, CREATING, storing
 from .places import name_of_place, opener
+from .repeated import stored_answers
 from .secret import Secret, keyed
 from .stores import LEDGER, PATIENCE, Rows, Run, Store
 
@@ -214,11 +215,12 @@ class Ledger:
 
     def begin(
         self, name: str, question: Mapping[str, Any], *, epsilon: Fraction, data: str, fresh: bool = False,
-        admission: int | None = None, what: str = "",
+        admission: int | None = None, spelled: Sequence[tuple[Mapping[str, Any], str]] = (), what: str = "",
     ) -> Answer | Pending:  # fmt: skip
         """The stored answer of a question, or a charge for it that is on disk when this returns.
 
         `admission` is the line that admitted the data: an answer about the same admission is given without comparing data.
+        `spelled` has the same question, and the fingerprint, as earlier versions spelled them: their answers count too.
         `what` says in words what is asked: it is kept beside the chain, for `history`.
 
         A question asked before about other data (another fingerprint) is refused, unless `fresh` is true: an answer
@@ -230,22 +232,19 @@ class Ledger:
             raise LedgerError("The fingerprint of the data is a text. Give the one that was taken of the data.")
         if not exact.encodable(what):
             raise LedgerError("What is asked is said in a text of valid characters, without NUL. Nothing was charged.")
-        asked = question_text(question)
+        asked = [(question_text(one), about) for one, about in ((question, data), *spelled)]
         with self._store().transaction(CHARGING, write=True) as run:
             account = self._changing(run, name)
-            question_digest = digest(account, "question", asked)
+            question_digest = digest(account, "question", asked[0][0])
             fingerprint = keyed(self._key(run), "data", account.salt, data)
             others = older = 0
-            for charge, salt, text, charged, answered in run(_STORED, name=name, question=question_digest):
-                known = facts_of(name, charge, charged)
-                same = admission is not None and known.get("admission") == admission
-                if not same and fingerprint != known.get("fingerprint") and known.get("data") != digest(account, "data", data):
+            for text, about in asked:
+                mine = keyed(self._key(run), "data", account.salt, about)
+                for charge, known, answer in stored_answers(run, account, text):
+                    same = admission is not None and known.get("admission") == admission
+                    if same or mine == known.get("fingerprint") or known.get("data") == digest(account, "data", about):
+                        return answer()
                     others, older = others or charge, older or (charge if "data" in known else 0)
-                    continue
-                facts = facts_of(name, charge, answered)
-                if facts.get("commitment") != salted(salt, text):
-                    raise LedgerError(f"The stored answer of charge {charge} of {name!r} was changed. Use verify.")
-                return Answer(text, charge, str(facts.get("when")), repeated=True)
             if older and not fresh:
                 raise LedgerError(
                     f"This question about {name!r} was answered by an older discreet (line {older}), whose fingerprint of "
@@ -258,7 +257,7 @@ class Ledger:
                     "another kind of table). Nothing was charged: "
                     "give the question a new version, or ask with fresh to pay for an answer from these data."
                 )
-            facts = {"question": question_digest, "fingerprint": fingerprint}
+            facts: dict[str, Any] = {"question": question_digest, "fingerprint": fingerprint}
             facts |= {} if admission is None else {"admission": admission}
             return Pending(name, charge_line(run, account, epsilon, facts, what))
 
@@ -282,6 +281,17 @@ class Ledger:
             account = self._changing(run, name)
             self._key(run)
             return Pending(name, charge_line(run, account, epsilon, {"basis": basis, "question": ""}, words))
+
+    def stored(self, name: str, questions: Sequence[Mapping[str, Any]], admission: int) -> Answer | None:
+        """The stored answer of a question about an admitted version, however it was spelled; None when there is none."""
+        asked = [question_text(one) for one in questions]
+        with self._store().transaction() as run:
+            account = self._account(run, name)
+            for spelled in asked:
+                for _, known, answer in stored_answers(run, account, spelled):
+                    if known.get("admission") == admission:
+                        return answer()
+        return None
 
     def finish(self, pending: Pending, answer: str) -> Answer:
         """Store the answer of a charge, and its salted commitment; both are on disk when this returns, so show it then.
@@ -470,10 +480,3 @@ _DRAWN = (
     "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number WHERE a.name = :name AND a.charge = :charge"
 )
 
-# The answers of one question, the one that was stored first at the front, so that it stays the one that is repeated.
-_STORED = (
-    "SELECT a.charge, a.salt, a.text, c.body, e.body FROM discreet_answer a "
-    "JOIN discreet_entry c ON c.name = a.name AND c.number = a.charge "
-    "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number "
-    "WHERE a.name = :name AND a.question = :question ORDER BY a.number"
-)
