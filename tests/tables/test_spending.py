@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import discreet as dt
@@ -133,13 +135,15 @@ def test_refusals_draw_nothing_and_leave_the_charge(ledger):
     with pytest.raises(LedgerError, match=r"with ledger\.spend"):
         paid.sample(G, 4)
     with paid:
-        for m, value in ((dt.geometric(100, epsilon=1), 4), (G, [1, 2]), (G, np.array([1])), ("G", 1), (dt.geometric, 4)):
+        for m, value in ((dt.geometric(100, epsilon=1), 4), (G, [1, 2]), (G, [[1], [1, 2]]), (G, np.array([1])), (G, pa.array([1])),
+                         (G, pd.Series([1])), ("G", 1), (dt.geometric, 4)):  # fmt: skip
             with pytest.raises(LedgerError, match=r"\.$"):
                 paid.sample(m, value)
         with pytest.raises(LedgerError, match="change"):
             paid.sample(G, 4, change=-1)
-        with pytest.raises(OutOfRangeError):
-            paid.sample(G, 101)
+        for value in (101, -1, {1}, "x", None):
+            with pytest.raises(OutOfRangeError):
+                paid.sample(G, value)
         for copied in (pickle.dumps, copy.copy, copy.deepcopy):
             with pytest.raises(LedgerError, match="cannot be copied"):
                 copied(paid)

@@ -17,6 +17,7 @@ from typing import Any
 
 from ..errors import LedgerError
 from ..numbers import exact
+from ..present.shown import Result, Shown
 from .rationals import chargeable, rational, rational_text
 
 MONTHS = {"year": 12, "quarter": 3, "month": 1}  # the longest first: who has used up a year gains nothing from a new month
@@ -25,8 +26,8 @@ Caps = tuple[tuple[str, Fraction], ...]
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Period:
+@dataclass(frozen=True, repr=False)
+class Period(Result):
     """What may be spent in the period that a time lies in: its kind and name, its cap, what is spent, when the next begins."""
 
     kind: str
@@ -39,9 +40,9 @@ class Period:
     def left(self) -> Fraction:
         return self.cap - self.spent
 
-    def __str__(self) -> str:
+    def shown(self) -> Shown:
         left, cap = exact.show_rational(self.left), exact.show_rational(self.cap)
-        return f"{left} of {cap} left in the {self.kind} {self.name}, the next begins on {self.next} (UTC)"
+        return Shown(f"{left} of {cap} left in the {self.kind} {self.name}, the next begins on {self.next} (UTC)")
 
     def to_dict(self) -> dict[str, Any]:
         """Exact texts."""

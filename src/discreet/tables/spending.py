@@ -37,7 +37,7 @@ class Paid:
         self.dataset, self.epsilon, self.what = dataset, epsilon, what
         self._ledger, self._lock = ledger, threading.Lock()
         self._pending: Pending | None = None
-        self._open, self._process = False, os.getpid()
+        self._process, self._over = os.getpid(), False
         self._drawn: tuple[object, str, Any] | None = None  # mechanism, what is stored, report: not to be shown before that
         self._shown = False
 
@@ -59,11 +59,10 @@ class Paid:
                 raise LedgerError(f"{self._stands} and is for one block alone. Call spend again, which is charged again.")
             self._process = os.getpid()  # the one that may draw
             self._pending = self._ledger.note_charge(self.dataset, self.epsilon, self.what, basis=SPENT)
-            self._open = True
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._open = False  # the charge stands, drawn or not, however the block ended
+        self._over = True  # the charge stands, drawn or not, however the block ended
 
     def sample(self, mechanism: Any, value: Any, *, clamp: bool = False, change: object = None) -> Any:
         """The report for one true value, once: drawn after the charge is on disk, stored before it is returned.
@@ -104,7 +103,7 @@ class Paid:
             raise LedgerError("Nothing is charged yet: write `with ledger.spend(...) as paid:` and sample inside of it.")
         if self._shown:
             raise LedgerError(f"{self._stands}, and its report was given. Call spend again, which is charged again.")
-        if not self._open:
+        if self._over:
             raise LedgerError(f"{self._stands}, but its block is over. Call spend again, which is charged again.")
         return self._pending
 
@@ -117,12 +116,12 @@ def covers(epsilon: Fraction, m: Mechanism, change: object = None) -> None:
     grid = m.inputs
     far = Fraction(1) if change is None else given.positive(change, "change", error=LedgerError)
     if change is None:
-        own = m.neighbours.reduced(grid)
-        if own.kind not in ("steps", "any"):
-            raise LedgerError(f"The mechanism was made for {own}, and one person changes a count by 1; give a mechanism whose "
+        span = m.neighbours.reduced(grid).span(grid)  # pairs that are all those so many steps apart are as good as steps
+        if span is None:
+            raise LedgerError(f"The mechanism was made for {m.neighbours}, and one person changes a count by 1; give one whose "
                               "neighbours are steps, or say with change= how far one person moves the value. "
                               "Nothing was drawn.")  # fmt: skip
-        far = max(far, (own.span(grid) or 0) * grid.step)
+        far = max(far, span * grid.step)
     reach = Neighbours.steps(max(1, math.ceil(far / grid.step)))
     for ratio, _ in m.ratios(reach):
         if not Epsilon(epsilon).admits(ratio.alpha, ratio.power):
@@ -133,7 +132,7 @@ def covers(epsilon: Fraction, m: Mechanism, change: object = None) -> None:
 
 
 def _checked(m: Any, value: Any) -> Mechanism:
-    if isinstance(value, (list, tuple, range, set, dict)) or hasattr(value, "to_numpy") or np.ndim(value) > 0:
+    if isinstance(value, (list, tuple)) or np.ndim(value) > 0:  # a list may be ragged
         raise LedgerError("A charge is for one report of one true value: one person may change several values. Use release "
                           "for tables, or spend for each. Nothing was drawn.")  # fmt: skip
     return mechanism_of(m, LedgerError)
