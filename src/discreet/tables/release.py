@@ -146,7 +146,7 @@ def _prepare(
     counts = count_each(table, predicates=list(question.counts.values()), by=list(question.by), domain=question.domain,
                         unit=terms.unit, max_groups=question.max_groups, other=question.other,
                         progress=part(progress, 0.0, _COUNTING), reading=reading,
-                        vouched=admission is not None)  # fmt: skip
+                        vouched=admission is not None).counts  # fmt: skip
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     counted = dict(zip(question.counts, counts, strict=True))
