@@ -143,6 +143,23 @@ def test_bad_caps_are_refused(tmp_path, per):
         assert ledger.datasets() == []
 
 
+@pytest.mark.parametrize("kind", ["month", "quarter", "year"])
+def test_a_period_ends_where_the_next_begins(kind):
+    """Day by day over three years, one of them a leap year: the names change on the days that were told before."""
+    day = datetime.date(2027, 1, 1)
+    told, name, changes = "2027-01-01", "", 0
+    while day < datetime.date(2030, 1, 1):
+        when = f"{day}T23:59:59+00:00"
+        if (now := periods.name_of(kind, when)) != name:
+            assert str(day) == told
+            assert now > name
+            name, changes = now, changes + 1
+        told = periods.next_of(kind, when)
+        day += datetime.timedelta(days=1)
+    assert changes == {"month": 36, "quarter": 12, "year": 3}[kind]
+    assert periods.next_of(kind, "9999-12-31T00:00:00+00:00") == "10000-01-01"
+
+
 @pytest.mark.parametrize("when", ["2026-13-01T00:00:00+00:00", "2026-11-01", "2026-11-01T00:00:00+01:00", "", None, 3])
 def test_what_is_no_time(when):
     assert not periods.is_time(when)

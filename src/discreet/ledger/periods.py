@@ -121,7 +121,7 @@ class Running:
             told = dict(json.loads(text))
             stated = told.pop("stated", 0)
             sums = tuple((kind, name, rational(total)) for kind, (name, total) in told.items())
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             return None
         found = cls(tuple((k, n, x) for k, n, x in sums if x is not None), stated)
         known = type(stated) is int and {kind for kind, *_ in found.spent} <= {kind for kind, _ in caps}

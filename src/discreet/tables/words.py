@@ -24,7 +24,7 @@ def question_words(question: Question) -> str:
 
 def _statistic(one: Statistic) -> str:
     text = f"{one.kind} of {one.words()}"
-    return text if one.name in (one.kind, one.where, one.column) else f"{text} ({one.name})"
+    return text if one.name in (one.kind, one.where, one.column, f"{one.kind} {one.column}") else f"{text} ({one.name})"
 
 
 def _listed(parts: list[str]) -> str:
