@@ -121,8 +121,9 @@ def count_each(
             conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
             used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at[:at]]
             adding = [Adding(one, added[j], types[added[j]], person is not None, j) for j, one in enumerate(sums)]
-            query = _Query(types, groups, conditions[:at], list(map(_digest, used)), adding, conditions[at:], person, max_groups,
-                           other, len(domain))  # fmt: skip
+            meant = {j: conditions[at + j] for j, one in enumerate(sums) if one.where is not None}
+            query = _Query(types, groups, conditions[:at], list(map(_digest, used)), adding, meant, person, max_groups, other,
+                           len(domain))  # fmt: skip
             run = _Run(connection, source, progress)
             found = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
         except DiscreetError:
@@ -283,7 +284,7 @@ class _Query:
     conditions: Sequence[str]
     digests: Sequence[str]  # for each condition: of the columns that it and the groups need
     adding: Sequence[Adding]
-    adding_where: Sequence[str]  # the condition of each sum
+    meant: Mapping[int, str]  # the conditions of those sums that have one
     person: str | None
     max_groups: int
     other: bool
@@ -300,12 +301,15 @@ class _Query:
         picked = [*self.groups.picked, *([] if self.person is None else [f"{quoted(self.person)} AS u"])]
         picked += [f"({condition}) AS c{k}" for k, condition in enumerate(self.conditions)]
         picked += [f"{digest} AS h{k}" for k, digest in enumerate(self.digests)]
-        picked += [f"({condition}) AS w{j}" for j, condition in enumerate(self.adding_where)]
+        picked += [f"({condition}) AS w{j}" for j, condition in self.meant.items()]
         picked += [part for one in self.adding for part in one.read]
         read = f"(SELECT {', '.join(picked) or '1 AS one'} FROM (SELECT {', '.join(values) or '1 AS one'} FROM handed_over))"
         if not self.adding:
             return read
-        names = [f"CASE WHEN w{one.number} THEN {one.steps} END AS v{one.number}" for one in self.adding]
+        names = [
+            f"{f'CASE WHEN w{one.number} THEN {one.steps} END' if one.number in self.meant else one.steps} AS v{one.number}"
+            for one in self.adding
+        ]
         return f"(SELECT *, {', '.join(names)} FROM {read})"
 
     def matched(self) -> str:
@@ -317,14 +321,19 @@ class _Query:
     def counts(self) -> list[str]:
         """For each condition, the rows that count; for each sum, those that are meant and those of them with a number."""
         found = [f"count(*) FILTER (WHERE c{k}) AS c{k}" for k in range(len(self.conditions))]
-        for j in range(len(self.adding)):
-            found += [f"count(*) FILTER (WHERE w{j}) AS w{j}", f"count(v{j}) AS a{j}"]
-        return found
+        found += [f"count(*) FILTER (WHERE w{j}) AS w{j}" for j in self.meant]
+        return found + [f"count(v{j}) AS a{j}" for j in range(len(self.adding))]
 
     @property
     def halves(self) -> list[str]:
         """For each condition, the sums of the halves of the rows' digests."""
         return [_sum_of_halves(k) for k in range(len(self.digests))]
+
+    @property
+    def totals(self) -> list[str]:
+        """The names of all that is added up, group by group."""
+        counts = [f"c{k}" for k in range(len(self.conditions))]
+        return ["size", *counts, *(f"w{j}" for j in self.meant), *(f"{x}{j}" for j in range(len(self.adding)) for x in "as")]
 
     def by_rows(self) -> str:
         """For each group: its rows, those that count, the sums, and the sums of the halves of the rows' digests."""
@@ -354,10 +363,9 @@ class _Query:
         place = f"row_number() OVER (PARTITION BY u ORDER BY md5({text} || ' ' || {content}), {content})" if limited else "1"
         chosen = "m LEFT JOIN contents USING (i)" if limited else "m"
         counted = [f"count(*) FILTER (WHERE c{k} > 0) AS c{k}" for k in range(len(self.conditions))]
-        for one in self.adding:
-            j = one.number
-            counted += [f"count(*) FILTER (WHERE w{j} > 0) AS w{j}", f"count(*) FILTER (WHERE a{j} > 0) AS a{j}"]
-            counted += [f"{_held(f'sum({one.of_person})')} AS s{j}"]
+        counted += [f"count(*) FILTER (WHERE w{j} > 0) AS w{j}" for j in self.meant]
+        counted += [f"count(*) FILTER (WHERE a{j} > 0) AS a{j}" for j in range(len(self.adding))]
+        counted += [f"{_held(f'sum({one.of_person})')} AS s{one.number}" for one in self.adding]
         added = [f"sum(v{j}) AS s{j}" for j in range(len(self.adding))]
         return f"""
             WITH m AS (SELECT {", ".join(["u", "i", "count(*) AS n", *self.counts, *added])} FROM {self.matched()}
@@ -453,7 +461,7 @@ class _Run:
 
 def _count_rows(run: _Run, query: _Query) -> Found:
     seen = run.ask(query.by_rows(), 0.0, 1.0)
-    found = Found(query.size, query.other, len(query.conditions), len(query.adding))
+    found = Found(query.size, query.other, query.totals)
     found.add(seen)
     found.rows = int(seen["size"].sum())
     found.counted = found.rows if query.other else int(seen["size"][seen["i"] < query.size].sum())
@@ -466,7 +474,7 @@ def _count_people(run: _Run, query: _Query, memory_mb: int) -> Found:
     """First all rows, then people in as many parts as it takes for each part to fit in memory."""
     import duckdb
 
-    found = Found(query.size, query.other, len(query.conditions), len(query.adding))
+    found = Found(query.size, query.other, query.totals)
     share = 0.3  # of the time, for the first look
     seen = run.ask(query.content(), 0.0, share)
     found.rows, people = int(seen["rows"][0]), int(seen["people"][0])
