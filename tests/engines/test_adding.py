@@ -13,12 +13,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.engines.bounds import outside_bounds
 from discreet.engines.duckdb import count_each
 from discreet.engines.reading import Reading
 from discreet.errors import TableInputError
 from discreet.numbers.grid import Grid
 from discreet.questions.domain import Domain
 from discreet.questions.sums import SumOf, read_sum, read_sums
+from discreet.tables.admission import look
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -262,3 +264,24 @@ def test_sums_as_people_write_them():
     table = pa.table({"x": ["a"]})
     with pytest.raises(TableInputError, match="no number to add up"):
         count_each(table, predicates=[], sums=[SumOf("x", Grid(0, 1))], by=[], domain=Domain.of({}))
+
+
+def test_values_beyond_the_bounds_are_told_by_their_lines(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("id;town;income\n1;a;12,50\n1;a;999999\n2;b;-500\n3;b;n.a.\n4;a;\n5;a;70000\n5;a;70000\n;b;-1e3\n")
+    reading = Reading.of(separator=";", decimal=",")
+    asked = [SumOf("income", Grid(0, 100000, 100)), SumOf("Income", Grid(0, 100), "town = 'b'")]
+    first, second = outside_bounds(path, asked, "id", reading)
+    assert (first.below, first.above, first.without) == (2, 1, 2)
+    assert first.places == ((4, 9), (3,), (5, 6))
+    assert (first.people_below, first.people_above) == (1, 2)  # the row without an id is nobody's
+    assert (second.below, second.above, second.without, second.people_above) == (2, 0, 1, 0)
+    report = look(path, separator=";", decimal=",", unit="id", sum="income:0..100000/100")
+    told = {f.what: (f.count, f.places) for f in report.findings}
+    assert told["above the declared 100000"] == (1, (3,))
+    assert told["people whose rows add up to more than 100000"] == (2, ())
+    assert not report.grave
+    frame = pa.table({"place": [1, 5, None], "x": [2.0, math.nan, 7.0]})  # a column by the name that ours would have
+    assert outside_bounds(frame, [SumOf("place", Grid(2, 4)), SumOf("x", Grid(0, 5))])[0].places == ((1,), (2,), (3,))
+    with pytest.raises(TableInputError, match="no column"):
+        outside_bounds(path, [SumOf("wage", Grid(0, 1))], None, reading)

@@ -123,7 +123,12 @@ class Adding:
 
     @property
     def of_person(self) -> str:
-        """What a person adds, from the sum s of the rows' steps and their number a, to the nearest, within the bounds.
+        """What a person adds, within the bounds; NULL for one without a number."""
+        return f"CASE WHEN a{self.number} > 0 THEN {clamped(self.total, *self.asked.steps)}::BIGINT END"
+
+    @property
+    def total(self) -> str:
+        """What a person would add without bounds, from the sum s of the rows' steps and their number a, to the nearest.
 
         Several rows are several origins: a person's values a origin + s step are moved to origin + k step.
         """
@@ -134,7 +139,7 @@ class Adding:
             s = f"({s} + ({more} + {q}) // {2 * q})"
         elif p < 0:
             s = f"({s} - ({more} + {q - 1}) // {2 * q})"
-        return f"CASE WHEN {a} > 0 THEN {clamped(s, *self.asked.steps)}::BIGINT END"
+        return s
 
 
 def clamped(sql: str, low: int, high: int) -> str:

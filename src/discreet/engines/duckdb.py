@@ -98,17 +98,17 @@ def count_each(
     before = None if path is None else stamp(path)
     source = open_table(table, again=unit is not None, reading=reading)
     source.quotable = source.quotable or vouched
-    names = _names([by] if isinstance(by, str) else by, source)
-    person = None if unit is None else _names([unit], source)[0]
+    names = names_in([by] if isinstance(by, str) else by, source)
+    person = None if unit is None else names_in([unit], source)[0]
     texts, at = [*predicates, *(one.where for one in sums)], len(predicates)
     asked = [None if text is None else parse(text, source.names, quotable=source.quotable) for text in texts]
     looked_at: list[frozenset[str]] = [frozenset() if one is None else one.columns for one in asked]
-    added = [_names([one.column], source)[0] for one in sums]
+    added = [names_in([one.column], source)[0] for one in sums]
     always = {*names, *([person] if person else [])}
     with duckdb.connect(":memory:") as connection:
         try:
-            _lock_up(connection, memory_mb)
-            types = _bind(connection, source, sorted(always.union(added, *looked_at)))
+            lock_up(connection, memory_mb)
+            types = bind(connection, source, sorted(always.union(added, *looked_at)))
             if person is not None and family(types[person]) == "other" and types[person] != "BLOB":
                 raise TableInputError(
                     f"Column {show(person)} has type {types[person]}, which identifies nobody; use numbers or texts."
@@ -143,7 +143,7 @@ def count_each(
     )
 
 
-def _names(wanted: Iterable[str], source: Source) -> list[str]:
+def names_in(wanted: Iterable[str], source: Source) -> list[str]:
     """The table's spelling of the wanted columns, each there and wanted once."""
     found = []
     for name in wanted:
@@ -156,7 +156,7 @@ def _names(wanted: Iterable[str], source: Source) -> list[str]:
     return found
 
 
-def _lock_up(connection: Any, memory_mb: int) -> None:
+def lock_up(connection: Any, memory_mb: int) -> None:
     """Let the connection read what it is handed and nothing else, and write nothing, whatever is asked of it.
 
     Without a temporary directory the engine keeps everything in memory or gives up: no row is ever left on a disk.
@@ -173,7 +173,7 @@ def _lock_up(connection: Any, memory_mb: int) -> None:
         connection.execute(f"SET {setting}")
 
 
-def _bind(connection: Any, source: Source, used: Sequence[str]) -> dict[str, str]:
+def bind(connection: Any, source: Source, used: Sequence[str]) -> dict[str, str]:
     """Choose the source's columns and hand it over; returns the engine's names of their types, or UNTYPED."""
     source.bind(used)
     connection.register("declared_types", source.declared.empty_table())
