@@ -248,6 +248,14 @@ def test_damage_is_found_and_not_charged(place, ledger, clock, damage):
         assert "use verify" in ledger.history("town")[1].what
 
 
+def test_without_its_first_line_nothing_is_known_and_nothing_charged(place, ledger):
+    ledger.create("town", 6, per={"month": "1/2"})
+    place.execute("DELETE FROM discreet_entry WHERE number = 1")
+    for call in (ledger.terms, ledger.balance, lambda name: ledger.charge(name, epsilon=1, what="x")):
+        with pytest.raises(LedgerError, match="Line 1 of 'town' is missing"):
+            call("town")
+
+
 # Stated charges, words
 
 
@@ -267,6 +275,7 @@ def test_a_stated_charge_says_so(ledger):
     assert "histogram" not in json.dumps(told)
     opened = ledger.export("town", words=True)["entries"][1]
     assert chain.salted(opened["salt"], opened["what"]) == opened["entry"]["words"]
+    assert len(opened["salt"]) == 32  # 128 bits
     with pytest.raises(LedgerError, match="no charge 2"):
         ledger.finish(chain.Pending("town", 2), "an answer")
     with pytest.raises(BudgetError):
