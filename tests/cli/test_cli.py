@@ -630,13 +630,13 @@ def examples(help_text: str) -> list[str]:
 
 def test_every_help_has_an_example_and_every_example_runs(run):
     """In the order of the commands: make writes what the others read. gm.json has alpha 9/10: 0.05 cannot hold."""
-    Path("people.csv").write_text("sex,education,income\n" + "f,high,>50K\nm,low,<=50K\n" * 30)
+    Path("people.csv").write_text("sex,education,income,age\n" + "f,high,>50K,40\nm,low,<=50K,30\n" * 30)
     Path("domain.json").write_text('{"sex": ["f", "m"]}')
     Path("reports.csv").write_text("id,y\n" + "\n".join(f"{k},{k * k % 9}" for k in range(60)) + "\n")
     Path("data.csv").write_text("id,x\n" + "\n".join(f"{k},{k * k % 101}.5" for k in range(9)) + "\n")
     dt.geometric(8, alpha="1/2").save("g.json")
     found = []
-    ledger = [["ledger"], *(["ledger", name] for name in ("create", "show", "history", "verify", "head", "export"))]
+    ledger = [["ledger"], *(["ledger", name] for name in ("create", "charge", "show", "history", "verify", "head", "export"))]
     rest = [[name] for name in COMMANDS if name != "ledger"]
     for words in ([], *rest[:1], *ledger[1:2], *rest[1:], *ledger[2:], ledger[0]):
         told = run(*words, "--help")
@@ -1327,4 +1327,4 @@ def test_a_ledger_without_data_sets_has_nothing_to_show(run):
     assert run("ledger", "show", "--ledger", "b.db") == (0, "nothing yet\n", "")
     assert run("ledger", "show", "--ledger", "b.db", "--json") == (0, "[]\n", "")
     told = run("ledger", "show", "--ledger", "b.db", "--csv")
-    assert told == (0, "data set,relation,budget,spent,left,without answer\n", "")
+    assert told == (0, "data set,relation,budget,spent,left,without answer,left by caps\n", "")
