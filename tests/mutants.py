@@ -41,6 +41,7 @@ SPARE = ("__pycache__", ".*", "demo-out", "build", "dist", "results")  # what no
 TESTED_IN = {
     "blas": "designs",
     "channels.contract": "channels measure/test_posteriors.py",
+    "channels.window": "channels mechanisms/test_wave.py",
     "cli": "cli test_documentation.py",
     "errors": "test_errors.py",
     "files": "test_files.py test_verify.py",
