@@ -16,6 +16,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dt
@@ -635,6 +637,7 @@ def test_every_help_has_an_example_and_every_example_runs(run):
     Path("reports.csv").write_text("id,y\n" + "\n".join(f"{k},{k * k % 9}" for k in range(60)) + "\n")
     Path("data.csv").write_text("id,x\n" + "\n".join(f"{k},{k * k % 101}.5" for k in range(9)) + "\n")
     dt.geometric(8, alpha="1/2").save("g.json")
+    pq.write_table(pa.table({"age": [k % 9 for k in range(60)]}), "ages.parquet")
     found = []
     ledger = [["ledger"], *(["ledger", name] for name in ("create", "show", "history", "verify", "head", "export"))]
     rest = [[name] for name in COMMANDS if name != "ledger"]

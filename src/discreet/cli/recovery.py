@@ -47,6 +47,8 @@ def recover(
     from ..recovery.recover import recover as run
     from . import terminal
 
+    if not reports:
+        raise RecoveryError("There are no reports: name a file, for example discreet recover reports.csv --column y -m g.json.")
     share(confidence, "--confidence", "how often the intervals cover", error=RecoveryError)
     apart(out, *reports, mechanism)
     m = load_mechanism(mechanism)
