@@ -122,6 +122,11 @@ NEW = {
         ["rounded", "--n", "9", "--cells", "0..2: 1; 2..9: 6", "--epsilon", "1", "--then", "explicit-fair"],
         dt.rounded(9, {(0, 2): 1, (2, 9): 6}, epsilon=1, then="explicit_fair"),
     ),
+    "square wave": (["square-wave", "--n", "12", "--epsilon", "ln(3)"], dt.square_wave(12, epsilon="ln(3)")),
+    "square wave, its width": (
+        ["square-wave", "--low", "15", "--high", "95", "--step", "5", "--alpha", "1/5", "--width", "2"],
+        dt.square_wave(dt.Grid(15, 95, 5), alpha="1/5", width=2),
+    ),
     "random rounding": (["random-rounding", "--n", "20", "--base", "5"], dt.random_rounding(20, base=5)),
     "suppression": (
         ["suppression", "--n", "9", "--below", "3", "--no-show-zero"],

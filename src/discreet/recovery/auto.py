@@ -46,8 +46,9 @@ def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progre
         single = channel.rows <= _SINGLE and channel.reports <= _SINGLE_REPORTS
         cells = None if single else _Cells(channel)
         search = Search(channel if cells is None else cells, counts if cells is None else cells.together(counts), progress)
-        quick = channel.is_structured or channel.rows <= _DENSE
-        likeliest = mle(channel, q, gap=gap).law if quick else None
+        own = channel.likeliest(q, gap)
+        fit = mle(channel, q, gap=gap) if own is None and channel.rows <= _DENSE else own
+        likeliest = None if fit is None else fit.law
         search.run(None if likeliest is None else likeliest if cells is None else np.add.reduceat(likeliest, cells.starts))
         law, weights, models = search.law()
         if cells is not None:
