@@ -42,6 +42,7 @@ TESTED_IN = {
     "blas": "designs",
     "channels.contract": "channels measure/test_posteriors.py",
     "cli": "cli test_documentation.py",
+    "collect.reporter": "collect/test_reporter.py",
     "errors": "test_errors.py",
     "files": "test_files.py test_verify.py",
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",

@@ -70,7 +70,8 @@ def perturb(
         else:
             made = perturb_file(table, out, column, m, overwrite=overwrite, rows=rows, keep=kept, on_bad=on_bad, dataset=dataset,
                                 ledger=ledger, version=version, max_rows=max_rows, fresh=fresh, encoding=encoding,
-                                separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet, progress=advance)  # fmt: skip
+                                separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet,
+                                progress=advance)  # fmt: skip
     if json:
         print(dump(made.to_dict()))
     elif csv:
@@ -88,7 +89,7 @@ def tally(
         str | None, Parameter(name=["-m", "--mechanism"], help="Refuse what this mechanism cannot have reported.")
     ] = None,
     counts: Annotated[
-        str, Parameter(help="The column that says how often each report was seen, where there is one; none: every row is one report.")
+        str, Parameter(help="The column that says how often each report was seen, if there is one; none: rows are reports.")
     ] = "count",
     out: OutTable = None,
     overwrite: Overwrite = False,
