@@ -94,6 +94,9 @@ COMMANDS = (
 )  # fmt: skip
 _PHRASES = {
     "pass clamp=True": "say --clamp",
+    "say overwrite=True": "say --overwrite",
+    "say rows=True": "say --rows",
+    "say counts=None": "say --counts none",
     "take its reports with at": "see its report with --stored alone",
 }  # fmt: skip
 
