@@ -97,6 +97,9 @@ def test_keyed_draws_are_functions_of_the_record_however_rows_are_divided(small_
         ahead, back = (pa.Table.from_batches(made).sort_by("number") for made in numbered)
         assert ahead == back
         assert rows_of(ahead) != rows_of(rows)  # other record numbers are other draws
+        twice = pa.record_batch({"age": np.zeros(70_000, np.int64), "number": np.arange(70_000) % 69_999})
+        with pytest.raises(dt.errors.SourceError, match="same record number"):
+            list(perturb_batches([twice], "age", g, source, numbers="number"))
         other = dt.geometric(100, epsilon="1/5")
         with pytest.raises(dt.errors.SourceError, match="another mechanism"):
             dt.perturb(table, "age", other, source=source)
