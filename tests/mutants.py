@@ -43,6 +43,7 @@ TESTED_IN = {
     "channels.contract": "channels measure/test_posteriors.py",
     "channels.window": "channels mechanisms/test_wave.py",
     "cli": "cli test_documentation.py",
+    "collect.reporter": "collect/test_reporter.py",
     "errors": "test_errors.py",
     "files": "test_files.py test_verify.py",
     "ledger.charging": "ledger/test_caps.py",

@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import errors as errors
     from . import noise as noise
+    from .collect.perturbing import Perturbed as Perturbed
+    from .collect.perturbing import perturb as perturb
+    from .collect.perturbing import perturb_file as perturb_file
+    from .collect.tallying import tally as tally
     from .designs.design import Design as Design
     from .designs.design import design as design
     from .designs.families import Priors as Priors
@@ -106,6 +110,10 @@ __version__ = "0.1.0"
 _HOME = {
     "errors": None,
     "noise": None,
+    "Perturbed": "collect.perturbing",
+    "perturb": "collect.perturbing",
+    "perturb_file": "collect.perturbing",
+    "tally": "collect.tallying",
     "Audit": "measure.auditing",
     "Balance": "ledger.chain",
     "Design": "designs.design",

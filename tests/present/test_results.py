@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,8 @@ import pyarrow
 import pytest
 
 import discreet as dt
+from discreet.collect.charging import Levels
+from discreet.collect.perturbing import Perturbed, tallied
 from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
 from discreet.ledger.periods import Period
 from discreet.present.shown import Result, Shown, plain
@@ -83,6 +86,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "curves in three ways": lambda: dt.tradeoff(step=1, alphas=["1/2"], how="all", draws=100),
     "what three users learn": lambda: dt.collude(G, 3),
     "what some users learn": lambda: dt.collude({EVIL: G}, [1, 3]),
+    "a perturbation": lambda: tallied(pyarrow.table({EVIL: [1, 2, 2]}), EVIL, G),
+    "a perturbation that was paid for": lambda: Perturbed(EVIL, G, 3, Levels(1, math.inf), (EVIL,), Fraction(1), Fraction(2)),
     "a composition": lambda: dt.compose(G, 20),
     "a recalibration": lambda: dt.recalibrate(5, alpha="1/2", n=8),
     "a cascade": lambda: dt.cascade(["3/10", "1/2"], 8),

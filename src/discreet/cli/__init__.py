@@ -3,6 +3,7 @@
 from . import (  # each registers its commands
     admission,
     cascades,
+    collecting,
     designs,
     ledgers,
     mechanisms,
@@ -16,6 +17,6 @@ from . import (  # each registers its commands
 from .app import app, main
 
 __all__ = [
-    "admission", "app", "cascades", "designs", "ledgers", "main", "mechanisms", "queries", "recovery", "sharing", "studies",
-    "tables", "tour",
+    "admission", "app", "cascades", "collecting", "designs", "ledgers", "main", "mechanisms", "queries", "recovery", "sharing",
+    "studies", "tables", "tour",
 ]  # fmt: skip

@@ -90,10 +90,13 @@ def make_console() -> Console:
 
 COMMANDS = (
     "make", "check", "show", "audit", "sample", "design", "compare", "plan", "recover", "sensitivity", "collude", "compose",
-    "cascade", "look", "admit", "release", "ledger", "study", "demo",
+    "cascade", "look", "admit", "release", "ledger", "perturb", "tally", "study", "demo",
 )  # fmt: skip
 _PHRASES = {
     "pass clamp=True": "say --clamp",
+    "say overwrite=True": "say --overwrite",
+    "say rows=True": "say --rows",
+    "say counts=None": "say --counts none",
     "take its reports with at": "see its report with --stored alone",
 }  # fmt: skip
 
