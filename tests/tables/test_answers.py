@@ -190,24 +190,25 @@ def test_reports_that_version_1_cut_down_to_whole_numbers_are_refused():
         read_answer('{"reports":{"count":[1,0]}}', made, level, sizes)
 
 
-@pytest.mark.parametrize("name", ["release.record.json", "release.record.v2.json"])
+@pytest.mark.parametrize("name", ["release.record.json", "release.record.v2.json", "release-v3/v3.json"])
 def test_an_old_record_becomes_todays(people, ledger, name):
     old = json.loads((LANDED / name).read_text())
+    old = old.get("record", old)
     new = record_of(old)
-    assert {k: v for k, v in new.items() if k in old and k != "format_version"} == {
-        k: v for k, v in old.items() if k != "format_version"
-    }
-    assert new["format_version"] == 3
+    changed = {"format_version", "files"}
+    assert {k: v for k, v in new.items() if k in old and k not in changed} == {k: v for k, v in old.items() if k not in changed}
+    assert new["format_version"] == 4
+    assert new["files"] == dict.fromkeys(old.get("files", []))
     today = asked(people, ledger).record
     assert new.keys() == today.keys()
     assert record_of(today) == dict(today)
 
 
 @pytest.mark.parametrize(
-    "change", [{"format_version": 4}, {"format_version": "2"}, {"format": "discreet-mechanism"}, {"format": None}]
+    "change", [{"format_version": 5}, {"format_version": "2"}, {"format": "discreet-mechanism"}, {"format": None}]
 )
 def test_any_other_record_is_refused(change):
     old = json.loads((LANDED / "release.record.json").read_text())
     with pytest.raises(FileError, match=r"version|no record"):
         record_of({**old, **change})
-    assert records.RECORD.version == 3
+    assert records.RECORD.version == 4

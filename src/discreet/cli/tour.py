@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from .app import Debug, Json, app, dump, make_console
-from .tables import write_release
 
 if TYPE_CHECKING:
     from ..tables.results import Release
@@ -124,7 +123,7 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
             "domain": {"district": [f"D{d + 1:02}" for d in range(DISTRICTS)], "age": BANDS},
         }  # fmt: skip
         first = release(table, epsilon="1", margins=["district", "age"], **ask)
-        write_release(first, folder / "asthma.csv")
+        first.save(folder / "asthma.csv", overwrite=True)
         rows = sorted(first.rows(), key=lambda r: int(r["n"]))
         some = [rows[0], rows[len(rows) // 4], rows[len(rows) // 2], rows[-1]]
         columns = ("district", "age", "n", "report", "low", "high", "mechanism")

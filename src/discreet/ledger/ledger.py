@@ -250,7 +250,7 @@ class Ledger:
             question_digest = digest(account, "question", asked)
             fingerprint = keyed(self._key(run), "data", account.salt, data)
             others = older = 0
-            for charge, salt, text, charged, answered in run(_STORED, name=name, question=question_digest):
+            for charge, salt, text, charged, answered, *end in run(_STORED, name=name, question=question_digest):
                 known = facts_of(name, charge, charged)
                 same = admission is not None and known.get("admission") == admission
                 if not same and fingerprint != known.get("fingerprint") and known.get("data") != digest(account, "data", data):
@@ -259,7 +259,7 @@ class Ledger:
                 facts = facts_of(name, charge, answered)
                 if facts.get("commitment") != salted(salt, text):
                     raise LedgerError(f"The stored answer of charge {charge} of {name!r} was changed. Use verify.")
-                return Answer(text, charge, str(facts.get("when")), repeated=True)
+                return Answer(text, charge, str(facts.get("when")), repeated=True, head=Head(*end))
             if older and not fresh:
                 raise LedgerError(
                     f"This question about {name!r} was answered by an older discreet (line {older}), whose fingerprint of "
@@ -329,7 +329,8 @@ class Ledger:
                 salt=salt,
                 text=answer,
             )
-            return Answer(answer, charge, told["when"], repeated=False)
+            head = Head(told["number"], link_of(account.head, canonical(told)))
+            return Answer(answer, charge, told["when"], repeated=False, head=head)
 
     def datasets(self) -> list[str]:
         """The names of all data sets."""
@@ -458,7 +459,7 @@ _ENTRIES = "SELECT number, body, hash FROM discreet_entry WHERE name = :name"
 
 # The answers of one question, the one that was stored first at the front, so that it stays the one that is repeated.
 _STORED = (
-    "SELECT a.charge, a.salt, a.text, c.body, e.body FROM discreet_answer a "
+    "SELECT a.charge, a.salt, a.text, c.body, e.body, e.number, e.hash FROM discreet_answer a "
     "JOIN discreet_entry c ON c.name = a.name AND c.number = a.charge "
     "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number "
     "WHERE a.name = :name AND a.question = :question ORDER BY a.number"

@@ -31,7 +31,8 @@ def cells(shown: Shown, most: int) -> tuple[list[list[str]], str]:
     kept = shown.rows[:most]
     columns = [_column(name, [row[k] for row in kept]) for k, name in enumerate(shown.columns)]
     left = shown.more + len(shown.rows) - len(kept)
-    return [list(row) for row in zip(*columns, strict=True)], f"... and {left} more rows" if left else ""
+    told = f": {shown.where}" if shown.where else ""
+    return [list(row) for row in zip(*columns, strict=True)], f"... and {left} more rows{told}" if left else ""
 
 
 def _column(name: str, values: list[Any]) -> list[str]:

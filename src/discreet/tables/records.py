@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from importlib.metadata import version
@@ -13,9 +14,11 @@ from numpy.typing import NDArray
 
 from ..channels import Channel
 from ..errors import FileError
+from ..files import document
 from ..formats import Format
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
+from ..numbers.exact import parse_exact
 from ..numbers.level import Level
 from .question import Question
 
@@ -46,6 +49,7 @@ def release_record(
         "version": question.version,
         "relation": terms.relation,
         "protects": PROTECTS[terms.relation],
+        "unit": terms.unit,
         "person": _person(terms, question),
         "beware": _beware(terms, question),
         "counts": dict(question.counts),
@@ -61,9 +65,11 @@ def release_record(
         "alpha_each_report": str(level.alpha),
         "budget": {},
         "ledger_line": None,
+        "ledger_head": None,
         "mechanisms": [
             {"family": family, "citation": next(m.recipe.citation for m in used if m.recipe.family == family),
              "sizes": sum(m.recipe.family == family for m in used)}
+            | ({"document": document(question.mechanism)} if isinstance(question.mechanism, Mechanism) else {})
             for family in families
         ],
         "columns": columns,
@@ -72,7 +78,7 @@ def release_record(
         "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count",
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
         "no_estimate": [f"{family}: its channel has no well-posed inverse" for family in no_estimate],
-        "files": [],
+        "files": {},
     }  # fmt: skip
 
 
@@ -86,7 +92,15 @@ def _record_with_source(old: dict[str, Any]) -> dict[str, Any]:
     return {**old, "format_version": 3, "domain_source": ""}
 
 
-RECORD: Format[dict[str, Any]] = Format("record of a release", steps=(_record_with_files, _record_with_source))
+def _record_with_digests(old: dict[str, Any]) -> dict[str, Any]:
+    """Version 3 had no digests of its files, and neither the ledger's head nor the id column by itself."""
+    unit = re.match(r"A person is one value of (.*), counted once per group", str(old.get("person")))
+    return {**old, "format_version": 4, "unit": unit and unit[1], "ledger_head": None, "files": dict.fromkeys(old["files"])}
+
+
+RECORD: Format[dict[str, Any]] = Format(
+    "record of a release", steps=(_record_with_files, _record_with_source, _record_with_digests)
+)
 
 
 def record_of(written: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,4 +133,15 @@ def _beware(terms: Terms, question: Question) -> list[str]:
                         "where there are such people, counts are too low.")  # fmt: skip
     if terms.relation == "bit":
         warnings.append("A group of nobody is an exact zero without noise; its mechanism is named public zero.")
+    if any(_like_a_formula(x) for key in question.cells for x in key):
+        warnings.append("Some keys begin with =, +, - or @ and are written as they are: a spreadsheet that opens the CSV may take "
+                        "them for formulas. Import those columns as text.")  # fmt: skip
     return warnings
+
+
+def _like_a_formula(key: Any) -> bool:
+    """Would a spreadsheet compute this text? A number with a sign it only reads."""
+    return isinstance(key, str) and key[:1] in _FORMULA and parse_exact(key) is None
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
