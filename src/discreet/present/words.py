@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -67,6 +68,25 @@ def text(shown: Shown, most: int = MOST_ROWS) -> str:
         lines += ["", text(part, most)]
     lines += [""] if shown.parts and shown.notes else []
     return "\n".join([*lines, *shown.notes])
+
+
+def moment(written: str) -> str:
+    """A time as it is written down (ISO 8601), for people, in UTC.
+
+    >>> moment("2026-11-16T01:40:09+00:00")
+    '16 November 2026, 01:40 UTC'
+    """
+    try:
+        at = datetime.fromisoformat(written)
+    except (TypeError, ValueError):
+        return str(written)
+    at = at if at.tzinfo is None else at.astimezone(UTC)
+    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M} UTC"
+
+
+_MONTHS = (
+    "January February March April May June July August September October November December"
+).split()  # strftime speaks the language of the machine
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:

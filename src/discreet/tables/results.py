@@ -56,10 +56,10 @@ class Release(Result):
         """How many rows there are."""
         return len(self.columns["report"])
 
-    def rows(self, most: int | None = None) -> list[dict[str, Any]]:
-        """The rows as dictionaries, or the first ones. `columns` holds the same and is quicker to go through."""
-        names = list(self.columns)
-        lines = zip(*(values[:most] for values in self.columns.values()), strict=True)
+    def rows(self, most: int | None = None, start: int = 0) -> list[dict[str, Any]]:
+        """The rows as dictionaries, or the first ones from `start` on. `columns` holds the same and is quicker to go through."""
+        names, end = list(self.columns), None if most is None else start + most
+        lines = zip(*(values[start:end] for values in self.columns.values()), strict=True)
         return [dict(zip(names, line, strict=True)) for line in lines]
 
     def csv_text(self) -> str:
