@@ -55,12 +55,13 @@ class Reader(HTMLParser):
 def made(tmp_path_factory):
     rng = np.random.default_rng(5)
     people = pandas.DataFrame({
-        "town": rng.choice(np.array(KEYS, dtype=object), 400), "age": rng.choice(["old", "young"], 400), "ill": rng.random(400) < 0.2,
+        "town": rng.choice(np.array(KEYS, dtype=object), 400), "age": rng.choice(["old", "young"], 400),
+        "ill": rng.random(400) < 0.2,
     })  # fmt: skip
     with dt.Ledger(tmp_path_factory.mktemp("pages") / "budget.db") as book:
         book.create("town", "9", relation="bit", public=["town", "age"])
-        yield dt.release(people, dataset="town", ledger=book, count={"ill": "ill", "well": "not ill"}, by=["town", "age"], epsilon=1,
-                         domain={"town": KEYS, "age": ["old", "young"]}, margins=["town", "age"])  # fmt: skip
+        yield dt.release(people, dataset="town", ledger=book, count={"ill": "ill", "well": "not ill"}, by=["town", "age"],
+                         epsilon=1, domain={"town": KEYS, "age": ["old", "young"]}, margins=["town", "age"])  # fmt: skip
 
 
 def test_a_table_has_a_caption_and_heads_of_columns_and_rows(made):

@@ -158,7 +158,8 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
 
 def _index(first: Release, again: Release, refused: str, spent: str, left: str) -> str:
     from ..present.html import page
-    from ..tables.pages import STYLE, rows_table, statement
+    from ..tables.looks import STYLE
+    from ..tables.pages import rows_table, statement
 
     small = sorted(first.rows(), key=lambda r: int(r["n"]))
     shown = [*small[:8], *small[-8:]]

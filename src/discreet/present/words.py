@@ -84,9 +84,9 @@ def moment(written: str) -> str:
     return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M} UTC"
 
 
-_MONTHS = (
-    "January February March April May June July August September October November December"
-).split()  # strftime speaks the language of the machine
+_MONTHS = (  # strftime speaks the language of the machine
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -12,36 +12,11 @@ from typing import Any
 from ..numbers.exact import ball, float_above
 from ..present.html import page, table
 from ..present.words import moment
+from .looks import STYLE
 from .results import Release, key_for_people
 from .scales import Scale, Span
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
-
-STYLE = """
-:root { color-scheme: light dark; --ink: #1d2430; --soft: #566072; --paper: #fbfaf7; --card: #fff; --line: #e4e0d8; --rail: #efeae0;
-  --span: #c9a5bd; --dot: #7a3b69 }
-@media (prefers-color-scheme: dark) { :root { --ink: #e9e6df; --soft: #aab2bf; --paper: #16181d; --card: #1e2128; --line: #363b45;
-  --rail: #2c3038; --span: #7d5470; --dot: #e9a8d3 } }
-body { color: var(--ink); background: var(--paper) } p.lead, th, caption, .small { color: var(--soft) } a { color: var(--dot) }
-.box, table { background: var(--card) } .box, th, td { border-color: var(--line) } h1, h2, td, th { overflow-wrap: anywhere }
-.rows { margin-top: .4rem } .rows caption { text-align: left; font-size: .85rem; padding: .2rem .6rem; background: var(--paper) }
-.rows thead th { vertical-align: bottom; border-bottom-width: 2px } .rows tbody th { color: var(--ink); font-size: 1rem; font-weight: 500 }
-.narrow { display: none } .rows .number { white-space: nowrap } .rows .picture { width: 34%; min-width: 9rem; padding-left: 1rem; padding-right: 1rem }
-.rows tr:hover > * { background: var(--rail) }
-.bar { position: relative; height: 16px; background: linear-gradient(var(--rail), var(--rail)) no-repeat 0 50% / 100% 2px }
-.bar i { position: absolute; top: 4px; height: 8px; border-radius: 4px }
-.bar .span { background: var(--span); min-width: 2px } .bar .zero { width: 1px; background: var(--soft); top: 0; height: 16px }
-.bar .dot { width: 9px; height: 9px; margin-left: -4.5px; top: 3.5px; border-radius: 50%; background: var(--dot) }
-.bar .cut { width: 0; height: 0; top: 2px; border: 6px solid transparent; border-radius: 0 }
-.bar .right { right: -13px; border-left-color: var(--dot) } .bar .left { left: -13px; border-right-color: var(--dot) }
-@media (max-width: 640px) { body { margin: 1rem auto } .narrow { display: inline }
-  .rows, .rows caption, .rows tbody { display: block; width: auto } .rows thead { position: absolute; clip-path: inset(50%); height: 1px; overflow: hidden }
-  .rows tr { display: flex; flex-wrap: wrap; column-gap: 1rem; align-items: baseline; padding: .5rem .6rem; border-bottom: 1px solid var(--line) }
-  .rows tbody th, .rows td { border: 0; padding: 0 } .rows tbody th { font-weight: 600 } .rows td:empty { display: none }
-  .rows td.number::before { content: attr(data-name) ": "; color: var(--soft); font-size: .85rem }
-  .rows .picture { flex-basis: 100%; padding: .2rem .9rem } }
-@media print { body { background: #fff } tr { break-inside: avoid } }
-"""
 
 
 def statement(record: Mapping[str, Any]) -> str:
@@ -91,19 +66,19 @@ def rows_table(
         ends = ["any" if row[end] is None else _number(row[end], out) for end, out in _OUTWARD.items()]
         numbers = [*([_number(row["n"])] if sized else []), _number(row[value]) + exact]
         numbers += [_number(row["fitted"])] if fitted else []
-        told = [f"{ends[0]} to {ends[1]}" if span else "", scale.bar(span) if span else ""]
-        lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *told])
+        drawn = [f"{ends[0]} to {ends[1]}" if span else "", scale.bar(span) if span else ""]
+        lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *drawn])
     counted = [*(["of"] if sized else []), value, *(["fitted to the totals"] if fitted else []), "95 % interval"]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
     words = _scale_in_words(scale, sized and shares)
     told = f"{escape(caption)}<span class='narrow'>{'; ' if caption else ''}bars: {words}</span>"
-    drawn = table([*keys, *counted, words], lines, right, caption=told, heads=len(keys), kinds=kinds)
+    made = table([*keys, *counted, words], lines, right, caption=told, heads=len(keys), kinds=kinds)
     if scale.cut:
-        drawn += "<p class='small'>The scale is chosen so that most rows can be read: a bar with an arrow goes on beyond it.</p>"
+        made += "<p class='small'>The scale is chosen so that most rows can be read: a bar with an arrow goes on beyond it.</p>"
     if len(rows) + more > len(shown):
-        drawn += f"<p class='small'>The first {len(shown):,} of {len(rows) + more:,} rows; the CSV has all of them.</p>"
-    return drawn
+        made += f"<p class='small'>The first {len(shown):,} of {len(rows) + more:,} rows; the CSV has all of them.</p>"
+    return made
 
 
 _OUTWARD = {"low": ROUND_FLOOR, "high": ROUND_CEILING}  # an interval that is rounded must not become narrower
@@ -155,7 +130,8 @@ def release_page(release: Release) -> str:
         for one in asked:
             mine = [row for row in totals if several is None or row[several] == one["name"]]
             keys = [name for name in (mine or [{}])[0] if name in record["by"]]
-            parts.append(rows_table(mine[:most], keys, "total", len(mine) - most, caption=_caption(one, f"by {margin}"), shares=_people(one)))
+            caption = _caption(one, f"by {margin}")
+            parts.append(rows_table(mine[:most], keys, "total", len(mine) - most, caption=caption, shares=_people(one)))
     parts.append("<h2>Each group</h2>")
     size = release.size // max(len(asked), 1)
     for k, one in enumerate(asked):
@@ -164,8 +140,8 @@ def release_page(release: Release) -> str:
         parts.append(rows_table(mine, record["by"], "report", size - len(mine), caption=_caption(one, by), shares=_people(one)))
     left = record["budget"]
     parts.append(
-        f"<h2>How to read this</h2><p>The dot is the report. The bar is the 95 % interval: {escape(str(record['interval']))}. Where "
-        "there are totals, the parts fitted to them add up; the reports need not. The CSV has an unbiased estimate for each "
+        f"<h2>How to read this</h2><p>The dot is the report. The bar is the 95 % interval: {escape(str(record['interval']))}. "
+        "Where there are totals, the parts fitted to them add up; the reports need not. The CSV has an unbiased estimate for each "
         "report, for adding up and not for reading: it may be negative.</p>"
         f"<p>Budget: {left['spent']} of {left['budget']} spent, {left['left']} left. The record beside this page can be checked "
         "without the data: <code>discreet check-release</code>.</p>"
