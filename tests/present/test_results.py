@@ -32,7 +32,8 @@ MEDIAN = dt.query("median", records=5, low=0, high=10)
 
 def record(**other: Any) -> dict[str, Any]:
     return {
-        "dataset": EVIL, "counts": {"": EVIL}, "by": [EVIL], "protects": "All of it.", "person": "A row.", "beware": [EVIL],
+        "dataset": EVIL, "statistics": [{"name": "", "kind": "count", "what": EVIL}], "by": [EVIL],
+        "protects": "All of it.", "person": "A row.", "beware": [EVIL],
         "empty_groups": [[EVIL]], "repeated": False, "epsilon_charged": "1/2",
         "budget": {"budget": "1", "spent": "1/2", "left": "1/2"}, **other,
     }  # fmt: skip

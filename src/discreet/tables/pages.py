@@ -13,7 +13,7 @@ from ..numbers.exact import ball, float_above
 from ..present.html import page, table
 from ..present.words import moment
 from .looks import STYLE
-from .results import Release, key_for_people
+from .results import Release, asked_in_words, key_for_people
 from .scales import Scale, Span
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
@@ -115,8 +115,8 @@ _IN_FULL = 10**15
 def release_page(release: Release) -> str:
     """A release for people: totals, rows, the intervals as pictures, and what it means for those in the data."""
     record = release.record
-    asked = record.get("statistics") or [{"name": n, "kind": "count", "what": w or "people"} for n, w in record["counts"].items()]
-    what = ", ".join(f"{one['kind']} of {one['what']}" if one["kind"] != "count" else one["what"] for one in asked)
+    asked = record["statistics"]
+    what = asked_in_words(record)
     several = next((name for name in ("statistic", "count") if len(asked) > 1 and name in release.columns), None)
     most = max(_MOST_ROWS // max(len(asked), 1), 50)
     parts = [
