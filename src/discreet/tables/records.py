@@ -59,6 +59,7 @@ def release_record(
         "groups": len(sizes),
         "domain_source": question.domain.source,
         "other_cell": question.other,
+        "null_keys": [name for k, name in enumerate(question.by) if any(key[k] is None for key in question.cells)],
         "bound": question.bound,
         "max_groups": question.max_groups,
         "empty_groups": empty,
@@ -128,7 +129,8 @@ def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
     ]  # fmt: skip
     rest = {name: value for name, value in old.items() if name != "counts"}
     unit = re.match(r"A person is one value of (.*), counted once per group", str(old.get("person")))
-    new = {"unit": unit and unit[1], "ledger_head": None, "own_mechanism": None, "files": dict.fromkeys(old["files"])}
+    new: dict[str, Any] = {"unit": unit and unit[1], "null_keys": [], "ledger_head": None, "own_mechanism": None,
+           "files": dict.fromkeys(old["files"])}  # fmt: skip
     return {**rest, "format_version": 4, "statistics": parts, **new}
 
 
