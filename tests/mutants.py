@@ -47,7 +47,13 @@ TESTED_IN = {
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
     "numbers.intake": "test_sampling.py",
     "registry": "test_registry.py test_documentation.py",
+    "tables.checking": "tables/test_checking.py",
     "tables.margins": "channels/test_reading.py tables/test_release.py",
+    "tables.rebuilt": "tables/test_checking.py",
+    "tables.saved": "tables/test_checking.py",
+    "tables.saving": "tables/test_saving.py tables/test_checking.py",
+    "tables.scales": "tables/test_pages.py",
+    "tables.stored": "tables/test_checking.py",
 }
 
 Place = tuple[int, int]  # a line, from 1, and a column in characters

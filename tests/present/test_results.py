@@ -19,6 +19,7 @@ import pytest
 import discreet as dt
 from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
 from discreet.present.shown import Result, Shown, plain
+from discreet.tables.checking import Check, ReleaseVerdict
 from discreet.tables.results import Release
 
 EVIL = "<script>alert(1)</script>&\r\n\x1b[31mred\u2028"
@@ -103,6 +104,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a release": a_release,
     "a release of nothing": lambda: a_release(0),
     "a long release": lambda: a_release(5000),
+    "a check of a release": lambda: ReleaseVerdict(EVIL, (Check("a", True), Check("b", None, EVIL), Check("c", False, EVIL))),
     "a look": lambda: dt.look(pyarrow.table({"town": [EVIL, "b", None], "age": [1, 2, 3]})),
     "a look at ids": lambda: dt.look(pyarrow.table({"id": ["a"] * 30}), unit="id"),
     "an admission": lambda: Admission(EVIL, EVIL, 2, "then", {"encoding": "utf-8"}, (EVIL,), "00"),

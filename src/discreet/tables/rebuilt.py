@@ -26,7 +26,7 @@ from .question import MISSING, Question, made, mechanisms_for
 from .results import Release
 from .saved import Saved
 from .sheet import Sheet
-from .statistics import Statistic
+from .statistics import KINDS, Statistic
 
 Indices = NDArray[np.int64]
 ZERO = "public zero"
@@ -89,6 +89,8 @@ def _terms(record: Mapping[str, Any]) -> Terms:
 
 
 def _statistic(told: Mapping[str, Any]) -> Statistic:
+    if told["kind"] not in KINDS:
+        raise ValueError("a statistic is of no known kind")
     grid = None if told["step"] is None else Grid(told["low"], told["high"], told["step"])
     missing = None if told["missing"] is None else Fraction(told["missing"])
     return Statistic(told["name"], told["kind"], told["where"], told["column"], grid, missing, Fraction(told["part"]))
