@@ -20,6 +20,7 @@ import discreet as dt
 from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
 from discreet.present.shown import Result, Shown, plain
 from discreet.tables.checking import Check, ReleaseVerdict
+from discreet.tables.expected import Expected
 from discreet.tables.results import Release
 
 EVIL = "<script>alert(1)</script>&\r\n\x1b[31mred\u2028"
@@ -31,10 +32,12 @@ COUNTS = np.arange(9) * 10 + 5
 MEDIAN = dt.query("median", records=5, low=0, high=10)
 
 
+ASKED = {"name": EVIL, "kind": "sum", "what": EVIL, "part": "1", "epsilon": "1/2"}
+
+
 def record(**other: Any) -> dict[str, Any]:
     return {
-        "dataset": EVIL, "statistics": [{"name": "", "kind": "count", "what": EVIL}], "by": [EVIL],
-        "protects": "All of it.", "person": "A row.", "beware": [EVIL],
+        "dataset": EVIL, "statistics": [ASKED], "by": [EVIL], "protects": "All of it.", "person": "A row.", "beware": [EVIL],
         "empty_groups": [[EVIL]], "repeated": False, "epsilon_charged": "1/2",
         "budget": {"budget": "1", "spent": "1/2", "left": "1/2"}, **other,
     }  # fmt: skip
@@ -102,6 +105,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a graph": lambda: dt.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
     "findings": lambda: dt.study("fair-matrix", quick=True),
     "a release": a_release,
+    "a dry run": lambda: Expected(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),
     "a release of nothing": lambda: a_release(0),
     "a long release": lambda: a_release(5000),
     "a check of a release": lambda: ReleaseVerdict(EVIL, (Check("a", True), Check("b", None, EVIL), Check("c", False, EVIL))),

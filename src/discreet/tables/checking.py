@@ -269,9 +269,9 @@ def _parts(saved: Saved, margin: str, rows: list[dict[str, Any]]) -> Iterator[st
     missing = MISSING if saved.record["other_cell"] else ""  # beside a pooled cell, keys are texts for people
     for row in rows:
         name = str(row.get("statistic", row.get("count", next(iter(kinds)))))
-        key = [missing if row[column] is None else str(row[column]) for column in names]
-        if kinds.get(name) == "count" and row["total"] is not None and sums.get((name, *key)) != row["total"]:
-            yield f"Totals by {margin}: the parts of {', '.join(key)} do not add up to {row['total']}."
+        of = [missing if row[column] is None else str(row[column]) for column in names]
+        if kinds.get(name) == "count" and row["total"] is not None and sums.get((name, *of)) != row["total"]:
+            yield f"Totals by {margin}: the parts of {', '.join(of)} do not add up to {row['total']}."
 
 
 def _total_name(saved: Saved, margin: str) -> str | None:
