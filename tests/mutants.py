@@ -44,6 +44,8 @@ TESTED_IN = {
     "cli": "cli test_documentation.py",
     "errors": "test_errors.py",
     "files": "test_files.py test_verify.py",
+    "ledger.charging": "ledger/test_caps.py",
+    "ledger.periods": "ledger/test_caps.py",
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
     "numbers.intake": "test_sampling.py",
     "registry": "test_registry.py test_documentation.py",
@@ -59,6 +61,7 @@ TESTED_IN = {
     "tables.saving": "tables/test_saving.py tables/test_checking.py",
     "tables.scales": "tables/test_pages.py",
     "tables.stored": "tables/test_checking.py",
+    "tables.words": "ledger/test_caps.py",
 }
 
 Place = tuple[int, int]  # a line, from 1, and a column in characters

@@ -636,7 +636,7 @@ def test_every_help_has_an_example_and_every_example_runs(run):
     Path("data.csv").write_text("id,x\n" + "\n".join(f"{k},{k * k % 101}.5" for k in range(9)) + "\n")
     dt.geometric(8, alpha="1/2").save("g.json")
     found = []
-    ledger = [["ledger"], *(["ledger", name] for name in ("create", "show", "history", "verify", "head", "export"))]
+    ledger = [["ledger"], *(["ledger", name] for name in ("create", "charge", "show", "history", "verify", "head", "export"))]
     rest = [[name] for name in COMMANDS if name != "ledger"]
     for words in ([], *rest[:1], *ledger[1:2], *rest[1:], *ledger[2:], ledger[0]):
         told = run(*words, "--help")
@@ -1325,4 +1325,4 @@ def test_a_ledger_without_data_sets_has_nothing_to_show(run):
     assert run("ledger", "show", "--ledger", "b.db") == (0, "nothing yet\n", "")
     assert run("ledger", "show", "--ledger", "b.db", "--json") == (0, "[]\n", "")
     told = run("ledger", "show", "--ledger", "b.db", "--csv")
-    assert told == (0, "data set,relation,budget,spent,left,without answer\n", "")
+    assert told == (0, "data set,relation,budget,spent,left,without answer,left by caps\n", "")

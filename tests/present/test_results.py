@@ -18,6 +18,7 @@ import pytest
 
 import discreet as dt
 from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
+from discreet.ledger.periods import Period
 from discreet.present.shown import Result, Shown, plain
 from discreet.tables.checking import Check, ReleaseVerdict
 from discreet.tables.expected import Expected
@@ -28,6 +29,8 @@ EVIL = "<script>alert(1)</script>&\r\n\x1b[31mred\u2028"
 G = dt.geometric(8, alpha="9/10")
 TERMS = Terms(EVIL, Fraction(1), "bit", (EVIL,), EVIL, "then")
 BALANCE = Balance(Fraction(1), Fraction(1, 3), Fraction(2, 3), 1)
+CAPPED = dataclasses.replace(TERMS, per=(("month", Fraction(1, 2)),))
+PERIOD = Period("month", "2026-11", Fraction(1, 2), Fraction(1, 3), "2026-12-01")
 COUNTS = np.arange(9) * 10 + 5
 MEDIAN = dt.query("median", records=5, low=0, high=10)
 
@@ -114,7 +117,10 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "an admission": lambda: Admission(EVIL, EVIL, 2, "then", {"encoding": "utf-8"}, (EVIL,), "00"),
     "terms": lambda: TERMS,
     "a balance": lambda: BALANCE,
+    "a period of a cap": lambda: PERIOD,
     "balances": lambda: Balances(((TERMS, BALANCE),)),
+    "balances with caps": lambda: Balances(((CAPPED, dataclasses.replace(BALANCE, periods=(PERIOD,))),)),
+    "terms with caps": lambda: CAPPED,
     "no balances": lambda: Balances(()),
     "an entry": lambda: Entry(2, "charge", "then", {"epsilon": "1/2", "kind": "charge"}, "00"),
     "a head": lambda: Head(3, "ab" * 32),
