@@ -42,10 +42,13 @@ TESTED_IN = {
     "blas": "designs",
     "channels.contract": "channels measure/test_posteriors.py",
     "cli": "cli test_documentation.py",
+    "engines.bounds": "engines/test_adding.py",
+    "engines.counted": "engines/test_adding.py engines/test_duckdb.py",
     "errors": "test_errors.py",
     "files": "test_files.py test_verify.py",
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
     "numbers.intake": "test_sampling.py",
+    "questions.sums": "engines/test_adding.py",
     "registry": "test_registry.py test_documentation.py",
     "tables.margins": "channels/test_reading.py tables/test_release.py",
 }
