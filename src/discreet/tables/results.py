@@ -12,7 +12,7 @@ from ..present.shown import Result, Shown, one_line, plain
 from ..present.words import csv_lines, text
 from .question import MISSING
 
-_FOR_MACHINES = ("digest", "estimate", "standard_error", "epsilon")  # columns that are not printed
+_FOR_MACHINES = ("digest", "estimate", "standard_error", "epsilon", "report_u", "report_v")  # columns that are not printed
 _FIRST, _LONGEST = 100, 40  # rows that are shown, and characters of a key
 _WHERE = "rows() and columns have all, save() writes them"
 _PRINTED = 30  # rows of each table that print shows
