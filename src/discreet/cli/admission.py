@@ -22,6 +22,7 @@ Bounds = Annotated[
     list[str] | None,
     Parameter(name="--sum", negative="", help='Bounds of a column that will be added up, "income:0..100000/100"; may be repeated.'),
 ]
+Codes = Annotated[str, Parameter(help="Columns of codes, separated by commas: what looks like a number in them is none.")]
 Keys = Annotated[str | None, Parameter(help="A JSON file of declared keys, to be compared with what is there.")]
 
 
@@ -38,6 +39,7 @@ def look(
     sheet: SheetName = None,
     domain: Keys = None,
     sums: Bounds = None,
+    codes: Codes = "",
     unit: Annotated[str | None, Parameter(help="The column that identifies a person.")] = None,
     out: Annotated[
         str | None, Parameter(name=["-o", "--out"], help="A domain.json to start from, marked as learned from the data.")
@@ -63,7 +65,8 @@ def look(
         raise FileError(f"{out} is there already; choose another -o, or take it away first.", kind="missing")
     with terminal.progress("reading") as advance:
         found = run(table, encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet, unit=unit,
-                    domain=None if domain is None else read_groups(domain), sum=sums, progress=advance)  # fmt: skip
+                    domain=None if domain is None else read_groups(domain), sum=sums,
+                    codes=_listed(codes), progress=advance)  # fmt: skip
     if out is not None:
         write_whole(Path(out), dump(found.domain()) + "\n")
     if json:
@@ -93,6 +96,7 @@ def admit(
     sheet: SheetName = None,
     domain: Keys = None,
     sums: Bounds = None,
+    codes: Codes = "",
     json: Json = False,
     debug: Debug = False,
 ) -> int:
@@ -109,7 +113,8 @@ def admit(
 
     with Ledger.existing(ledger) as book, terminal.progress("reading") as advance:
         found = run(book, table, dataset, version, encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null,
-                    sheet=sheet, domain=None if domain is None else read_groups(domain), sum=sums, progress=advance)  # fmt: skip
+                    sheet=sheet, domain=None if domain is None else read_groups(domain), sum=sums,
+                    codes=_listed(codes), progress=advance)  # fmt: skip
     if json:
         print(dump(found.to_dict()))
     else:
@@ -117,3 +122,7 @@ def admit(
         terminal.show(console, found.shown(), most=1000)
         console.print(f"Admitted as version {version} of {dataset}.", markup=False)
     return 0
+
+
+def _listed(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]

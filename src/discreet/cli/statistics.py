@@ -55,7 +55,7 @@ def _is_condition(text: str) -> bool:
             return True
 
     try:
-        return bool(parse(text, Any_()))
+        return text.strip() == "*" or bool(parse(text, Any_()))
     except PredicateError:
         return False
 

@@ -30,13 +30,16 @@ def release(
     dataset: Dataset,
     ledger: LedgerPlace,
     count: Annotated[
-        list[str] | None, Parameter(help="What to count, a condition on one row: \"income = '>50K'\". May be repeated.")
+        list[str] | None,
+        Parameter(negative="", help="What to count, a condition on one row: \"income = '>50K'\"; * is everybody. May be repeated."),
     ] = None,
     sum: Annotated[
-        list[str] | None, Parameter(help='A column to add up, and what one person may add: "income:0..100000/100".')
+        list[str] | None, Parameter(negative="", help='A column to add up, and what one person may add: "income:0..100000/100".')
     ] = None,
-    mean: Annotated[list[str] | None, Parameter(help="A column whose mean is wanted, written like --sum.")] = None,
-    share: Annotated[list[str] | None, Parameter(help="A condition whose share is wanted, written like --count.")] = None,
+    mean: Annotated[list[str] | None, Parameter(negative="", help="A column whose mean is wanted, written like --sum.")] = None,
+    share: Annotated[
+        list[str] | None, Parameter(negative="", help="A condition whose share is wanted, written like --count.")
+    ] = None,
     by: Annotated[str, Parameter(help="Columns to group by, separated by commas.")] = "",
     domain: Annotated[str | None, Parameter(help='A JSON file of declared keys: {"column": [values], ...}.')] = None,
     epsilon: EpsilonText = None,
@@ -71,7 +74,7 @@ def release(
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Release private counts, sums, means and shares of a CSV or Parquet file, and charge the data set's budget.
+    """Release private counts, sums, means and shares of a file (CSV, Parquet, Excel), and charge the data set's budget.
 
     What is private is fixed when the data set is created. bit: who is in which group is public, what is counted is not.
     presence: nothing about a person is public, not even that they are in the data.

@@ -40,6 +40,7 @@ _CONTROLS = re.compile(rb"[\x80-\x9f]")  # letters in Windows' encodings, nothin
 _MOST_TOLD = 5  # lines named in a message
 
 _TOO_LONG = f"longer than {LONGEST} bytes"
+_ENDS = "write LF or CR LF at the end of lines, and a field that holds a carriage return in quotation marks"
 _BARE = "broken by a carriage return that ends no line"
 _QUOTING = (
     'write a field that holds a separator, a line end or a mark in quotation marks, each mark inside it as "", or say '
@@ -81,6 +82,14 @@ def has_mark(path: Path) -> bool:
         return file.read(len(_MARK)) == _MARK
 
 
+def check_wide(path: Path) -> None:
+    """Refuse UTF-16 and UTF-32 by their byte order marks: all their lines would be odd, and the first one tells why."""
+    with path.open("rb") as file:
+        if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            raise TableInputError(f"{show(path.name)} is in UTF-16 by its first bytes; save or convert it as UTF-8 (in a "
+                                  "spreadsheet, CSV UTF-8).")  # fmt: skip
+
+
 class _Utf8:
     """Lines of a file of any encoding as UTF-8; a byte that is no character of it refuses the file."""
 
@@ -107,7 +116,8 @@ class _Utf8:
             wrong = error.start
         if wrong >= 0:
             line = self.scan.line + before + lines[:wrong].count(b"\n")
-            self.scan.refuse([line], f"no text in {encoding}", "say another encoding, such as cp1252")
+            utf8 = "it is UTF-8 by its bytes: leave out the encoding"
+            self.scan.refuse([line], f"no text in {encoding}", "say another encoding, such as cp1252" if self.other is None else utf8)
         return text.encode()
 
     def end(self) -> None:
@@ -124,9 +134,10 @@ def _whole_lines(file: BinaryIO, scan: _Scan, unended: bytes) -> bytes:
         return block
     line = scan.line + unended.count(b"\n") + block.count(b"\n")
     if file.read(1):
-        scan.refuse([line], _TOO_LONG, "shorten it")
+        bare = b"\r" in block[block.rfind(b"\n") + 1 :]
+        scan.refuse([line], _TOO_LONG, _ENDS if bare else "shorten it")
     if block.endswith(b"\r"):
-        scan.refuse([line], _BARE, _QUOTING)
+        scan.refuse([line], _BARE, _ENDS)
     return block + b"\n"
 
 
@@ -184,7 +195,7 @@ class _Scan:
             plain = self._outside_quotes(data, places, marks)
             places, marks = places[plain], marks[plain]
         returns = marks == _CR
-        self._refuse_at(data, places[returns][data[places[returns] + 1] != _LF][:1], _BARE, _QUOTING)
+        self._refuse_at(data, places[returns][data[places[returns] + 1] != _LF][:1], _BARE, _ENDS)
         places, marks = places[~returns], marks[~returns]
         ends = np.flatnonzero(marks == _LF)
         read = int(places[ends[-1]]) + 1 if len(ends) else 0

@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..numbers.exact import parse_exact, show
 from .excel import Sheet
-from .lines import has_mark, read_lines
+from .lines import check_wide, has_mark, read_lines
 from .reading import Reading
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -45,6 +45,7 @@ class Source(ABC):
     untyped: frozenset[str] = frozenset()
     decimal = "."  # of numbers in columns without a type
     total = 0
+    nameless = 0  # columns of a file that have no name: nobody can ask about them
     at_once = _BATCH
 
     def __init__(self) -> None:
@@ -150,6 +151,7 @@ class _Text(Source):
         if not reading.is_utf8 and has_mark(path):
             raise TableInputError(f"{show(path.name)} begins with the byte order mark of UTF-8, so that it is not in "
                                   f"{reading.encoding}; leave out the encoding.")  # fmt: skip
+        check_wide(path)
         try:
             # only the header's bytes are judged here: those of the rows, read ahead with it, are data
             encoding = "utf-8-sig" if reading.is_utf8 else reading.encoding
@@ -164,6 +166,7 @@ class _Text(Source):
             raise TableInputError(f"{show(path.name)} has no line of column names in {reading.encoding}; put one first, or say "
                                   "its encoding, such as latin-1.")  # fmt: skip
         self.names = distinct(self.header, quotable=False)
+        self.nameless = len(self.header) - len(self.names)
         self.untyped, self.total = frozenset(self.names), path.stat().st_size
 
     def fields(self) -> list[tuple[str, Any]]:

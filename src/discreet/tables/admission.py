@@ -36,6 +36,7 @@ _MOST_KEYS = 100  # a column of more different values gets no proposed keys
 _MOST_TOLD = 10  # values named in a finding
 _NULLS = ("NA", "N/A", "na", "n/a", "-", "--", ".", "..", "...", "?", "NULL", "null", "None", "none", "NaN", "nan", "#N/A")
 _OFTEN = 10
+_OR_CODES = ", or, if these are codes and no numbers, name the column with --codes"
 _FIRST = 10**6  # rows of a table in memory that the call which releases it looks at
 
 
@@ -112,26 +113,26 @@ class Look(Result):
 def look(
     table: Any, *, encoding: str = "utf-8", separator: str | None = None, decimal: str | None = None, quote: str = '"',
     null: str | Sequence[str] = (), sheet: str | None = None, domain: Any = None, sum: Any = None,
-    unit: str | None = None, progress: Progress | None = None,
+    unit: str | None = None, codes: Sequence[str] = (), progress: Progress | None = None,
 ) -> Look:  # fmt: skip
     """Look at a file or a table that you hold: its columns, what is missing, what will not be read as it is meant.
 
     `domain` declares groups, and `sum` bounds of columns ({"income": Grid(0, 100000, 100)}, or texts), which are then compared
-    with what is there; `unit` names the column of people's ids. No bounds are ever proposed from the data. The
-    result's `domain()` holds keys to start from, marked as learned from the data.
+    with what is there; `unit` names the column of people's ids, `codes` columns in which what looks like a number is none. No
+    bounds are ever proposed from the data. The result's `domain()` holds keys to start from, marked as learned from the data.
 
     >>> import pyarrow
     >>> look(pyarrow.table({"town": ["a", "b", None]}))
     <Look a table: 3 rows, 1 columns. For you alone, not for publication.>
     """
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
-    return examined(table, reading, domain, unit, progress, sums=read_sums(sum))
+    return examined(table, reading, domain, unit, progress, sums=read_sums(sum), codes=codes)
 
 
 def admit(
     ledger: Ledger, table: str | os.PathLike[str], dataset: str, version: str, *, encoding: str = "utf-8",
     separator: str | None = None, decimal: str | None = None, quote: str = '"', null: str | Sequence[str] = (),
-    sheet: str | None = None, domain: Any = None, sum: Any = None, progress: Progress | None = None,
+    sheet: str | None = None, domain: Any = None, sum: Any = None, codes: Sequence[str] = (), progress: Progress | None = None,
 ) -> Look:  # fmt: skip
     """Admit a file as a version of a data set (`Ledger.admit`)."""
     if not isinstance(table, (str, os.PathLike)):
@@ -139,7 +140,7 @@ def admit(
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
     terms, path = ledger.terms(dataset), Path(table)
     before = stamp(path)
-    report = examined(path, reading, domain, terms.unit, progress, sums=read_sums(sum))
+    report = examined(path, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
     if report.grave:
         where = {f: f" (in {report.place} {_numbers(f)})" if f.places else "" for f in report.grave}
         told = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
@@ -174,7 +175,7 @@ def file_digest(path: Path) -> str:
 
 def examined(
     table: Any, reading: Reading, domain: Any, unit: str | None, progress: Progress | None = None, only: Set[str] | None = None,
-    sums: Mapping[str, SumOf] = MappingProxyType({}),
+    sums: Mapping[str, SumOf] = MappingProxyType({}), codes: Sequence[str] = (),
 ) -> Look:  # fmt: skip
     """The same for a reading that was made before, of all columns, or of the first rows of a few."""
     try:
@@ -190,6 +191,7 @@ def examined(
     person = None if unit is None else find_column(unit, names)
     if unit is not None and person is None:
         raise TableInputError(f"There is no column {show(unit)} of ids; the columns are {', '.join(names)}.")
+    texts = _columns_of_codes(names, [*codes, *([] if unit is None else [unit])], domain)
     wanted = names if only is None else [name for name in names if name.lower() in {some.lower() for some in only}]
     most = None if only is None else _FIRST
     try:
@@ -200,8 +202,8 @@ def examined(
         raise TableInputError("The table could not be read: it is damaged, or has a type that cannot be read. Repair it, or "
                               "convert it to Parquet.", engine=error) from None  # fmt: skip
     cells = path is not None and path.suffix.lower() == ".xlsx"
-    findings = [f for column in columns for f in _about(column, reading, untyped, cells)]
-    findings += _about_names(names) if untyped else []
+    findings = [f for column in columns for f in _about(column, reading, untyped, cells, column.name in texts)]
+    findings += _about_names(names, source.nameless, size) if untyped else []
     if person is not None:
         findings += _about_ids(next(c for c in columns if c.name == person), ids)
     if domain is not None:
@@ -234,17 +236,32 @@ def _finding(column: Column, what: str, tally: Tally, advice: str, grave: bool =
     return [Finding(column.name, what, tally.count, tuple(tally.places), advice, grave)] if tally.count else []
 
 
-def _about(column: Column, reading: Reading, untyped: bool, cells: bool) -> list[Finding]:
+def _columns_of_codes(names: Sequence[str], said: Sequence[str], domain: Any) -> set[str]:
+    """Columns in which what looks like a number is none: ids, those that were said to be so, those with declared texts."""
+    found = set()
+    for name in said:
+        mine = find_column(name, names) if isinstance(name, str) else None
+        if mine is None:
+            raise TableInputError(f"There is no column {show(name)} of codes; the columns are {', '.join(names)}.")
+        found.add(mine)
+    for name, keys in {} if domain is None else declared_columns(domain).items():
+        lists = keys.values() if isinstance(keys, Mapping) else [keys]
+        if any(isinstance(key, str) for some in lists if isinstance(some, (list, tuple)) for key in some):
+            found.add(find_column(name, names) or name)
+    return found
+
+
+def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: bool) -> list[Finding]:
     """What one column tells by itself."""
     found = _finding(column, "missing", column.missing, "declare null as a key where they are to be counted")
     found = [replace(f, advice=f"{f.advice}; errors and formulas without a value read as empty") for f in found] if cells else found
     if 2 * (column.numbers.count + column.foreign.count) >= column.there and untyped:
-        found += _about_decimals(column, reading)
+        found += _about_decimals(column, reading, codes)
     if 2 * (column.numbers.count + column.foreign.count + column.grouped.count) >= column.there and untyped:
-        advice = "it is read as missing where numbers are: take them out"
-        found += _finding(column, "marks between thousands", column.grouped, advice)
-    if column.is_numeric and column.numbers.count and untyped:
-        words = [word for word, _ in column.words.most_common(_MOST_TOLD)]
+        advice = f"it would be missing where numbers are: take the marks out{_OR_CODES}"
+        found += _finding(column, "marks between thousands", column.grouped, advice, grave=not codes)
+    if column.is_numeric and column.numbers.count and untyped and column.texts.count > column.grouped.count:
+        words = [word for word, _ in column.words.most_common() if not any(c.isdigit() for c in word)][:_MOST_TOLD]
         advice = f'say --null "{",".join(words)}" if they stand for missing' if words else "they are missing among numbers"
         found += _finding(column, "no number among numbers", column.texts, advice)
     elif untyped or column.told_kind == "texts":
@@ -257,18 +274,24 @@ def _about(column: Column, reading: Reading, untyped: bool, cells: bool) -> list
     return found
 
 
-def _about_decimals(column: Column, reading: Reading) -> list[Finding]:
-    if reading.decimal == ",":
-        return _finding(column, "number with a point", column.foreign, "it is read as missing: write it with a comma")
-    said = reading.decimal is not None
-    advice = "it is read as missing where numbers are" if said else 'say --decimal ",", or --decimal "." if it is no number'
-    return _finding(column, "number with a comma", column.foreign, advice, grave=not said)
+def _about_decimals(column: Column, reading: Reading, codes: bool) -> list[Finding]:
+    """Numbers with the other mark: the file's own mark was not said, or there are two, or it stands between thousands."""
+    mark, name, other = (".", "point", "comma") if reading.decimal == "," else (",", "comma", "point")
+    mixed = reading.decimal is not None and column.numbers.count > column.foreign.count
+    remedy = f"write it with a {other}" if mixed else f'say --decimal "{mark}"'
+    advice = f"it would be missing where numbers are: {remedy} and without marks between thousands{_OR_CODES}"
+    return _finding(column, f"number with a {name}", column.foreign, advice, grave=not codes)
 
 
-def _about_names(names: Sequence[str]) -> list[Finding]:
+def _about_names(names: Sequence[str], nameless: int, size: int) -> list[Finding]:
     odd = [name for name in names if _is_number(name)]
-    return [Finding(name, "a number as the name of a column", 1, (1,), "put a line of names first, or nobody counts the first "
-                    "person") for name in odd]  # fmt: skip
+    found = [Finding(name, "a number as the name of a column", 1, (1,), "put a line of names first, or nobody counts the first "
+                     "person") for name in odd]  # fmt: skip
+    if nameless:
+        found.append(Finding("", "columns without a name", nameless, (1,), "nobody can ask about them: name what is meant"))
+    if not size:
+        found.append(Finding("", "no rows", 0, (), "nobody is in this file: check that it is complete"))
+    return found
 
 
 def _about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:
@@ -292,7 +315,8 @@ def _about_keys(table: Any, reading: Reading, domain: Any, columns: Mapping[str,
         declared, column = Domain.of({mine: keys}), columns[mine]
         counted = count_groups(table, predicate=None, by=[mine], domain=declared, reading=reading)
         lost = counted.dropped - (0 if any(key == (None,) for key in declared.keys) else column.missing.count)
-        unseen = [str(key[0]) for key, size in zip(declared.keys, counted.sizes.tolist(), strict=True) if size == 0]
+        empty = [key[0] for key, size in zip(declared.keys, counted.sizes.tolist(), strict=True) if size == 0]
+        unseen = ["missing values" if key is None else str(key) for key in empty]
         if lost > 0:
             texts = {str(key[0]) for key in declared.keys}
             words = [] if declared.recodings else _some(column, lambda text, texts=texts: text not in texts)

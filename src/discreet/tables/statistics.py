@@ -1,6 +1,7 @@
 """What is asked of each group: counts, sums, means and shares, as they may be written.
 
     count="sick = 'yes'"                                     people for whom a condition is true
+    count="*"                                                everybody, beside other statistics
     sum={"income": Grid(0, 100000, 100)}                     the sum of a column, each person's part within declared bounds
     sum="income:0..100000/100 where sex = 'f' missing 0"     the same as a text
     mean=..., share=...                                      written like sum and count
@@ -77,11 +78,18 @@ def _conditions(kind: str, given: Any) -> list[tuple[str, str | None]]:
     if given is None:
         return []
     if isinstance(given, str):
-        return [(kind, given)]
+        return [_condition(kind, kind, given)]
     listed = given if isinstance(given, Mapping | Sequence | set | frozenset) else ()
     if not listed or not all(encodable(x) for x in [*listed, *(listed.values() if isinstance(listed, Mapping) else ())]):
         raise ReleaseError(f"{kind} is a predicate, a list of them, or a mapping of names to predicates.")
-    return list(listed.items()) if isinstance(listed, Mapping) else [(text, text) for text in dict.fromkeys(listed)]
+    pairs = listed.items() if isinstance(listed, Mapping) else [(text, text) for text in dict.fromkeys(listed)]
+    return [_condition(kind, name, text) for name, text in pairs]
+
+
+def _condition(kind: str, name: str, text: str) -> tuple[str, str | None]:
+    """A condition and its name; a count of * has none, and counts everybody."""
+    everybody = kind == "count" and text.strip() == "*"
+    return ("people" if everybody and name.strip() == "*" else name), (None if everybody else text)
 
 
 def _summed(kind: str, given: Any) -> list[tuple[str, Statistic]]:
