@@ -116,8 +116,8 @@ class _Utf8:
             wrong = error.start
         if wrong >= 0:
             line = self.scan.line + before + lines[:wrong].count(b"\n")
-            utf8 = "it is UTF-8 by its bytes: leave out the encoding"
-            self.scan.refuse([line], f"no text in {encoding}", "say another encoding, such as cp1252" if self.other is None else utf8)
+            remedy = "say another encoding, such as cp1252" if self.other is None else "it is UTF-8 by its bytes: leave it out"
+            self.scan.refuse([line], f"no text in {encoding}", remedy)
         return text.encode()
 
     def end(self) -> None:
