@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import ReleaseError
-from discreet.tables.coarse import Coarse, MergedReports
+from discreet.tables.coarse import Coarse, Line, MergedReports
 
 ERROR = Fraction(1, 20)
 WAYS = [(5, None), (None, 5), (5, 5), (3, 7), (1, 2), (50, None), (None, 50), ("5/2", 4), (50, 50), (1, None)]
@@ -42,7 +42,7 @@ def test_a_cell_holds_the_reports_that_are_shown_alike(m, way):
     grid, coarse = m.outputs, Coarse.of(*way)
     places = np.arange(*((0, grid.n + 1) if grid.n is not None else (-60 if grid.low is None else 0, 1 if grid.high else 60)))
     expected = [shown(Fraction(grid.value(p)), *way) for p in places.tolist()]
-    cells = coarse.cells(grid, places)
+    cells = coarse.cells(Line.of(grid), places)
     assert cells.shown == [None if x is None else x if x.denominator == 1 else float(x) for x in expected]
     inside = {p: k for k, p in enumerate(places.tolist())}
     for k, (first, last) in enumerate(zip(cells.first.tolist(), cells.last.tolist(), strict=True)):
@@ -70,7 +70,7 @@ def merged_rows(m, way):
 def test_intervals_invert_the_merged_channel(m, way):
     """Coverage of every truth, and the interval of every cell from the definition, in fractions."""
     which, rows = merged_rows(m, way)
-    low, high = MergedReports(m.channel, m.outputs, Coarse.of(*way)).interval(np.arange(m.outputs.size), ERROR)
+    low, high = MergedReports(m.channel, Line.of(m.outputs), Coarse.of(*way)).interval(np.arange(m.outputs.size), ERROR)
     for x in range(m.inputs.size):
         assert sum(m.finite().entry(x, p) for p in range(m.outputs.size) if low[p] <= x <= high[p]) >= 1 - ERROR
     for p, cell in enumerate(which):
@@ -84,7 +84,7 @@ def test_intervals_of_open_noise_cover_and_are_no_wider_than_they_must_be(m, way
     grid, noise = m.outputs, m.channel.noise
     lowest, highest = (-400 if grid.low is None else 0), (0 if grid.high is not None else 400)
     reports = np.arange(lowest, highest + 1)
-    reading = MergedReports(m.channel, grid, Coarse.of(*way))
+    reading = MergedReports(m.channel, Line.of(grid), Coarse.of(*way))
     cells, (low, high) = reading.cells(reports), reading.interval(reports, ERROR)
 
     def at_least(report: int, x: int) -> Fraction:  # Pr[report or more], clamped at a closed end
@@ -111,28 +111,28 @@ def test_reading_a_rounded_report_as_if_it_were_the_report_covers_too_little():
     low, high = m.channel.interval(rounded, ERROR)
     held = [sum(m.finite().entry(x, p) for p in range(41) if low[p] <= x <= high[p]) for x in range(41)]
     assert min(held) < Fraction(1, 2)
-    merged, _ = MergedReports(m.channel, m.outputs, Coarse.of(5)).interval(np.arange(41), ERROR)
+    merged, _ = MergedReports(m.channel, Line.of(m.outputs), Coarse.of(5)).interval(np.arange(41), ERROR)
     assert merged[20] > 20 - 2 - 5  # and the merged ones are not as wide as everything
 
 
 def test_an_estimate_is_left_where_there_is_one_and_else_bounds():
     twos = dt.geometric(6, alpha="1/2").remap(lambda r: 2 * r, outputs=dt.Grid(0, 12))
-    kept = MergedReports(twos.channel, twos.outputs, Coarse.of(2))  # only even reports occur: nothing is merged
+    kept = MergedReports(twos.channel, Line.of(twos.outputs), Coarse.of(2))  # only even reports occur: nothing is merged
     assert kept.estimate(np.array([4])) == pytest.approx(2.0)
     assert twos.channel.standard_error <= kept.standard_error <= 2.0  # that of the noise bounds it
     assert twos.channel.log_moment(0.3) <= kept.log_moment(0.3) < 1
     m = dt.geometric(20, alpha="1/2")
-    lost = MergedReports(m.channel, m.outputs, Coarse.of(5, 3))
+    lost = MergedReports(m.channel, Line.of(m.outputs), Coarse.of(5, 3))
     assert np.isnan(lost.estimate(np.array([4]))).all()
     assert math.isnan(lost.standard_error)
     assert lost.log_moment(0.3) == math.inf
     least, most = lost.around(np.array([0, 4, 20]))
     assert (least.tolist(), most.tolist()) == ([-1, 3, 18], [2, 7, 21])  # at the ends by the overshoot a / (1 - a) = 1
     line = dt.geometric(dt.Grid(None, None), alpha="1/2")
-    least, most = MergedReports(line.channel, line.outputs, Coarse.of(None, 3)).around(np.array([-9, 4]))
+    least, most = MergedReports(line.channel, Line.of(line.outputs), Coarse.of(None, 3)).around(np.array([-9, 4]))
     assert (least.tolist(), most.tolist()) == ([-math.inf, 4], [2, 4])
     fair = dt.explicit_fair(8, alpha="1/2")
-    least, most = MergedReports(fair.channel, fair.outputs, Coarse.of(3)).around(np.arange(9))
+    least, most = MergedReports(fair.channel, Line.of(fair.outputs), Coarse.of(3)).around(np.arange(9))
     own = fair.channel.estimate(np.arange(9))
     assert ((least <= own) & (own <= most)).all()
 
@@ -146,6 +146,6 @@ def test_bad_widths_are_refused_in_a_sentence(bad):
 def test_far_reports_are_merged_without_wrapping():
     grid = dt.Grid(0, None)
     far = np.array([2**61 - 1, 2**61 - 2])
-    cells = Coarse.of(Fraction(10**6, 7)).cells(grid, far)
+    cells = Coarse.of(Fraction(10**6, 7)).cells(Line.of(grid), far)
     assert all(a <= p <= b for a, p, b in zip(cells.first.tolist(), far.tolist(), cells.last.tolist(), strict=True))
     assert cells.last.max() <= 2**61

@@ -20,12 +20,28 @@ from ..channels import Channel
 from ..errors import ReleaseError
 from ..numbers.given import positive
 from ..numbers.grid import FARTHEST, Grid
+from .measures import Measure
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 _SMALL = 2**61  # products below it fit into 64 bits with room for a sum
 _ESTIMATED = 2**14  # entries of a law after merging in which an unbiased estimate is looked for
+
+
+class Line(NamedTuple):
+    """What positions stand for: anchor + position step, from position low to position high (as far as any reaches)."""
+
+    anchor: Fraction
+    step: Fraction
+    low: int = -FARTHEST
+    high: int = FARTHEST
+
+    @classmethod
+    def of(cls, grid: Grid) -> Line:
+        low = -FARTHEST if grid.low is None else 0
+        high = grid.n if grid.n is not None else 0 if grid.low is None and grid.high is not None else FARTHEST
+        return cls(grid.anchor, grid.step, low, high)
 
 
 class Cells(NamedTuple):
@@ -42,7 +58,7 @@ class Coarse:
 
     >>> import numpy as np
     >>> from discreet.numbers.grid import Grid
-    >>> Coarse.of(5, 5).cells(Grid(0, 20), np.array([1, 3, 7, 8, 20]))
+    >>> Coarse.of(5, 5).cells(Line.of(Grid(0, 20)), np.array([1, 3, 7, 8, 20]))
     Cells(first=array([ 0,  3,  3,  8, 18]), last=array([ 2,  7,  7, 12, 20]), shown=[None, 5, 5, 10, 20])
     """
 
@@ -61,15 +77,13 @@ class Coarse:
     def __bool__(self) -> bool:
         return self.round_to is not None or self.hide_below is not None
 
-    def cells(self, grid: Grid, places: Indices) -> Cells:
-        """The cell of each report, which is given by its position on the grid of reports."""
-        low = -FARTHEST if grid.low is None else 0
-        high = grid.n if grid.n is not None else 0 if grid.low is None and grid.high is not None else FARTHEST
-        width = grid.step if self.round_to is None else self.round_to
+    def cells(self, line: Line, places: Indices) -> Cells:
+        """The cell of each report, which is given by its position."""
+        width = line.step if self.round_to is None else self.round_to
         shift = Fraction(0) if self.round_to is None else Fraction(1, 2)
-        origin = grid.anchor if self.round_to is None else Fraction(0)
+        origin = line.anchor if self.round_to is None else Fraction(0)
         # position p lies in cell number floor((p step + anchor - origin) / width + shift) = (p s + a) // w
-        s, a, w = _whole(grid.step / width, (grid.anchor - origin) / width + shift)
+        s, a, w = _whole(line.step / width, (line.anchor - origin) / width + shift)
         wide = max(s * int(np.abs(places).max(initial=0)) + abs(a), w, s) >= _SMALL
         numbers = places.astype(object) if wide else places
         cell = (numbers * s + a) // w
@@ -78,10 +92,11 @@ class Coarse:
         if self.hide_below is not None:
             least = -((origin - self.hide_below) // width)  # the first cell whose value is not below
             hidden = np.asarray(cell < least, dtype=bool)
-            first = np.where(hidden, low, first)
+            first = np.where(hidden, line.low, first)
             last = np.where(hidden, -((a - least * w) // s) - 1, last)
             shown = [None if is_hidden else x for is_hidden, x in zip(hidden.tolist(), shown, strict=True)]
-        return Cells(np.clip(first, low, high).astype(np.int64), np.clip(last, low, high).astype(np.int64), shown)
+        first, last = (np.clip(end, line.low, line.high).astype(np.int64) for end in (first, last))
+        return Cells(first, last, shown)
 
     def words(self) -> str:
         """What was done, for a reader of the release."""
@@ -104,8 +119,8 @@ class MergedReports:
     says between which estimates the report's own lay.
     """
 
-    def __init__(self, channel: Channel, grid: Grid, coarse: Coarse) -> None:
-        self._channel, self._grid, self._coarse = channel, grid, coarse
+    def __init__(self, channel: Channel, line: Line, coarse: Coarse, *, in_steps: bool = False) -> None:
+        self._channel, self._line, self._coarse, self._in_steps = channel, line, coarse, in_steps
         self._merged, self._starts = self._law()
 
     def _law(self) -> tuple[Channel | None, Indices]:
@@ -113,12 +128,22 @@ class MergedReports:
         finite = self._channel.finite()
         if finite is None or finite.rows * finite.reports > _ESTIMATED:
             return None, np.zeros(0, dtype=np.int64)
-        cells = self._coarse.cells(self._grid, np.arange(finite.reports))
+        cells = self.cells(np.arange(finite.reports))
         starts, targets = np.unique(cells.first, return_inverse=True)
         return finite.mapped(targets.astype(np.int64), len(starts)), starts
 
     def cells(self, places: Indices) -> Cells:
-        return self._coarse.cells(self._grid, places)
+        return self._coarse.cells(self._line, places)
+
+    def shown(self, places: Indices) -> NDArray[Any]:
+        """What is shown for each report, None where it is hidden; with `in_steps`, as steps from the anchor."""
+        shown = self.cells(places).shown
+        if self._in_steps:
+            steps = {x: (Fraction(x) - self._line.anchor) / self._line.step for x in {*shown} - {None}}
+            shown = [None if x is None else int(steps[x]) if steps[x].denominator == 1 else steps[x] for x in shown]
+        found = np.empty(len(shown), dtype=object)
+        found[:] = shown
+        return found
 
     def interval(self, places: Indices, error: Fraction) -> tuple[Indices, Indices]:
         cells = self.cells(places)
@@ -140,9 +165,10 @@ class MergedReports:
         """The least and the largest unbiased estimate of the reports in each one's cell; infinite where a cell has no end."""
         cells = self.cells(places)
         ends = np.unique(np.stack([cells.first, cells.last], axis=1), axis=0)
-        found = {}
+        noise, found = self._channel.noise, {}
+        is_rising = noise is not None and (noise.overshoot is not None or self._channel.reports is None)
         for first, last in ends.tolist():
-            if self._channel.noise is not None:  # the estimate rises with the report
+            if is_rising:
                 least, most = self._channel.estimate(np.array([first, last])).tolist()
             else:
                 estimates = self._channel.estimate(np.arange(first, last + 1))
@@ -151,6 +177,19 @@ class MergedReports:
         pairs = [found[pair] for pair in zip(cells.first.tolist(), cells.last.tolist(), strict=True)]
         least_most = np.array(pairs, dtype=np.float64).reshape(len(pairs), 2)
         return least_most[:, 0], least_most[:, 1]
+
+
+def line_of(measure: Measure, size: int) -> Line:
+    """What the reports of a measure stand for in the units of its column, in groups of a public size (or any, below 0)."""
+    if not measure.statistic.of_values:
+        m = measure.plan[size]
+        return Line(Fraction(0), Fraction(1)) if m is None else Line.of(m.outputs)
+    start, step = measure.units
+    return Line(Fraction(0) if measure.part else max(size, 0) * start, step)
+
+
+def merged_reading(measure: Measure, size: int, channel: Channel, coarse: Coarse) -> MergedReports:
+    return MergedReports(channel, line_of(measure, size), coarse, in_steps=measure.statistic.of_values)
 
 
 def _whole(slope: Fraction, offset: Fraction) -> tuple[int, int, int]:

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import Channel
 from ..errors import FileError
 from ..formats import Format
 from ..ledger.ledger import Terms
+from .coarse import Coarse
 from .measures import Measure
 from .question import Question
 from .statistics import Statistic
-from .values import COVERAGE
+from .values import COVERAGE, Reading
 
 Indices = NDArray[np.int64]
 
@@ -26,8 +26,8 @@ ADDING_UP = "for adding up, not for reading"
 
 
 def release_record(
-    question: Question, terms: Terms, measures: Sequence[Measure], readings: Sequence[Mapping[int, Channel]], sizes: Indices,
-    charge: Fraction, columns: list[str],
+    question: Question, terms: Terms, measures: Sequence[Measure], readings: Sequence[Mapping[int, Reading]], sizes: Indices,
+    charge: Fraction, columns: list[str], coarse: Coarse,
 ) -> dict[str, Any]:  # fmt: skip
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
     plans = [m for m in measures if m.part != "v"]  # both of a pair have one mechanism
@@ -48,7 +48,7 @@ def release_record(
         "relation": terms.relation,
         "protects": PROTECTS[terms.relation],
         "person": _person(terms, question),
-        "beware": _beware(terms, question),
+        "beware": [*_beware(terms, question), *([coarse.words()] if coarse else [])],
         "statistics": parts,
         "by": list(question.by),
         "groups": len(sizes),
@@ -56,6 +56,8 @@ def release_record(
         "other_cell": question.other,
         "bound": question.bound,
         "max_groups": question.max_groups,
+        "round_to": None if coarse.round_to is None else str(coarse.round_to),
+        "hide_below": None if coarse.hide_below is None else str(coarse.hide_below),
         "empty_groups": empty,
         "epsilon_charged": str(charge),
         "epsilon_each_report": _same(part["epsilon"] for part in parts),
@@ -72,7 +74,8 @@ def release_record(
         "interval": f"low to high covers the count with a probability of at least {float(COVERAGE):.0%}, whatever it is",
         "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count",
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
-        "no_estimate": [f"{family}: its channel has no well-posed inverse" for family in no_estimate],
+        "no_estimate": [f"{family}: {'its reports were merged' if coarse else 'its channel has no well-posed inverse'}"
+                        for family in no_estimate],
         "files": [],
     }  # fmt: skip
 
@@ -120,7 +123,7 @@ def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
         for name, where in counts.items()
     ]  # fmt: skip
     rest = {name: value for name, value in old.items() if name != "counts"}
-    return {**rest, "format_version": 4, "statistics": parts}
+    return {**rest, "format_version": 4, "statistics": parts, "round_to": None, "hide_below": None}
 
 
 RECORD: Format[dict[str, Any]] = Format(

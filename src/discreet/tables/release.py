@@ -27,6 +27,7 @@ from ..numbers.positions import positions
 from ..progress import Progress, part, tell
 from .admission import Look, admission_for, examined
 from .answers import answer_text, mechanisms_text, read_answer
+from .coarse import Coarse
 from .found import Found, counted_for, names_of
 from .frames import table_maker
 from .measures import Plan, measures_for
@@ -62,6 +63,8 @@ def release(
     max_groups: int = 1,
     other: bool = False,
     margins: Sequence[str] = (),
+    round_to: object = None,
+    hide_below: object = None,
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> Release:
@@ -72,27 +75,29 @@ def release(
     one person is added or removed: give `bound`, the largest count that can be, or the noise has no upper end.
     `epsilon` is spent once for the whole call: disjoint groups share it, several counts divide it. A file must have been
     admitted as this `version` (`Ledger.admit`); a table in memory is admitted by this call, and `made.operator` has the
-    report, which is not for publication.
+    report, which is not for publication. `round_to` and `hide_below` merge noisy reports before anything is computed from
+    them; like `margins` they are no part of the question, and cost nothing when they are asked for later.
     """
+    coarse = Coarse.of(round_to, hide_below)
     with _opened(ledger) as book:
         question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
-        return _released(table, book, question, margins, fresh, progress)[0]
+        return _released(table, book, question, margins, coarse, fresh, progress)[0]
 
 
 def release_and_dropped(
-    table: Any, *, ledger: Ledger, margins: Sequence[str] = (), fresh: bool = False,
-    progress: Progress | None = None, **asked: Any,
+    table: Any, *, ledger: Ledger, margins: Sequence[str] = (), round_to: object = None, hide_below: object = None,
+    fresh: bool = False, progress: Progress | None = None, **asked: Any,
 ) -> tuple[Release, int]:  # fmt: skip
     """A release, and for the operator alone, outside the guarantee: how many rows stand in none of its groups."""
-    return _released(table, ledger, ask(**asked), margins, fresh, progress)
+    return _released(table, ledger, ask(**asked), margins, Coarse.of(round_to, hide_below), fresh, progress)
 
 
 def _released(
-    table: Any, book: Ledger, question: Question, margins: Sequence[str], fresh: bool,
+    table: Any, book: Ledger, question: Question, margins: Sequence[str], coarse: Coarse, fresh: bool,
     progress: Progress | None,
 ) -> tuple[Release, int]:  # fmt: skip
     dataset = question.dataset
-    ready = _prepare(table, book, margins, progress, question)
+    ready = _prepare(table, book, margins, coarse, progress, question)
     sheet = ready.sheet
     if sheet.draws_nothing:  # public zeros alone: nothing is spent
         zeros = [np.zeros(len(sheet.sizes), dtype=np.int64) for _ in sheet.measures]
@@ -134,7 +139,7 @@ class _Ready:
 
 
 def _prepare(
-    table: Any, book: Ledger, margins: Sequence[str], progress: Progress | None, question: Question
+    table: Any, book: Ledger, margins: Sequence[str], coarse: Coarse, progress: Progress | None, question: Question
 ) -> _Ready:
     """Check everything declared, count, choose the mechanisms: all that can fail, before anything is charged."""
     terms = book.terms(question.dataset)
@@ -155,7 +160,7 @@ def _prepare(
     measures = measures_for(question, terms, sizes)
     charge = charge_of(question.level) if any(any(m.plan.values()) for m in measures) else Fraction(0)
     ready = _Ready(
-        Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table)),
+        Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table), coarse),
         found,
         spelling_of(question, names_of(table) if admission is None else admission.columns),
         None if admission is None else admission.number,
@@ -194,11 +199,11 @@ def expected_errors(
     table: Any, *, dataset: str, ledger: Ledger | str, count: Any = None, by: Sequence[str] = (), domain: Any = None,
     alpha: object = None, epsilon: object = None, mechanism: str | Mechanism = "auto", version: str = "1",
     bound: int | None = None, max_groups: int = 1, other: bool = False, margins: Sequence[str] = (),
-    progress: Progress | None = None,
+    round_to: object = None, hide_below: object = None, progress: Progress | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The dry run: how far off each report must be expected to be, from declared and public sizes; nothing is charged."""
     with _opened(ledger) as book:
-        ready = _prepare(table, book, margins, progress, ask(
+        ready = _prepare(table, book, margins, Coarse.of(round_to, hide_below), progress, ask(
             dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other))  # fmt: skip
     sheet = ready.sheet
     rows = []
