@@ -21,11 +21,11 @@ from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..questions.domain import Domain
 from ..registry import RELEASED
+from .purpose import FOR_READING, Purpose
 from .statistics import Statistic, statistics_of
 
 Indices = NDArray[np.int64]
 
-SMALL_GROUP = 64  # up to this size, auto takes the explicit fair mechanism; beyond it, the geometric one
 OTHER, MISSING = "(other)", "(missing)"
 _WEAKEST = 1 - Fraction(1, 2**61)  # of one report: at a 95 % interval of ln(20) * 2^61, half widths still fit 63 bits
 RESERVED = frozenset(
@@ -60,6 +60,7 @@ class Question:
     level: Level
     bound: int | None
     max_groups: int
+    purpose: Purpose = FOR_READING
 
     @property
     def cells(self) -> list[tuple[Any, ...]]:
@@ -92,7 +93,7 @@ def charge_of(level: Level) -> Fraction:
 def ask(
     dataset: str, version: str, count: Any, by: Sequence[str], domain: Any, alpha: object, epsilon: object,
     mechanism: str | Mechanism, bound: int | None, max_groups: int, other: bool, sum: Any = None, mean: Any = None,
-    share: Any = None, weights: Any = None,
+    share: Any = None, weights: Any = None, purpose: object = None, loss: object = None, prior: object = None,
 ) -> Question:  # fmt: skip
     """Everything declared, checked before any data are read."""
     level = Level.of(alpha=alpha, epsilon=epsilon)
@@ -100,6 +101,9 @@ def ask(
         raise ReleaseError(
             f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)} or a Mechanism."
         )
+    aim = Purpose.of(purpose, loss, prior)
+    if purpose is not None and mechanism != "auto":
+        raise ReleaseError("The purpose chooses the mechanism: give one of the two, and leave the other out.")
     bound = None if bound is None else whole(bound, "bound", example=100, error=ReleaseError)
     max_groups = whole(max_groups, "max_groups", error=ReleaseError)
     if not isinstance(other, bool):
@@ -119,11 +123,12 @@ def ask(
     if other and any(OTHER in key for key in keys.keys):
         raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
     asked = statistics_of(count, sum, mean, share, weights)
-    return Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups)
+    return Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups, aim)
 
 
 def check_relation(question: Question, terms: Terms) -> None:
     """Does the relation of the data set allow this question?"""
+    question.purpose.check([one.kind for one in question.statistics], terms.relation)
     if terms.relation == "bit":
         public = {name.lower() for name in terms.public}  # the engine knows no case
         outside = [c for c in question.by if c.lower() not in public]
@@ -189,7 +194,9 @@ def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int
     A public group of nobody needs none: its count is 0, exactly.
     """
     found: dict[int, Mechanism | None] = {}
-    for size in np.unique(sizes).tolist():
+    occurring = np.unique(sizes).tolist()
+    question.purpose.check_sizes(len(occurring))
+    for size in occurring:
         if size == 0:
             found[size] = None
             continue
@@ -197,7 +204,8 @@ def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int
         if isinstance(question.mechanism, Mechanism):
             found[size] = _given(question.mechanism, top, level)
         elif question.mechanism == "auto":
-            found[size] = made("explicit_fair" if top is not None and top <= SMALL_GROUP else "geometric", top, level)
+            choice = question.purpose.mechanism(top, level)
+            found[size] = choice if isinstance(choice, Mechanism) else made(choice, top, level)
         else:
             found[size] = made(question.mechanism, top, level)
     return found

@@ -56,6 +56,7 @@ def release_record(
         "other_cell": question.other,
         "bound": question.bound,
         "max_groups": question.max_groups,
+        "purpose": question.purpose.written() if question.mechanism == "auto" else None,
         "round_to": None if coarse.round_to is None else str(coarse.round_to),
         "hide_below": None if coarse.hide_below is None else str(coarse.hide_below),
         "empty_groups": empty,
@@ -123,7 +124,7 @@ def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
         for name, where in counts.items()
     ]  # fmt: skip
     rest = {name: value for name, value in old.items() if name != "counts"}
-    return {**rest, "format_version": 4, "statistics": parts, "round_to": None, "hide_below": None}
+    return {**rest, "format_version": 4, "statistics": parts, "purpose": None, "round_to": None, "hide_below": None}
 
 
 RECORD: Format[dict[str, Any]] = Format(

@@ -58,6 +58,9 @@ def release(
     alpha: object = None,
     epsilon: object = None,
     mechanism: str | Mechanism = "auto",
+    purpose: str | None = None,
+    loss: str | None = None,
+    prior: Any = None,
     version: str = "1",
     bound: int | None = None,
     max_groups: int = 1,
@@ -75,12 +78,16 @@ def release(
     one person is added or removed: give `bound`, the largest count that can be, or the noise has no upper end.
     `epsilon` is spent once for the whole call: disjoint groups share it, several counts divide it. A file must have been
     admitted as this `version` (`Ledger.admit`); a table in memory is admitted by this call, and `made.operator` has the
-    report, which is not for publication. `round_to` and `hide_below` merge noisy reports before anything is computed from
-    them; like `margins` they are no part of the question, and cost nothing when they are asked for later.
+    report, which is not for publication.
+
+    `purpose` chooses the mechanisms: "reading" (small groups as fair as can be), "adding" (the smallest error of sums of
+    reports) or "least error" for a `loss` and a public `prior`. `round_to` and `hide_below` merge noisy reports before
+    anything is computed from them; like `margins` they are no part of the question, and cost nothing when asked for later.
     """
     coarse = Coarse.of(round_to, hide_below)
     with _opened(ledger) as book:
-        question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
+        question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other,
+                       purpose=purpose, loss=loss, prior=prior)  # fmt: skip
         return _released(table, book, question, margins, coarse, fresh, progress)[0]
 
 
@@ -197,14 +204,16 @@ def _opened(ledger: Ledger | str) -> Iterator[Ledger]:
 
 def expected_errors(
     table: Any, *, dataset: str, ledger: Ledger | str, count: Any = None, by: Sequence[str] = (), domain: Any = None,
-    alpha: object = None, epsilon: object = None, mechanism: str | Mechanism = "auto", version: str = "1",
+    alpha: object = None, epsilon: object = None, mechanism: str | Mechanism = "auto", purpose: str | None = None,
+    loss: str | None = None, prior: Any = None, version: str = "1",
     bound: int | None = None, max_groups: int = 1, other: bool = False, margins: Sequence[str] = (),
     round_to: object = None, hide_below: object = None, progress: Progress | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The dry run: how far off each report must be expected to be, from declared and public sizes; nothing is charged."""
     with _opened(ledger) as book:
         ready = _prepare(table, book, margins, Coarse.of(round_to, hide_below), progress, ask(
-            dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other))  # fmt: skip
+            dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other, purpose=purpose,
+            loss=loss, prior=prior))  # fmt: skip
     sheet = ready.sheet
     rows = []
     for k, measure in enumerate(sheet.measures):

@@ -14,6 +14,7 @@ from typing import Any
 from ..engines.duckdb import Counts, Sums
 from ..ledger.chain import canonical as one_text
 from ..questions.predicate import find_column, parse, unordered
+from .purpose import READING
 from .question import Question
 from .statistics import Statistic
 
@@ -48,8 +49,10 @@ def spelling_of(question: Question, names: Collection[str]) -> Spelling:
         "bound": question.bound,
         "max_groups": question.max_groups,
     }
+    aim = question.purpose.written()
     asked = {
         **common,
+        **({} if aim["name"] == READING else {"purpose": aim}),  # reading is what auto always meant
         "rule": 2,
         "statistics": sorted(contents.values(), key=one_text),
         "by": sorted(by),
@@ -73,7 +76,7 @@ def _content(one: Statistic, names: Collection[str]) -> dict[str, Any]:
 def _before(question: Question, names: Collection[str], common: Mapping[str, Any]) -> dict[str, Any] | None:
     """The frozen rule of the first versions: counts alone, all of one weight, by name and in their order."""
     asked = question.statistics
-    if any(one.kind != "count" or one.weight != asked[0].weight for one in asked):
+    if question.purpose.name != READING or any(one.kind != "count" or one.weight != asked[0].weight for one in asked):
         return None
     return {
         **common,
