@@ -47,6 +47,9 @@ TESTED_IN = {
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
     "numbers.intake": "test_sampling.py",
     "registry": "test_registry.py test_documentation.py",
+    "tables.audiences": "tables/test_audiences.py",
+    "tables.coarse": "tables/test_coarse.py tables/test_coarse_release.py",
+    "tables.purpose": "tables/test_purpose.py",
     "tables.margins": "channels/test_reading.py tables/test_release.py",
 }
 

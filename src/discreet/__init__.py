@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from .tables.admission import Look as Look
     from .tables.admission import look as look
     from .tables.release import release as release
+    from .tables.audiences import Audiences as Audiences
     from .tables.results import Release as Release
     from .theory.derivable import derivable as derivable
     from .theory.graphs import query_graph as query_graph
@@ -113,6 +114,7 @@ _HOME = {
     "Prior": "measure.prior",
     "Priors": "designs.families",
     "Release": "tables.results",
+    "Audiences": "tables.audiences",
     "Verdict": "measure.privacy",
     "audit": "measure.auditing",
     "describe": "measure.description",

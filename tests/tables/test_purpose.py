@@ -36,12 +36,14 @@ def test_adding_has_the_smallest_standard_error_of_what_can_be_released(n, epsil
 
 def test_the_errors_of_the_two_purposes_at_twenty_people():
     level = dt.Level.of(epsilon="1/2")
-    errors = {p: true_error(RELEASED[Purpose.of(p).mechanism(20, level)].make(20, alpha=level.alpha)) for p in ("reading", "adding")}
-    assert {p: round(error, 1) for p, error in errors.items()} == {"reading": 7.6, "adding": 2.8}
+    families = {p: RELEASED[Purpose.of(p).mechanism(20, level)] for p in ("reading", "adding")}
+    errors = {p: round(true_error(family.make(20, alpha=level.alpha)), 1) for p, family in families.items()}
+    assert errors == {"reading": 7.6, "adding": 2.8}
 
 
-@pytest.mark.parametrize(("loss", "prior"), [("l1", None), ("L2", "binomial(0.3)"), ("threshold(2)", {0: "1/2", 2: "1/4", 5: "1/4"}),
-                                             ("l0", ["1/6"] * 6)])  # fmt: skip
+@pytest.mark.parametrize(("loss", "prior"), [
+    ("l1", None), ("L2", "binomial(0.3)"), ("threshold(2)", {0: "1/2", 2: "1/4", 5: "1/4"}), ("l0", ["1/6"] * 6),
+])  # fmt: skip
 def test_least_error_is_the_certified_optimum(loss, prior):
     level = dt.Level.of(epsilon=1)
     m = Purpose.of("Least_Error", loss, prior).mechanism(5, level)
@@ -121,8 +123,9 @@ def test_a_purpose_is_part_of_the_question_and_reading_is_what_was_asked_before(
 
 @pytest.mark.parametrize(("asked", "words"), [
     ({"purpose": "beauty"}, "not known"), ({"purpose": "adding", "mechanism": "geometric"}, "one of the two"),
-    ({"loss": "l1"}, "go with"), ({"purpose": "adding", "prior": "uniform"}, "go with"), ({"purpose": "least error"}, "needs a loss"),
-    ({"purpose": "least error", "loss": "l9"}, "not known"), ({"purpose": "least error", "loss": "l1", "prior": 7}, "public knowledge"),
+    ({"loss": "l1"}, "go with"), ({"purpose": "adding", "prior": "uniform"}, "go with"),
+    ({"purpose": "least error"}, "needs a loss"), ({"purpose": "least error", "loss": "l9"}, "not known"),
+    ({"purpose": "least error", "loss": "l1", "prior": 7}, "public knowledge"),
     ({"purpose": "least error", "loss": "l1", "prior": "binomial(2)"}, "groups of 5"),
     ({"purpose": "least error", "loss": "l1", "prior": ["1/2", "1/2"]}, "groups of 5"),
     ({"purpose": "reading", "sum": "pay:0..20/5 missing 0"}, "for adding"),
@@ -140,6 +143,6 @@ def test_designs_end_where_they_are_slow(people, ledger):
         release(people, dataset="people", ledger=ledger, **ASKED, **least)
     with pytest.raises(ReleaseError, match=f"up to {LARGEST}"):
         release(people, dataset="people", ledger=ledger, **ASKED, **least, bound=LARGEST + 1)
-    with pytest.raises(ReleaseError, match="different|fewer"):
+    with pytest.raises(ReleaseError, match="fewer groups"):
         Purpose.of("least error", "l1").check_sizes(101)
     assert ledger.balance("people").spent == 0

@@ -66,6 +66,7 @@ def release_record(
         "alpha_each_report": _same(part["alpha"] for part in parts),
         "budget": {},
         "ledger_line": None,
+        "audience": None,
         "mechanisms": [
             {"family": family, "citation": next(m.recipe.citation for m, _ in used if m.recipe.family == family),
              "sizes": len({n for measure in plans for n, m in measure.plan.items() if m is not None and m.recipe.family == family})}
@@ -131,7 +132,8 @@ def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
         for name, where in counts.items()
     ]  # fmt: skip
     rest = {name: value for name, value in old.items() if name != "counts"}
-    return {**rest, "format_version": 4, "statistics": parts, "purpose": None, "round_to": None, "hide_below": None}
+    return {**rest, "format_version": 4, "statistics": parts, "purpose": None, "round_to": None, "hide_below": None,
+            "audience": None}  # fmt: skip
 
 
 RECORD: Format[dict[str, Any]] = Format(

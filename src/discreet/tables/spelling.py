@@ -53,6 +53,7 @@ def spelling_of(question: Question, names: Collection[str]) -> Spelling:
     asked = {
         **common,
         **({} if aim["name"] == READING else {"purpose": aim}),  # reading is what auto always meant
+        **({"levels": [str(level.alpha) for level in question.audiences]} if question.audiences else {}),
         "rule": 2,
         "statistics": sorted(contents.values(), key=one_text),
         "by": sorted(by),
