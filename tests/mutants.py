@@ -50,6 +50,11 @@ TESTED_IN = {
     "tables.audiences": "tables/test_audiences.py",
     "tables.coarse": "tables/test_coarse.py tables/test_coarse_release.py",
     "tables.purpose": "tables/test_purpose.py",
+    "tables.expected": "tables/test_statistics.py tables/test_release.py",
+    "tables.found": "tables/test_statistics.py",
+    "tables.measures": "tables/test_statistics.py",
+    "tables.spelling": "tables/test_statistics.py tables/test_answers.py",
+    "tables.values": "tables/test_statistics.py tables/test_own_mechanisms.py",
     "tables.margins": "channels/test_reading.py tables/test_release.py",
 }
 

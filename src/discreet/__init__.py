@@ -93,8 +93,8 @@ if TYPE_CHECKING:
     from .studies.shelf import study as study
     from .tables.admission import Look as Look
     from .tables.admission import look as look
-    from .tables.release import release as release
     from .tables.audiences import Audiences as Audiences
+    from .tables.release import release as release
     from .tables.results import Release as Release
     from .theory.derivable import derivable as derivable
     from .theory.graphs import query_graph as query_graph

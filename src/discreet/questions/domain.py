@@ -130,8 +130,9 @@ def key_texts(domain: Domain, names: Sequence[str]) -> list[str]:
     columns = [name.lower() for name in domain.columns or names]
     texts = []
     for k in sorted(range(len(columns)), key=columns.__getitem__):
-        spelled = {(type(v), v): f"{json.dumps(columns[k])} {json.dumps(v)}" for v in {key[k] for key in domain.keys}}
-        texts.append([spelled[type(key[k]), key[k]] for key in domain.keys])
+        name = json.dumps(columns[k])
+        spelled = {v: f"{name} {v if type(v) is int else json.dumps(v)}" for v in {key[k] for key in domain.keys}}
+        texts.append([spelled[key[k]] for key in domain.keys])
     return list(map(" ".join, zip(*texts, strict=True))) if texts else [""] * len(domain)
 
 
