@@ -111,6 +111,9 @@ class Coarse:
         )
 
 
+AS_DRAWN = Coarse()
+
+
 class MergedReports:
     """How reports are read after merging: from their cells alone.
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import FileError
 from ..formats import Format
 from ..ledger.ledger import Terms
-from .coarse import Coarse
+from .coarse import AS_DRAWN, Coarse
 from .measures import Measure
 from .question import Question
 from .statistics import Statistic
@@ -28,7 +28,7 @@ ADDING_UP = "for adding up, not for reading"
 
 def release_record(
     question: Question, terms: Terms, measures: Sequence[Measure], readings: Sequence[Mapping[int, Reading]], sizes: Indices,
-    charge: Fraction, columns: list[str], coarse: Coarse,
+    charge: Fraction, columns: list[str], coarse: Coarse = AS_DRAWN,
 ) -> dict[str, Any]:  # fmt: skip
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
     plans = [m for m in measures if m.part != "v"]  # both of a pair have one mechanism

@@ -19,7 +19,7 @@ from ..errors import ReleaseError
 from ..ledger.ledger import Answer, Balance, Terms
 from ..measure.totals import SumBound
 from ..mechanism import Mechanism
-from .coarse import Coarse, merged_reading
+from .coarse import AS_DRAWN, Coarse, merged_reading
 from .margins import fit_parts
 from .measures import Measure, Plan
 from .question import Question
@@ -55,7 +55,7 @@ class Sheet:
     @classmethod
     def of(
         cls, question: Question, terms: Terms, charge: Fraction, sizes: Indices, measures: tuple[Measure, ...],
-        margins: tuple[str, ...], make_table: Callable[[Mapping[str, list[Any]]], Any], coarse: Coarse,
+        margins: tuple[str, ...], make_table: Callable[[Mapping[str, list[Any]]], Any], coarse: Coarse = AS_DRAWN,
     ) -> Sheet:  # fmt: skip
         readings = tuple(_readings(measure, coarse) for measure in measures)
         columns = _fixed_columns(question, terms, measures, sizes, charge)
