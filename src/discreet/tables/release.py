@@ -29,7 +29,7 @@ from .answers import answer_text, mechanisms_text, read_alone, read_answer
 from .audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, for_audience, handed_out
 from .coarse import Coarse
 from .expected import Expected, expected_of
-from .found import Found, counted_for, names_of
+from .found import Found, counted_for
 from .frames import table_maker
 from .measures import Plan, measures_for
 from .question import (
@@ -235,7 +235,7 @@ def _stored(table: Any, book: Ledger, question: Question, margins: Sequence[str]
     admission = book.admission(question.dataset, question.version)
     if admission is None:
         return None
-    spelling = spelling_of(question, admission.columns)
+    spelling = spelling_of(question, dict.fromkeys(question.names, admission.columns))
     answer = book.stored(question.dataset, spelling.all, admission.number)
     if answer is None:
         return None
@@ -290,7 +290,7 @@ def _prepare(
     ready = _Ready(
         Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table), coarse),
         found,
-        spelling_of(question, names_of(table) if admission is None else admission.columns),
+        spelling_of(question, found.columns),
         None if admission is None else admission.number,
         _operator(table, terms, question, found) if path is None else None,
     )

@@ -10,7 +10,7 @@ from ..present.shown import Result, Shown, one_line, plain
 from ..present.words import csv_lines
 from .question import MISSING
 
-_FOR_MACHINES = ("digest", "estimate", "standard_error", "epsilon")  # columns that are not printed
+_FOR_MACHINES = ("digest", "estimate", "standard_error", "epsilon", "report_u", "report_v")  # columns that are not printed
 _FIRST, _LONGEST = 100, 40  # rows that are shown, and characters of a key
 
 
