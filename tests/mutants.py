@@ -46,6 +46,8 @@ TESTED_IN = {
     "engines.counted": "engines/test_adding.py engines/test_duckdb.py",
     "errors": "test_errors.py",
     "files": "test_files.py test_verify.py",
+    "ledger.charging": "ledger/test_caps.py",
+    "ledger.periods": "ledger/test_caps.py",
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
     "numbers.intake": "test_sampling.py",
     "questions.sums": "engines/test_adding.py",
@@ -53,12 +55,19 @@ TESTED_IN = {
     "tables.audiences": "tables/test_audiences.py",
     "tables.coarse": "tables/test_coarse.py tables/test_coarse_release.py",
     "tables.purpose": "tables/test_purpose.py",
+    "tables.checking": "tables/test_checking.py",
     "tables.expected": "tables/test_statistics.py tables/test_release.py",
     "tables.found": "tables/test_statistics.py",
     "tables.measures": "tables/test_statistics.py",
     "tables.spelling": "tables/test_statistics.py tables/test_answers.py",
     "tables.values": "tables/test_statistics.py tables/test_own_mechanisms.py",
     "tables.margins": "channels/test_reading.py tables/test_release.py",
+    "tables.rebuilt": "tables/test_checking.py",
+    "tables.saved": "tables/test_checking.py",
+    "tables.saving": "tables/test_saving.py tables/test_checking.py",
+    "tables.scales": "tables/test_pages.py",
+    "tables.stored": "tables/test_checking.py",
+    "tables.words": "ledger/test_caps.py",
 }
 
 Place = tuple[int, int]  # a line, from 1, and a column in characters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from fractions import Fraction
 from itertools import pairwise, product
 
@@ -113,8 +114,9 @@ def test_a_coalition_learns_no_more_than_its_least_private_member(members):
 
 
 def everything(made) -> str:
-    record = {**made.record, "released": None, "ledger_line": None, "budget": None, "version": None}
-    page = release_page(made).replace(str(made.record["released"]), "").partition("<p>Budget")[0]
+    # the head covers the answer's commitment, whose salt of 128 bits stays in the ledger
+    record = {**made.record, "ledger_head": None, "released": None, "ledger_line": None, "budget": None, "version": None}
+    page = re.sub(r"<p class='lead'>.*?</p>", "", release_page(made)).partition("<p>Budget")[0]
     return "\n".join([made.csv_text(), json.dumps(made.to_dict()["rows"]), json.dumps(made.margins), json.dumps(record), page])
 
 
@@ -196,6 +198,21 @@ def test_a_stored_cascade_is_read_without_its_file(people, ledger, tmp_path):
     file.unlink()
     again = release(file, dataset="bits", ledger=ledger, alphas=ALPHAS, **ASKED)
     assert [one.csv_text() for one in again.audiences.values()] == [one.csv_text() for one in made.audiences.values()]
+
+
+def test_each_audience_has_files_that_can_be_checked(people, ledger, tmp_path):
+    asked = {**ASKED, "alphas": ALPHAS, "round_to": 5, "hide_below": 5, "margins": []}
+    made = release(people, dataset="bits", ledger=ledger, **asked)
+    for k, one in enumerate(made.audiences.values()):
+        one.save(tmp_path / f"{k}.csv")
+        verdict = dt.check_release(tmp_path / f"{k}.json", ledger=ledger)
+        assert verdict.holds, str(verdict)
+    plain = release(people, dataset="bits", ledger=ledger, **{**asked, "round_to": None, "hide_below": None})
+    plain[2].save(tmp_path / "plain.csv")
+    assert dt.check_release(tmp_path / "plain.json", ledger=ledger).complete
+    record = (tmp_path / "plain.json").read_text()
+    (tmp_path / "plain.json").write_text(record.replace(f'"charged": "{made[0].record["audience"]["charged"]}"', '"charged": "1"'))
+    assert not dt.check_release(tmp_path / "plain.json", ledger=ledger).holds
 
 
 def test_an_unknown_audience_is_refused(people, ledger):

@@ -101,7 +101,7 @@ def ledger(tmp_path):
 ASKED = {"count": "ill = 'yes'", "by": ["town"], "domain": {"town": ["a", "b"]}, "epsilon": "1/2"}
 
 
-def test_a_purpose_is_part_of_the_question_and_reading_is_what_was_asked_before(people, ledger):
+def test_a_purpose_is_part_of_the_question_and_reading_is_what_was_asked_before(people, ledger, tmp_path):
     plain = release(people, dataset="bits", ledger=ledger, **ASKED)
     assert release(people, dataset="bits", ledger=ledger, **ASKED, purpose="reading").record["repeated"]
     assert plain.columns["mechanism"] == ["explicit_fair"] * 2
@@ -113,6 +113,8 @@ def test_a_purpose_is_part_of_the_question_and_reading_is_what_was_asked_before(
     first = release(people, dataset="bits", ledger=ledger, **ASKED, **least)
     assert first.columns["mechanism"] == ["design"] * 2
     assert first.record["purpose"] == {"name": "least error", "loss": "l1", "prior": "binomial(0.5)"}
+    first.save(tmp_path / "least.csv")
+    assert dt.check_release(tmp_path / "least.json", ledger=ledger).complete
     again = release(people, dataset="bits", ledger=ledger, **ASKED, **least)
     assert again.record["repeated"]
     assert again.csv_text() == first.csv_text()

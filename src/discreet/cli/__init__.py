@@ -8,6 +8,7 @@ from . import (  # each registers its commands
     mechanisms,
     queries,
     recovery,
+    releases,
     sharing,
     studies,
     tables,
@@ -16,6 +17,6 @@ from . import (  # each registers its commands
 from .app import app, main
 
 __all__ = [
-    "admission", "app", "cascades", "designs", "ledgers", "main", "mechanisms", "queries", "recovery", "sharing", "studies",
-    "tables", "tour",
+    "admission", "app", "cascades", "designs", "ledgers", "main", "mechanisms", "queries", "recovery", "releases", "sharing",
+    "studies", "tables", "tour",
 ]  # fmt: skip

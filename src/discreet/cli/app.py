@@ -90,10 +90,11 @@ def make_console() -> Console:
 
 COMMANDS = (
     "make", "check", "show", "audit", "sample", "design", "compare", "plan", "recover", "sensitivity", "collude", "compose",
-    "cascade", "look", "admit", "release", "ledger", "study", "demo",
+    "cascade", "look", "admit", "release", "check-release", "ledger", "study", "demo",
 )  # fmt: skip
 _PHRASES = {
     "pass clamp=True": "say --clamp",
+    "pass overwrite=True": "say --overwrite",
     "take its reports with at": "see its report with --stored alone",
 }  # fmt: skip
 

@@ -98,6 +98,19 @@ class Coarse:
         first, last = (np.clip(end, line.low, line.high).astype(np.int64) for end in (first, last))
         return Cells(first, last, shown)
 
+    def some_place(self, line: Line, shown: Fraction | None) -> int:
+        """The position of one of the reports that are shown like this (hidden ones: None), to make again what follows."""
+        if shown is None:
+            assert self.hide_below is not None
+            width = line.step if self.round_to is None else self.round_to
+            first = Fraction(-((-self.hide_below) // width)) * width - (width / 2 if self.round_to is not None else 0)
+            place = -((line.anchor - first) // line.step) - 1
+        elif self.round_to is None:
+            place = round((shown - line.anchor) / line.step)
+        else:  # the first report that rounds to it
+            place = -((line.anchor - round(shown / self.round_to) * self.round_to + self.round_to / 2) // line.step)
+        return min(max(place, line.low), line.high)
+
     def words(self) -> str:
         """What was done, for a reader of the release."""
         done = [

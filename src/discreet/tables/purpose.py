@@ -70,6 +70,15 @@ class Purpose:
             return {"name": self.name}
         return {"name": self.name, "loss": self.loss, "prior": _written(self.prior)}
 
+    @classmethod
+    def read(cls, written: Mapping[str, Any] | None) -> Purpose:
+        """Again from what `written` gave."""
+        if written is None or written["name"] == READING:
+            return cls()
+        prior = written.get("prior")
+        pairs = isinstance(prior, list) and prior and isinstance(prior[0], list)
+        return cls.of(written["name"], written.get("loss"), dict(prior) if pairs and prior is not None else prior)
+
     def mechanism(self, top: int | None, level: Level) -> Mechanism | str:
         """For counts from 0 to `top` (None: any number): a design, or the name of a family."""
         if self.name == LEAST:

@@ -108,10 +108,7 @@ def check_audiences(mechanism: str | Mechanism, purpose: Purpose) -> None:
 
 def charge_of(level: Level) -> Fraction:
     """The epsilon to charge: as it was asked, or a certified upper bound in steps of 1e-12 where that is no rational."""
-    if level.asked is not None and level.asked.base is None:
-        return level.asked.factor
-    exact = Fraction(float(level.asked)) if level.asked is not None else Fraction(level.epsilon)
-    return Fraction(-(-exact.numerator * 10**12 // exact.denominator), 10**12)
+    return level.charge
 
 
 def ask(

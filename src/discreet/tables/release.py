@@ -44,6 +44,7 @@ from .results import Release
 from .sheet import Sheet
 from .spelling import Spelling, spelling_of
 from .values import members
+from .words import question_words
 
 Indices = NDArray[np.int64]
 
@@ -164,7 +165,7 @@ def _released(
     head, spelling = mechanisms_text(question, sheet.measures, ready.spelling.contents, sheet.sizes), ready.spelling
     before = [] if spelling.before is None else [(spelling.before, ready.found.fingerprint)]
     asked = book.begin(dataset, spelling.question, epsilon=sheet.charge, data=spelling.fingerprint(ready.found.each),
-                       fresh=fresh, admission=ready.admission, spelled=before)  # fmt: skip
+                       fresh=fresh, admission=ready.admission, spelled=before, what=question_words(question))  # fmt: skip
     if isinstance(asked, Answer):
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         stored = read_answer(asked.text, question, sheet.measures, spelling.contents, sheet.sizes)
