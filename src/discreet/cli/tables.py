@@ -95,7 +95,7 @@ def release(
     --epsilon 1 --ledger budget.db -o released.csv
 
     Example: discreet release people.csv --dataset survey-2026 --count "income = '>50K'" --by sex --domain domain.json
-    --alphas 3/10,1/2,4/5 --round-to 5 --ledger budget.db -o for.csv
+    --alphas 4/5,9/10 --round-to 5 --ledger budget.db -o for.csv
 
     Example: discreet release people.csv --dataset survey-2026 --sum "age:0..100" --share "income = '>50K'" --by sex
     --domain domain.json --epsilon 1 --ledger budget.db --dry-run

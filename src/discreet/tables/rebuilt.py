@@ -23,7 +23,7 @@ from ..numbers.level import Level
 from ..questions.domain import Domain
 from .coarse import Coarse, line_of
 from .measures import Measure, change_of, open_noise, whole_change
-from .purpose import Purpose
+from .purpose import LEAST, Purpose
 from .question import MISSING, Question, made, mechanisms_for
 from .results import Release
 from .saved import Saved
@@ -32,7 +32,6 @@ from .statistics import KINDS, Statistic
 
 Indices = NDArray[np.int64]
 ZERO = "public zero"
-_DECLARED = ("audience", "purpose")  # from which nothing else in a record follows that is not checked
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,22 @@ def rebuild(saved: Saved) -> Rebuilt:
     answer = Answer("", record["ledger_line"], record["released"], record["repeated"],
                     None if head is None else Head(head["count"], head["hash"]))  # fmt: skip
     again = sheet.filled(drawn, balance, answer)
-    return Rebuilt(sheet, drawn, replace(again, record={**again.record, **{name: record[name] for name in _DECLARED}}))
+    return Rebuilt(sheet, drawn, replace(again, record={**again.record, **_declared(record, sheet)}))
+
+
+def _declared(record: Mapping[str, Any], sheet: Sheet) -> dict[str, Any]:
+    """What is declared, as far as it fits the rest: the purpose by its mechanisms, an audience by its level and its cost."""
+    counted = [(n, m) for one in sheet.measures if one.counts_people for n, m in one.plan.items() if m is not None]
+    aim, bound = sheet.question.purpose, sheet.question.bound
+    fits = all(
+        aim.name == LEAST or aim.mechanism(bound if n < 0 else n, m.level) == m.recipe.family for n, m in counted
+    )
+    mine = record["audience"]
+    if mine is not None:
+        own, charged = record["epsilon_charged"], Fraction(mine["charged"])
+        known = Level.of(epsilon=own).admits(Fraction(mine["alpha"])) and charged >= Fraction(own)
+        mine = {"alpha": mine["alpha"], "epsilon": own, "charged": mine["charged"]} if known else None
+    return {"audience": mine, "purpose": aim.written() if record["purpose"] is not None and fits else None}
 
 
 def _question(saved: Saved, size: int) -> Question:
