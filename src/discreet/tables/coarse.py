@@ -179,20 +179,17 @@ class MergedReports:
 
     def around(self, places: Indices) -> tuple[Floats, Floats]:
         """The least and the largest unbiased estimate of the reports in each one's cell; infinite where a cell has no end."""
-        cells = self.cells(places)
-        ends = np.unique(np.stack([cells.first, cells.last], axis=1), axis=0)
-        noise, found = self._channel.noise, {}
-        is_rising = noise is not None and (noise.overshoot is not None or self._channel.reports is None)
-        for first, last in ends.tolist():
-            if is_rising:
-                least, most = self._channel.estimate(np.array([first, last])).tolist()
-            else:
+        cells, noise = self.cells(places), self._channel.noise
+        if noise is not None and (noise.overshoot is not None or self._channel.reports is None):  # it rises with the report
+            least, most = self._channel.estimate(cells.first), self._channel.estimate(cells.last)
+        else:
+            known = {}
+            for first, last in {*zip(cells.first.tolist(), cells.last.tolist(), strict=True)}:
                 estimates = self._channel.estimate(np.arange(first, last + 1))
-                least, most = float(estimates.min()), float(estimates.max())
-            found[first, last] = (-np.inf if first <= -FARTHEST else least, np.inf if last >= FARTHEST else most)
-        pairs = [found[pair] for pair in zip(cells.first.tolist(), cells.last.tolist(), strict=True)]
-        least_most = np.array(pairs, dtype=np.float64).reshape(len(pairs), 2)
-        return least_most[:, 0], least_most[:, 1]
+                known[first, last] = (float(estimates.min()), float(estimates.max()))
+            pairs = [known[pair] for pair in zip(cells.first.tolist(), cells.last.tolist(), strict=True)]
+            least, most = np.array(pairs, dtype=np.float64).reshape(len(pairs), 2).T
+        return np.where(cells.first <= -FARTHEST, -np.inf, least), np.where(cells.last >= FARTHEST, np.inf, most)
 
 
 def line_of(measure: Measure, size: int) -> Line:
