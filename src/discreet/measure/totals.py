@@ -125,6 +125,15 @@ class TotalBound:
             high += beyond * int((mine & (reports == self._last[kinds])).sum())
         return math.ceil(low - way.below), math.floor(high + way.above), way.method
 
+    def bounds(self, kinds: Indices) -> Way:
+        """How a total with parts of these kinds will be bounded."""
+        if len(kinds) == 1:
+            noise = self._channels[int(kinds[0])].noise
+            if noise is not None:
+                reach = Fraction(noise.reach(self._error / 2) - 1)
+                return Way(EXACT, reach, reach)
+        return self.way(self._law_of[kinds])
+
     def way(self, laws: Indices) -> Way:
         """The way for a total of parts with these laws: a choice that no report has a part in."""
         found, counts = np.unique(laws, return_counts=True)

@@ -56,7 +56,7 @@ class Domain:
         groups, source = _unmarked(groups)
         if not isinstance(groups, Mapping) or not all(isinstance(v, (list, tuple, range, Mapping)) for v in groups.values()):
             raise TableInputError('Declare groups as {column: [values]} or {"keys": [[value, ...], ...]}.')
-        declared = groups
+        declared: Mapping[str, Any] = groups
         groups = {name: v for name, v in groups.items() if not is_hierarchy(v)}
         recoded = {name: Recoding.of(str(name), v) for name, v in groups.items() if isinstance(v, Mapping)}
         groups = {name: recoded[name].labels if name in recoded else v for name, v in groups.items()}

@@ -29,7 +29,7 @@ class Hierarchy:
 
     def container(self, key: Any) -> Label:
         """Where a declared key lies."""
-        return dict(self.containers)[key]
+        return str(dict(self.containers)[key])
 
 
 def is_hierarchy(declared: Any) -> bool:
@@ -63,8 +63,8 @@ def _containers(column: str, declared: Mapping[str, Any], finer: Sequence[Any]) 
     """The container of each key of the finer column."""
     listed = declared.get("map")
     if set(declared) != {"of", "map"} or not isinstance(listed, Mapping) or not listed:
-        raise TableInputError(f'{show(column)} is declared in a way that is not known; write {{"of": {show(declared["of"])}, "map": '
-                              '{key: container, ...}} or {container: [keys], ...} as its map.')  # fmt: skip
+        raise TableInputError(f'{show(column)} is declared in a way that is not known; write {{"of": {show(declared["of"])}, '
+                              '"map": {key: container, ...}}, or {container: [keys], ...} as its map.')  # fmt: skip
     if all(isinstance(keys, (list, tuple)) for keys in listed.values()):
         pairs = [(key, container) for container, keys in listed.items() for key in keys]
     else:
@@ -80,10 +80,10 @@ def _containers(column: str, declared: Mapping[str, Any], finer: Sequence[Any]) 
         raise TableInputError(f"The map of {show(column)} has a key in two places; each key lies in one container.")
     lacking = [key for key in finer if key not in found]
     if lacking:
-        raise TableInputError(f"The map of {show(column)} says nothing of {show(lacking[0])}, a declared key of {show(declared['of'])}; "
-                              f"give every key a container ({len(lacking)} have none).")  # fmt: skip
+        raise TableInputError(f"The map of {show(column)} says nothing of {show(lacking[0])}, a declared key of "
+                              f"{show(declared['of'])}; give every key a container ({len(lacking)} have none).")  # fmt: skip
     stray = [key for key in found if key not in set(finer)]
     if stray:
-        raise TableInputError(f"The map of {show(column)} has {show(stray[0])}, which is no declared key of {show(declared['of'])}; "
-                              "correct the spelling or take it out.")  # fmt: skip
+        raise TableInputError(f"The map of {show(column)} has {show(stray[0])}, which is no declared key of "
+                              f"{show(declared['of'])}; correct the spelling or take it out.")  # fmt: skip
     return {key: found[key] for key in finer}

@@ -36,7 +36,7 @@ def fit_parts(estimates: Floats, errors: Floats, upper: Floats, margins: Sequenc
     for margin in sorted(margins, key=lambda m: int(m.max())):
         place = np.unique(margin, return_index=True)[1]  # a part of each total
         over = [(totals, coarse[place]) for totals, coarse in fixed if _refines(margin, coarse)]
-        sums, spread, most = (np.bincount(margin, x) for x in (estimates, weights, upper))
+        sums, spread, most = (np.bincount(margin, x).astype(np.float64) for x in (estimates, weights, upper))
         fixed.append((_whole(_fitted(sums, spread, most, over), most, over[-1]), margin))
     return _whole(_fitted(estimates, weights, upper, fixed), upper, fixed[-1]).astype(np.int64)
 

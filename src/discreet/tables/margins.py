@@ -35,11 +35,13 @@ def read_margins(given: Any, by: Sequence[str], domain: Domain, what: str = "mar
         listed = [given] if isinstance(given, str) else list(given)
         margins = [_columns(one, known) for one in listed]
     except TypeError:
-        raise ReleaseError(f'{what} = {show(given)} is no list of margins; for example {what}=["sex", ["sex", "age"], []].') from None
+        raise ReleaseError(
+            f'{what} = {show(given)} is no list of margins; for example {what}=["sex", ["sex", "age"], []].'
+        ) from None
     for margin in margins:
         if set(margin) == set(by):
-            raise ReleaseError(f"The counts are by {', '.join(margin) or 'nothing'} already; a margin is a total over the other columns of "
-                               "`by`.")  # fmt: skip
+            raise ReleaseError(f"The counts are by {', '.join(margin) or 'nothing'} already; a margin is a total over the "
+                               "other columns of `by`.")  # fmt: skip
         unknown = [name for name in margin if name not in known]
         if unknown:
             raise ReleaseError(f"{what} are columns of `by` ({', '.join(known) or 'none'}), not "

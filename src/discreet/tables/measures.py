@@ -86,18 +86,20 @@ class Measure:
         return min(low, 0) * size, max(high, 0) * size
 
 
-def measures_for(question: Question, terms: Terms, sizes: Indices) -> tuple[Measure, ...]:
-    """All measures of a question in its order, with a mechanism for each size of group that occurs."""
+def measures_for(
+    question: Question, terms: Terms, sizes: Indices, part: Fraction = Fraction(1)
+) -> tuple[Measure, ...]:
+    """All measures of a question in its order, with a mechanism for each size of group that occurs, for a part of epsilon."""
     found: list[Measure] = []
     for one in question.statistics:
-        found += _measures(one, question, terms, sizes)
+        found += _measures(one, question, terms, sizes, part)
     return tuple(found)
 
 
-def _measures(one: Statistic, question: Question, terms: Terms, sizes: Indices) -> list[Measure]:
+def _measures(one: Statistic, question: Question, terms: Terms, sizes: Indices, part: Fraction) -> list[Measure]:
     from .question import level_of, mechanisms_for
 
-    level = level_of(question, terms, one.weight)
+    level = level_of(question, terms, one.weight * part)
     if terms.relation == "presence" and one.kind in ("mean", "share"):
         return _pair(one, level, sizes)
     if not one.of_values:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -22,6 +22,7 @@ from ..numbers.level import Level
 from ..questions.domain import Domain
 from ..registry import RELEASED
 from .statistics import Statistic, statistics_of
+from .tiers import read_tiers
 
 Indices = NDArray[np.int64]
 
@@ -60,6 +61,7 @@ class Question:
     level: Level
     bound: int | None
     max_groups: int
+    tiers: tuple[tuple[tuple[str, ...], Fraction], ...] = ()  # totals that are measured too, each with its part of epsilon
 
     @property
     def cells(self) -> list[tuple[Any, ...]]:
@@ -92,7 +94,7 @@ def charge_of(level: Level) -> Fraction:
 def ask(
     dataset: str, version: str, count: Any, by: Sequence[str], domain: Any, alpha: object, epsilon: object,
     mechanism: str | Mechanism, bound: int | None, max_groups: int, other: bool, sum: Any = None, mean: Any = None,
-    share: Any = None, weights: Any = None,
+    share: Any = None, weights: Any = None, measure: Any = None,
 ) -> Question:  # fmt: skip
     """Everything declared, checked before any data are read."""
     level = Level.of(alpha=alpha, epsilon=epsilon)
@@ -119,7 +121,8 @@ def ask(
     if other and any(OTHER in key for key in keys.keys):
         raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
     asked = statistics_of(count, sum, mean, share, weights)
-    return Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups)
+    question = Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups)
+    return replace(question, tiers=read_tiers(measure, question))
 
 
 def check_relation(question: Question, terms: Terms) -> None:
@@ -155,18 +158,6 @@ def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, froz
             raise ReleaseError(
                 f"The {one.kind} {one.name!r} uses public columns alone: its answer is public and needs no noise."
             )
-
-
-def margin_names(margins: Sequence[str], question: Question) -> tuple[str, ...]:
-    names = tuple([margins] if isinstance(margins, str) else margins)
-    if names and len(question.by) == 1 and names[0] in question.by:
-        raise ReleaseError(f"The counts are by {names[0]} already; a margin is a total over the other columns of `by`.")
-    unknown = [name for name in names if name not in question.by]
-    if unknown:
-        raise ReleaseError(
-            f"margins are columns of `by` ({', '.join(question.by) or 'none'}), not {', '.join(unknown)}."
-        )
-    return names
 
 
 def level_of(question: Question, terms: Terms, part: Fraction) -> Level:

@@ -26,9 +26,10 @@ from ..mechanism import Mechanism
 from ..numbers.positions import positions
 from ..progress import Progress, part, tell
 from .admission import Look, admission_for, examined
-from .answers import answer_text, mechanisms_text, read_answer
+from .answers import answer_text, mechanisms_text, read_answer, read_levels
 from .found import Found, counted_for, names_of
 from .frames import table_maker
+from .margins import read_margins
 from .measures import Plan, measures_for
 from .question import (
     Question,
@@ -36,11 +37,11 @@ from .question import (
     charge_of,
     check_columns,
     check_relation,
-    margin_names,
 )
 from .results import Release
 from .sheet import Sheet
 from .spelling import Spelling, spelling_of
+from .tiers import cells_part, tiers_for
 from .values import error_of, members
 
 Indices = NDArray[np.int64]
@@ -61,7 +62,8 @@ def release(
     bound: int | None = None,
     max_groups: int = 1,
     other: bool = False,
-    margins: Sequence[str] = (),
+    margins: Any = (),
+    measure: Any = (),
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> Release:
@@ -75,12 +77,12 @@ def release(
     report, which is not for publication.
     """
     with _opened(ledger) as book:
-        question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
+        question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other, measure=measure)
         return _released(table, book, question, margins, fresh, progress)[0]
 
 
 def release_and_dropped(
-    table: Any, *, ledger: Ledger, margins: Sequence[str] = (), fresh: bool = False,
+    table: Any, *, ledger: Ledger, margins: Any = (), fresh: bool = False,
     progress: Progress | None = None, **asked: Any,
 ) -> tuple[Release, int]:  # fmt: skip
     """A release, and for the operator alone, outside the guarantee: how many rows stand in none of its groups."""
@@ -88,7 +90,7 @@ def release_and_dropped(
 
 
 def _released(
-    table: Any, book: Ledger, question: Question, margins: Sequence[str], fresh: bool,
+    table: Any, book: Ledger, question: Question, margins: Any, fresh: bool,
     progress: Progress | None,
 ) -> tuple[Release, int]:  # fmt: skip
     dataset = question.dataset
@@ -96,23 +98,28 @@ def _released(
     sheet = ready.sheet
     if sheet.draws_nothing:  # public zeros alone: nothing is spent
         zeros = [np.zeros(len(sheet.sizes), dtype=np.int64) for _ in sheet.measures]
+        none = [[np.zeros(len(tier.sizes), dtype=np.int64) for _ in tier.measures] for tier in sheet.tiers]
         tell(progress, "done", 1.0)
-        return sheet.filled(zeros, book.balance(dataset), None).told(ready.operator), ready.dropped
-    head, spelling = mechanisms_text(question, sheet.measures, ready.spelling.contents, sheet.sizes), ready.spelling
+        return sheet.filled(zeros, book.balance(dataset), None, none).told(ready.operator), ready.dropped
+    spelling = ready.spelling
+    head = mechanisms_text(question, sheet.measures, spelling.contents, sheet.sizes, sheet.tiers)
     before = [] if spelling.before is None else [(spelling.before, ready.found.fingerprint)]
     asked = book.begin(dataset, spelling.question, epsilon=sheet.charge, data=spelling.fingerprint(ready.found.each),
                        fresh=fresh, admission=ready.admission, spelled=before)  # fmt: skip
     if isinstance(asked, Answer):
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         stored = read_answer(asked.text, question, sheet.measures, spelling.contents, sheet.sizes)
+        levels = read_levels(asked.text, question, sheet.tiers, spelling.contents)
         tell(progress, "done", 1.0)
-        made = sheet.drawn_by(stored.plans).filled(stored.reports, book.balance(dataset), asked)
+        now = sheet.drawn_by(stored.plans, [level.plans for level in levels])
+        made = now.filled(stored.reports, book.balance(dataset), asked, [level.reports for level in levels])
         return made.told(ready.operator), ready.dropped
     drawn = [_draw(m.plan, sheet.sizes, ready.found.truth(m)) for m in sheet.measures]
-    answer = book.finish(asked, answer_text(drawn, head))
+    totals = [[_draw(m.plan, tier.sizes, tier.added(ready.found.truth(m))) for m in tier.measures] for tier in sheet.tiers]
+    answer = book.finish(asked, answer_text(drawn, head, totals))
     # the reports are stored: from here on everything is post-processing
     tell(progress, "drawn and stored", _STORED)
-    made = sheet.filled(drawn, book.balance(dataset), answer).told(ready.operator)
+    made = sheet.filled(drawn, book.balance(dataset), answer, totals).told(ready.operator)
     tell(progress, "done", 1.0)
     return made, ready.dropped
 
@@ -134,12 +141,12 @@ class _Ready:
 
 
 def _prepare(
-    table: Any, book: Ledger, margins: Sequence[str], progress: Progress | None, question: Question
+    table: Any, book: Ledger, margins: Any, progress: Progress | None, question: Question
 ) -> _Ready:
     """Check everything declared, count, choose the mechanisms: all that can fail, before anything is charged."""
     terms = book.terms(question.dataset)
     check_relation(question, terms)
-    names = margin_names(margins, question)
+    names = read_margins(margins, question.by, question.domain)
     if hasattr(table, "read_all"):  # a reader of record batches is used up by one pass
         table = table.read_all()
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
@@ -152,10 +159,10 @@ def _prepare(
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     check_columns(question, terms, found.columns)
     sizes = found.sizes(terms.relation)
-    measures = measures_for(question, terms, sizes)
+    measures, tiers = measures_for(question, terms, sizes, cells_part(question)), tiers_for(question, terms, sizes)
     charge = charge_of(question.level) if any(any(m.plan.values()) for m in measures) else Fraction(0)
     ready = _Ready(
-        Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table)),
+        Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table), tiers),
         found,
         spelling_of(question, names_of(table) if admission is None else admission.columns),
         None if admission is None else admission.number,
@@ -193,13 +200,13 @@ def _opened(ledger: Ledger | str) -> Iterator[Ledger]:
 def expected_errors(
     table: Any, *, dataset: str, ledger: Ledger | str, count: Any = None, by: Sequence[str] = (), domain: Any = None,
     alpha: object = None, epsilon: object = None, mechanism: str | Mechanism = "auto", version: str = "1",
-    bound: int | None = None, max_groups: int = 1, other: bool = False, margins: Sequence[str] = (),
-    progress: Progress | None = None,
+    bound: int | None = None, max_groups: int = 1, other: bool = False, margins: Any = (),
+    measure: Any = (), progress: Progress | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The dry run: how far off each report must be expected to be, from declared and public sizes; nothing is charged."""
     with _opened(ledger) as book:
         ready = _prepare(table, book, margins, progress, ask(
-            dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other))  # fmt: skip
+            dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other, measure=measure))  # fmt: skip
     sheet = ready.sheet
     rows = []
     for k, measure in enumerate(sheet.measures):

@@ -16,6 +16,7 @@ from ..ledger.chain import canonical as one_text
 from ..questions.predicate import find_column, parse, unordered
 from .question import Question
 from .statistics import Statistic
+from .tiers import spelled
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ def spelling_of(question: Question, names: Collection[str]) -> Spelling:
         "statistics": sorted(contents.values(), key=one_text),
         "by": sorted(by),
         "domain": _digest(question.domain.contents(by)),
+        **({"measured": _digest(one_text({"levels": spelled(question)}))} if question.tiers else {}),
     }
     return Spelling(asked, contents, _before(question, names, common))
 
@@ -73,7 +75,7 @@ def _content(one: Statistic, names: Collection[str]) -> dict[str, Any]:
 def _before(question: Question, names: Collection[str], common: Mapping[str, Any]) -> dict[str, Any] | None:
     """The frozen rule of the first versions: counts alone, all of one weight, by name and in their order."""
     asked = question.statistics
-    if any(one.kind != "count" or one.weight != asked[0].weight for one in asked):
+    if question.tiers or any(one.kind != "count" or one.weight != asked[0].weight for one in asked):
         return None
     return {
         **common,

@@ -1,0 +1,184 @@
+"""The totals of one measure: fitted parts that match them, and intervals that cover them, in steps.
+
+Everything that no report changes, such as which way bounds each total, is settled before anything is charged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..channels import Channel
+from ..measure.leastsquares import Measured, WeightedBound
+from ..measure.totals import TotalBound
+from ..numbers.positions import positions
+from .fitting import fit_parts
+from .margins import Groups
+from .measures import Measure
+from .tiers import Tier
+from .values import Part, error_of, in_steps, members
+
+Indices = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+OWN, FITTED = "its own report", "Chernoff, least squares"
+_WEIGHED = 2 * 10**7  # totals times cells up to which the weights of every total are written out
+_LEAST = 1e-9  # of a standard error: that of a public zero
+
+
+@dataclass(frozen=True)
+class Own:
+    """The reports of one measured level."""
+
+    tier: Tier
+    measure: Measure
+    readings: Mapping[int, Channel]
+
+    def read(self, reports: NDArray[Any]) -> Part:
+        return in_steps(self.measure, self.readings, self.tier.sizes, reports)
+
+    @property
+    def errors(self) -> Floats:
+        """The standard error of each total's report."""
+        known = {n: c.standard_error for n, c in self.readings.items()}
+        return np.maximum([known.get(n, 0.0) for n in self.tier.sizes.tolist()], _LEAST)
+
+    def width(self, place: int) -> float:
+        """How wide the interval of a total's own report is, where that is known beforehand."""
+        channel = self.readings.get(int(self.tier.sizes[place]))
+        if channel is None:
+            return 0.0
+        return math.inf if channel.noise is None else 2.0 * (channel.noise.reach(error_of(self.measure) / 2) - 1)
+
+
+class Adding:
+    """Everything about the totals of one measure that its reports do not change."""
+
+    def __init__(
+        self, measure: Measure, readings: Mapping[int, Channel], sizes: Indices, margins: Sequence[Groups], own: Sequence[Own]
+    ) -> None:
+        self.measure, self.readings, self.sizes, self.margins, self.own = measure, readings, sizes, list(margins), list(own)
+        kind_of = {size: k for k, size in enumerate(readings)}
+        self._kinds = np.array([kind_of.get(n, -1) for n in sizes.tolist()], dtype=np.int64)
+        errors = {n: c.standard_error for n, c in readings.items()}
+        self._errors = np.maximum([errors.get(n, 0.0) for n in sizes.tolist()], _LEAST)
+        self._bound = TotalBound(list(readings.values()), error_of(measure))
+        self._system: Measured | None = None
+        if own and not np.isnan(self._errors).any():
+            self._system = Measured(tuple(o.tier.groups.place for o in own), self._errors**2, tuple(o.errors**2 for o in own))
+        self._ways = [self._choose(groups) for groups in self.margins]
+
+    def _choose(self, groups: Groups) -> list[tuple[str, Any]]:
+        """For each total the narrowest of the ways that are there: by its parts, by its own report, by the fit of all."""
+        measured = next((k for k, o in enumerate(self.own) if set(o.tier.groups.margin) == set(groups.margin)), None)
+        weigh = self._system is not None and len(groups.keys) * len(self.sizes) <= _WEIGHED
+        weighted = self._weighted if weigh else None
+        ways: list[tuple[str, Any]] = []
+        for place, chosen in enumerate(groups.members):
+            drawn = chosen[self._kinds[chosen] >= 0]
+            way = self._bound.bounds(self._kinds[drawn])
+            found: list[tuple[float, str, Any]] = [(float(way.below + way.above), "", drawn)]
+            if measured is not None:
+                at = self._place_of(groups, place, self.own[measured])
+                found.append((self.own[measured].width(at), OWN, (measured, at)))
+            if weighted is not None and self._system is not None:
+                weights = np.concatenate(self._system.weights(chosen))
+                weights[self._all_kinds < 0] = 0.0
+                width = weighted.half_width(self._all_kinds, weights)
+                found.append((2 * width, FITTED, (chosen, width)))
+            ways.append(min(found, key=lambda one: one[0])[1:])
+        return ways
+
+    @staticmethod
+    def _place_of(groups: Groups, place: int, own: Own) -> int:
+        """Where the same total stands among those of a measured level."""
+        cell = int(np.flatnonzero(groups.place == place)[0])
+        return int(own.tier.groups.place[cell])
+
+    @property
+    def _weighted(self) -> WeightedBound:
+        """For sums of all reports, those of the cells and then those of every level; public zeros have no error."""
+        channels = list(self.readings.values())
+        kinds = [self._kinds]
+        for own in self.own:
+            kind_of = {size: len(channels) + k for k, size in enumerate(own.readings)}
+            channels += own.readings.values()
+            kinds.append(np.array([kind_of.get(n, -1) for n in own.tier.sizes.tolist()], dtype=np.int64))
+        self._all_kinds = np.concatenate(kinds)
+        return WeightedBound(channels, error_of(self.measure))
+
+    def estimates(self, part: Part, own: Sequence[Part]) -> Floats:
+        """Unbiased estimates of the cells: from their own reports, or from all that was measured."""
+        if self._system is None:
+            return np.asarray(part["estimate"])
+        return self._system.estimate(part["estimate"], [o["estimate"] for o in own])
+
+    def fit(self, estimates: Floats) -> NDArray[Any]:
+        """Whole parts that match all margins; None (of an object array) in groups of the first margin with a part that has
+        no estimate."""
+        fitted = np.full(len(estimates), None, dtype=object)
+        usable = np.isfinite(estimates)
+        levels = [*(groups.place for groups in self.margins), *(o.tier.groups.place for o in self.own)]
+        if levels and not usable.all():
+            usable = ~np.isin(levels[0], levels[0][~usable])
+        if not usable.any():
+            return fitted
+        ends = np.array([self.measure.ends(n) for n in self.sizes.tolist()], dtype=np.float64)[usable]
+        tops = {n: m.inputs.high for n, m in self.measure.plan.items() if m is not None and m.inputs.high is not None}
+        most = np.minimum(ends[:, 1], [float(tops.get(n, math.inf)) for n in self.sizes[usable].tolist()])
+        mine, errors = estimates[usable], self._errors[usable]
+        # where nothing bounds a sum from below, a place that no fit reaches
+        least = np.maximum(ends[:, 0], np.floor(mine - 64 * errors) - 1)
+        places = [np.unique(place[usable], return_inverse=True)[1] for place in levels]
+        whole = fit_parts(mine - least, errors, most - least, places) + least.astype(np.int64)
+        fitted[usable] = whole.tolist()
+        return fitted
+
+    def totals(
+        self, which: int, part: Part, reports: NDArray[Any], own: Sequence[Part], estimates: Floats, fitted: NDArray[Any]
+    ) -> tuple[Part, list[str | None]]:
+        """Of one margin: the totals of the fitted parts, intervals of the true totals, and the way of each; NaN where there
+        is none. An interval is stretched to hold the total where fitting moved that outside."""
+        groups, places = self.margins[which], self._positions(reports)
+        rows: list[tuple[float, float, float, float, float]] = []
+        methods: list[str | None] = []
+        for (how, what), chosen in zip(self._ways[which], groups.members, strict=True):
+            if any(x is None for x in fitted[chosen]):
+                rows.append((math.nan,) * 5)
+                methods.append(None)
+                continue
+            total = sum(fitted[chosen].tolist())
+            if how == OWN:
+                low, high, method = int(own[what[0]]["low"][what[1]]), int(own[what[0]]["high"][what[1]]), OWN
+            elif how == FITTED:
+                centre = float(estimates[chosen].sum())
+                low, high, method = math.ceil(centre - what[1] - 1e-6), math.floor(centre + what[1] + 1e-6), FITTED
+            else:
+                low, high, method = self._bound.interval(self._kinds[what], places[what], part["estimate"][what])
+            ends = [self.measure.ends(n) for n in self.sizes[chosen].tolist()]
+            low, high = max(low, sum(e[0] for e in ends)), min(high, sum(e[1] for e in ends))
+            error = math.sqrt(float((self._errors[chosen] ** 2).sum()))
+            rows.append((total, min(low, total), max(high, total), float(estimates[chosen].sum()), error))
+            methods.append(method)
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        names = ("report", "low", "high", "estimate", "standard_error")
+        return {name: _numbers(column) for name, column in zip(names, columns, strict=True)}, methods
+
+    def _positions(self, reports: NDArray[Any]) -> Indices:
+        places = np.zeros(len(reports), dtype=np.int64)
+        for n, chosen in members(self.sizes).items():
+            m = self.measure.plan[n]
+            if m is not None:
+                places[chosen] = positions(m.outputs, reports[chosen], clamp=True)
+        return places
+
+
+def _numbers(column: list[float]) -> NDArray[Any]:
+    """Whole numbers as such, unless one of them is missing."""
+    whole = all(isinstance(x, int) and abs(x) < 2**63 for x in column)
+    return np.array(column, dtype=np.int64 if whole else np.float64)
