@@ -46,7 +46,12 @@ def release(
     bound: Annotated[int | None, Parameter(help="Presence private: the largest count that can be.")] = None,
     max_groups: Annotated[int, Parameter(help="With an id column: in how many groups a person may count.")] = 1,
     other: Annotated[bool, Parameter(negative=(), help="Pool undeclared and missing keys in one cell.")] = False,
-    margins: Annotated[str, Parameter(help="Columns of --by for totals that match their parts.")] = "",
+    margins: Annotated[
+        str, Parameter(help="Totals that match their parts, by columns of --by: sex,sex+district,total.")
+    ] = "",
+    measure: Annotated[
+        str, Parameter(help="Totals to measure besides the cells, for a part of epsilon: total,district or total:1,cells:6.")
+    ] = "",
     fresh: Annotated[bool, Parameter(negative=(), help="Draw anew on changed data, and pay again.")] = False,
     strict: Annotated[
         bool, Parameter(negative=(), help="For the operator, outside the guarantee: say how many rows were dropped.")
@@ -78,6 +83,8 @@ def release(
     from ..questions.domain import Domain
     from ..tables.release import expected_errors
     from ..tables.release import release_and_dropped as run
+    from ..tables.sums import names_of_totals
+    from ..tables.tiers import measure_of
     from . import terminal
 
     one_of(json, csv)
@@ -94,6 +101,7 @@ def release(
         "bound": bound,
         "max_groups": max_groups,
         "other": other,
+        "measure": measure_of(measure),
     }
     console = make_console()
     totals = [c.strip() for c in margins.split(",") if c.strip()]
@@ -101,7 +109,9 @@ def release(
     with Ledger.existing(ledger) as book:
         if out is not None:
             read = [table, domain, ledger, mechanism, str(book.secret_file)]
-            old = _check_outputs(Path(out), totals, read, force or dry_run)
+            known = Domain((), ()) if asked["domain"] is None else asked["domain"]
+            names = names_of_totals(totals, asked["measure"], columns, known)
+            old = _check_outputs(Path(out), names, read, force or dry_run)
         if dry_run:
             with terminal.progress("counting") as advance:
                 rows = expected_errors(table, ledger=book, margins=totals, progress=advance, **asked)

@@ -11,8 +11,9 @@ from typing import Any
 
 from ..numbers.exact import ball, float_above
 from ..present.html import page, table
+from .margins import OF_TOTALS
 from .question import MISSING
-from .results import Release, asked_in_words
+from .results import Release, asked_in_words, totals_title
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
 
@@ -112,8 +113,9 @@ def release_page(release: Release) -> str:
         rows_table(first, keys, "report", release.size - len(first)),
     ]
     for margin, rows in release.margins.items():
-        parts.append(f"<h2>Totals by {escape(margin)}, matching their parts</h2>")
-        parts.append(rows_table(rows, [margin, *several], "total"))
+        parts.append(f"<h2>{escape(totals_title(margin))}, matching their parts</h2>")
+        keys = [name for name in rows[0] if name not in OF_TOTALS] if rows else []
+        parts.append(rows_table(rows, keys, "total"))
     left = record["budget"]
     parts.append(
         f"<h2>How to read this</h2><p>The 95 % interval, {escape(str(record['interval']))}. Where there are totals, the parts "

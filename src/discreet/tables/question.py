@@ -43,6 +43,7 @@ RESERVED = frozenset(
         "count",
         "fitted",
         "total",
+        "interval_by",
     ]
 )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..present.shown import Result, Shown, one_line, plain
 from ..present.words import csv_lines
+from .margins import OF_TOTALS, TOTAL
 from .question import MISSING
 
 _FOR_MACHINES = ("digest", "estimate", "standard_error", "epsilon")  # columns that are not printed
@@ -74,8 +75,8 @@ class Release(Result):
         by = set(self.record["by"])
         rows = tuple(tuple(_short(key_for_people(x) if n in by else x) for n, x in zip(names, row, strict=True)) for row in first)
         totals = tuple(
-            Shown.of(f"Totals by {_short(margin)}, matching the fitted parts:",
-                     [{name: _short(key_for_people(x) if name == margin else x) for name, x in line.items()} for line in lines])
+            Shown.of(f"{totals_title(margin)}, matching the fitted parts:",
+                     [{n: _short(x if n in OF_TOTALS else key_for_people(x)) for n, x in line.items()} for line in lines])
             for margin, lines in self.margins.items()
         )  # fmt: skip
         return Shown(self._title(), names, rows, self._notes(), totals, more=self.size - len(rows))
@@ -100,6 +101,11 @@ class Release(Result):
 def asked_in_words(record: Mapping[str, Any]) -> str:
     """What a release has of each group, for people."""
     return ", ".join(one["what"] if one["kind"] == "count" else f"{one['kind']} of {one['what']}" for one in record["statistics"])
+
+
+def totals_title(margin: str) -> str:
+    """What the totals of a margin are called."""
+    return "The grand total" if margin == TOTAL else f"Totals by {_short(margin.replace('+', ' and '))}"
 
 
 def key_for_people(key: Any) -> Any:

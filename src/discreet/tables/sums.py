@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from ..channels import Channel
 from ..ledger.ledger import Terms
-from .margins import Groups, Margin, groups_of, margin_name
+from ..questions.domain import Domain
+from .margins import Groups, Margin, groups_of, margin_name, read_margins
 from .measures import Measure
 from .question import Question
-from .tiers import Tier, cells_part
+from .tiers import CELLS, Tier, cells_part
 from .totals import Adding, Own
 from .values import Part, published
 
@@ -75,7 +76,7 @@ class Sums:
                     line = {**named, **dict(zip(groups.margin, key, strict=True))}
                     line |= {"n": int(sizes[k])} if self.terms.relation == "bit" else {}
                     line |= {"total": _said(shown["report"][k]), "low": _said(shown["low"][k]), "high": _said(shown["high"][k]),
-                             "interval": read[0][1][k]}  # fmt: skip
+                             "interval_by": read[0][1][k]}  # fmt: skip
                     lines.append({**line, **({} if reports is None else {"report": _said(reports[k])})})
         return column, rows
 
@@ -116,6 +117,14 @@ def totals_record(
         "measured": [*levels, {"by": list(question.by), "totals": len(question.cells), "part": str(cells_part(question)),
                                "epsilon": str(each * cells_part(question))}] if tiers else [],
     }  # fmt: skip
+
+
+def names_of_totals(margins: Any, measure: Any, by: Sequence[str], domain: Domain) -> list[str]:
+    """The names of all margins that a release with these arguments has."""
+    measured = [name for name in measure if name != CELLS] if isinstance(measure, Mapping) else measure
+    asked = [*read_margins(margins, by, domain), *read_margins(measured, by, domain, "measure")]
+    first = {frozenset(margin): margin for margin in reversed(asked)}
+    return [margin_name(margin) for margin in reversed(first.values())]
 
 
 def totals_beware(question: Question, terms: Terms, any_totals: bool) -> list[str]:

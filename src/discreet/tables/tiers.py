@@ -69,6 +69,19 @@ def read_tiers(given: Any, question: Question) -> tuple[tuple[Margin, Fraction],
     return tuple(zip(margins, best_parts([*sizes, len(question.cells)])[:-1], strict=True))
 
 
+def measure_of(text: str) -> list[str] | dict[str, str]:
+    """What to measure as the command line has it: total,district, or with weights total:1,district:2,cells:6.
+
+    >>> measure_of("total:1, cells:6")
+    {'total': '1', 'cells': '6'}
+    """
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not any(":" in name for name in names):
+        return names
+    pairs = [name.rpartition(":") if ":" in name else (name, ":", "1") for name in names]
+    return {name.strip(): weight.strip() for name, _, weight in pairs}
+
+
 def best_parts(sizes: Sequence[int]) -> list[Fraction]:
     """Parts of epsilon for tables with so many numbers each, for the least expected squared error of all of them together.
 
