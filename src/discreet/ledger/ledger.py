@@ -183,7 +183,8 @@ class Ledger:
         """Admit a file as a version of a data set: all checks of its content, for you alone; then others may ask about it.
 
         `encoding`, `separator`, `decimal`, `quote`, `null` and `sheet` say how it is read, `domain` declares groups
-        to compare it with. Returns the report (a Look). A grave finding refuses the file; the report is the error's `report`.
+        and `sum` bounds to compare it with. Returns the report (a Look). A grave finding refuses the file; the report is the
+        error's `report`.
         """
         from ..tables.admission import admit
 

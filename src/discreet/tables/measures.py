@@ -60,7 +60,7 @@ class Measure:
 
     def drawn_by(self, plan: Plan) -> Measure:
         """The same with the mechanisms of a stored answer."""
-        return replace(self, plan={size: plan[size] for size in self.plan})
+        return replace(self, plan=plan)
 
     @property
     def units(self) -> tuple[Fraction, Fraction]:
@@ -86,10 +86,15 @@ class Measure:
         return min(low, 0) * size, max(high, 0) * size
 
 
-def measures_for(
-    question: Question, terms: Terms, sizes: Indices, part: Fraction = Fraction(1)
-) -> tuple[Measure, ...]:
-    """All measures of a question in its order, with a mechanism for each size of group that occurs, for a part of epsilon."""
+def unplanned(question: Question, terms: Terms) -> tuple[Measure, ...]:
+    """The measures of a question before any size of group is known: without mechanisms."""
+    return measures_for(question, terms, np.zeros(0, dtype=np.int64))
+
+
+def measures_for(question: Question, terms: Terms, sizes: Indices, part: Fraction | None = None) -> tuple[Measure, ...]:
+    """All measures of a question in its order, with a mechanism for each size of group that occurs; for the part of epsilon
+    that the cells get, or another."""
+    part = question.cells_part if part is None else part
     found: list[Measure] = []
     for one in question.statistics:
         found += _measures(one, question, terms, sizes, part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +24,7 @@ from .question import Question
 from .records import release_record
 from .results import Release, key_for_people
 from .sums import Sums, totals_beware, totals_record
-from .tiers import Tier, cells_part
+from .tiers import Tier
 from .values import error_of, in_steps, published
 
 Indices = NDArray[np.int64]
@@ -74,11 +74,8 @@ class Sheet:
         """Are there public zeros alone?"""
         return not any(self.readings)
 
-    def drawn_by(self, plans: Sequence[Plan], levels: Sequence[Sequence[Plan]] = ()) -> Sheet:
+    def drawn_by(self, mine: tuple[Measure, ...], tiers: tuple[Tier, ...] = ()) -> Sheet:
         """The same for the mechanisms of a stored answer, where they are others."""
-        mine = tuple(measure.drawn_by(plan) for measure, plan in zip(self.measures, plans, strict=True))
-        tiers = tuple(replace(tier, measures=tuple(m.drawn_by(plan) for m, plan in zip(tier.measures, level, strict=True)))
-                      for tier, level in zip(self.tiers, levels, strict=True))  # fmt: skip
         old = [m.plan for part in (self.measures, *(tier.measures for tier in self.tiers)) for m in part]
         new = [m.plan for part in (mine, *(tier.measures for tier in tiers)) for m in part]
         if all(_digests(one) == _digests(other) for one, other in zip(new, old, strict=True)):
@@ -159,7 +156,7 @@ def _fixed_columns(
         columns["n"] = sizes.tolist() * len(asked)
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
     used = [[first[one.name].plan[size] for size in sizes.tolist()] for one in asked]
-    labels = [str(charge * one.weight * cells_part(question) / question.groups_of_one(terms)) for one in asked]
+    labels = [str(charge * one.weight * question.cells_part / question.groups_of_one(terms)) for one in asked]
     columns["mechanism"] = ["public zero" if m is None else m.recipe.family for mine in used for m in mine]
     columns["digest"] = [_digest_of(m) for mine in used for m in mine]
     columns["epsilon"] = ["0" if m is None else label for mine, label in zip(used, labels, strict=True) for m in mine]

@@ -17,7 +17,7 @@ from ..questions.domain import Domain
 from .margins import Groups, Margin, groups_of, margin_name, read_margins
 from .measures import Measure
 from .question import Question
-from .tiers import CELLS, Tier, cells_part
+from .tiers import CELLS, Tier
 from .totals import Adding, Own
 from .values import Part, published
 
@@ -114,8 +114,8 @@ def totals_record(
                "epsilon": str(each * tier.part)} for tier in tiers]  # fmt: skip
     return {
         "margins": [list(margin) for margin in margins],
-        "measured": [*levels, {"by": list(question.by), "totals": len(question.cells), "part": str(cells_part(question)),
-                               "epsilon": str(each * cells_part(question))}] if tiers else [],
+        "measured": [*levels, {"by": list(question.by), "totals": len(question.cells), "part": str(question.cells_part),
+                               "epsilon": str(each * question.cells_part)}] if tiers else [],
     }  # fmt: skip
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import Channel
 from ..errors import ReleaseError
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
@@ -106,11 +105,6 @@ def _weight(given: Any) -> Fraction:
     return number
 
 
-def cells_part(question: Question) -> Fraction:
-    """What is left of epsilon for the cells."""
-    return 1 - sum((part for _, part in question.tiers), Fraction(0))
-
-
 def tiers_for(question: Question, terms: Terms, sizes: Indices) -> tuple[Tier, ...]:
     """The measured levels of a question, with a mechanism for each size of total that occurs."""
     return tuple(_tier(question, terms, sizes, margin, part) for margin, part in question.tiers)
@@ -147,8 +141,3 @@ def spelled(question: Question) -> list[Any]:
             cells[place].append([key[k] for k in order])
         found.append([str(part), sorted(sorted(map(repr, mine)) for mine in cells)])
     return sorted(found, key=repr)
-
-
-def readable_tiers(tiers: Sequence[Tier]) -> list[list[dict[int, Channel]]]:
-    """The channels of every level and measure, by the size of the total."""
-    return [[{n: m.channel for n, m in measure.plan.items() if m is not None} for measure in tier.measures] for tier in tiers]
