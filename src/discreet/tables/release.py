@@ -154,7 +154,11 @@ def _released(
         made = sheet.drawn_by(stored.measures, tiers).filled(stored.reports, book.balance(dataset), asked, levels)
         return made.told(ready.operator), ready.dropped
     drawn = [_draw(m.plan, sheet.sizes, ready.found.truth(m)) for m in sheet.measures]
-    totals = [[_draw(m.plan, tier.sizes, tier.added(ready.found.truth(m))) for m in tier.measures] for tier in sheet.tiers]
+    totals = [
+        [_draw(m.plan, tier.sizes, tier.added(ready.found.truth(m), question.bound if m.counts_people else None))
+         for m in tier.measures]
+        for tier in sheet.tiers
+    ]  # fmt: skip
     answer = book.finish(asked, answer_text(drawn, head, totals))
     # the reports are stored: from here on everything is post-processing
     tell(progress, "drawn and stored", _STORED)

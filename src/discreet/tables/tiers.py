@@ -40,10 +40,10 @@ class Tier:
     sizes: Indices
     measures: tuple[Measure, ...]
 
-    def added(self, cells: Indices) -> Indices:
-        """The true totals, from the true numbers of the cells."""
+    def added(self, cells: Indices, bound: int | None = None) -> Indices:
+        """The true totals, from the true numbers of the cells: of the capped ones, where counts are, as in the cells."""
         totals = np.zeros(len(self.groups.keys), dtype=np.int64)
-        np.add.at(totals, self.groups.place, cells)
+        np.add.at(totals, self.groups.place, cells if bound is None else np.minimum(cells, bound))
         return totals
 
 
