@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ReleaseError
+from ..errors import LevelError, ReleaseError
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..mechanisms.geometric import geometric
@@ -36,6 +36,7 @@ Indices = NDArray[np.int64]
 Plan = Mapping[int, Mechanism | None]
 
 _OPEN = Grid(None, None)
+_RARE, _FARTHEST = Fraction(1, 80), 2**60  # a report and the end of its interval fit 63 bits
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,14 @@ def _alike(m: Mechanism, sizes: Indices) -> dict[int, Mechanism | None]:
 def open_noise(family: str, change: int, level: Level) -> Mechanism:
     """Noise on the whole numbers that hides a change of so many steps."""
     make = {"geometric": geometric, "staircase": staircase}[family]
-    return make(_OPEN, alpha=level.alpha, sensitivity=change)
+    try:
+        m = make(_OPEN, alpha=level.alpha, sensitivity=change)
+    except LevelError:
+        m = None
+    if m is None or m.channel.noise is None or m.channel.noise.reach(_RARE) > _FARTHEST:
+        raise ReleaseError(f"Noise that hides {change} steps at this epsilon would be wider than any sum; use a larger epsilon, or "
+                           "a coarser step. Nothing was charged.")  # fmt: skip
+    return m
 
 
 def total_noise(change: int, level: Level) -> Mechanism:
