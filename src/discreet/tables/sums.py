@@ -45,9 +45,12 @@ class Sums:
         """Totals by the margins that were asked for, and by those that were measured."""
         wanted = {frozenset(margin): margin for margin in [*(t.groups.margin for t in reversed(tiers)), *reversed(asked)]}
         margins = tuple(groups_of(margin, question.by, question.domain, question.cells) for margin in reversed(wanted.values()))
+        columns = sorted(range(len(question.by)), key=lambda c: question.by[c].lower())
+        keys = [str([key[c] for c in columns]) for key in question.cells]
+        order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
         adding = tuple(
             Adding(measure, readings[k], sizes, margins,
-                   [Own(tier, tier.measures[k], mine[k]) for tier, mine in zip(tiers, own, strict=True)])
+                   [Own(tier, tier.measures[k], mine[k]) for tier, mine in zip(tiers, own, strict=True)], order)
             for k, measure in enumerate(measures)
         )  # fmt: skip
         return cls(question, terms, sizes, measures, tiers, margins, adding)

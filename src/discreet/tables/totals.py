@@ -60,9 +60,12 @@ class Adding:
     """Everything about the totals of one measure that its reports do not change."""
 
     def __init__(
-        self, measure: Measure, readings: Mapping[int, Channel], sizes: Indices, margins: Sequence[Groups], own: Sequence[Own]
+        self, measure: Measure, readings: Mapping[int, Channel], sizes: Indices, margins: Sequence[Groups], own: Sequence[Own],
+        order: Indices,
     ) -> None:
+        """`order` is one of the cells that does not hang on the order in which they were asked for."""
         self.measure, self.readings, self.sizes, self.margins, self.own = measure, readings, sizes, list(margins), list(own)
+        self._order = order
         kind_of = {size: k for k, size in enumerate(readings)}
         self._kinds = np.array([kind_of.get(n, -1) for n in sizes.tolist()], dtype=np.int64)
         errors = {n: c.standard_error for n, c in readings.items()}
@@ -116,25 +119,25 @@ class Adding:
         """Unbiased estimates of the cells: from their own reports, or from all that was measured."""
         if self._system is None:
             return np.asarray(part["estimate"])
-        return self._system.estimate(part["estimate"], [o["estimate"] for o in own])
+        found = self._system.estimate(part["estimate"], [o["estimate"] for o in own])
+        return np.asarray(np.round(found, 6))  # the last digits hang on the order of sums
 
     def fit(self, estimates: Floats) -> NDArray[Any]:
         """Whole parts that match all margins; None (of an object array) in groups of the first margin with a part that has
-        no estimate."""
+        no estimate. Ties are broken in one order of the cells, whatever the order that they were asked for in."""
         fitted = np.full(len(estimates), None, dtype=object)
-        usable = np.isfinite(estimates)
-        levels = [*(groups.place for groups in self.margins), *(o.tier.groups.place for o in self.own)]
-        if levels and not usable.all():
-            usable = ~np.isin(levels[0], levels[0][~usable])
-        if not usable.any():
+        finite = np.isfinite(estimates)
+        first = self.margins[0].place
+        usable = self._order[~np.isin(first, first[~finite])[self._order]]
+        if len(usable) == 0:
             return fitted
-        ends = np.array([self.measure.ends(n) for n in self.sizes.tolist()], dtype=np.float64)[usable]
+        ends = np.array([self.measure.ends(n) for n in self.sizes[usable].tolist()], dtype=np.float64)
         tops = {n: m.inputs.high for n, m in self.measure.plan.items() if m is not None and m.inputs.high is not None}
         most = np.minimum(ends[:, 1], [float(tops.get(n, math.inf)) for n in self.sizes[usable].tolist()])
         mine, errors = estimates[usable], self._errors[usable]
         # where nothing bounds a sum from below, a place that no fit reaches
         least = np.maximum(ends[:, 0], np.floor(mine - 64 * errors) - 1)
-        places = [np.unique(place[usable], return_inverse=True)[1] for place in levels]
+        places = [_numbered(groups.place[usable]) for groups in self.margins]
         whole = fit_parts(mine - least, errors, most - least, places) + least.astype(np.int64)
         fitted[usable] = whole.tolist()
         return fitted
@@ -176,6 +179,12 @@ class Adding:
             if m is not None:
                 places[chosen] = positions(m.outputs, reports[chosen], clamp=True)
         return places
+
+
+def _numbered(place: Indices) -> Indices:
+    """The totals of parts numbered as they come."""
+    _, first, inverse = np.unique(place, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[inverse])
 
 
 def _numbers(column: list[float]) -> NDArray[Any]:
