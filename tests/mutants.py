@@ -52,7 +52,11 @@ TESTED_IN = {
     "tables.measures": "tables/test_statistics.py",
     "tables.spelling": "tables/test_statistics.py tables/test_answers.py",
     "tables.values": "tables/test_statistics.py tables/test_own_mechanisms.py",
-    "tables.margins": "channels/test_reading.py tables/test_release.py",
+    "measure.convolution": "measure/test_totals.py",
+    "tables.fitting": "tables/test_fitting.py channels/test_reading.py",
+    "tables.margins": "tables/test_totals.py tables/test_release.py",
+    "tables.sums": "tables/test_totals.py",
+    "tables.tiers": "tables/test_totals.py",
 }
 
 Place = tuple[int, int]  # a line, from 1, and a column in characters

@@ -122,6 +122,11 @@ def test_measured_totals_are_part_of_the_question_and_of_its_stored_answer(peopl
     assert again.record["repeated"]
     assert {name: again.margins[name] for name in first.margins} == dict(first.margins)
     assert sorted(again.columns["fitted"]) == sorted(first.columns["fitted"])
+    assert first.record["containers"] == [{"column": "district", "of": "town", "map": [["a", "north"], ["b", "north"],
+                                                                                      ["c", "south"], ["d", "south"]]}]  # fmt: skip
+    planned = released(people, ledger, measure=[[], ["district"]], dry_run=True)
+    assert planned.record["measured"] == first.record["measured"]
+    assert "all together" in str(planned)
     other = released(people, ledger, measure={"total": 1, "district": 1, "cells": 2})
     assert not other.record["repeated"]
     assert [level["part"] for level in other.record["measured"]] == ["1/4", "1/4", "1/2"]

@@ -127,7 +127,7 @@ def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
         for name, where in counts.items()
     ]  # fmt: skip
     rest = {name: value for name, value in old.items() if name != "counts"}
-    return {**rest, "format_version": 4, "statistics": parts}
+    return {**rest, "format_version": 4, "statistics": parts, "margins": None, "containers": [], "measured": []}
 
 
 RECORD: Format[dict[str, Any]] = Format(

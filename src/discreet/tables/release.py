@@ -87,6 +87,9 @@ def release(
     `weights` say, {name: number}. A file must have been admitted as this `version` (`Ledger.admit`); a table in memory is
     admitted by this call, and `made.operator` has the report, which is not for publication. With `dry_run` the errors to
     expect are returned (an Expected); nothing is drawn and nothing charged.
+
+        margins  totals that match their parts, from the reports that are there, at no cost: ["sex", ["sex", "district"], []]
+        measure  totals to draw reports of too, for a part of epsilon: [[], "district"], or weights {"total": 1, "cells": 6}
     """
     with _opened(ledger) as book:
         question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other, sum, mean, share,

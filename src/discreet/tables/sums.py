@@ -115,8 +115,11 @@ def totals_record(
     each = charge / question.groups_of_one(terms)
     levels = [{"by": list(tier.groups.margin), "totals": len(tier.groups.keys), "part": str(tier.part),
                "epsilon": str(each * tier.part)} for tier in tiers]  # fmt: skip
+    used = {name for margin in [*margins, *(tier.groups.margin for tier in tiers)] for name in margin}
     return {
         "margins": [list(margin) for margin in margins],
+        "containers": [{"column": h.column, "of": h.of, "map": [list(pair) for pair in h.containers]}
+                       for h in question.domain.hierarchies if h.column in used],
         "measured": [*levels, {"by": list(question.by), "totals": len(question.cells), "part": str(question.cells_part),
                                "epsilon": str(each * question.cells_part)}] if tiers else [],
     }  # fmt: skip
