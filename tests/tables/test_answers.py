@@ -64,11 +64,11 @@ def a_question(mechanism="auto", bound=None, sizes=SIZES):
 
 
 def head_of(made, measures, sizes) -> str:
-    return mechanisms_text(made, measures, spelling_of(made, ["ill", "k"]).contents, sizes)
+    return mechanisms_text(made, measures, spelling_of(made, {"count": ["ill", "k"]}).contents, sizes)
 
 
 def read(text, made, measures, sizes):
-    return read_answer(text, made, measures, spelling_of(made, ["ill", "k"]).contents, sizes)
+    return read_answer(text, made, measures, spelling_of(made, {"count": ["ill", "k"]}).contents, sizes)
 
 
 @pytest.mark.parametrize("mechanism", ["auto", "geometric", "explicit_fair"])
@@ -170,7 +170,7 @@ def test_an_answer_of_version_1_is_read_with_the_choice_of_version_1(monkeypatch
                False)  # fmt: skip
     sizes = np.array(published["n"])
     measures = measures_for(made, terms, sizes)
-    read = read_answer(text, made, measures, spelling_of(made, ["district", "ill"]).contents, sizes)
+    read = read_answer(text, made, measures, spelling_of(made, {"count": ["district", "ill"]}).contents, sizes)
     sheet = Sheet.of(made, terms, half, sizes, measures, (), lambda columns: columns).drawn_by(read.measures)
     columns = sheet.filled(read.reports, Balance(4 * half, half, 3 * half, 0), Answer(text, 2, "then", True)).columns
     for name in ("report", "low", "high", "mechanism", "n", "epsilon"):

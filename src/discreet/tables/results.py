@@ -11,7 +11,7 @@ from ..present.words import csv_lines
 from .margins import OF_TOTALS, TOTAL
 from .question import MISSING
 
-_FOR_MACHINES = ("digest", "estimate", "standard_error", "epsilon")  # columns that are not printed
+_FOR_MACHINES = ("digest", "estimate", "standard_error", "epsilon", "report_u", "report_v")  # columns that are not printed
 _FIRST, _LONGEST = 100, 40  # rows that are shown, and characters of a key
 
 

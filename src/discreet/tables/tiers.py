@@ -20,7 +20,7 @@ from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..numbers.exact import parse_exact, show
 from .margins import Groups, Margin, groups_of, margin_name, read_margins
-from .measures import Measure, measures_for
+from .measures import Measure, check_granted, measures_for, unplanned
 
 if TYPE_CHECKING:
     from .question import Question
@@ -107,7 +107,9 @@ def _weight(given: Any) -> Fraction:
 
 def tiers_for(question: Question, terms: Terms, sizes: Indices) -> tuple[Tier, ...]:
     """The measured levels of a question, with a mechanism for each size of total that occurs."""
-    return tuple(_tier(question, terms, sizes, margin, part) for margin, part in question.tiers)
+    tiers = tuple(_tier(question, terms, sizes, margin, part) for margin, part in question.tiers)
+    check_granted([*unplanned(question, terms), *(measure for tier in tiers for measure in tier.measures)], question, terms)
+    return tiers
 
 
 def _tier(question: Question, terms: Terms, sizes: Indices, margin: Margin, part: Fraction) -> Tier:
