@@ -147,11 +147,12 @@ def test_two_cells_of_six_are_off_by_eight():
     assert TotalBound([one], ERROR).interval(np.array([0, 0]), np.array([50, 30]), np.array([50.0, 30.0]))[:2] == (72, 88)
 
 
-@pytest.mark.parametrize("name", ["upwards", "closed", "fair", "open"])
+@pytest.mark.parametrize("name", ["upwards", "closed", "fair", "open", "stairs"])
 def test_simulated_totals_are_covered(name):
     """10^4 totals of 12 parts, half of them nobody; half the width misses more often than it may."""
     m = {"upwards": dt.geometric(UPWARDS, epsilon="1/2"), "closed": dt.geometric(30, epsilon="1/2"),
-         "fair": dt.explicit_fair(10, epsilon=1), "open": dt.geometric(OPEN, epsilon="1/2")}[name]  # fmt: skip
+         "fair": dt.explicit_fair(10, epsilon=1), "open": dt.geometric(OPEN, epsilon="1/2"),
+         "stairs": dt.staircase(30, epsilon=1, sensitivity=3)}[name]  # fmt: skip
     truth = np.array([0] * 6 + [10] * 6)
     bound, kinds = TotalBound([m.channel], ERROR), np.zeros(12, dtype=int)
     reports = m.sample(np.tile(truth, (10_000, 1)), source=dt.insecure_source(3))

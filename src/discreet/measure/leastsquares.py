@@ -22,6 +22,7 @@ from ..channels import Channel
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_STEPS = 2**40  # more than any logarithm of a weight, in thousandths
 _SCALES = np.geomspace(1e-7, 1e3, 1500)  # of t, in units of 1 / standard error
 
 
@@ -93,13 +94,14 @@ class WeightedBound:
         if len(sizes) == 0:
             return 0.0
         steps = np.ceil(np.log(sizes) * 1000).astype(np.int64)  # weights rounded up by at most a thousandth
-        pairs, counts = np.unique(np.stack([kinds, steps]), axis=1, return_counts=True)
+        found, counts = np.unique(kinds * _STEPS + steps, return_counts=True)  # one number for both: sorted quickly
+        pairs = np.stack([(found + _STEPS // 2) // _STEPS, (found + _STEPS // 2) % _STEPS - _STEPS // 2])
         grid = np.geomspace(1e-3, 20.0, 120) / self._unit / max(math.exp(pairs[1].max() / 1000), 1e-300)
         scaled = grid[None, :] * np.exp(pairs[1] / 1000)[:, None]
         place = np.searchsorted(self._t, scaled * (1 + 1e-12))
         beyond = place >= len(self._t)
         place = np.minimum(place, len(self._t) - 1)
-        found = self._curves[pairs[0][:, None], place]
-        found = np.where(scaled < self._t[0], found * scaled / self._t[0], found)
-        found = np.where(beyond, math.inf, found)
-        return float(((counts @ found + self._goal) / grid).min()) * (1 + 1e-9)
+        moments = self._curves[pairs[0][:, None], place]
+        moments = np.where(scaled < self._t[0], moments * scaled / self._t[0], moments)
+        moments = np.where(beyond, math.inf, moments)
+        return float(((counts @ moments + self._goal) / grid).min()) * (1 + 1e-9)

@@ -35,6 +35,12 @@ _NOWHERE = 2**62  # no report is there
 _AT_AN_END = 0.5  # the share of the parts that is taken to lie at an end of their grid when ways are compared
 
 
+def is_below_noise(channel: Channel) -> bool:
+    """Is the error of its estimate below its noise in the convex order, whatever the truth is? The noise of an open grid is the
+    error itself; without memory the estimate is the mean of truth + noise given the report, and Jensen's inequality holds."""
+    return channel.noise is not None and (channel.noise.overshoot is not None or channel.ends == (None, None))
+
+
 @final
 class SumBound:
     """How far a sum of estimates may be from the sum of truths, for sums of reports of a few kinds.
@@ -93,7 +99,7 @@ class TotalBound:
         self._channels = list(channels)
         # channels that add one noise are one law, wherever their grids end
         laws: dict[object, int] = {}
-        names = [c if c.noise is None else (c.noise, c.ends[0] is None, c.ends[1] is None) for c in self._channels]
+        names = [(c.noise, c.ends[0] is None, c.ends[1] is None) if is_below_noise(c) else c for c in self._channels]
         self._law_of = np.array([laws.setdefault(name, len(laws)) for name in names], dtype=np.int64)
         places = np.unique(self._law_of, return_index=True)[1].tolist()  # of the first channel with each law
         self._laws = [self._channels[place] for place in places]
@@ -188,24 +194,24 @@ class TotalBound:
 
     def _written(self, key: tuple[tuple[int, int], ...]) -> bool:
         """Can the errors of all estimates be convolved?"""
-        tables = [k for k, _ in key if self._laws[k].noise is None]
+        tables = [k for k, _ in key if not is_below_noise(self._laws[k])]
         return len(tables) <= _TABLES and all(self._table(k) is not None for k in tables)
 
     def _by_estimates(self, key: tuple[tuple[int, int], ...]) -> list[tuple[float, Way]]:
         """Sums of unbiased estimates: by tails above those of every truth, and by a law above them in the convex order."""
         ways = []
         for convex in (False, True):
-            if not convex and any(self._laws[k].noise is not None for k, _ in key):
+            if not convex and any(is_below_noise(self._laws[k]) for k, _ in key):
                 continue  # for noise, reports are the better way
             ends = []
             for side in (0, 1):
                 parts: list[Summand] = []
                 for k, count in key:
                     noise, table = self._laws[k].noise, self._table(k)
-                    if noise is not None:  # an estimate is the mean of truth + noise given the report: below it by Jensen
-                        parts.append(((noise, None), of_noise(noise), count))
-                    elif table is not None:
+                    if table is not None:
                         parts.append(((k, side, convex), table[convex][side], count))
+                    elif noise is not None:  # and is_below_noise, or there would be a table
+                        parts.append(((noise, None), of_noise(noise), count))
                 total = self._sum(parts)
                 ends.append(total.hinge(self._error / 2) if convex else total.reach(self._error / 2))
             ways.append((float(sum(ends)), Way(WORST, ends[0], ends[1])))
@@ -240,7 +246,7 @@ Tables = tuple[tuple[Rise, Rise], tuple[Rise, Rise]]  # above estimate - truth a
 def _written_out(channel: Channel) -> Tables | None:
     """The errors of a channel that is no noise, of all its truths at once; None where they are too many."""
     finite, error = channel.finite(), channel.standard_error
-    if channel.noise is not None or finite is None or max(finite.rows, finite.reports) > _TABLE_ROWS or math.isnan(error):
+    if is_below_noise(channel) or finite is None or max(finite.rows, finite.reports) > _TABLE_ROWS or math.isnan(error):
         return None
     unit = math.floor(math.log2(max(error, 1e-6) / 32))
     off = channel.estimate(np.arange(finite.reports))[None, :] - np.arange(finite.rows)[:, None]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..channels import Channel
 from ..measure.leastsquares import Measured, WeightedBound
-from ..measure.totals import TotalBound
+from ..measure.totals import TotalBound, is_below_noise
 from ..numbers.positions import positions
 from .fitting import fit_parts
 from .margins import Groups
@@ -27,7 +28,8 @@ Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 OWN, FITTED = "its own report", "Chernoff, least squares"
-_WEIGHED = 2 * 10**7  # totals times cells up to which the weights of every total are written out
+_WEIGHED = 2 * 10**6  # totals times cells up to which the weights of every total are written out
+_TABLES = 4  # channels that are no noise up to which their moments are
 _LEAST = 1e-9  # of a standard error: that of a public zero
 
 
@@ -80,7 +82,7 @@ class Adding:
         """For each total the narrowest of the ways that are there: by its parts, by its own report, by the fit of all."""
         measured = next((k for k, o in enumerate(self.own) if set(o.tier.groups.margin) == set(groups.margin)), None)
         weigh = self._system is not None and len(groups.keys) * len(self.sizes) <= _WEIGHED
-        weighted = self._weighted if weigh else None
+        weighted = self._weighted if weigh else None  # built once, for all margins
         ways: list[tuple[str, Any]] = []
         for place, chosen in enumerate(groups.members):
             drawn = chosen[self._kinds[chosen] >= 0]
@@ -103,16 +105,24 @@ class Adding:
         cell = int(np.flatnonzero(groups.place == place)[0])
         return int(own.tier.groups.place[cell])
 
-    @property
-    def _weighted(self) -> WeightedBound:
-        """For sums of all reports, those of the cells and then those of every level; public zeros have no error."""
-        channels = list(self.readings.values())
-        kinds = [self._kinds]
-        for own in self.own:
-            kind_of = {size: len(channels) + k for k, size in enumerate(own.readings)}
-            channels += own.readings.values()
-            kinds.append(np.array([kind_of.get(n, -1) for n in own.tier.sizes.tolist()], dtype=np.int64))
+    @cached_property
+    def _weighted(self) -> WeightedBound | None:
+        """For sums of all reports, those of the cells and then those of every level; None where their laws are too many."""
+        laws: dict[object, int] = {}
+        channels: list[Channel] = []
+        kinds = []
+        for readings, sizes in [(self.readings, self.sizes), *((o.readings, o.tier.sizes) for o in self.own)]:
+            kind_of = {}
+            for size, channel in readings.items():
+                name = channel.noise if is_below_noise(channel) else channel
+                if name not in laws:
+                    laws[name] = len(channels)
+                    channels.append(channel)
+                kind_of[size] = laws[name]
+            kinds.append(np.array([kind_of.get(n, -1) for n in sizes.tolist()], dtype=np.int64))
         self._all_kinds = np.concatenate(kinds)
+        if sum(not is_below_noise(channel) for channel in channels) > _TABLES:
+            return None
         return WeightedBound(channels, error_of(self.measure))
 
     def estimates(self, part: Part, own: Sequence[Part]) -> Floats:
