@@ -205,7 +205,7 @@ def test_the_parts_of_epsilon_against_a_numerical_minimiser():
         found = best_parts(sizes)
         assert sum(found) == 1
         assert best * (1 - 1e-6) <= float((weight / np.array([float(p) for p in found]) ** 2).sum()) < best * 1.01
-    assert measure_of("total, district:2,cells:6") == {"total": "1", "district": "2", "cells": "6"}
+    assert measure_of("total, district=2,cells=6") == {"total": "1", "district": "2", "cells": "6"}
 
 
 @pytest.mark.parametrize("measure", [None, [[], "district"]])

@@ -61,7 +61,7 @@ def release(
         str, Parameter(help="Totals that match their parts, by columns of --by: sex,sex+district,total.")
     ] = "",
     measure: Annotated[
-        str, Parameter(help="Totals to measure besides the cells, for a part of epsilon: total,district or total:1,cells:6.")
+        str, Parameter(help="Totals to measure besides the cells, for a part of epsilon: total,district or total=1,cells=6.")
     ] = "",
     fresh: Annotated[bool, Parameter(negative=(), help="Draw anew on changed data, and pay again.")] = False,
     strict: Annotated[

@@ -69,15 +69,15 @@ def read_tiers(given: Any, question: Question) -> tuple[tuple[Margin, Fraction],
 
 
 def measure_of(text: str) -> list[str] | dict[str, str]:
-    """What to measure as the command line has it: total,district, or with weights total:1,district:2,cells:6.
+    """What to measure as the command line has it: total,district, or with weights total=1,district=2,cells=6.
 
-    >>> measure_of("total:1, cells:6")
+    >>> measure_of("total=1, cells=6")
     {'total': '1', 'cells': '6'}
     """
     names = [name.strip() for name in text.split(",") if name.strip()]
-    if not any(":" in name for name in names):
+    if not any("=" in name for name in names):
         return names
-    pairs = [name.rpartition(":") if ":" in name else (name, ":", "1") for name in names]
+    pairs = [name.rpartition("=") if "=" in name else (name, "=", "1") for name in names]
     return {name.strip(): weight.strip() for name, _, weight in pairs}
 
 
