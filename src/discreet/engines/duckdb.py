@@ -87,9 +87,7 @@ def count_each(
     """
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
-        raise TableInputError(
-            "max_groups needs unit, the column that identifies a person; without it a row is a person."
-        )
+        raise TableInputError("max_groups needs unit, the column that identifies a person; without it a row is a person.")
     try:
         import duckdb
         import pyarrow  # noqa: F401  # what hands tables over
