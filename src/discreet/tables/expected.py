@@ -46,7 +46,7 @@ class Expected(Result):
         notes = (f"It would charge epsilon {self.record['epsilon_charged']}; nothing was drawn, nothing charged.",)
         more = len(self.lines) - len(shown.rows)
         tables = [Shown.of("Parts of epsilon:", parts)]
-        if self.record["measured"]:
+        if self.record.get("measured"):
             levels = [{**level, "by": ", ".join(level["by"]) or "all together"} for level in self.record["measured"]]
             tables.append(Shown.of("Levels that are measured, and their parts of it:", levels))
         return Shown(shown.title, shown.columns, shown.rows, notes, tuple(tables), more)
