@@ -13,7 +13,8 @@ from ..numbers.exact import ball, float_above
 from ..present.html import page, table
 from ..present.words import moment
 from .looks import STYLE
-from .results import Release, asked_in_words, key_for_people
+from .margins import OF_TOTALS
+from .results import Release, asked_in_words, key_for_people, totals_title
 from .scales import Scale, Span
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
@@ -62,9 +63,11 @@ def rows_table(
     for row, span in zip(shown, spans, strict=True):
         exact = " (exact)" if row.get("mechanism") == "public zero" and row[value] is not None else ""
         ends = ["any" if row[name] is None else told(row[name], out) for name, out in _OUTWARD.items()]
-        numbers = [*([_number(row["n"])] if sized else []), "not determined" if row[value] is None else told(row[value]) + exact]
+        report = _absent(row, value, kind) if row[value] is None else told(row[value]) + exact
+        numbers = [*([_number(row["n"])] if sized else []), report]
         numbers += [_number(row["fitted"])] if fitted else []
-        drawn = [f"{ends[0]} to {ends[1]}" if span else "", scale.bar(span) if span else ""]
+        known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
+        drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
         lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *drawn])
     counted = [*(["of"] if sized else []), value, *(["fitted to the totals"] if fitted else []), "95 % interval"]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
@@ -89,6 +92,12 @@ def _span(row: Mapping[str, Any], value: str, unit: float) -> Span | None:
         return None
     low, high = (-math.inf if row["low"] is None else row["low"]), (math.inf if row["high"] is None else row["high"])
     return low / unit, high / unit, row[value] / unit
+
+
+def _absent(row: Mapping[str, Any], value: str, kind: str) -> str:
+    """A report that is not shown though something is known of it was hidden; but for means of people that may be nobody."""
+    hidden = value == "report" and kind in ("count", "sum") and (row["low"], row["high"]) != (None, None)
+    return "hidden" if hidden else "not determined"
 
 
 def _percent(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
@@ -124,11 +133,11 @@ def release_page(release: Release) -> str:
         statement(record),
     ]
     for margin, totals in release.margins.items():
-        parts.append(f"<h2>Totals by {escape(margin)}, matching their parts</h2>")
+        parts.append(f"<h2>{escape(totals_title(margin))}, matching their parts</h2>")
         for one in asked:
             mine = [row for row in totals if several is None or row.get(several, one["name"]) == one["name"]]
-            keys = [name for name in (mine or [{}])[0] if name in record["by"]]
-            caption = _caption(one, f"by {margin}")
+            keys = [name for name in (mine or [{}])[0] if name not in (*OF_TOTALS, several)]
+            caption = _caption(one, f"by {' and '.join(keys)}" if keys else "in all")
             parts.append(rows_table(mine[:most], keys, "total", len(mine) - most, caption=caption, kind=one["kind"]))
     parts.append("<h2>Each group</h2>")
     size = release.size // max(len(asked), 1)

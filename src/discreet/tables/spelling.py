@@ -14,8 +14,10 @@ from typing import Any
 from ..engines.counted import Counts, Sums
 from ..ledger.chain import canonical as one_text
 from ..questions.predicate import Predicate, find_column, parse, unordered
+from .purpose import READING
 from .question import Question
 from .statistics import Statistic
+from .tiers import spelled
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,16 @@ def spelling_of(question: Question, names: Mapping[str, Collection[str]]) -> Spe
         "bound": question.bound,
         "max_groups": question.max_groups,
     }
+    aim = question.purpose.written()
     asked = {
         **common,
+        **({} if aim["name"] == READING else {"purpose": aim}),  # reading is what auto always meant
+        **({"levels": [str(level.alpha) for level in question.audiences]} if question.audiences else {}),
         "rule": 2,
         "statistics": sorted(contents.values(), key=one_text),
         "by": sorted(by),
         "domain": _digest(question.domain.contents(by)),
+        **({"measured": _digest(one_text({"levels": spelled(question)}))} if question.tiers else {}),
     }
     return Spelling(asked, contents, _before(question, conditions, common))
 
@@ -75,6 +81,8 @@ def _before(
 ) -> dict[str, Any] | None:
     """The frozen rule of the first versions: counts alone, all of one weight, by name and in their order."""
     asked = question.statistics
+    if question.tiers or question.purpose.name != READING:
+        return None
     if any(one.kind != "count" or one.weight != asked[0].weight for one in asked):
         return None
     return {
