@@ -73,7 +73,8 @@ class Balance(Result):
     def shown(self) -> Shown:
         waiting = f"; {self.pending} charged without an answer" if self.pending else ""
         capped = "".join(f"; {period}" for period in self.periods)
-        return Shown(f"{self.spent} of {self.budget} spent, {self.left} left{capped}{waiting}")
+        spent, budget, left = map(exact.show_amount, (self.spent, self.budget, self.left))
+        return Shown(f"{spent} of {budget} spent, {left} left{capped}{waiting}")
 
     def to_dict(self) -> dict[str, Any]:
         """Exact texts, and the number of charges without an answer."""
@@ -92,7 +93,7 @@ class Balances(Result):
     def shown(self) -> Shown:
         columns = ("data set", "relation", "budget", "spent", "left", "without answer", "left by caps")
         rows = tuple(
-            (t.name, t.relation, str(b.budget), str(b.spent), str(b.left), b.pending, "; ".join(map(str, b.periods)))
+            (t.name, t.relation, *map(exact.show_amount, (b.budget, b.spent, b.left)), b.pending, "; ".join(map(str, b.periods)))
             for t, b in self.accounts
         )
         return Shown("", columns, rows) if rows else Shown("nothing yet", columns)

@@ -41,7 +41,7 @@ class Period(Result):
         return self.cap - self.spent
 
     def shown(self) -> Shown:
-        left, cap = exact.show_rational(self.left), exact.show_rational(self.cap)
+        left, cap = exact.show_amount(self.left), exact.show_amount(self.cap)
         return Shown(f"{left} of {cap} left in the {self.kind} {self.name}, the next begins on {self.next} (UTC)")
 
     def to_dict(self) -> dict[str, Any]:

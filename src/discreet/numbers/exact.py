@@ -247,6 +247,19 @@ def show_decimal(value: Fraction) -> str:
         return str(Decimal(value.numerator) / Decimal(value.denominator))
 
 
+def show_amount(value: Fraction) -> str:
+    """What is spent or left, for people: a short rational as it is, else a decimal, with the exact value where that differs.
+
+    >>> show_amount(Fraction(1, 3)), show_amount(Fraction(601986402163, 500000000000)), show_amount(Fraction(1, 1023))
+    ('1/3', '1.203972804326', '0.000977518 (1/1023)')
+    """
+    if value.denominator <= 1000:
+        return str(value)
+    decimal = show_decimal(value)
+    return decimal if Fraction(decimal) == value else f"{decimal} ({value})"
+
+
+
 def show(value: Any) -> str:
     """A short text for a value someone gave, for error messages about public parameters."""
     try:

@@ -54,7 +54,7 @@ def mechanisms_text(
         "format": FORMAT,
         "version": _format().version,
         "by": list(question.by),
-        "keys": [list(key) for key in question.cells],
+        "keys": list(question.cells),
         "sizes": sizes.tolist(),
         "measures": _drawn_by(question, measures, contents),
         **({"levels": [_level(question, tier, contents) for tier in tiers]} if tiers else {}),

@@ -27,7 +27,7 @@ from ..present.shown import Result, Shown, one_line
 from ..sharing.cascades import Cascade, told
 from .measures import Measure
 from .question import Question
-from .results import Release, asked_in_words
+from .results import Release, amount, asked_in_words
 from .values import members
 
 Indices = NDArray[np.int64]
@@ -83,11 +83,12 @@ class Audiences(Result):
         records = [made.record for made in self.audiences.values()]
         first = records[0]
         lines = [
-            {"audience": name, "alpha": record["audience"]["alpha"], "epsilon": record["audience"]["epsilon"], "reports": made.size}
+            {"audience": name, "alpha": record["audience"]["alpha"], "epsilon": amount(record["audience"]["epsilon"]),
+             "reports": made.size}
             for (name, made), record in zip(self.audiences.items(), records, strict=True)
         ]
         paid = "The same question was asked before: these are the stored answers, at no charge." if first["repeated"] else (
-            f"Charged epsilon {first['audience']['charged']}, once for all of them.")  # fmt: skip
+            f"Charged epsilon {amount(first['audience']['charged'])}, once for all of them.")  # fmt: skip
         return replace(
             Shown.of(one_line(f"{first['dataset']}: {asked_in_words(first)}; {len(self)} audiences"), lines),
             notes=(paid, "Give each audience its own release alone: together they tell what the least private one tells."),

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..numbers.positions import positions
 from ..present.shown import Result, Shown, one_line, plain
-from .results import asked_in_words, key_for_people
+from .results import amount, asked_in_words, key_for_people
 from .sheet import Sheet
 from .values import error_of
 
@@ -45,7 +45,7 @@ class Expected(Result):
         keys = set(self.record["by"])
         shown = Shown.of(self._title(), [{name: key_for_people(value) if name in keys else value for name, value in line.items()}
                                          for line in self.lines[:_FIRST]])  # fmt: skip
-        notes = (f"It would charge epsilon {self.record['epsilon_charged']}; nothing was drawn, nothing charged.",)
+        notes = (f"It would charge epsilon {amount(self.record['epsilon_charged'])}; nothing was drawn, nothing charged.",)
         more = len(self.lines) - len(shown.rows)
         tables = [Shown.of("Parts of epsilon:", parts)]
         if self.record.get("measured"):

@@ -14,7 +14,7 @@ from ..present.html import page, table
 from ..present.words import moment
 from .looks import STYLE
 from .margins import OF_TOTALS
-from .results import Release, asked_in_words, key_for_people, totals_title
+from .results import Release, amount, asked_in_words, key_for_people, totals_title
 from .scales import Scale, Span
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
@@ -128,7 +128,7 @@ def release_page(release: Release) -> str:
     most = max(_MOST_ROWS // max(len(asked), 1), 50)
     parts = [
         f"<h1>{escape(str(record['dataset']))}: {escape(what)}</h1>",
-        f"<p class='lead'>{record['groups']:,} groups, epsilon {escape(str(record['epsilon_charged']))}, "
+        f"<p class='lead'>{record['groups']:,} groups, epsilon {escape(amount(record['epsilon_charged']))}, "
         f"{escape(moment(str(record['released'])))}</p>",
         statement(record),
     ]

@@ -214,7 +214,7 @@ def _to_audiences(
         return handed_out(made, question, Fraction(0)).told(ready.operator), ready.dropped
     heads = [mechanisms_text(mine, sheet.measures, spelling.contents, sizes) for mine, sheet in zip(asked, sheets, strict=True)]
     begun = book.begin(dataset, spelling.question, epsilon=ready.sheet.charge, data=spelling.fingerprint(ready.found.each),
-                       fresh=fresh, admission=ready.admission)  # fmt: skip
+                       fresh=fresh, admission=ready.admission, what=question_words(question))  # fmt: skip
     if isinstance(begun, Answer):
         made = []
         for text, mine, sheet in zip(answers_of(begun.text), asked, sheets, strict=True):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ..numbers.exact import show_amount
 from ..present.shown import Result, Shown, one_line, plain
 from ..present.words import csv_lines, text
 from .margins import OF_TOTALS, TOTAL
@@ -118,17 +120,24 @@ class Release(Result):
         if record["empty_groups"]:
             some = ", ".join("/".join(str(_short(key_for_people(x))) for x in key) for key in record["empty_groups"][:10])
             notes.append(f"Nobody is in: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Is that spelt right?")
-        cost, mine = f"Charged epsilon {record['epsilon_charged']}.", record.get("audience")
+        cost, mine = f"Charged epsilon {amount(record['epsilon_charged'])}.", record.get("audience")
         if mine is not None:
-            cost = f"Private at epsilon {mine['epsilon']}; epsilon {mine['charged']} was charged, once for all audiences."
+            own, charged = amount(mine["epsilon"]), amount(mine["charged"])
+            cost = f"Private at epsilon {own}; epsilon {charged} was charged, once for all audiences."
         repeated = "The same question was asked before: this is the stored answer, at no charge."
         notes.append(repeated if record["repeated"] else cost)
-        notes.append(f"Budget of {record['dataset']}: {left['spent']} of {left['budget']} spent, {left['left']} left.")
+        spent, budget, rest = (amount(left[name]) for name in ("spent", "budget", "left"))
+        notes.append(f"Budget of {record['dataset']}: {spent} of {budget} spent, {rest} left.")
         return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
         """All rows, the totals and the record."""
         return {"rows": plain(self.rows()), "margins": plain(self.margins), "record": plain(self.record)}
+
+
+def amount(written: str) -> str:
+    """A rational of a record, for people."""
+    return show_amount(Fraction(written))
 
 
 def asked_in_words(record: Mapping[str, Any]) -> str:

@@ -110,11 +110,16 @@ def _in_units(sizes: Indices, start: Fraction, places: NDArray[Any], step: Fract
     first, each = int(start * unit), int(step * unit)
     if places.dtype.kind == "f":  # of a mechanism that reports between the whole numbers
         return list(((sizes * float(start) + places * float(step)) / over).tolist())
+    if whole and unit == 1 and places.dtype.kind == "i" and len(places):
+        farthest = int(sizes.max()) * abs(first) + max(-int(places.min()), int(places.max())) * abs(each)
+        if farthest < 2**63:
+            return list((sizes * first + places * each).tolist())
     numbers = [None if k is None else n * first + k * each for n, k in zip(sizes.tolist(), places.tolist(), strict=True)]
     known = [number for number in numbers if number is not None]
     if whole and unit == 1 and all(isinstance(x, int) for x in known) and max(map(abs, known), default=0) < 2**63:
         return numbers
-    return [None if x is None else float(Fraction(x) / (unit * n)) for x, n in zip(numbers, over.tolist(), strict=True)]
+    # Python divides two whole numbers as it does rationals: to the nearest float
+    return [None if x is None else float(x / (unit * n)) for x, n in zip(numbers, over.tolist(), strict=True)]
 
 
 def _ratio(measure: Measure, u: Part, v: Part) -> Published:

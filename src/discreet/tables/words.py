@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..mechanism import Mechanism
 from ..numbers.exact import show_decimal
+from .purpose import FOR_READING
 from .question import Question, charge_of
 from .statistics import Statistic
 
@@ -18,8 +19,15 @@ def question_words(question: Question) -> str:
     pooled = " (one of them of all others)" if question.other and question.by else ""
     own = isinstance(question.mechanism, Mechanism)
     by_what = "" if question.mechanism == "auto" else f", drawn by {'a mechanism of its own' if own else question.mechanism}"
-    charge = charge_of(question.level)
-    return f"{_listed(asked)}{by}{pooled}; version {question.version}; epsilon {show_decimal(charge)}{by_what}"
+    totals = f", and totals {_listed(['+'.join(margin) or 'of all' for margin, _ in question.tiers])}" if question.tiers else ""
+    charge = show_decimal(charge_of(question.level))
+    audiences = f" for {len(question.audiences)} audiences" if question.audiences else ""
+    how = f"{audiences}{by_what}{_purpose(question)}"
+    return f"{_listed(asked)}{by}{pooled}{totals}; version {question.version}; epsilon {charge}{how}"
+
+
+def _purpose(question: Question) -> str:
+    return "" if question.mechanism != "auto" or question.purpose == FOR_READING else f", for {question.purpose.name}"
 
 
 def _statistic(one: Statistic) -> str:
