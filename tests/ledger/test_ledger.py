@@ -214,7 +214,7 @@ def test_the_same_question_gets_the_stored_answer(survey):
     shown = survey.finish(first, "42 ± 3")
     for fresh in (False, True):
         again = charge(survey, {"b": [2, 3], "a": 1}, Fraction(1, 2), fresh=fresh)
-        assert again == Answer("42 ± 3", first.charge, shown.when, repeated=True)
+        assert again == Answer("42 ± 3", first.charge, shown.when, repeated=True, head=shown.head)
     assert not shown.repeated
     assert survey.balance("survey").spent == TENTH
     assert isinstance(charge(survey, {"a": 1, "b": [3, 2]}), Pending)  # another question
