@@ -239,7 +239,7 @@ STATISTICS = ["--count", "n=*", "--count", "old=alter >= 65", "--sum", f"pay={BO
 
 
 def held(made_rows, known, shift=0.0):
-    """Of the cells in which there is a truth, the share whose interval has it; moved by a part of its width and, for counts, one more."""
+    """Of the cells with a truth, the share whose interval has it; moved by a part of its width and, for counts, one more."""
     hits = cells = 0
     for row in made_rows:
         c = known[row["gemeinde"], row["sex"]]
