@@ -20,7 +20,7 @@ from ..ledger.ledger import Answer, Balance, Terms
 from ..mechanism import Mechanism
 from .coarse import AS_DRAWN, Coarse, merged_reading
 from .margins import Margin
-from .measures import Measure, Plan
+from .measures import PAIR, Measure, Plan, drawn_by
 from .question import Question
 from .records import release_record
 from .results import Release, key_for_people
@@ -170,11 +170,11 @@ def _fixed_columns(
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
     used = [[first[one.name].plan[size] for size in sizes.tolist()] for one in asked]
     labels = [str(charge * one.weight * question.cells_part / question.groups_of_one(terms)) for one in asked]
-    columns["mechanism"] = ["public zero" if m is None else m.recipe.family for mine in used for m in mine]
+    columns["mechanism"] = [drawn_by(m) for mine in used for m in mine]
     columns["digest"] = [_digest_of(m) for mine in used for m in mine]
     columns["epsilon"] = ["0" if m is None else label for mine, label in zip(used, labels, strict=True) for m in mine]
     if any(m.part for m in measures):
-        columns |= {"report_u": [], "report_v": []}
+        columns |= {name: [] for name in PAIR}
     return columns
 
 
