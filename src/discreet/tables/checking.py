@@ -170,6 +170,8 @@ def _digests(case: Case) -> Iterator[str | Unknown]:
             yield f"{name} has another content than was written."
     if dated:
         yield Unknown(f"A record of version {saved.version} has no digests of its files.")
+    elif {*listed} != {path.name for path in outputs(saved.path.with_suffix(".csv"), list(saved.margins))[:-1]}:
+        yield "The files that it lists are not those of its rows, totals and page."
 
 
 @checker("rows and their keys")

@@ -22,6 +22,7 @@ from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..questions.domain import Domain
 from ..questions.hierarchy import Hierarchy
+from .alike import asked_alike
 from .coarse import Coarse, line_of
 from .margins import groups_of, margin_name, places_in
 from .measures import PAIR, ZERO, Measure, change_of, open_noise, whole_change
@@ -85,7 +86,8 @@ def _declared(record: Mapping[str, Any], sheet: Sheet) -> dict[str, Any]:
         own, charged = record["epsilon_charged"], Fraction(mine["charged"])
         known = Level.of(epsilon=own).admits(Fraction(mine["alpha"])) and charged >= Fraction(own)
         mine = {"alpha": mine["alpha"], "epsilon": own, "charged": mine["charged"]} if known else None
-    return {"audience": mine, "purpose": aim.written() if record["purpose"] is not None and fits else None}
+    asked = record["question"] if record["question"] is None or asked_alike(record["question"], sheet) else None
+    return {"audience": mine, "question": asked, "purpose": aim.written() if record["purpose"] is not None and fits else None}
 
 
 def _question(saved: Saved, size: int) -> Question:
