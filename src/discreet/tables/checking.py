@@ -21,9 +21,9 @@ from ..measure.privacy import check_privacy
 from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
 from ..present.words import csv_text
+from .margins import margin_name
 from .pages import release_page
-from .question import MISSING
-from .rebuilt import Rebuilt, rebuild
+from .rebuilt import Rebuilt, csv_cell, rebuild
 from .saved import Saved
 from .saving import body_digest, digest_of, outputs, written
 from .stored import differences
@@ -170,6 +170,8 @@ def _digests(case: Case) -> Iterator[str | Unknown]:
             yield f"{name} has another content than was written."
     if dated:
         yield Unknown(f"A record of version {saved.version} has no digests of its files.")
+    elif {*listed} != {path.name for path in outputs(saved.path.with_suffix(".csv"), list(saved.margins))[:-1]}:
+        yield "The files that it lists are not those of its rows, totals and page."
 
 
 @checker("rows and their keys")
@@ -196,10 +198,19 @@ def _epsilon(case: Case) -> Iterator[str | Unknown]:
         yield "The budget does not add up."
     if groups != record["max_groups"] or type(groups) is not int or groups < 1:
         yield "Without an id column a person is in one group, and else in a whole number of them."
-    if sum(Fraction(one["part"]) for one in record["statistics"]) != 1:
-        yield "The parts of the statistics do not add up to the whole charge."
+    levels = record["measured"] or [{"part": "1", "epsilon": charge / groups}]  # the cells are the last one
+    if any(sum(Fraction(one["part"]) for one in parts) != 1 for parts in (record["statistics"], levels)):
+        yield "The parts of the statistics, or of the measured levels, do not add up to the whole charge."
+    for level in levels:
+        each = charge * Fraction(level["part"]) / groups
+        if Fraction(level["epsilon"]) != each or each < 0:
+            yield f"A measured level has epsilon {level['epsilon']}, but must have {each}."
+        for name, alpha in level.get("alphas", {}).items():
+            mine = each * next(Fraction(one["part"]) for one in record["statistics"] if one["name"] == name)
+            if charge and not Level.of(epsilon=mine).admits(Fraction(alpha)):
+                yield f"{name}: alpha {alpha} of a measured level is less private than epsilon {mine}."
     for one in record["statistics"]:
-        each = charge * Fraction(one["part"]) / groups
+        each = charge * Fraction(one["part"]) * Fraction(levels[-1]["part"]) / groups
         if Fraction(one["epsilon"]) != each:
             yield f"{one['name']}: epsilon is {one['epsilon']} for each report, but must be {each}."
         if charge and not Level.of(epsilon=each).admits(Fraction(one["alpha"])):
@@ -209,18 +220,19 @@ def _epsilon(case: Case) -> Iterator[str | Unknown]:
 @checker("mechanisms and their levels")
 def _mechanisms(case: Case) -> Iterator[str | Unknown]:
     saved, sheet, size = case.saved, case.rebuilt.sheet, len(case.rebuilt.sheet.sizes)
-    for place, (name, mine) in enumerate(sheet.places.items()):
+    for place, (_, mine) in enumerate(sheet.places.items()):
         measure = sheet.measures[mine[0]]  # both of a pair have one mechanism
         digests = {n: "" if m is None else m.digest for n, m in measure.plan.items()}
         for k, n in enumerate(sheet.sizes.tolist()):
             row = place * size + k
-            if (measure.plan[n] is None) != (n == 0):
-                yield f"{_row(saved, row)}: a public group of nobody, and no other, needs no mechanism."
             if saved.version >= _OWN_DIGESTS and saved.columns["digest"][row] != digests[n]:
                 yield f"{_row(saved, row)}: its {saved.columns['mechanism'][row]} mechanism has another digest."
-        for m in {digests[n]: m for n, m in measure.plan.items() if m is not None}.values():
+    for measure in (*sheet.measures, *(measure for tier in sheet.tiers for measure in tier.measures)):
+        if any((m is None) != (n == 0) for n, m in measure.plan.items()):
+            yield f"{measure.name}: a public group of nobody, and no other, needs no mechanism."
+        for m in {m for m in measure.plan.values() if m is not None}:
             if not check_privacy(m, alpha=measure.level.alpha) or m.sensitivity is None or m.sensitivity < measure.change:
-                yield f"{name}: {m!r} does not hold alpha {measure.level.alpha} for what one person changes."
+                yield f"{measure.name}: {m!r} does not hold alpha {measure.level.alpha} for what one person changes."
     if saved.version < _OWN_DIGESTS:
         yield Unknown("Mechanisms had another digest in version 1; that they hold their level was checked.")
 
@@ -229,7 +241,7 @@ def _mechanisms(case: Case) -> Iterator[str | Unknown]:
 def _columns(case: Case) -> Iterator[str | Unknown]:
     saved, again = case.saved, case.rebuilt.release.columns
     for name, column in saved.columns.items():
-        if name == "digest" and saved.version < _OWN_DIGESTS:
+        if (name == "digest" and saved.version < _OWN_DIGESTS) or (name == "fitted" and saved.version < FIRST_WITH_DIGESTS):
             continue
         for k, (text, value) in enumerate(zip(column, again[name], strict=True)):
             if not _same(text, value):
@@ -249,29 +261,31 @@ def _totals(case: Case) -> Iterator[str | Unknown]:
             yield Unknown(f"The file of the totals by {margin} was not found.")
         elif text != csv_text(rows):
             yield f"{name} has other totals than the record."
+        if saved.version < FIRST_WITH_DIGESTS:
+            yield Unknown("Totals were fitted in another way then; that their parts add up to them was checked.")
+            continue
         for k, (row, must) in enumerate(zip(rows, again[margin], strict=True), 1):
-            wrong = [one for one in {*row, *must} if not _same(_text(row.get(one)), must.get(one))]
+            wrong = [one for one in {*row, *must} if not _same(csv_cell(row.get(one)), must.get(one))]
             if wrong:
                 yield f"Totals by {margin}, row {k}: {wrong[0]} is {row.get(wrong[0])}, but must be {must.get(wrong[0])}."
-        yield from _parts(saved, margin, rows)
+    yield from _parts(case)
 
 
-def _parts(saved: Saved, margin: str, rows: list[dict[str, Any]]) -> Iterator[str]:
+def _parts(case: Case) -> Iterator[str]:
     """Do the fitted parts, as they stand in the CSV, add up to each total of counts?"""
-    kinds = {one["name"]: one["kind"] for one in saved.record["statistics"]}
-    names = [name for name in saved.record["by"] if rows and name in rows[0]]
-    told = saved.columns.get("statistic", saved.columns.get("count", [next(iter(kinds))] * len(saved.keys)))
-    sums: dict[tuple[str, ...], int | None] = {}
-    for k, (name, fitted) in enumerate(zip(told, saved.columns.get("fitted", []), strict=True)):
-        key = (name, *(saved.columns[column][k] for column in names))
-        known = sums.get(key, 0)
-        sums[key] = None if known is None or not fitted.isascii() or not fitted.isdigit() else known + int(fitted)
-    missing = MISSING if saved.record["other_cell"] else ""  # beside a pooled cell, keys are texts for people
-    for row in rows:
-        name = str(row.get("statistic", row.get("count", next(iter(kinds)))))
-        of = [missing if row[column] is None else str(row[column]) for column in names]
-        if kinds.get(name) == "count" and row["total"] is not None and sums.get((name, *of)) != row["total"]:
-            yield f"Totals by {margin}: the parts of {', '.join(of)} do not add up to {row['total']}."
+    saved, sheet = case.saved, case.rebuilt.sheet
+    size, fitted = len(sheet.sizes), saved.columns.get("fitted", [])
+    for groups in () if sheet.sums is None else sheet.sums.margins:
+        name, each = margin_name(groups.margin), len(groups.keys)
+        for k, one in enumerate(saved.record["statistics"]):
+            for place, chosen in enumerate(groups.members if one["kind"] == "count" else ()):
+                row, parts = saved.margins[name][k * each + place], [fitted[k * size + cell] for cell in chosen.tolist()]
+                if row["total"] is not None and not (all(map(_is_whole, parts)) and sum(map(int, parts)) == row["total"]):
+                    yield f"Totals by {name}: the parts of row {k * each + place + 1} do not add up to {row['total']}."
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
 def _total_name(saved: Saved, margin: str) -> str | None:
@@ -283,7 +297,7 @@ def _total_name(saved: Saved, margin: str) -> str | None:
 def _words(case: Case) -> Iterator[str | Unknown]:
     saved, again = case.saved, case.rebuilt.release.record
     for name in sorted({*again, *saved.record}):
-        if name in ("files", "discreet"):
+        if name in ("files", "discreet") or (name == "margins" and saved.version < FIRST_WITH_DIGESTS):
             continue
         if _texts(saved.record.get(name)) != _texts(again.get(name)):
             if case.made_by_us or name not in _WORDS:
@@ -326,20 +340,15 @@ def _row(saved: Saved, k: int) -> str:
     return f"Row {k + 1} ({', '.join(saved.keys[k])})" if saved.record["by"] else f"Row {k + 1}"
 
 
-def _text(value: Any) -> str:
-    """As a CSV has it."""
-    return "" if value is None else str(value)
-
-
 def _same(text: str, value: Any) -> bool:
     """Is this what a CSV has for a value? Floats may differ in the last digits, from machine to machine."""
     if isinstance(value, float) and text:
         return abs(float(text) - value) <= 1e-9 * max(abs(value), 1e-9)
-    return text == _text(value)
+    return text == csv_cell(value)
 
 
 def _texts(value: Any) -> Any:
     """A value of a record with all keys as texts: a CSV has no others."""
     if isinstance(value, Mapping):
         return {str(name): _texts(part) for name, part in value.items()}
-    return [_texts(part) for part in value] if isinstance(value, (list, tuple)) else _text(value)
+    return [_texts(part) for part in value] if isinstance(value, (list, tuple)) else csv_cell(value)

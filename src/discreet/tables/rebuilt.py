@@ -21,17 +21,20 @@ from ..mechanism import Mechanism
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..questions.domain import Domain
+from ..questions.hierarchy import Hierarchy
+from .alike import asked_alike
 from .coarse import Coarse, line_of
-from .measures import Measure, change_of, open_noise, whole_change
+from .margins import groups_of, margin_name, places_in
+from .measures import PAIR, ZERO, Measure, change_of, open_noise, whole_change
 from .purpose import LEAST, Purpose
 from .question import MISSING, Question, made, mechanisms_for
 from .results import Release
 from .saved import Saved
 from .sheet import Sheet
 from .statistics import KINDS, Statistic
+from .tiers import Tier, bounded, sizes_of
 
 Indices = NDArray[np.int64]
-ZERO = "public zero"
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Rebuilt:
 
     sheet: Sheet
     drawn: list[NDArray[Any]]
+    totals: list[list[NDArray[Any]]]  # the same of each measured level
     release: Release
 
 
@@ -59,14 +63,15 @@ def rebuild(saved: Saved) -> Rebuilt:
             measures.append(measure)
             drawn.append(_reports(measure, saved.columns, rows, sizes, coarse))
     asked = [[name] for name in saved.margins] if record["margins"] is None else record["margins"]
-    sheet = Sheet.of(question, terms, charge, sizes, tuple(measures), tuple(map(tuple, asked)), dict, coarse)
+    tiers, totals = _levels(saved, question, terms, sizes, coarse)
+    sheet = Sheet.of(question, terms, charge, sizes, tuple(measures), tuple(map(tuple, asked)), dict, coarse, tiers)
     spent = record["budget"]
     balance = Balance(Fraction(spent["budget"]), Fraction(spent["spent"]), Fraction(spent["left"]), 0)
     head = record["ledger_head"]
     answer = Answer("", record["ledger_line"], record["released"], record["repeated"],
                     None if head is None else Head(head["count"], head["hash"]))  # fmt: skip
-    again = sheet.filled(drawn, balance, answer)
-    return Rebuilt(sheet, drawn, replace(again, record={**again.record, **_declared(record, sheet)}))
+    again = sheet.filled(drawn, balance, answer, totals)
+    return Rebuilt(sheet, drawn, totals, replace(again, record={**again.record, **_declared(record, sheet)}))
 
 
 def _declared(record: Mapping[str, Any], sheet: Sheet) -> dict[str, Any]:
@@ -81,7 +86,8 @@ def _declared(record: Mapping[str, Any], sheet: Sheet) -> dict[str, Any]:
         own, charged = record["epsilon_charged"], Fraction(mine["charged"])
         known = Level.of(epsilon=own).admits(Fraction(mine["alpha"])) and charged >= Fraction(own)
         mine = {"alpha": mine["alpha"], "epsilon": own, "charged": mine["charged"]} if known else None
-    return {"audience": mine, "purpose": aim.written() if record["purpose"] is not None and fits else None}
+    asked = record["question"] if record["question"] is None or asked_alike(record["question"], sheet) else None
+    return {"audience": mine, "question": asked, "purpose": aim.written() if record["purpose"] is not None and fits else None}
 
 
 def _question(saved: Saved, size: int) -> Question:
@@ -97,9 +103,48 @@ def _question(saved: Saved, size: int) -> Question:
     mechanism = "auto" if own is None else files.loads(json.dumps(own).encode(), "the mechanism in the record")
     return Question(
         record["dataset"], record["version"], tuple(map(_statistic, record["statistics"])), by,
-        Domain(by, keys, (), record["domain_source"]), bool(record["other_cell"]), mechanism, Level(Fraction(1)),
-        record["bound"], record["max_groups"], Purpose.read(record["purpose"]),
+        Domain(by, keys, (), record["domain_source"], _hierarchies(record)), bool(record["other_cell"]), mechanism,
+        Level(Fraction(1)), record["bound"], record["max_groups"], Purpose.read(record["purpose"]), (),
+        tuple((tuple(level["by"]), Fraction(level["part"])) for level in record["measured"][:-1]),
     )  # fmt: skip
+
+
+def _hierarchies(record: Mapping[str, Any]) -> tuple[Hierarchy, ...]:
+    """What contains the keys, which are texts here."""
+    return tuple(
+        Hierarchy(one["column"], one["of"], tuple((None if key is None else str(key), label) for key, label in one["map"]))
+        for one in record["containers"]
+    )
+
+
+def _levels(
+    saved: Saved, question: Question, terms: Terms, sizes: Indices, coarse: Coarse
+) -> tuple[tuple[Tier, ...], list[list[NDArray[Any]]]]:
+    """The measured levels, with the mechanisms that the rows of their totals name, and their reports."""
+    tiers, totals = [], []
+    for (margin, part), level in zip(question.tiers, saved.record["measured"], strict=False):
+        groups = groups_of(margin, question.by, question.domain, question.cells)
+        asked = next((tuple(m) for m in saved.record["margins"] if set(m) == set(margin)), margin)
+        shown = groups_of(asked, question.by, question.domain, question.cells)
+        order, rows = np.argsort(places_in(groups, shown)).tolist(), saved.margins[margin_name(asked)]
+        measures: list[Measure] = []
+        reports: list[NDArray[Any]] = []
+        mine, each = sizes_of(groups, sizes, terms), len(groups.keys)
+        for k, told in enumerate(saved.record["statistics"]):
+            lines = [rows[k * each + place] for place in order]
+            columns = {name: [csv_cell(line.get(name)) for line in lines] for name in ("report", *PAIR, "mechanism")}
+            at_level = {**told, "alpha": level["alphas"][told["name"]]}
+            for measure in _measures(bounded(question, groups), terms, at_level, k, columns["mechanism"], mine):
+                measures.append(measure)
+                reports.append(_reports(measure, columns, slice(0, each), mine, coarse))
+        tiers.append(Tier(groups, part, mine, tuple(measures)))
+        totals.append(reports)
+    return tuple(tiers), totals
+
+
+def csv_cell(value: Any) -> str:
+    """A value as a CSV has it."""
+    return "" if value is None else str(value)
 
 
 def _terms(record: Mapping[str, Any]) -> Terms:
@@ -126,7 +171,7 @@ def _measures(
         change, origin = 1, Fraction(0)
     else:
         change, origin = whole_change(one) if pair else change_of(one, terms)
-    named = dict(zip(sizes.tolist(), families, strict=True))
+    named = dict(sorted(zip(sizes.tolist(), families, strict=True)))  # in the order in which they were made
     counted = not one.of_values and not pair
     if counted and isinstance(question.mechanism, Mechanism):
         plan = mechanisms_for(question, level, sizes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
@@ -20,7 +20,7 @@ from ..ledger.ledger import Answer, Balance, Terms
 from ..mechanism import Mechanism
 from .coarse import AS_DRAWN, Coarse, merged_reading
 from .margins import Margin
-from .measures import Measure, Plan
+from .measures import PAIR, Measure, Plan, drawn_by
 from .question import Question
 from .records import release_record
 from .results import Release, key_for_people
@@ -73,6 +73,10 @@ class Sheet:
         return cls(question, terms, charge, sizes, measures, margins, readings, columns, tiers, sums, record, make_table,
                    coarse)  # fmt: skip
 
+    def asking(self, question: Mapping[str, Any] | None) -> Sheet:
+        """The same, with the question in the record as the ledger knows it."""
+        return replace(self, record={**self.record, "question": question})
+
     @property
     def draws_nothing(self) -> bool:
         """Are there public zeros alone?"""
@@ -84,8 +88,9 @@ class Sheet:
         new = [m.plan for part in (mine, *(tier.measures for tier in tiers)) for m in part]
         if all(_digests(one) == _digests(other) for one, other in zip(new, old, strict=True)):
             return self
-        return Sheet.of(self.question, self.terms, self.charge, self.sizes, mine, self.margins, self.make_table, self.coarse,
-                        tiers)  # fmt: skip
+        again = Sheet.of(self.question, self.terms, self.charge, self.sizes, mine, self.margins, self.make_table, self.coarse,
+                         tiers)  # fmt: skip
+        return again.asking(self.record["question"])
 
     def filled(
         self, drawn: Sequence[NDArray[Any]], balance: Balance, answer: Answer | None,
@@ -170,11 +175,11 @@ def _fixed_columns(
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
     used = [[first[one.name].plan[size] for size in sizes.tolist()] for one in asked]
     labels = [str(charge * one.weight * question.cells_part / question.groups_of_one(terms)) for one in asked]
-    columns["mechanism"] = ["public zero" if m is None else m.recipe.family for mine in used for m in mine]
+    columns["mechanism"] = [drawn_by(m) for mine in used for m in mine]
     columns["digest"] = [_digest_of(m) for mine in used for m in mine]
     columns["epsilon"] = ["0" if m is None else label for mine, label in zip(used, labels, strict=True) for m in mine]
     if any(m.part for m in measures):
-        columns |= {"report_u": [], "report_v": []}
+        columns |= {name: [] for name in PAIR}
     return columns
 
 

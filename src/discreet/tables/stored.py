@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
-from ..ledger.ledger import Head, Ledger
+import numpy as np
+from numpy.typing import NDArray
+
+from ..ledger.chain import canonical
+from ..ledger.ledger import Balance, Head, Ledger
+from .alike import contents
 from .audiences import answers_of
-from .rebuilt import Rebuilt
+from .rebuilt import Rebuilt, csv_cell
 from .saved import Saved
 
 
@@ -19,7 +25,8 @@ def differences(ledger: Ledger, saved: Saved, rebuilt: Rebuilt) -> Iterator[str 
     name, line, head = record["dataset"], record["ledger_line"], record["ledger_head"]
     ledger.verify(name, None if head is None else Head(head["count"], head["hash"]))
     terms, answer = ledger.terms(name), ledger.answer(name, line)
-    charged = next((entry for entry in ledger.history(name) if entry.number == line), None)
+    history = ledger.history(name)
+    charged = next((entry for entry in history if entry.number == line), None)
     if answer is None or charged is None:
         yield f"Line {line} of {name!r} is no charge with a stored answer."
         return
@@ -34,24 +41,43 @@ def differences(ledger: Ledger, saved: Saved, rebuilt: Rebuilt) -> Iterator[str 
         yield f"Line {line} charged {charged.facts['epsilon']}."
     if (terms.relation, terms.unit, terms.budget) != (record["relation"], record["unit"], Fraction(record["budget"]["budget"])):
         yield "The terms of the data set are others."
-    answers = answers_of(answer.text) if mine is not None else [answer.text]
-    drawn = sorted(str(r.tolist()) for r in rebuilt.drawn)
-    if not rebuilt.sheet.coarse and all(sorted(map(str, _stored(json.loads(text), saved))) != drawn for text in answers):
+    totals = accumulate(Fraction(str(entry.facts.get("epsilon", 0))) for entry in history)
+    if Fraction(record["budget"]["spent"]) not in [*totals][line - 1 :]:
+        yield f"So much was not spent at line {line}, nor later."
+    answers = [json.loads(text) for text in (answers_of(answer.text) if mine is not None else [answer.text])]
+    if mine is not None:
+        answers = [answers[record["question"]["levels"].index(mine["alpha"])]]
+    if "keys" in answers[0] and (record["question"] is None or line not in ledger.charges_of(name, record["question"])):
+        yield f"Line {line} charged for another question."
+    elif not _shows(rebuilt, answers[0], record["question"]):
         yield f"The reports are not those of the stored answer of line {line}."
 
 
-def _stored(content: dict[str, Any], saved: Saved) -> list[list[Any]]:
-    """The stored reports of each measure, in the order of the rows. Answers before version 3 stood in that order."""
-    reports = content["reports"]
-    if isinstance(reports, dict):
-        return list(reports.values())
-    asked = [name.lower() for name in saved.record["by"]]
-    order = [[name.lower() for name in content["by"]].index(name) for name in asked]
-    places = {tuple(_text(key[p]) for p in order): k for k, key in enumerate(content["keys"])}
-    missing = "(missing)" if saved.record["other_cell"] else ""
-    found = [places[tuple("" if text == missing else text for text in key)] for key in saved.keys[: saved.record["groups"]]]
-    return [[row[k] for k in found] for row in reports]
+def _shows(rebuilt: Rebuilt, content: Mapping[str, Any], question: Mapping[str, Any] | None) -> bool:
+    """Do the stored reports lead to the rows and totals that were saved?"""
+    sheet, totals = rebuilt.sheet, list[list[NDArray[Any]]]()
+    if question is None or "keys" not in content:  # answers before version 3 stood in the order of their question
+        drawn = [np.array(content["reports"][name]) for name in sheet.question.names]
+    else:
+        told = contents(question, sheet)
+        wanted = [canonical([told[m.name], m.part]) for m in sheet.measures]
+        drawn = _in_order(content, content["reports"], wanted, sheet.question.by, sheet.question.cells)
+        levels = {frozenset(map(str.lower, level["by"])): k for k, level in enumerate(content.get("levels", []))}
+        for tier in sheet.tiers:
+            k = levels[frozenset(map(str.lower, tier.groups.margin))]
+            totals.append(_in_order(content["levels"][k], content["totals"][k], wanted, tier.groups.margin, tier.groups.keys))
+    again = sheet.filled(drawn, Balance(Fraction(0), Fraction(0), Fraction(0), 0), None, totals)
+    return again.columns == rebuilt.release.columns and again.margins == rebuilt.release.margins
 
 
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+def _in_order(
+    content: Mapping[str, Any], reports: Sequence[Any], wanted: Sequence[str], by: Sequence[str], keys: Sequence[tuple[Any, ...]]
+) -> list[NDArray[Any]]:
+    """The stored reports of each measure, in the order of the rows."""
+    places: dict[str, list[int]] = {}
+    for k, one in enumerate(content["measures"]):
+        places.setdefault(canonical([one["statistic"], one["part"]]), []).append(k)
+    columns = [[name.lower() for name in content["by"]].index(name.lower()) for name in by]
+    known = {tuple(csv_cell(key[c]) for c in columns): k for k, key in enumerate(content["keys"])}
+    order = [known[tuple(map(csv_cell, key))] for key in keys]
+    return [np.array(reports[places[name].pop(0)])[order] for name in wanted]

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from ..ledger.ledger import Terms
 from ..questions.domain import Domain
-from .margins import Groups, Margin, groups_of, margin_name, read_margins
-from .measures import Measure
+from .margins import Groups, Margin, groups_of, margin_name, places_in, read_margins
+from .measures import PAIR, Measure, drawn_by
 from .question import Question
-from .tiers import CELLS, Tier
+from .results import key_for_people
+from .tiers import CELLS, Tier, sizes_of
 from .totals import Adding, Own
 from .values import Part, Reading, published
 
@@ -67,7 +68,7 @@ class Sums:
             column += self._fitted([self.measures[k] for k in mine], [fits[k] for k in mine])
         rows: dict[str, list[dict[str, Any]]] = {}
         for which, groups in enumerate(self.margins):
-            sizes = self._sizes(groups)
+            sizes = sizes_of(groups, self.sizes, self.terms)
             rows[margin_name(groups.margin)] = lines = []
             for name, mine in places.items():
                 read = [self.adding[k].totals(which, parts[k], drawn[k], own[k], estimates[k], fits[k]) for k in mine]
@@ -75,11 +76,12 @@ class Sums:
                 named = {self.question.name_column: name} if len(places) > 1 else {}
                 reports = self._reports(groups, mine, own)
                 for k, key in enumerate(groups.keys):
-                    line = {**named, **dict(zip(groups.margin, key, strict=True))}
+                    texts = [str(key_for_people(x)) for x in key] if self.question.other else key  # as the rows have them
+                    line = {**named, **dict(zip(groups.margin, texts, strict=True))}
                     line |= {"n": int(sizes[k])} if self.terms.relation == "bit" else {}
                     line |= {"total": _said(shown["report"][k]), "low": _said(shown["low"][k]), "high": _said(shown["high"][k]),
                              "interval_by": read[0][1][k]}  # fmt: skip
-                    lines.append({**line, **({} if reports is None else {"report": _said(reports[k])})})
+                    lines.append(line | {column: _said(values[k]) for column, values in reports.items()})
         return column, rows
 
     def _fitted(self, measures: Sequence[Measure], fits: Sequence[NDArray[Any]]) -> list[Any]:
@@ -92,19 +94,18 @@ class Sums:
             parts.append({"report": numbers, "low": numbers, "high": numbers, "estimate": none, "standard_error": none})
         return [_said(x) for x in published(measures, parts, self.sizes)["report"]]
 
-    def _sizes(self, groups: Groups) -> Indices:
-        if self.terms.relation != "bit":
-            return np.full(len(groups.keys), -1, dtype=np.int64)
-        return np.bincount(groups.place, self.sizes, len(groups.keys)).astype(np.int64)
-
-    def _reports(self, groups: Groups, mine: Sequence[int], own: Sequence[Sequence[Part]]) -> list[Any] | None:
-        """What was reported of totals that were measured, in the order of the margin."""
+    def _reports(self, groups: Groups, mine: Sequence[int], own: Sequence[Sequence[Part]]) -> dict[str, list[Any]]:
+        """What was reported of totals that were measured, and the mechanisms that drew it, in the order of the margin."""
         for t, tier in enumerate(self.tiers):
             if set(tier.groups.margin) == set(groups.margin):
-                shown = published([tier.measures[k] for k in mine], [own[k][t] for k in mine], tier.sizes)["report"]
-                first = np.unique(groups.place, return_index=True)[1]  # a cell of each total
-                return [shown[place] for place in tier.groups.place[first].tolist()]
-        return None
+                shown = published([tier.measures[k] for k in mine], [own[k][t] for k in mine], tier.sizes)
+                plan, none = tier.measures[mine[0]].plan, [None] * len(tier.sizes)
+                shown["mechanism"] = [drawn_by(plan[n]) for n in tier.sizes.tolist()]
+                pair = PAIR if any(measure.part for measure in self.measures) else ()
+                columns = {name: shown.get(name, none) for name in ("report", *pair, "mechanism")}
+                order = places_in(tier.groups, groups)
+                return {name: [values[place] for place in order] for name, values in columns.items()}
+        return {}
 
 
 def totals_record(
@@ -113,7 +114,8 @@ def totals_record(
     """What the record says of totals: those that were asked for, and those that were measured with their parts of epsilon."""
     each = charge / question.groups_of_one(terms)
     levels = [{"by": list(tier.groups.margin), "totals": len(tier.groups.keys), "part": str(tier.part),
-               "epsilon": str(each * tier.part)} for tier in tiers]  # fmt: skip
+               "epsilon": str(each * tier.part), "alphas": {m.name: str(m.level.alpha) for m in tier.measures}}
+              for tier in tiers]  # fmt: skip
     used = {name for margin in [*margins, *(tier.groups.margin for tier in tiers)] for name in margin}
     return {
         "margins": [list(margin) for margin in margins],

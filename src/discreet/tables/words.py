@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..mechanism import Mechanism
 from ..numbers.exact import show_decimal
+from .margins import margin_name
 from .purpose import FOR_READING
 from .question import Question, charge_of
 from .statistics import Statistic
@@ -19,11 +20,13 @@ def question_words(question: Question) -> str:
     pooled = " (one of them of all others)" if question.other and question.by else ""
     own = isinstance(question.mechanism, Mechanism)
     by_what = "" if question.mechanism == "auto" else f", drawn by {'a mechanism of its own' if own else question.mechanism}"
-    totals = f", and totals {_listed(['+'.join(margin) or 'of all' for margin, _ in question.tiers])}" if question.tiers else ""
-    charge = show_decimal(charge_of(question.level))
-    audiences = f" for {len(question.audiences)} audiences" if question.audiences else ""
-    how = f"{audiences}{by_what}{_purpose(question)}"
-    return f"{_listed(asked)}{by}{pooled}{totals}; version {question.version}; epsilon {charge}{how}"
+    charge = charge_of(question.level)
+    measured = [margin_name(margin) for margin, _ in question.tiers]
+    totals = f"; totals measured: {_listed(measured)}" if measured else ""
+    levels = [str(level.alpha) for level in question.audiences]
+    audiences = f" for audiences at alpha {_listed(levels)}" if levels else ""
+    return (f"{_listed(asked)}{by}{pooled}{totals}; version {question.version}; epsilon {show_decimal(charge)}{audiences}"
+            f"{by_what}{_purpose(question)}")  # fmt: skip
 
 
 def _purpose(question: Question) -> str:
