@@ -6,6 +6,7 @@ import pytest
 
 from discreet.cli.statistics import asked_by
 from discreet.errors import ReleaseError
+from discreet.tables.statistics import statistics_of
 
 
 def conditions(*texts):
@@ -37,3 +38,11 @@ def test_sums_and_weights_are_named():
         asked_by(None, None, None, None, "pay")
     with pytest.raises(ReleaseError, match="own name"):
         asked_by(None, ["a=x:0..1", "a=y:0..1"], None, None, "")
+
+
+def test_everybody_is_counted_beside_others():
+    assert conditions("*") == "*"
+    assert conditions("all=*", "x = 1") == {"all": "*", "x = 1": "x = 1"}
+    names = [(one.name, one.where) for one in statistics_of(["*", "x = 1"], None, None, None, None)]
+    assert names == [("people", None), ("x = 1", "x = 1")]
+    assert [one.where for one in statistics_of("*", None, None, None, None)] == [None]
