@@ -10,6 +10,7 @@ from . import (  # each registers its commands
     recovery,
     sharing,
     studies,
+    studio,
     tables,
     tour,
 )
@@ -17,5 +18,5 @@ from .app import app, main
 
 __all__ = [
     "admission", "app", "cascades", "designs", "ledgers", "main", "mechanisms", "queries", "recovery", "sharing", "studies",
-    "tables", "tour",
+    "studio", "tables", "tour",
 ]  # fmt: skip

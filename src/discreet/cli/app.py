@@ -90,7 +90,7 @@ def make_console() -> Console:
 
 COMMANDS = (
     "make", "check", "show", "audit", "sample", "design", "compare", "plan", "recover", "sensitivity", "collude", "compose",
-    "cascade", "look", "admit", "release", "ledger", "study", "demo",
+    "cascade", "look", "admit", "release", "ledger", "study", "studio", "demo",
 )  # fmt: skip
 _PHRASES = {
     "pass clamp=True": "say --clamp",

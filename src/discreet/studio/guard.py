@@ -1,0 +1,158 @@
+"""Who may talk to the studio: this machine's own browser, after it showed the token of the first address, and nobody else.
+
+A page anywhere can make a browser send requests to 127.0.0.1, and any name can be made to lead there. So the Host must be
+ours, an Origin must be ours, and every request but the first carries a cookie that no other site can send (SameSite=Strict)
+and no script can read (HttpOnly). Bodies are counted as they come in: whoever sends too much is cut off.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import threading
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+
+COOKIE = "discreet-studio"
+MOST_BODY = 2**20  # of a question; what is dropped into the studio has a limit of its own
+MOST_UPLOAD = 2**28
+UPLOADS = "/api/upload/"
+ENTRANCE = "/enter"
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = tuple(
+    (name.encode(), value.encode())
+    for name, value in (
+        ("content-security-policy", _POLICY),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("cache-control", "no-store"),
+    )
+)
+
+
+@dataclass
+class Keys:
+    """The token of the first address, which opens once, and the cookie that it is exchanged for."""
+
+    port: int
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    cookie: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    _used: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def address(self) -> str:
+        """The first address, with the token."""
+        return f"http://127.0.0.1:{self.port}{ENTRANCE}?token={self.token}"
+
+    def exchange(self, token: str) -> str | None:
+        """The cookie for the token, once."""
+        with self._lock:
+            if self._used or not _same(token, self.token):
+                return None
+            self._used = True
+            return self.cookie
+
+
+class TooLarge(Exception):
+    """A body beyond its limit."""
+
+
+class Guard:
+    """Every request passes here first, and every answer last."""
+
+    def __init__(self, app: Any, keys: Keys) -> None:
+        self.app, self.keys = app, keys
+        names = (f"127.0.0.1:{keys.port}", f"localhost:{keys.port}")
+        self._hosts = {name.encode() for name in names}
+        self._origins = {f"http://{name}".encode() for name in names}
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        refused = self._refused(scope)
+        if refused is not None:
+            await _answer(send, *refused)
+            return
+        most = MOST_UPLOAD if scope["path"].startswith(UPLOADS) else MOST_BODY
+        begun = False
+
+        async def sent(message: Any) -> None:
+            nonlocal begun
+            if message["type"] == "http.response.start":
+                begun = True
+                kept = [(name, value) for name, value in message["headers"] if name.lower() not in dict(_HEADERS)]
+                message = {**message, "headers": [*kept, *_HEADERS]}
+            await send(message)
+
+        try:
+            await self.app(scope, _counted(receive, scope, most), sent)
+        except TooLarge:
+            if not begun:
+                await _answer(send, 413, f"That is more than {most // 2**20} MB; use the command line for larger files.")
+
+    def _refused(self, scope: Any) -> tuple[int, str] | None:
+        headers: dict[bytes, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.lower(), []).append(value)
+        hosts = headers.get(b"host", [])
+        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
+            return 421, "The studio answers to 127.0.0.1 and localhost alone; open the address that discreet studio printed."
+        if any(origin not in self._origins for origin in headers.get(b"origin", [])) or any(
+            site not in (b"same-origin", b"none") for site in headers.get(b"sec-fetch-site", []) if scope["path"] != ENTRANCE
+        ):
+            return 403, "The studio answers its own pages alone."
+        if scope["path"] != ENTRANCE and not self._known(headers):
+            return 401, "Open the address that discreet studio printed: it lets this browser in, once. Start it again for another."
+        lengths = headers.get(b"content-length", [])
+        most = MOST_UPLOAD if scope["path"].startswith(UPLOADS) else MOST_BODY
+        if any(not text.isdigit() or int(text[:20]) > most for text in lengths):
+            return 413, f"That is more than {most // 2**20} MB; use the command line for larger files."
+        return None
+
+    def _known(self, headers: dict[bytes, list[bytes]]) -> bool:
+        for text in headers.get(b"cookie", []):
+            try:
+                morsel = SimpleCookie(text.decode("latin-1")).get(COOKIE)
+            except CookieError:
+                continue
+            if morsel is not None and _same(morsel.value, self.keys.cookie):
+                return True
+        return False
+
+
+def _same(given: str, own: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), own.encode())
+
+
+def _counted(receive: Any, scope: Any, most: int) -> Any:
+    read = 0
+
+    async def counted() -> Any:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > most:
+            raise TooLarge
+        return message
+
+    return counted
+
+
+async def _answer(send: Any, status: int, sentence: str) -> None:
+    body = json.dumps({"detail": sentence}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *_HEADERS]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,96 @@
+// What the rooms share: asking the server, saying what was wrong, charts whose data change, state that lives in the address.
+import "/vega.js"; // it exports nothing: what it brings stands in window
+
+const problem = document.querySelector("#problem");
+
+export class Refused extends Error {}
+
+export function say(text) {
+  problem.textContent = text ?? "";
+  problem.hidden = !text;
+}
+
+export async function ask(path, body, { method = body === undefined ? "GET" : "POST", signal, raw = false, type = "application/json" } = {}) {
+  let answer;
+  try {
+    const sent = body === undefined || body instanceof Blob ? body : JSON.stringify(body);
+    answer = await fetch(path, { method, body: sent, signal, headers: body === undefined ? {} : { "content-type": type } });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refused("The studio does not answer: was it closed? Start it again with discreet studio.");
+  }
+  if (!answer.ok) {
+    const told = await answer.json().catch(() => ({ detail: `The studio answered ${answer.status}.` }));
+    throw new Refused(told.detail);
+  }
+  return raw ? answer : answer.json();
+}
+
+// Only the last of many questions counts: an earlier one that is still under way is called off.
+export function latest(work) {
+  let under = null;
+  return async (...given) => {
+    under?.abort();
+    const mine = (under = new AbortController());
+    try {
+      await work(mine.signal, ...given);
+      if (under === mine) say();
+    } catch (error) {
+      if (error.name === "AbortError" || under !== mine) return;
+      if (!(error instanceof Refused)) throw error;
+      say(error.message);
+    }
+  };
+}
+
+const specifications = new Map();
+
+export async function chart(element, name, { signals = {} } = {}) {
+  if (!specifications.has(name)) specifications.set(name, ask(`/api/charts/${name}`));
+  const quiet = getComputedStyle(document.documentElement).getPropertyValue("--quiet").trim();
+  const spec = structuredClone(await specifications.get(name));
+  for (const part of ["axis", "title", "legend", "header"]) {
+    spec.config[part] = { ...spec.config[part], labelColor: quiet, titleColor: quiet, color: quiet, subtitleColor: quiet };
+  }
+  spec.config.axis.gridColor = getComputedStyle(document.documentElement).getPropertyValue("--line").trim();
+  const { view } = await window.vegaEmbed(element, spec, {
+    ast: true, defaultStyle: false, actions: false, renderer: "canvas", tooltip: { disableDefaultStyle: true },
+  });
+  for (const [signal, value] of Object.entries(signals)) view.signal(signal, value);
+  return view;
+}
+
+export const address = {
+  read: () => Object.fromEntries(new URLSearchParams(location.search)),
+  write(state) {
+    const told = new URLSearchParams(Object.entries(state).filter(([, value]) => value !== "" && value != null));
+    history.replaceState(null, "", `${location.pathname}?${told}`);
+  },
+};
+
+export function save(name, text, type = "application/json") {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(text instanceof Blob ? text : new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export function element(tag, { text, ...given } = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(given)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value != null) made.setAttribute(name, value);
+  }
+  if (text !== undefined) made.textContent = text;
+  made.append(...children);
+  return made;
+}
+
+export function table(caption, columns, rows) {
+  const head = element("tr", {}, ...columns.map((name) => element("th", { scope: "col", text: name })));
+  const body = rows.map((row) => element("tr", {}, ...row.map((x) =>
+    element("td", { text: x ?? "", class: typeof x === "number" ? "n" : null }))));
+  return element("table", {}, element("caption", { text: caption }), element("thead", {}, head), element("tbody", {}, ...body));
+}
