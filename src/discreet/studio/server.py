@@ -8,6 +8,7 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import closing
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
-from .. import __version__
 from ..errors import DiscreetError, MissingExtraError
 from . import charts, choose
 from .guard import COOKIE, ENTRANCE, Guard, Keys
@@ -32,7 +32,7 @@ def make_app(keys: Keys) -> FastAPI:
     """The studio behind its guard."""
     app = FastAPI(
         title="discreet studio",
-        version=__version__,
+        version=version("discreet"),
         description="Questions that the rooms of the studio ask. Levels and numbers are read as texts, exactly.",
         docs_url=None,  # these pages would load scripts from elsewhere
         redoc_url=None,

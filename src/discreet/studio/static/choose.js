@@ -57,15 +57,18 @@ async function paint(found, top) {
   parts.title.textContent = found.title;
   parts.words.textContent = found.sentence;
   parts.wait.hidden = true;
-  const facts = { alpha: found.alpha, "epsilon ≤": found.epsilon, "any two values ≤": found.epsilon_any, properties: found.properties.join(" ") || "none",
-    "mean loss": found.mean_loss.toPrecision(4), "worst loss": found.worst_loss.toPrecision(4) };
+  const facts = {
+    Level: `epsilon ≤ ${found.epsilon}${found.alpha.length < 9 ? `, alpha ${found.alpha}` : ""}; any two values ≤ ${found.epsilon_any}`,
+    Properties: found.properties.join(" ") || "none of the seven", Loss: `${found.mean_loss.toPrecision(4)} on average, ${found.worst_loss.toPrecision(4)} at worst`,
+  };
   parts.facts.replaceChildren(...Object.entries(facts).flatMap(([name, value]) => [element("dt", { text: name }), element("dd", { text: value })]));
-  const copy = (what, text) => element("button", { type: "button", text: `Copy ${what}`, onclick: () => { navigator.clipboard?.writeText(text); parts.code.textContent = text; } });
+  const copy = (what, text) => element("button", { type: "button", text: what, title: `Copy what makes it: ${what}`, onclick: () => { navigator.clipboard?.writeText(text); parts.code.textContent = text; } });
   parts.buttons.replaceChildren(
-    element("button", { type: "button", text: "Download", onclick: () => download(found.name) }), copy("Python", found.python), copy("command", found.command));
-  const cells = found.matrix.flatMap((row, truth) => row.map((share, report) => ({ truth, report, share, on: truth === report })));
+    element("button", { type: "button", text: "Download", onclick: () => download(found.name) }), copy("Python", found.python), copy("Command", found.command));
+  const cells = found.matrix.flatMap((row, truth) => row.map((share, report) => ({ truth, report, share, told: `${truth} → ${report}: ${share.toPrecision(4)}` })));
+  const own = found.matrix.map((_, truth) => ({ truth, report: truth }));
   const view = await parts.ready;
-  await view.signal("top", top).data("cells", cells).resize().runAsync();
+  await view.signal("top", top).data("cells", cells).data("own", own).resize().runAsync();
   document.body.dataset.painted = String(Number(document.body.dataset.painted ?? 0) + 1);
 }
 
@@ -91,7 +94,8 @@ async function explain(mechanism, truth, report) {
   } catch (error) { say(error.message); }
 }
 
-async function optimum(asked, top, signal) {
+// Asked for beside the others; gives what paints it when their scale of colours is known.
+async function optimum(asked, signal) {
   const parts = await face("optimum");
   let promise = await ask("/api/choose/optimum", asked, { signal });
   const off = () => ask(`/api/choose/jobs/${promise.job}`, undefined, { method: "DELETE" }).catch(() => {});
@@ -107,7 +111,7 @@ async function optimum(asked, top, signal) {
     signal.removeEventListener("abort", off);
     parts.wait.hidden = true;
   }
-  await paint(promise.face, Math.max(top, largest([promise.face])));
+  return (top) => paint(promise.face, Math.max(top, largest([promise.face])));
 }
 
 const update = latest(async (signal) => {
@@ -116,12 +120,13 @@ const update = latest(async (signal) => {
   document.querySelector("#n-told").textContent = s.n;
   document.querySelector("#draw").hidden = s.prior !== "drawn";
   if (s.prior === "drawn") { bars(asked.n + 1); asked.prior = weights; }
+  const best = optimum(asked, signal);
   const found = await ask("/api/choose/faces", asked, { signal });
   document.querySelector("#epsilon-told").textContent = `${found.epsilon} (alpha ${found.alpha.length > 12 ? Number(Math.exp(-found.epsilon)).toPrecision(4) : found.alpha})`;
   square.truth.max = square.report.max = s.n;
   const top = largest(found.faces);
   await Promise.all(found.faces.map((each) => paint(each, top)));
-  await optimum(asked, top, signal);
+  await (await best)(top);
 });
 
 function bars(size) {
