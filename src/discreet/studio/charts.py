@@ -10,7 +10,13 @@ from fastapi import APIRouter, HTTPException
 
 from ..present import plot
 
-_CHARTS: Mapping[str, Callable[[], Any]] = {"heat-map": plot.live_heat_map}
+_CHARTS: Mapping[str, Callable[[], Any]] = {
+    "heat-map": plot.live_heat_map,
+    "shared-loss": lambda: plot.live_curves("users who share", "mean distance of their estimate from the truth"),
+    "shared-level": lambda: plot.live_curves("users who share", "epsilon of all their reports"),
+    "law": plot.live_law,
+    "fit": lambda: plot.live_curves("steps", "log-likelihood of a report, on average", log_x=True),
+}
 
 router = APIRouter(prefix="/api/charts", tags=["charts"])
 

@@ -18,7 +18,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from ..errors import DiscreetError, MissingExtraError
-from . import charts, choose
+from . import charts, choose, collude, recover
 from .guard import COOKIE, ENTRANCE, Guard, Keys
 from .pages import ROOMS, page
 from .wire import Problem
@@ -42,7 +42,8 @@ def make_app(keys: Keys) -> FastAPI:
     app.add_exception_handler(DiscreetError, _refused)
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(HTTPException, _problem)
-    for module in (charts, choose):
+    app.add_exception_handler(Exception, _fault)
+    for module in (charts, choose, collude, recover):
         app.include_router(module.router)
 
     @app.get(ENTRANCE, include_in_schema=False)
@@ -109,6 +110,11 @@ async def _not_understood(request: Request, error: Exception) -> Response:
         return _said(400, "The body is no JSON.")
     place = ".".join(str(part) for part in first["loc"] if part != "body")
     return _said(422, f"{place or 'body'}: {first['msg']}.")
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    """What nobody foresaw: the words of other libraries may quote what is private, so they are not passed on."""
+    return _said(500, "The studio made a mistake with this; nothing of it was kept. Try the same on the command line.")
 
 
 async def _problem(request: Request, error: Exception) -> Response:

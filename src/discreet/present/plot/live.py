@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .charts import _SHADES
-from .looks import ORANGE, Chart, altair, dressed
+from .looks import BLUE, COLOURS, GREY, ORANGE, SHAPES, Chart, altair, dressed
 
 
 def live_heat_map(size: int = 190) -> Chart:
@@ -22,3 +22,34 @@ def live_heat_map(size: int = 190) -> Chart:
     )  # fmt: skip
     own = alt.Chart(alt.NamedData("own")).mark_rect(aria=False, filled=False, stroke=ORANGE, strokeWidth=1).encode(x=x, y=y)
     return dressed(alt.layer(squares, own).add_params(top).properties(width=size, height=size))
+
+
+def live_curves(x: str, y: str, *, width: int = 420, height: int = 230, log_x: bool = False) -> Chart:
+    """Curves whose points are given later as "points": x, y, series, told."""
+    alt = altair()
+    return dressed(
+        alt.Chart(alt.NamedData("points")).mark_line(point={"size": 45, "filled": True}).encode(
+            x=alt.X("x:Q", title=x, scale=alt.Scale(type="log" if log_x else "linear", nice=False)),
+            y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
+            color=alt.Color("series:N", title=None, scale=alt.Scale(range=list(COLOURS)), legend=alt.Legend(orient="top")),
+            shape=alt.Shape("series:N", title=None, scale=alt.Scale(range=list(SHAPES))),
+            tooltip="told:N",
+        ).properties(width=width, height=height)
+    )  # fmt: skip
+
+
+def live_law(x: str = "value", *, width: int = 560, height: int = 260) -> Chart:
+    """A recovered law, given later as "law" (value, end, share, told), with what was reported as "noisy" (value, share) and
+    intervals of the mean share of groups of values as "intervals" (from, to, low, high)."""
+    alt = altair()
+    axis = alt.X("value:Q", title=x, scale=alt.Scale(nice=False))
+    up = alt.Y("share:Q", title="probability of a value")
+    bars = alt.Chart(alt.NamedData("law")).mark_rect(color=BLUE, opacity=0.75)
+    bars = bars.encode(x=axis, x2="end:Q", y=up, y2="zero:Q", tooltip="told:N")
+    noisy = alt.Chart(alt.NamedData("noisy")).mark_line(interpolate="step-after", color=ORANGE, strokeWidth=1.5)
+    noisy = noisy.encode(x=axis, y=up)
+    spans = alt.Chart(alt.NamedData("intervals"))
+    boxes = spans.mark_rect(fillOpacity=0, stroke=GREY, strokeWidth=1.5, clip=True).encode(
+        x=alt.X("from:Q"), x2="to:Q", y=alt.Y("low:Q"), y2="high:Q", tooltip="told:N"
+    )
+    return dressed(alt.layer(bars, noisy, boxes).properties(width=width, height=height))

@@ -1,1 +1,67 @@
-import "/static/studio.js";
+// The room Recover: a mechanism file and reports in, the law behind them out.
+import { ask, chart, latest, save, say } from "/static/studio.js";
+
+const dropped = {};
+const $ = (selector) => document.querySelector(selector);
+const views = {};
+let law = null, job = null;
+
+async function take(what, file) {
+  if (!file) return;
+  delete dropped[what];
+  $("#go").disabled = true;
+  try {
+    const found = await ask(`/api/upload/${what}`, file, { type: "text/plain" });
+    dropped[what] = found.name;
+    $(`#${what}-told`).textContent = found.told;
+    say();
+  } catch (error) { $(`#${what}-told`).textContent = ""; say(error.message); }
+  $("#go").disabled = !(dropped.mechanism && dropped.reports);
+}
+
+for (const box of document.querySelectorAll(".drop")) {
+  const what = box.dataset.what;
+  $(`#${what}-file`).addEventListener("change", (event) => take(what, event.target.files[0]));
+  box.addEventListener("dragover", (event) => { event.preventDefault(); box.classList.add("over"); });
+  box.addEventListener("dragleave", () => box.classList.remove("over"));
+  box.addEventListener("drop", (event) => { event.preventDefault(); box.classList.remove("over"); take(what, event.dataTransfer.files[0]); });
+}
+
+async function paint() {
+  const kind = $("input[name=law]:checked").value, half = law.step / 2;
+  views.law ??= await chart($("#law"), "law");
+  const bars = law[kind].map((b) => ({ value: b.value - half, end: b.value + half, share: b.share, zero: 0, told: `${b.value}: ${b.share.toPrecision(4)}` }));
+  const spans = law.intervals.map((i) => ({ from: i.start, to: i.end, low: i.low, high: i.high, told: `${i.low.toPrecision(3)} to ${i.high.toPrecision(3)}` }));
+  const noisy = law.noisy.map((b) => ({ value: b.value - half, share: b.share }));
+  await views.law.data("law", bars).data("noisy", noisy).data("intervals", spans).resize().runAsync();
+  document.body.dataset.painted = String(Number(document.body.dataset.painted ?? 0) + 1);
+}
+
+const recover = latest(async (signal) => {
+  $("#found").hidden = true;
+  $("#off").hidden = false;
+  try {
+    let promise = await ask("/api/recover", dropped, { signal });
+    job = promise.job;
+    while (!promise.done) {
+      $("#wait").textContent = promise.told;
+      promise = await ask(`/api/recover/jobs/${job}`, undefined, { signal });
+    }
+    law = promise.law;
+  } finally { $("#wait").textContent = ""; $("#off").hidden = true; }
+  $("#found").hidden = false;
+  $("#mean").textContent = law.mean;
+  $("#told").textContent = law.told;
+  await paint();
+  const last = law.fit.at(-1)[0], steps = law.fit.map(([x]) => x);
+  const flat = (y, series) => steps.filter((x) => x === 1 || x === last).map((x) => ({ x, y, series, told: `${series}: ${y.toPrecision(7)}` }));
+  const points = [...law.fit.map(([x, y]) => ({ x, y, series: "steps", told: `${x} steps: ${y.toPrecision(7)}` })), ...flat(law.fit_mle, "MLE"), ...flat(law.fit_auto, "auto")];
+  $("#fit-told").textContent = "More steps fit the reports better, up to the likeliest law; whether that is nearer to the truth depends on how smooth the truth is. Auto decides it from the reports.";
+  views.fit ??= await chart($("#fit"), "fit");
+  await views.fit.data("points", points).resize().runAsync();
+});
+
+$("#go").addEventListener("click", recover);
+$("#off").addEventListener("click", () => job && ask(`/api/recover/jobs/${job}`, undefined, { method: "DELETE" }).catch(() => {}));
+for (const choice of document.querySelectorAll("input[name=law]")) choice.addEventListener("change", () => law && paint());
+$("#save").addEventListener("click", () => save("recovered.csv", `value,auto,mle\n${law.auto.map((b, k) => `${b.value},${b.share},${law.mle[k].share}`).join("\n")}\n`, "text/csv"));

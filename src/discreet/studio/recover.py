@@ -1,0 +1,211 @@
+"""The room of those who collect: from noisy reports and a mechanism file back to the law of the true values."""
+
+from __future__ import annotations
+
+import csv
+import io
+import secrets
+import threading
+from collections import Counter
+from typing import Any, TypeVar
+
+import numpy as np
+from fastapi import APIRouter, HTTPException, Request
+from pydantic import BaseModel, Field
+
+from .. import files
+from ..errors import RecoveryError
+from ..measure.description import describe
+from ..mechanism import Mechanism
+from ..numbers.exact import parse_exact
+from ..recovery.pictures import group_intervals
+from ..recovery.recover import recover
+from .jobs import Job, Jobs
+from .wire import Asked
+
+_STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+_MOST_VALUES, _KEPT = 1001, 16
+T = TypeVar("T")
+
+router = APIRouter(prefix="/api", tags=["recover"])
+
+
+class Shelf(dict[str, T]):
+    """What was dropped in, by a name that nobody can guess; the oldest goes first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+
+    def put(self, thing: T) -> str:
+        name = secrets.token_urlsafe(12)
+        with self._lock:
+            self[name] = thing
+            while len(self) > _KEPT:
+                self.pop(next(iter(self)))
+        return name
+
+    def take(self, name: str, what: str) -> T:
+        found = self.get(name)
+        if found is None:
+            raise HTTPException(404, f"There is no such {what} any more; drop it in again.")
+        return found
+
+
+_mechanisms: Shelf[Mechanism] = Shelf()
+_reports: Shelf[dict[Any, int]] = Shelf()
+_jobs = Jobs()
+
+
+class Dropped(BaseModel):
+    """A name to ask with, and what was understood."""
+
+    name: str
+    told: str
+
+
+class Recovering(Asked):
+    mechanism: str = Field(max_length=40)
+    reports: str = Field(max_length=40)
+
+
+class Bar(BaseModel):
+    value: float
+    share: float
+
+
+class Span(BaseModel):
+    """With 95 % confidence each, from the reports alone: the mean probability of a value from `start` to `end`."""
+
+    start: float
+    end: float
+    low: float
+    high: float
+
+
+class Law(BaseModel):
+    step: float
+    auto: list[Bar]
+    mle: list[Bar]
+    noisy: list[Bar]
+    intervals: list[Span]
+    fit: list[tuple[int, float]]
+    fit_auto: float
+    fit_mle: float
+    told: str
+    mean: str
+
+
+class Recovered(BaseModel):
+    job: str
+    done: bool
+    told: str
+    law: Law | None = None
+
+
+_RAW: dict[str, Any] = {
+    "requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string"}}}},
+}
+
+
+@router.post("/upload/mechanism", openapi_extra=_RAW)
+async def take_mechanism(request: Request) -> Dropped:
+    """A mechanism file, verified as it is read."""
+    m = files.loads(await request.body(), "the mechanism file")
+    m.finite()
+    if max(m.inputs.size or 0, m.outputs.size or 0) > _MOST_VALUES:
+        raise RecoveryError(f"The studio recovers laws of at most {_MOST_VALUES} values; use discreet recover for more.")
+    return Dropped(name=_mechanisms.put(m), told=describe(m).headline)
+
+
+@router.post("/upload/reports", openapi_extra=_RAW)
+async def take_reports(request: Request) -> Dropped:
+    """Reports as CSV: one in each line, or with a column named count how often each was seen."""
+    seen = read_reports(await request.body())
+    return Dropped(name=_reports.put(seen), told=f"{sum(seen.values())} reports, {len(seen)} different ones")
+
+
+def read_reports(body: bytes) -> dict[Any, int]:
+    """Reports in CSV, with or without a heading; the first column has the reports, one named count how often."""
+    try:
+        rows = [row for row in csv.reader(io.StringIO(body.decode("utf-8-sig"), newline="")) if row]
+    except (UnicodeDecodeError, csv.Error):
+        raise RecoveryError("The reports are no CSV in UTF-8; give one report in each line.") from None
+    heading = [part.strip().lower() for part in rows[0]] if rows and parse_exact(rows[0][0].strip()) is None else None
+    place = heading.index("count") if heading is not None and "count" in heading else None
+    first = 1 if place == 0 else 0
+    seen: Counter[Any] = Counter()
+    for number, row in enumerate(rows if heading is None else rows[1:], start=1 if heading is None else 2):
+        value = parse_exact(row[first].strip()) if first < len(row) else None
+        often = "1" if place is None else row[place].strip() if place < len(row) else ""
+        if value is None or not often.isdecimal() or len(often) > 16:
+            raise RecoveryError(f"Row {number} of the reports is not understood; give a number, with a whole count or none.")
+        seen[value.numerator if value.denominator == 1 else value] += int(often)
+    if not seen:
+        raise RecoveryError("There are no reports in the file; give one in each line.")
+    return dict(seen)
+
+
+@router.post("/recover")
+def begin(asked: Recovering) -> Recovered:
+    """The law behind the reports, or a promise of it."""
+    m, seen = _mechanisms.take(asked.mechanism, "mechanism"), _reports.take(asked.reports, "file of reports")
+    return _promise(_jobs.start(lambda progress: _law(m, seen, progress), soon=1.0))
+
+
+@router.get("/recover/jobs/{name}")
+def ask_again(name: str) -> Recovered:
+    """How far it is, or the law."""
+    job = _jobs.find(name)
+    if job is None:
+        raise HTTPException(404, "There is no such work; ask anew.")
+    job.done.wait(1.0)
+    return _promise(job)
+
+
+@router.delete("/recover/jobs/{name}")
+def call_off(name: str) -> Recovered:
+    """Nobody waits for it any more."""
+    job = _jobs.find(name)
+    if job is None:
+        raise HTTPException(404, "There is no such work; ask anew.")
+    job.off = True
+    return Recovered(job=job.name, done=job.done.is_set(), told="called off")
+
+
+def _promise(job: Job) -> Recovered:
+    done = job.done.is_set()
+    return Recovered(job=job.name, done=done, told=job.told, law=job.answer() if done else None)
+
+
+def _law(m: Mechanism, seen: dict[Any, int], progress: Any) -> Law:
+    auto = recover(seen, m, progress=progress)
+    likeliest = recover(seen, m, "mle", progress=progress)
+    fit = [(steps, float(recover(seen, m, "ibu", iterations=steps).log_likelihood)) for steps in _STEPS]
+    total = sum(seen.values())
+    values = m.inputs.floats(len(auto.distribution))
+    return Law(
+        step=float(m.inputs.step), auto=_bars(values, auto.distribution), mle=_bars(values, likeliest.distribution),
+        noisy=[Bar(value=float(v), share=k / total) for v, k in sorted(seen.items())], intervals=_intervals(auto, values),
+        fit=fit, fit_auto=float(auto.log_likelihood), fit_mle=float(likeliest.log_likelihood), told=str(auto), mean=_mean(auto),
+    )  # fmt: skip
+
+
+def _bars(values: Any, shares: Any) -> list[Bar]:
+    return [Bar(value=float(v), share=float(p)) for v, p in zip(values, np.asarray(shares), strict=True)]
+
+
+def _mean(estimate: Any) -> str:
+    try:
+        low, high = estimate.interval(0.95)
+    except RecoveryError as error:
+        return str(error)
+    return f"The mean lies in {low:.5g} to {high:.5g}, with 95 % confidence."
+
+
+def _intervals(estimate: Any, values: Any) -> list[Span]:
+    half = (values[1] - values[0]) / 2 if len(values) > 1 else 0.5
+    return [
+        Span(start=start - half, end=end + half, low=max(low, 0.0), high=high)
+        for start, end, low, high in group_intervals(estimate, values, 0.95)
+    ]
