@@ -12,8 +12,8 @@ from ..present import plot
 
 _CHARTS: Mapping[str, Callable[[], Any]] = {
     "heat-map": plot.live_heat_map,
-    "shared-loss": lambda: plot.live_curves("users who share", "mean distance of their estimate from the truth"),
-    "shared-level": lambda: plot.live_curves("users who share", "epsilon of all their reports"),
+    "shared-loss": lambda: plot.live_curves("users who share", "mean distance from the truth", width=330),
+    "shared-level": lambda: plot.live_curves("users who share", "epsilon of all their reports", width=330),
     "law": plot.live_law,
     "fit": lambda: plot.live_curves("steps", "log-likelihood of a report, on average", log_x=True),
 }

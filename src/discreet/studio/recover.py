@@ -14,7 +14,7 @@ from fastapi import APIRouter, HTTPException, Request
 from pydantic import BaseModel, Field
 
 from .. import files
-from ..errors import RecoveryError
+from ..errors import DiscreetError, RecoveryError
 from ..measure.description import describe
 from ..mechanism import Mechanism
 from ..numbers.exact import parse_exact
@@ -75,7 +75,8 @@ class Bar(BaseModel):
 
 
 class Span(BaseModel):
-    """With 95 % confidence each, from the reports alone: the mean probability of a value from `start` to `end`."""
+    """With 95 % confidence each, from the reports alone: the mean probability of a value
+    from `start` to `end`."""
 
     start: float
     end: float
@@ -181,13 +182,19 @@ def _promise(job: Job) -> Recovered:
 def _law(m: Mechanism, seen: dict[Any, int], progress: Any) -> Law:
     auto = recover(seen, m, progress=progress)
     likeliest = recover(seen, m, "mle", progress=progress)
-    fit = [(steps, float(recover(seen, m, "ibu", iterations=steps).log_likelihood)) for steps in _STEPS]
     total = sum(seen.values())
+    fit = [(steps, recover(seen, m, "ibu", iterations=steps).log_likelihood / total) for steps in _STEPS]
     values = m.inputs.floats(len(auto.distribution))
+    noisy = [Bar(value=float(v), share=k / total) for v, k in sorted(seen.items())]
+    half = float(m.inputs.step) / 2
+    spans = [
+        Span(start=a - half, end=b + half, low=max(low, 0.0), high=max(high, 0.0))
+        for a, b, low, high in group_intervals(auto, values, 0.95)
+    ]
     return Law(
-        step=float(m.inputs.step), auto=_bars(values, auto.distribution), mle=_bars(values, likeliest.distribution),
-        noisy=[Bar(value=float(v), share=k / total) for v, k in sorted(seen.items())], intervals=_intervals(auto, values),
-        fit=fit, fit_auto=float(auto.log_likelihood), fit_mle=float(likeliest.log_likelihood), told=str(auto), mean=_mean(auto),
+        step=float(m.inputs.step), auto=_bars(values, auto.distribution),
+        mle=_bars(values, likeliest.distribution), noisy=noisy, intervals=spans, fit=fit,
+        fit_auto=auto.log_likelihood / total, fit_mle=likeliest.log_likelihood / total, told=str(auto), mean=_mean(auto),
     )  # fmt: skip
 
 
@@ -198,14 +205,6 @@ def _bars(values: Any, shares: Any) -> list[Bar]:
 def _mean(estimate: Any) -> str:
     try:
         low, high = estimate.interval(0.95)
-    except RecoveryError as error:
+    except DiscreetError as error:
         return str(error)
     return f"The mean lies in {low:.5g} to {high:.5g}, with 95 % confidence."
-
-
-def _intervals(estimate: Any, values: Any) -> list[Span]:
-    half = (values[1] - values[0]) / 2 if len(values) > 1 else 0.5
-    return [
-        Span(start=start - half, end=end + half, low=max(low, 0.0), high=high)
-        for start, end, low, high in group_intervals(estimate, values, 0.95)
-    ]

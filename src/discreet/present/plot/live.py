@@ -32,18 +32,19 @@ def live_curves(x: str, y: str, *, width: int = 420, height: int = 230, log_x: b
             x=alt.X("x:Q", title=x, scale=alt.Scale(type="log" if log_x else "linear", nice=False)),
             y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
             color=alt.Color("series:N", title=None, scale=alt.Scale(range=list(COLOURS)), legend=alt.Legend(orient="top")),
-            shape=alt.Shape("series:N", title=None, scale=alt.Scale(range=list(SHAPES))),
+            shape=alt.Shape("series:N", title=None, scale=alt.Scale(range=list(SHAPES)), legend=None),
             tooltip="told:N",
         ).properties(width=width, height=height)
     )  # fmt: skip
 
 
 def live_law(x: str = "value", *, width: int = 560, height: int = 260) -> Chart:
-    """A recovered law, given later as "law" (value, end, share, told), with what was reported as "noisy" (value, share) and
-    intervals of the mean share of groups of values as "intervals" (from, to, low, high)."""
+    """A recovered law, given later as "law" (value, end, share, zero, told), with what was reported as "noisy" (value, share)
+    and intervals of the mean share of groups of values as "intervals" (from, to, low, high, told), cut at the parameter top."""
     alt = altair()
-    axis = alt.X("value:Q", title=x, scale=alt.Scale(nice=False))
-    up = alt.Y("share:Q", title="probability of a value")
+    top = alt.param(name="top", value=1.0)
+    axis = alt.X("value:Q", title=x, scale=alt.Scale(nice=False, zero=False))
+    up = alt.Y("share:Q", title="probability of a value", scale=alt.Scale(domainMin=0, domainMax=alt.expr("top"), nice=False))
     bars = alt.Chart(alt.NamedData("law")).mark_rect(color=BLUE, opacity=0.75)
     bars = bars.encode(x=axis, x2="end:Q", y=up, y2="zero:Q", tooltip="told:N")
     noisy = alt.Chart(alt.NamedData("noisy")).mark_line(interpolate="step-after", color=ORANGE, strokeWidth=1.5)
@@ -52,4 +53,4 @@ def live_law(x: str = "value", *, width: int = 560, height: int = 260) -> Chart:
     boxes = spans.mark_rect(fillOpacity=0, stroke=GREY, strokeWidth=1.5, clip=True).encode(
         x=alt.X("from:Q"), x2="to:Q", y=alt.Y("low:Q"), y2="high:Q", tooltip="told:N"
     )
-    return dressed(alt.layer(bars, noisy, boxes).properties(width=width, height=height))
+    return dressed(alt.layer(bars, noisy, boxes).add_params(top).properties(width=width, height=height))

@@ -22,7 +22,7 @@ const update = latest(async (signal) => {
   const points = (key) => found.rows.map((r) => ({ x: r.k, y: r[key], series: TITLES[r.mechanism], told: `${TITLES[r.mechanism]}, ${r.k} users: ${r[key].toPrecision(4)}` }));
   for (const [name, key] of [["loss", "loss"], ["level", "epsilon"]]) await (await views[name]).data("points", points(key)).resize().runAsync();
   document.querySelector("#cascade-told").textContent = together.sentence;
-  const rows = together.audiences.map((a, k) => [k + 1, a.alpha, a.epsilon, a.loss.toPrecision(4)]);
+  const rows = together.audiences.map((a, k) => [String(k + 1), a.alpha, a.epsilon, a.loss.toPrecision(4)]);
   rows.push(["all, drawn apart", "", together.independent, ""], ["all, in the cascade", "", together.cascade, together.cascade_loss.toPrecision(4)]);
   document.querySelector("#cascade").replaceChildren(table("Audiences, from the least private", ["audience", "alpha", "epsilon ≤", "mean distance from the truth"], rows));
   document.body.dataset.painted = String(Number(document.body.dataset.painted ?? 0) + 1);

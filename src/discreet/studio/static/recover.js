@@ -31,9 +31,14 @@ async function paint() {
   const kind = $("input[name=law]:checked").value, half = law.step / 2;
   views.law ??= await chart($("#law"), "law");
   const bars = law[kind].map((b) => ({ value: b.value - half, end: b.value + half, share: b.share, zero: 0, told: `${b.value}: ${b.share.toPrecision(4)}` }));
-  const spans = law.intervals.map((i) => ({ from: i.start, to: i.end, low: i.low, high: i.high, told: `${i.low.toPrecision(3)} to ${i.high.toPrecision(3)}` }));
+  const top = 1.12 * Math.max(...law[kind].map((b) => b.share), ...law.noisy.map((b) => b.share));
+  // an interval from 0 to beyond the top says nothing that can be seen
+  const held = law.intervals.filter((i) => i.low < top && (i.low > 0 || i.high <= top));
+  const spans = held.map((i) => ({ from: i.start, to: i.end, low: i.low, high: Math.min(i.high, top), told: `${i.low.toPrecision(3)} to ${i.high.toPrecision(3)}` }));
+  const left = law.intervals.length - held.length;
+  $("#left-out").textContent = left ? ` ${left} intervals are wider than the picture and left out.` : "";
   const noisy = law.noisy.map((b) => ({ value: b.value - half, share: b.share }));
-  await views.law.data("law", bars).data("noisy", noisy).data("intervals", spans).resize().runAsync();
+  await views.law.signal("top", top).data("law", bars).data("noisy", noisy).data("intervals", spans).resize().runAsync();
   document.body.dataset.painted = String(Number(document.body.dataset.painted ?? 0) + 1);
 }
 
