@@ -49,7 +49,7 @@ ROOMS = {
     "questions": BASE,
     "engines": f"{BASE} questions progress",
     "tables": f"{BASE} formats present channels files mechanism mechanisms measure registry ledger questions engines progress",
-    "studio": f"{BASE} present progress files mechanism mechanisms measure designs recovery sharing registry planning ledger questions "
+    "studio": f"{BASE} present progress files mechanism mechanisms measure designs recovery sharing registry ledger questions "
     "engines tables",
     "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery theory scalar sharing registry "
     "planning studies ledger questions engines tables progress studio",

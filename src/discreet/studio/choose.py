@@ -226,7 +226,7 @@ def ask_again(name: str) -> Promise:
     return _promise(job)
 
 
-@router.delete("/jobs/{name}")
+@router.post("/jobs/{name}/off")
 def call_off(name: str) -> Promise:
     """Nobody waits for it any more."""
     job = _job(name)

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
+from starlette.exceptions import HTTPException
+
 COOKIE = "discreet-studio"
 MOST_BODY = 2**20  # of a question; what is dropped into the studio has a limit of its own
 MOST_UPLOAD = 2**28
@@ -62,8 +64,15 @@ class Keys:
             return self.cookie
 
 
-class TooLarge(Exception):
-    """A body beyond its limit."""
+class TooLarge(HTTPException):
+    """A body beyond its limit: an answer of its own, which no reader of bodies takes for a body that it cannot parse."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(413, _too_large(most))
+
+
+def _too_large(most: int) -> str:
+    return f"That is more than {most // 2**20} MB; use the command line for larger files."
 
 
 class Guard:
@@ -87,21 +96,14 @@ class Guard:
             await _answer(send, *refused)
             return
         most = MOST_UPLOAD if scope["path"].startswith(UPLOADS) else MOST_BODY
-        begun = False
 
         async def sent(message: Any) -> None:
-            nonlocal begun
             if message["type"] == "http.response.start":
-                begun = True
                 kept = [(name, value) for name, value in message["headers"] if name.lower() not in dict(_HEADERS)]
                 message = {**message, "headers": [*kept, *_HEADERS]}
             await send(message)
 
-        try:
-            await self.app(scope, _counted(receive, scope, most), sent)
-        except TooLarge:
-            if not begun:
-                await _answer(send, 413, f"That is more than {most // 2**20} MB; use the command line for larger files.")
+        await self.app(scope, _counted(receive, most), sent)
 
     def _refused(self, scope: Any) -> tuple[int, str] | None:
         headers: dict[bytes, list[bytes]] = {}
@@ -119,7 +121,7 @@ class Guard:
         lengths = headers.get(b"content-length", [])
         most = MOST_UPLOAD if scope["path"].startswith(UPLOADS) else MOST_BODY
         if any(not text.isdigit() or int(text[:20]) > most for text in lengths):
-            return 413, f"That is more than {most // 2**20} MB; use the command line for larger files."
+            return 413, _too_large(most)
         return None
 
     def _known(self, headers: dict[bytes, list[bytes]]) -> bool:
@@ -137,7 +139,7 @@ def _same(given: str, own: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), own.encode())
 
 
-def _counted(receive: Any, scope: Any, most: int) -> Any:
+def _counted(receive: Any, most: int) -> Any:
     read = 0
 
     async def counted() -> Any:
@@ -145,7 +147,7 @@ def _counted(receive: Any, scope: Any, most: int) -> Any:
         message = await receive()
         read += len(message.get("body", b""))
         if read > most:
-            raise TooLarge
+            raise TooLarge(most)
         return message
 
     return counted

@@ -164,7 +164,7 @@ def ask_again(name: str) -> Recovered:
     return _promise(job)
 
 
-@router.delete("/recover/jobs/{name}")
+@router.post("/recover/jobs/{name}/off")
 def call_off(name: str) -> Recovered:
     """Nobody waits for it any more."""
     job = _jobs.find(name)

@@ -98,7 +98,7 @@ async function explain(mechanism, truth, report) {
 async function optimum(asked, signal) {
   const parts = await face("optimum");
   let promise = await ask("/api/choose/optimum", asked, { signal });
-  const off = () => ask(`/api/choose/jobs/${promise.job}`, undefined, { method: "DELETE" }).catch(() => {});
+  const off = () => ask(`/api/choose/jobs/${promise.job}/off`, undefined, { method: "POST" }).catch(() => {});
   signal.addEventListener("abort", off);
   try {
     while (!promise.done) {

@@ -67,6 +67,6 @@ const recover = latest(async (signal) => {
 });
 
 $("#go").addEventListener("click", recover);
-$("#off").addEventListener("click", () => job && ask(`/api/recover/jobs/${job}`, undefined, { method: "DELETE" }).catch(() => {}));
+$("#off").addEventListener("click", () => job && ask(`/api/recover/jobs/${job}/off`, undefined, { method: "POST" }).catch(() => {}));
 for (const choice of document.querySelectorAll("input[name=law]")) choice.addEventListener("change", () => law && paint());
 $("#save").addEventListener("click", () => save("recovered.csv", `value,auto,mle\n${law.auto.map((b, k) => `${b.value},${b.share},${law.mle[k].share}`).join("\n")}\n`, "text/csv"));
