@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import secrets
-import threading
 from collections import Counter
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from fastapi import APIRouter, HTTPException, Request
@@ -21,35 +19,13 @@ from ..numbers.exact import parse_exact
 from ..recovery.pictures import group_intervals
 from ..recovery.recover import recover
 from .jobs import Job, Jobs
+from .shelf import Shelf
 from .wire import Asked
 
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-_MOST_VALUES, _KEPT = 1001, 16
-T = TypeVar("T")
+_MOST_VALUES = 1001
 
 router = APIRouter(prefix="/api", tags=["recover"])
-
-
-class Shelf(dict[str, T]):
-    """What was dropped in, by a name that nobody can guess; the oldest goes first."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._lock = threading.Lock()
-
-    def put(self, thing: T) -> str:
-        name = secrets.token_urlsafe(12)
-        with self._lock:
-            self[name] = thing
-            while len(self) > _KEPT:
-                self.pop(next(iter(self)))
-        return name
-
-    def take(self, name: str, what: str) -> T:
-        found = self.get(name)
-        if found is None:
-            raise HTTPException(404, f"There is no such {what} any more; drop it in again.")
-        return found
 
 
 _mechanisms: Shelf[Mechanism] = Shelf()

@@ -10,6 +10,7 @@ from contextlib import closing
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -18,7 +19,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from ..errors import DiscreetError, MissingExtraError
-from . import charts, choose, collude, recover
+from . import charts, choose, collude, recover, release
 from .guard import COOKIE, ENTRANCE, Guard, Keys
 from .pages import ROOMS, page
 from .wire import Problem
@@ -28,7 +29,7 @@ _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=ut
 _REFUSALS: dict[int | str, dict[str, Any]] = {code: {"model": Problem} for code in (400, 401, 403, 404, 413, 421, 422)}
 
 
-def make_app(keys: Keys) -> FastAPI:
+def make_app(keys: Keys, place: release.Place) -> FastAPI:
     """The studio behind its guard."""
     app = FastAPI(
         title="discreet studio",
@@ -38,12 +39,13 @@ def make_app(keys: Keys) -> FastAPI:
         redoc_url=None,
         responses=_REFUSALS,
     )
+    app.state.place = place
     app.add_middleware(Guard, keys=keys)
     app.add_exception_handler(DiscreetError, _refused)
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(HTTPException, _problem)
     app.add_exception_handler(Exception, _fault)
-    for module in (charts, choose, collude, recover):
+    for module in (charts, choose, release, recover, collude):
         app.include_router(module.router)
 
     @app.get(ENTRANCE, include_in_schema=False)
@@ -139,7 +141,7 @@ def serve(port: int = 0, *, show: bool = True, tell: Callable[[str], None] = pri
         threading.Thread(target=bundle, daemon=True).start()  # it takes a second or two
         if show:
             threading.Timer(0.5, webbrowser.open, [keys.address]).start()
-        config = uvicorn.Config(
-            make_app(keys), log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
-        )
-        uvicorn.Server(config).run(sockets=[listening])
+        with TemporaryDirectory(prefix="discreet-studio-") as uploads:  # for this user alone, as such folders are
+            app = make_app(keys, release.Place(Path(uploads), Path.cwd()))
+            config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2)
+            uvicorn.Server(config).run(sockets=[listening])
