@@ -538,7 +538,7 @@ def test_groups_of_a_size_are_reckoned_once(people, ledger, monkeypatch):
     from discreet.tables import release as module
 
     read, times = module._expected, []
-    monkeypatch.setattr(module, "_expected", lambda sheet, size: times.append(size) or read(sheet, size))
+    monkeypatch.setattr(module, "_expected", lambda sheet, k, size: times.append(size) or read(sheet, k, size))
     domain = {"district": [f"nowhere {k}" for k in range(2000)]}
     rows = expected_errors(people, dataset="people", ledger=ledger, count="sick = 'yes'", by=["district"], domain=domain,
                            epsilon="1/2", bound=50)  # fmt: skip

@@ -94,6 +94,7 @@ COMMANDS = (
 )  # fmt: skip
 _PHRASES = {
     "pass clamp=True": "say --clamp",
+    "pass overwrite=True": "say --overwrite",
     "take its reports with at": "see its report with --stored alone",
 }  # fmt: skip
 

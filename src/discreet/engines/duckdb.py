@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,33 @@ class Counts:
     fingerprint: str  # of the used columns' content, whatever the order of the rows (`_digest`): for the ledger alone
     canonical: str  # the predicate as it was understood, "" when there is none
     columns: frozenset[str]  # those that the predicate looks at
+
+
+@dataclass(frozen=True)
+class Sums:
+    """True sums in steps, in the order of the declared keys: private like counts.
+
+    A person adds a whole number of steps from `SumOf.steps`, so that one person moves a sum by no more than these are apart
+    where everybody adds one, and by no more than the farther of them is from 0 where a person is added or removed.
+    """
+
+    sums: Indices  # for each group, over its people (or rows): what each adds, in steps from the origin
+    people: Indices  # those who add something, a declared missing value included
+    without: Indices  # those with rows for which the condition is true, and no number in them
+    other_sum: int  # the same for all undeclared and missing keys together, when asked for
+    other_people: int
+    other_without: int
+    fingerprint: str  # of all columns that the call looks at: for the ledger alone
+    canonical: str  # the condition as it was understood, "" when there is none
+    column: str  # as the table spells it
+    columns: frozenset[str]  # those that the sum looks at, its condition's included
+
+
+class Counted(NamedTuple):
+    """What one pass over a table found: for each predicate its counts, for each sum its sums."""
+
+    counts: list[Counts]
+    sums: list[Sums]
 
 
 def count_groups(

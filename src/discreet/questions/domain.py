@@ -109,6 +109,14 @@ class Domain:
         keys = json.dumps([list(key) for key in self.keys], ensure_ascii=True, separators=(",", ":"))
         return keys + recodings_text(self.recodings) if self.recodings else keys
 
+    def contents(self, columns: Sequence[str]) -> str:
+        """The same whatever the order of columns, keys, labels and codes; `columns` are the names that they are sorted by."""
+        order = sorted(range(len(columns)), key=lambda k: columns[k])
+        keys = sorted(json.dumps([key[k] for k in order], ensure_ascii=True, separators=(",", ":")) for key in self.keys)
+        recodings = [self.recodings[k] for k in order] if self.recodings else []
+        labels = [None if r is None else r.contents() for r in recodings]
+        return json.dumps([keys, labels], ensure_ascii=True, separators=(",", ":"))
+
     def __len__(self) -> int:
         return len(self.keys)
 

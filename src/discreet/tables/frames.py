@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import MissingExtraError
 
 
-def table_maker(table: Any) -> Callable[[Mapping[str, list[Any]]], Any]:
+@dataclass(frozen=True)
+class TableMaker:
+    """Makes tables of one kind; a value, so that it can be pickled and compared."""
+
+    backend: str
+
+    def __call__(self, columns: Mapping[str, list[Any]]) -> Any:
+        try:
+            import narwhals as nw
+        except ImportError:
+            raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
+        kind: Any = self.backend
+        return nw.to_native(nw.from_dict(dict(columns), backend=kind))
+
+
+def table_maker(table: Any) -> TableMaker:
     """A function from columns to a table of the same kind as `table`; an Arrow table where there is no such kind."""
     backend = "pyarrow"
     if not isinstance(table, (str, os.PathLike)):
@@ -19,7 +35,7 @@ def table_maker(table: Any) -> Callable[[Mapping[str, list[Any]]], Any]:
             raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
         implementation = str(nw.get_native_namespace(table).__name__) if _known(nw, table) else "pyarrow"
         backend = implementation if implementation in ("pandas", "polars", "pyarrow") else "pyarrow"
-    return lambda columns: _build(columns, backend)
+    return TableMaker(backend)
 
 
 def _known(nw: Any, table: Any) -> bool:
@@ -30,10 +46,10 @@ def _known(nw: Any, table: Any) -> bool:
     return True
 
 
-def _build(columns: Mapping[str, list[Any]], backend: str) -> Any:
+def arrow_table(columns: Mapping[str, list[Any]]) -> Any:
+    """The columns as an Arrow table."""
     try:
-        import narwhals as nw
+        import pyarrow
     except ImportError:
-        raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
-    kind: Any = backend
-    return nw.to_native(nw.from_dict(dict(columns), backend=kind))
+        raise MissingExtraError.needing("Tables need Arrow", "tables") from None
+    return pyarrow.table(dict(columns))
