@@ -15,15 +15,17 @@ from discreet.errors import DiscreetError
 from discreet.studio.guard import Keys
 from discreet.studio.jobs import Jobs
 from discreet.studio.pages import ROOMS
+from discreet.studio.release import Place
 from discreet.studio.server import make_app
 
 PORT = 7532
 
 
 @pytest.fixture(scope="module")
-def guest():
+def guest(tmp_path_factory):
     keys = Keys(PORT)
-    with TestClient(make_app(keys), base_url=f"http://127.0.0.1:{PORT}") as client:
+    place = Place(tmp_path_factory.mktemp("uploads"), tmp_path_factory.mktemp("ledgers"))
+    with TestClient(make_app(keys, place), base_url=f"http://127.0.0.1:{PORT}") as client:
         client.get(f"/enter?token={keys.token}")
         yield client
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.config import SchemathesisConfig
 
 from discreet.studio.guard import COOKIE, Keys
+from discreet.studio.release import Place
 from discreet.studio.server import make_app
 
 PORT = 7533
@@ -16,7 +20,9 @@ _OWN = {"cookie": f"{COOKIE}={_KEYS.cookie}", "host": f"127.0.0.1:{PORT}"}
 _CONFIG = SchemathesisConfig.from_dict({
     "checks": {"positive_data_acceptance": {"expected-statuses": ["2xx", 404, 422]}},
 })  # a level that is none, or a job that is no more, is refused as declared
-schema = schemathesis.openapi.from_asgi("/openapi.json", make_app(_KEYS), config=_CONFIG, headers=_OWN)
+_FOLDER = TemporaryDirectory()
+_PLACE = Place(Path(_FOLDER.name), Path(_FOLDER.name))
+schema = schemathesis.openapi.from_asgi("/openapi.json", make_app(_KEYS, _PLACE), config=_CONFIG, headers=_OWN)
 
 
 @schema.parametrize()

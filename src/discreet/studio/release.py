@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from pathlib import Path
 from typing import Any, Literal
 
@@ -160,7 +161,7 @@ def _place(request: Request) -> Place:
 async def take_table(request: Request, kind: Literal["csv", "tsv", "txt", "parquet", "xlsx"] = "csv") -> dict[str, str]:
     """A file of people, kept for its owner alone until the studio is closed."""
     place = _place(request)
-    path = place.uploads / f"{len(list(place.uploads.iterdir()))}-{id(request):x}.{kind}"
+    path = place.uploads / f"{secrets.token_hex(8)}.{kind}"
     with path.open("xb") as out:
         path.chmod(0o600)
         try:
@@ -169,6 +170,9 @@ async def take_table(request: Request, kind: Literal["csv", "tsv", "txt", "parqu
         except BaseException:
             path.unlink(missing_ok=True)
             raise
+    if path.stat().st_size == 0:
+        path.unlink()
+        raise TableInputError("The file is empty; give one with a line of names and rows below it.")
     return {"name": place.tables.put(path)}
 
 
