@@ -118,7 +118,7 @@ def test_a_mechanism_of_one_s_own_is_stored_whole(people, ledger, tmp_path):
     assert dt.load(tmp_path / "own.json").digest == own.digest
     other, measures, sizes = a_question()  # somebody who has the text alone
     text = json.dumps({"version": 2, "reports": {"count": [0] * 5}, "mechanisms": [entry]})
-    assert {m.digest for m in read(text, other, measures, sizes).plans[0].values()} == {own.digest}
+    assert {m.digest for m in read(text, other, measures, sizes).measures[0].plan.values()} == {own.digest}
 
 
 def test_many_sizes_take_a_few_characters_each():
@@ -171,7 +171,7 @@ def test_an_answer_of_version_1_is_read_with_the_choice_of_version_1(monkeypatch
     sizes = np.array(published["n"])
     measures = measures_for(made, terms, sizes)
     read = read_answer(text, made, measures, spelling_of(made, ["district", "ill"]).contents, sizes)
-    sheet = Sheet.of(made, terms, half, sizes, measures, (), lambda columns: columns).drawn_by(read.plans)
+    sheet = Sheet.of(made, terms, half, sizes, measures, (), lambda columns: columns).drawn_by(read.measures)
     columns = sheet.filled(read.reports, Balance(4 * half, half, 3 * half, 0), Answer(text, 2, "then", True)).columns
     for name in ("report", "low", "high", "mechanism", "n", "epsilon"):
         assert columns[name] == published[name]
@@ -195,7 +195,7 @@ def test_every_question_of_version_1_finds_its_mechanisms(mechanism, bound, size
     made, measures, sizes = a_question(mechanism, bound, sizes)
     found = read('{"reports":{"count":[1,0]}}', made, measures, sizes)
     assert found.reports[0].tolist() == [1, 0]
-    assert [m and m.recipe.family for m in map(found.plans[0].__getitem__, sizes.tolist())] == families
+    assert [m and m.recipe.family for m in map(found.measures[0].plan.__getitem__, sizes.tolist())] == families
 
 
 def test_reports_that_version_1_cut_down_to_whole_numbers_are_refused():

@@ -1,6 +1,6 @@
 """The command line: library verbs are commands. See `discreet --help`, and app.COMMANDS for the list."""
 
-from . import (  # each registers its commands
+from . import (  # noqa: F401  # each registers its commands
     admission,
     cascades,
     designs,
@@ -8,6 +8,7 @@ from . import (  # each registers its commands
     mechanisms,
     queries,
     recovery,
+    releases,
     sharing,
     studies,
     studio,
@@ -16,7 +17,4 @@ from . import (  # each registers its commands
 )
 from .app import app, main
 
-__all__ = [
-    "admission", "app", "cascades", "designs", "ledgers", "main", "mechanisms", "queries", "recovery", "sharing", "studies",
-    "studio", "tables", "tour",
-]  # fmt: skip
+__all__ = ["app", "main"]

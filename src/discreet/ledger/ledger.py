@@ -61,7 +61,7 @@ from .chain import (
 )
 from .outcomes import ADMITTING, CHARGING, CREATING, storing
 from .postgres import Postgres
-from .repeated import stored_answers
+from .repeated import answer_of, stored_answers
 from .secret import Secret, keyed
 from .sqlite import Sqlite
 from .stores import LEDGER, PATIENCE, Rows, Run, Store
@@ -341,6 +341,12 @@ class Ledger:
             )
             head = Head(told["number"], link_of(account.head, canonical(told)))
             return Answer(answer, charge, told["when"], repeated=False, head=head)
+
+    def answer(self, name: str, charge: int) -> Answer | None:
+        """The stored answer of a charge, as it was committed to; None where there is none."""
+        with self._store().transaction() as run:
+            self._account(run, name)
+            return answer_of(run, name, charge) if type(charge) is int and 0 < charge < 2**63 else None
 
     def datasets(self) -> list[str]:
         """The names of all data sets."""

@@ -121,6 +121,20 @@ class Domain:
         return len(self.keys)
 
 
+def key_texts(domain: Domain, names: Sequence[str]) -> list[str]:
+    """Each declared key as a text of its content, its columns by name: the same in whatever order they are declared.
+
+    >>> key_texts(Domain.of({"sex": ["f"], "Age": [7]}), ["sex", "Age"])
+    ['"age" 7 "sex" "f"']
+    """
+    columns = [name.lower() for name in domain.columns or names]
+    texts = []
+    for k in sorted(range(len(columns)), key=columns.__getitem__):
+        spelled = {(type(v), v): f"{json.dumps(columns[k])} {json.dumps(v)}" for v in {key[k] for key in domain.keys}}
+        texts.append([spelled[type(key[k]), key[k]] for key in domain.keys])
+    return list(map(" ".join, zip(*texts, strict=True))) if texts else [""] * len(domain)
+
+
 def read_groups(path: str | os.PathLike[str]) -> Any:
     """Declared groups as their JSON file has them, checked no further."""
     try:

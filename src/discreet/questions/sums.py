@@ -20,7 +20,7 @@ from .predicate import quoted
 
 MOST_PEOPLE = 2**33  # more than there are; so many at the bounds add up to no more than 62 bits hold
 MOST_STEPS = 2**62 // MOST_PEOPLE
-_LONGEST = 2**60  # of the parts of origin/step
+_LONGEST = 2**60  # of the parts of origin/step, and of the step
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _BOUNDS = re.compile(
@@ -70,8 +70,10 @@ class SumOf:
             raise TableInputError(f"The bounds of {show(self.column)} are more than {MOST_STEPS} steps from zero, too many for all "
                                   "people together; use a coarser step, or narrower bounds.")  # fmt: skip
         shift = self.origin / self.grid.step
-        if max(abs(shift.numerator), shift.denominator) > _LONGEST:
-            raise TableInputError(f"The origin of the sum of {show(self.column)} is too far from a step; use rounder numbers.")
+        parts = (shift.numerator, shift.denominator, self.grid.step.numerator, self.grid.step.denominator)
+        if max(map(abs, parts)) > _LONGEST:
+            raise TableInputError(f"The step or the origin of the sum of {show(self.column)} has parts beyond 2^60; use rounder "
+                                  "numbers.")  # fmt: skip
         if self.missing is not None and not self.grid.low <= self.missing <= self.grid.high:
             raise TableInputError(f"missing = {show(self.missing)} of the sum of {show(self.column)} lies outside its bounds, "
                                   f"{self.grid}; declare a value within them.")  # fmt: skip
@@ -79,8 +81,7 @@ class SumOf:
     @property
     def steps(self) -> tuple[int, int]:
         """The least and the most that a person adds, in steps from the origin."""
-        assert self.grid.low is not None and self.grid.high is not None
-        low, high = ((end - self.origin) / self.grid.step for end in (self.grid.low, self.grid.high))
+        low, high = ((end - self.origin) / self.grid.step for end in self.grid.reach)
         return math.ceil(low), math.floor(high)
 
     @property
@@ -136,7 +137,8 @@ def _read_bounds(column: str, text: str) -> SumOf:
             raise TableInputError(f"{show(rest)} cannot be read after the bounds of the sum of {show(column)}; {_HOW}.")
         where = rest[5:].strip()
     parts = bounds["slashed"].split("/")  # high, high/step, high/p/q, or p/q/p/q
-    high, step = ("/".join(half).replace(" ", "") for half in ((parts[:2], parts[2:]) if len(parts) == 4 else (parts[:1], parts[1:])))
+    cut = 2 if len(parts) == 4 else 1
+    high, step = ("/".join(half).replace(" ", "") for half in (parts[:cut], parts[cut:]))
     return SumOf(column, Grid(bounds["low"], high, step or 1), where, None if missing is None else parse_exact(missing))
 
 

@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 from .. import files
 from ..errors import ReleaseError
 from ..formats import Format
+from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..numbers.level import Level
-from .measures import Measure, Plan, open_noise
+from .measures import Measure, Plan, open_noise, unplanned
 from .question import Question, made
 
 Indices = NDArray[np.int64]
@@ -66,8 +67,20 @@ class Stored:
     """A stored answer in the order of its question: the reports and mechanisms of each measure, and the sizes of the groups."""
 
     reports: list[NDArray[Any]]
-    plans: list[dict[int, Mechanism | None]]
+    measures: tuple[Measure, ...]  # with the mechanisms that drew them
     sizes: Indices
+
+
+def read_alone(text: str, question: Question, terms: Terms, contents: Mapping[str, Any]) -> Stored | None:
+    """A stored answer without a look at the data; None for earlier versions, which did not store the sizes of the groups."""
+    content = json.loads(text)
+    if content.get("version", 1) < 3:
+        return None
+    places = _order(content, question)
+    if places is None:
+        raise ReleaseError("The stored answer has other counts or groups than this question; nothing was charged.")
+    sizes = np.array(content["sizes"], dtype=np.int64)[places]
+    return read_answer(text, question, unplanned(question, terms), contents, sizes)
 
 
 def read_answer(
@@ -76,13 +89,6 @@ def read_answer(
     """A stored answer of any version, and the mechanisms that drew it."""
     written = json.loads(text)
     content = _format(question, measures, contents, sizes).upgrade(written, written.get("version", 1))
-    return stored_answer(content, question, measures, contents)
-
-
-def stored_answer(
-    content: Document, question: Question, measures: Sequence[Measure], contents: Mapping[str, Any]
-) -> Stored:
-    """An answer of today's version for whoever asks in this order."""
     order = _order(content, question)
     found: dict[str, list[int]] = {}
     for place, one in enumerate(content["measures"]):
@@ -94,11 +100,12 @@ def stored_answer(
     rows = content["reports"]
     if order is None or len(places) != len(rows) or any(len(row) != len(order) for row in rows):
         raise ReleaseError("The stored answer has other counts or groups than this question; nothing was charged.")
-    sizes = np.array(content["sizes"], dtype=np.int64)[order]
     plans = [_plan(content["measures"][place]["mechanisms"], question) for place in places]
-    if not all({*np.unique(sizes).tolist()} <= plan.keys() for plan in plans):
+    used = np.unique(sizes).tolist()
+    if not all({*used} <= plan.keys() for plan in plans):
         raise ReleaseError("The stored answer has other sizes of groups than these data; nothing was charged.")
-    return Stored([np.array(rows[place])[order] for place in places], plans, sizes)
+    drawn = tuple(m.drawn_by({size: plan[size] for size in used}) for m, plan in zip(measures, plans, strict=True))
+    return Stored([np.array(rows[place])[order] for place in places], drawn, sizes)
 
 
 def _told(statistic: Any, part: str) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.duckdb import Counted, Counts, Sums, count_each
+from ..engines.counted import Counts, Sums
+from ..engines.duckdb import count_each
 from ..engines.reading import Reading
 from ..engines.sources import open_table
 from ..ledger.ledger import Terms
@@ -80,13 +81,11 @@ def counted_for(
     """Read the table once for everything that is asked of it."""
     conditions = [one for one in question.statistics if not one.of_values]
     values = [one for one in question.statistics if one.of_values]
-    sums: Any = {"sums": [one.sum_of(change_of(one, terms)[1]) for one in values]} if values else {}
-    found: Any = count_each(
+    counted = count_each(
         table, predicates=[one.where for one in conditions] or [None], by=list(question.by), domain=question.domain,
         unit=terms.unit, max_groups=question.max_groups, other=question.other, progress=progress, reading=reading,
-        vouched=vouched, **sums,
+        vouched=vouched, sums=[one.sum_of(change_of(one, terms)[1]) for one in values],
     )  # fmt: skip
-    counted = found if values else Counted(found, [])
     counts = dict(zip([one.name for one in conditions], counted.counts, strict=False))  # sizes alone where there are none
     return Found(question, counted.counts[0], counts, dict(zip([one.name for one in values], counted.sums, strict=True)))
 

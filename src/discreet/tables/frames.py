@@ -22,7 +22,7 @@ class TableMaker:
         except ImportError:
             raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
         kind: Any = self.backend
-        return nw.to_native(nw.from_dict(dict(columns), backend=kind))
+        return nw.to_native(nw.from_dict({name: _one_type(values) for name, values in columns.items()}, backend=kind))
 
 
 def table_maker(table: Any) -> TableMaker:
@@ -52,4 +52,11 @@ def arrow_table(columns: Mapping[str, list[Any]]) -> Any:
         import pyarrow
     except ImportError:
         raise MissingExtraError.needing("Tables need Arrow", "tables") from None
-    return pyarrow.table(dict(columns))
+    return pyarrow.table({name: _one_type(values) for name, values in columns.items()})
+
+
+def _one_type(values: list[Any]) -> list[Any]:
+    """Counts beside means: whole numbers become floats where there are floats."""
+    if {float, int} <= {*map(type, values)}:
+        return [float(x) if type(x) is int else x for x in values]
+    return values

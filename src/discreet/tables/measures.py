@@ -60,7 +60,7 @@ class Measure:
 
     def drawn_by(self, plan: Plan) -> Measure:
         """The same with the mechanisms of a stored answer."""
-        return replace(self, plan={size: plan[size] for size in self.plan})
+        return replace(self, plan=plan)
 
     @property
     def units(self) -> tuple[Fraction, Fraction]:
@@ -84,6 +84,11 @@ class Measure:
             return 0, size
         low, high = (int((end - self.origin) / self.units[1]) for end in self.bounds)
         return min(low, 0) * size, max(high, 0) * size
+
+
+def unplanned(question: Question, terms: Terms) -> tuple[Measure, ...]:
+    """The measures of a question before any size of group is known: without mechanisms."""
+    return measures_for(question, terms, np.zeros(0, dtype=np.int64))
 
 
 def measures_for(question: Question, terms: Terms, sizes: Indices) -> tuple[Measure, ...]:

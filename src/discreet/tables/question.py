@@ -44,6 +44,7 @@ RESERVED = frozenset(
         "total",
     ]
 )
+ALSO_RESERVED = frozenset(["statistic", "report_u", "report_v"])  # where there is more than counts
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,9 @@ def ask(
     if domain is None and columns:
         raise ReleaseError(f"Declare the groups: domain={{{columns[0]!r}: [...]}} lists the values that {', '.join(columns)} "
                            "may take. Keys are declared, never learned from the data.")  # fmt: skip
-    taken = [name for name in columns if name.lower() in RESERVED]
+    asked = statistics_of(count, sum, mean, share, weights)
+    counts_alone = all(one.kind == "count" for one in asked)
+    taken = [name for name in columns if name.lower() in (RESERVED if counts_alone else RESERVED | ALSO_RESERVED)]
     if taken:
         raise ReleaseError(f"{', '.join(taken)} is also the name of a column of the result; rename it in the data.")
     keys = (
@@ -118,7 +121,6 @@ def ask(
     )
     if other and any(OTHER in key for key in keys.keys):
         raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
-    asked = statistics_of(count, sum, mean, share, weights)
     return Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups)
 
 
@@ -138,6 +140,14 @@ def check_relation(question: Question, terms: Terms) -> None:
             raise ReleaseError(
                 "bound goes with presence privacy; under bit privacy the public size of a group bounds it."
             )
+        partial = [one.name for one in question.statistics if one.kind == "mean" and one.where is not None]
+        if partial:
+            raise ReleaseError(f"The mean {partial[0]!r} is of people who are chosen by a condition, and under bit privacy their "
+                               "number is private; ask for a sum and a count with that condition.")  # fmt: skip
+    counted = [one for one in question.statistics if one.kind == "count" or (one.kind == "share" and terms.relation == "bit")]
+    if not counted and (question.bound is not None or question.mechanism != "auto"):
+        word = "mechanism" if question.bound is None else "bound"
+        raise ReleaseError(f"{word} is for counts, and nothing is counted here; leave it out.")
     if terms.unit is None and question.max_groups != 1:
         raise ReleaseError("max_groups needs an id column (unit) in the data set's terms; without one, a row is a person "
                            "and lies in one group.")  # fmt: skip
@@ -159,6 +169,8 @@ def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, froz
 
 def margin_names(margins: Sequence[str], question: Question) -> tuple[str, ...]:
     names = tuple([margins] if isinstance(margins, str) else margins)
+    if names and any(one.kind != "count" for one in question.statistics):
+        raise ReleaseError("margins are totals of counts; ask for sums, means and shares without them.")
     if names and len(question.by) == 1 and names[0] in question.by:
         raise ReleaseError(f"The counts are by {names[0]} already; a margin is a total over the other columns of `by`.")
     unknown = [name for name in names if name not in question.by]

@@ -26,6 +26,7 @@ from .values import COVERAGE
 
 Indices = NDArray[np.int64]
 
+RATIO = "of means and shares a ratio, not unbiased, and none where the interval is all that can be"
 ADDING_UP = "for adding up, not for reading"
 
 
@@ -50,7 +51,7 @@ def release_record(
         "dataset": question.dataset,
         "version": question.version,
         "relation": terms.relation,
-        "protects": PROTECTS[terms.relation],
+        "protects": PROTECTS[terms.relation] if _number(question) == "count" else PROTECTS_VALUES[terms.relation],
         "unit": terms.unit,
         "person": _person(terms, question),
         "beware": _beware(terms, question),
@@ -59,6 +60,7 @@ def release_record(
         "groups": len(sizes),
         "domain_source": question.domain.source,
         "other_cell": question.other,
+        "null_keys": [name for k, name in enumerate(question.by) if any(key[k] is None for key in question.cells)],
         "bound": question.bound,
         "max_groups": question.max_groups,
         "empty_groups": empty,
@@ -76,12 +78,18 @@ def release_record(
         "own_mechanism": document(question.mechanism) if isinstance(question.mechanism, Mechanism) else None,
         "columns": columns,
         "confidence": float(COVERAGE),
-        "interval": f"low to high covers the count with a probability of at least {float(COVERAGE):.0%}, whatever it is",
-        "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count",
+        "interval": f"low to high covers the {_number(question)} with a probability of at least {float(COVERAGE):.0%}, "
+        "whatever it is",
+        "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count"
+        + (f"; {RATIO}" if any(m.part for m in measures) else ""),
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
         "no_estimate": [f"{family}: its channel has no well-posed inverse" for family in no_estimate],
         "files": {},
     }  # fmt: skip
+
+
+def _number(question: Question) -> str:
+    return "count" if all(one.kind == "count" for one in question.statistics) else "number"
 
 
 def _told(measure: Measure, question: Question, terms: Terms, charge: Fraction) -> dict[str, Any]:
@@ -128,7 +136,8 @@ def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
     ]  # fmt: skip
     rest = {name: value for name, value in old.items() if name != "counts"}
     unit = re.match(r"A person is one value of (.*), counted once per group", str(old.get("person")))
-    new = {"unit": unit and unit[1], "ledger_head": None, "own_mechanism": None, "files": dict.fromkeys(old["files"])}
+    new: dict[str, Any] = {"unit": unit and unit[1], "null_keys": [], "ledger_head": None, "own_mechanism": None,
+           "files": dict.fromkeys(old["files"])}  # fmt: skip
     return {**rest, "format_version": 4, "statistics": parts, **new}
 
 
@@ -150,10 +159,32 @@ PROTECTS = {
 }
 
 
+PROTECTS_VALUES = PROTECTS | {
+    "bit": "Group membership and sizes are public. What is protected is what a person in a group adds to the numbers.",
+}
+
+
 def _person(terms: Terms, question: Question) -> str:
     if terms.unit is None:
         return "A person is assumed to be one row: somebody with two rows is protected half as well."
     return f"A person is one value of {terms.unit}, counted once per group and in at most {question.max_groups} groups."
+
+
+def _about(one: Statistic, terms: Terms) -> list[str]:
+    """What one statistic does not mean."""
+    if one.grid is None:
+        unknown = one.kind == "share" and terms.relation == "presence"
+        return [f"{one.name}: nothing is claimed of a group of nobody."] if unknown else []
+    person = "what a person adds in a group" if terms.unit is not None else "a value"
+    said = [f"{one.name}: {person} counts as the nearest of {one.grid}, which has ends."]
+    if one.missing is not None:
+        said.append(f"{one.name}: a missing value stands for {one.missing}.")
+    elif terms.relation == "bit":
+        divided = ", and is in the size that is divided by" if one.kind == "mean" else ""
+        said.append(f"{one.name}: a missing value adds nothing{divided}.")
+    elif one.kind == "mean":
+        said.append(f"{one.name}: people without a value are left out; of a group of nobody nothing is claimed.")
+    return said
 
 
 def _beware(terms: Terms, question: Question) -> list[str]:
@@ -165,6 +196,8 @@ def _beware(terms: Terms, question: Question) -> list[str]:
     if terms.unit is not None:
         warnings.append(f"People in more than {question.max_groups} of the groups are counted in {question.max_groups} of them: "
                         "where there are such people, counts are too low.")  # fmt: skip
+    for one in question.statistics:
+        warnings += _about(one, terms)
     if terms.relation == "bit":
         warnings.append("A group of nobody is an exact zero without noise; its mechanism is named public zero.")
     if any(_like_a_formula(x) for key in question.cells for x in key):

@@ -23,10 +23,10 @@ from ..engines.sources import stamp
 from ..errors import TableInputError
 from ..ledger.ledger import Answer, Ledger, Terms
 from ..mechanism import Mechanism
-from ..numbers.positions import positions
 from ..progress import Progress, part, tell
 from .admission import Look, admission_for, examined
-from .answers import answer_text, mechanisms_text, read_answer
+from .answers import answer_text, mechanisms_text, read_alone, read_answer
+from .expected import Expected, expected_of
 from .found import Found, counted_for, names_of
 from .frames import table_maker
 from .measures import Plan, measures_for
@@ -41,7 +41,7 @@ from .question import (
 from .results import Release
 from .sheet import Sheet
 from .spelling import Spelling, spelling_of
-from .values import error_of, members
+from .values import members
 
 Indices = NDArray[np.int64]
 
@@ -52,10 +52,14 @@ def release(
     dataset: str,
     ledger: Ledger | str,
     count: str | Sequence[str] | Mapping[str, str] | None = None,
+    sum: Any = None,
+    mean: Any = None,
+    share: Any = None,
     by: Sequence[str] = (),
     domain: Any = None,
     alpha: object = None,
     epsilon: object = None,
+    weights: Mapping[str, Any] | None = None,
     mechanism: str | Mechanism = "auto",
     version: str = "1",
     bound: int | None = None,
@@ -63,35 +67,71 @@ def release(
     other: bool = False,
     margins: Sequence[str] = (),
     fresh: bool = False,
+    dry_run: bool = False,
     progress: Progress | None = None,
-) -> Release:
-    """Count, charge, draw, store and return: private counts of `table`, one for each declared group.
+) -> Any:  # a Release, or of a dry run an Expected
+    """Count and add up, charge, draw, store and return: private statistics of `table`, for each declared group.
 
-    The ledger's terms for the data set say what is protected. Under "bit", group membership is public and one person's
-    counted bit is private: group sizes are public, and every group gets a mechanism for its own size. Under "presence",
-    one person is added or removed: give `bound`, the largest count that can be, or the noise has no upper end.
-    `epsilon` is spent once for the whole call: disjoint groups share it, several counts divide it. A file must have been
-    admitted as this `version` (`Ledger.admit`); a table in memory is admitted by this call, and `made.operator` has the
-    report, which is not for publication.
+        count   people for whom a condition is true: a condition, a list of them or {name: condition}
+        sum     of a column, what each person adds within declared bounds: {"income": Grid(0, 100000, 100)}, or a text
+                "income:0..100000/100 where CONDITION missing VALUE", a list of them or {name: text}
+        mean    written like sum
+        share   of the people for whom a condition is true, written like count
+
+    The ledger's terms for the data set say what is protected. Under "bit", group membership is public and what a person
+    adds is private: group sizes are public, and every group gets a mechanism for its own size. Under "presence",
+    one person is added or removed: give `bound`, the largest count that can be, or the noise of counts has no upper end.
+    `epsilon` is spent once for the whole call: disjoint groups share it; several statistics divide it, equally or as
+    `weights` say, {name: number}. A file must have been admitted as this `version` (`Ledger.admit`); a table in memory is
+    admitted by this call, and `made.operator` has the report, which is not for publication. With `dry_run` the errors to
+    expect are returned (an Expected); nothing is drawn and nothing charged.
     """
     with _opened(ledger) as book:
-        question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
+        question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other, sum, mean, share,
+                       weights)  # fmt: skip
+        if dry_run:
+            return _expected(table, book, question, margins, progress)
         return _released(table, book, question, margins, fresh, progress)[0]
 
 
 def release_and_dropped(
     table: Any, *, ledger: Ledger, margins: Sequence[str] = (), fresh: bool = False,
     progress: Progress | None = None, **asked: Any,
-) -> tuple[Release, int]:  # fmt: skip
-    """A release, and for the operator alone, outside the guarantee: how many rows stand in none of its groups."""
+) -> tuple[Release, int | None]:  # fmt: skip
+    """A release, and for the operator alone, outside the guarantee: how many rows stand in none of its groups.
+
+    None where a stored answer was given without reading the file.
+    """
     return _released(table, ledger, ask(**asked), margins, fresh, progress)
+
+
+def expected_errors(
+    table: Any, *, ledger: Ledger | str, margins: Sequence[str] = (), progress: Progress | None = None, **asked: Any
+) -> Expected:
+    """The dry run of what `release` is asked."""
+    rest = {"version": "1", "count": None, "by": (), "domain": None, "alpha": None, "epsilon": None, "mechanism": "auto",
+            "bound": None, "max_groups": 1, "other": False}  # fmt: skip
+    with _opened(ledger) as book:
+        return _expected(table, book, ask(**{**rest, **asked}), margins, progress)
+
+
+def _expected(
+    table: Any, book: Ledger, question: Question, margins: Sequence[str], progress: Progress | None
+) -> Expected:
+    expected = expected_of(_prepare(table, book, margins, progress, question).sheet)
+    tell(progress, "done", 1.0)
+    return expected
 
 
 def _released(
     table: Any, book: Ledger, question: Question, margins: Sequence[str], fresh: bool,
     progress: Progress | None,
-) -> tuple[Release, int]:  # fmt: skip
+) -> tuple[Release, int | None]:  # fmt: skip
     dataset = question.dataset
+    again = _stored(table, book, question, margins)
+    if again is not None:
+        tell(progress, "done", 1.0)
+        return again, None
     ready = _prepare(table, book, margins, progress, question)
     sheet = ready.sheet
     if sheet.draws_nothing:  # public zeros alone: nothing is spent
@@ -106,7 +146,7 @@ def _released(
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         stored = read_answer(asked.text, question, sheet.measures, spelling.contents, sheet.sizes)
         tell(progress, "done", 1.0)
-        made = sheet.drawn_by(stored.plans).filled(stored.reports, book.balance(dataset), asked)
+        made = sheet.drawn_by(stored.measures).filled(stored.reports, book.balance(dataset), asked)
         return made.told(ready.operator), ready.dropped
     drawn = [_draw(m.plan, sheet.sizes, ready.found.truth(m)) for m in sheet.measures]
     answer = book.finish(asked, answer_text(drawn, head))
@@ -115,6 +155,24 @@ def _released(
     made = sheet.filled(drawn, book.balance(dataset), answer).told(ready.operator)
     tell(progress, "done", 1.0)
     return made, ready.dropped
+
+
+def _stored(table: Any, book: Ledger, question: Question, margins: Sequence[str]) -> Release | None:
+    """The stored answer about an admitted version, read without its file; None where there is none, or an older one."""
+    if not isinstance(table, (str, os.PathLike)):
+        return None
+    terms, names = book.terms(question.dataset), margin_names(margins, question)
+    check_relation(question, terms)
+    admission = book.admission(question.dataset, question.version)
+    if admission is None:
+        return None
+    spelling = spelling_of(question, admission.columns)
+    answer = book.stored(question.dataset, spelling.all, admission.number)
+    stored = None if answer is None else read_alone(answer.text, question, terms, spelling.contents)
+    if answer is None or stored is None:
+        return None
+    sheet = Sheet.of(question, terms, charge_of(question.level), stored.sizes, stored.measures, names, table_maker(table))
+    return sheet.filled(stored.reports, book.balance(question.dataset), answer)
 
 
 @dataclass(frozen=True)
@@ -188,42 +246,6 @@ def _opened(ledger: Ledger | str) -> Iterator[Ledger]:
     else:
         with Ledger.existing(ledger) as book:
             yield book
-
-
-def expected_errors(
-    table: Any, *, dataset: str, ledger: Ledger | str, count: Any = None, by: Sequence[str] = (), domain: Any = None,
-    alpha: object = None, epsilon: object = None, mechanism: str | Mechanism = "auto", version: str = "1",
-    bound: int | None = None, max_groups: int = 1, other: bool = False, margins: Sequence[str] = (),
-    progress: Progress | None = None,
-) -> list[dict[str, Any]]:  # fmt: skip
-    """The dry run: how far off each report must be expected to be, from declared and public sizes; nothing is charged."""
-    with _opened(ledger) as book:
-        ready = _prepare(table, book, margins, progress, ask(
-            dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other))  # fmt: skip
-    sheet = ready.sheet
-    rows = []
-    for k, measure in enumerate(sheet.measures):
-        if measure.part == "v":
-            continue  # of a pair, both parts are alike
-        expected = {size: _expected(sheet, k, size) for size in measure.plan}  # groups of a size are alike
-        named = {sheet.question.name_column: measure.name} if len(sheet.question.statistics) > 1 else {}
-        rows += [
-            dict(zip(sheet.question.by, key, strict=True)) | named | expected[size]
-            for key, size in zip(sheet.question.cells, sheet.sizes.tolist(), strict=True)
-        ]
-    tell(progress, "done", 1.0)
-    return rows
-
-
-def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:
-    m = sheet.measures[k].plan[size]
-    if m is None:
-        return {"n": 0, "mechanism": "none", "standard error": 0.0, "half width": 0.0}
-    reading = sheet.readings[k][size]
-    middle = np.array([10**9 if m.inputs.n is None else m.inputs.n // 2])  # far from the ends, where it is widest
-    low, high = reading.interval(positions(m.outputs, middle, clamp=True), error_of(sheet.measures[k]))
-    return {"n": None if size < 0 else size, "mechanism": m.recipe.family,
-            "standard error": reading.standard_error, "half width": float(high[0] - low[0]) / 2}  # fmt: skip
 
 
 def _draw(plan: Plan, sizes: Indices, truth: Indices) -> NDArray[Any]:

@@ -69,9 +69,8 @@ class Sheet:
         """Are there public zeros alone?"""
         return not any(self.readings)
 
-    def drawn_by(self, plans: Sequence[Plan]) -> Sheet:
+    def drawn_by(self, mine: tuple[Measure, ...]) -> Sheet:
         """The same for the mechanisms of a stored answer, where they are others."""
-        mine = tuple(measure.drawn_by(plan) for measure, plan in zip(self.measures, plans, strict=True))
         if all(_digests(new.plan) == _digests(old.plan) for new, old in zip(mine, self.measures, strict=True)):
             return self
         return Sheet.of(self.question, self.terms, self.charge, self.sizes, mine, self.margins, self.make_table)

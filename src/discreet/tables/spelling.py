@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..engines.duckdb import Counts, Sums
+from ..engines.counted import Counts, Sums
 from ..ledger.chain import canonical as one_text
 from ..questions.predicate import find_column, parse, unordered
 from .question import Question
