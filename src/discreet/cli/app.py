@@ -88,10 +88,10 @@ def make_console() -> Console:
     return Patient(highlight=False, soft_wrap=True)
 
 
-COMMANDS = tuple(
-    "make check show audit sample design compare plan recover sensitivity collude compose cascade look "
-    "admit release check-release ledger study studio demo".split()
-)
+COMMANDS = (
+    "make", "check", "show", "audit", "sample", "design", "compare", "plan", "recover", "sensitivity", "collude",
+    "compose", "cascade", "look", "admit", "release", "check-release", "ledger", "study", "studio", "demo",
+)  # fmt: skip
 _PHRASES = {
     "pass clamp=True": "say --clamp",
     "pass overwrite=True": "say --overwrite",
