@@ -25,7 +25,7 @@ router = APIRouter(prefix="/api/charts", tags=["charts"])
 def specification(name: str) -> dict[str, Any]:
     """A chart without its data, as Vega-Lite has it. The page behind gives the colour of its ground."""
     spec: dict[str, Any] = _CHARTS[name]().to_dict()
-    spec["config"].pop("background", None)
+    spec["config"]["background"] = "transparent"
     return spec
 
 

@@ -10,7 +10,7 @@ import json
 import re
 import secrets
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
@@ -28,6 +28,9 @@ from .wire import Asked, Text
 router = APIRouter(prefix="/api", tags=["release"])
 _KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "html": "text/html; charset=utf-8"}
 _NAME = re.compile(r"[^\\/\0:]{1,100}")
+
+
+Condition = Annotated[str, Field(max_length=2000)]
 
 
 class Place:
@@ -119,6 +122,9 @@ class Question(Book):
     dataset: Text
     version: Text = "1"
     count: str | None = Field(None, max_length=2000)
+    sum: list[Condition] = Field(default_factory=list, max_length=20)
+    mean: list[Condition] = Field(default_factory=list, max_length=20)
+    share: list[Condition] = Field(default_factory=list, max_length=20)
     by: list[Text] = Field(default_factory=list, max_length=10)
     domain: dict[str, Any] | None = None
     epsilon: Text
@@ -226,7 +232,8 @@ def admit(request: Request, asked: Admitting) -> Seen:
 
 
 def _asked(asked: Question) -> dict[str, Any]:
-    return asked.model_dump(exclude={"ledger", "table"})
+    given = asked.model_dump(exclude={"ledger", "table"})
+    return {name: value for name, value in given.items() if value != []}
 
 
 @router.post("/release/expect")

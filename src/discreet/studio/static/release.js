@@ -2,6 +2,7 @@
 import { ask, element, save, say, table } from "/static/studio.js";
 
 const $ = (selector) => document.querySelector(selector);
+const lines = (text) => text.split("\n").map((x) => x.trim()).filter(Boolean);
 const words = (text) => text.split(",").map((x) => x.trim()).filter(Boolean);
 let file = null, made = null, admitted = false;
 
@@ -17,7 +18,7 @@ function question() {
   if (given.domain.trim()) {
     try { domain = JSON.parse(given.domain); } catch { throw new Error('The declared keys are no JSON; write for example {"district": ["north", "south"]}.'); }
   }
-  return { ...book(), table: file, count: given.count.trim() || null, by: words(given.by), domain, epsilon: given.epsilon.trim(),
+  return { ...book(), table: file, count: given.count.trim() || null, by: words(given.by), domain, sum: lines(given.sum), mean: lines(given.mean), share: lines(given.share), epsilon: given.epsilon.trim(),
     bound: given.bound ? Number(given.bound) : null, margins: words(given.margins) };
 }
 

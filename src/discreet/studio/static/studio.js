@@ -88,9 +88,11 @@ export function element(tag, { text, ...given } = {}, ...children) {
   return made;
 }
 
+const told = (x) => (typeof x === "number" && !Number.isInteger(x) ? Number(x.toPrecision(6)) : x) ?? "";
+
 export function table(caption, columns, rows) {
-  const head = element("tr", {}, ...columns.map((name) => element("th", { scope: "col", text: name })));
-  const body = rows.map((row) => element("tr", {}, ...row.map((x) =>
-    element("td", { text: x ?? "", class: typeof x === "number" ? "n" : null }))));
-  return element("table", {}, element("caption", { text: caption }), element("thead", {}, head), element("tbody", {}, ...body));
+  const right = columns.map((_, k) => rows.some((row) => typeof row[k] === "number"));
+  const line = (tag, more) => (texts) => element("tr", {}, ...texts.map((x, k) => element(tag, { ...more, text: told(x), class: right[k] ? "n" : null })));
+  const body = element("tbody", {}, ...rows.map(line("td", {})));
+  return element("table", {}, element("caption", { text: caption }), element("thead", {}, line("th", { scope: "col" })(columns)), body);
 }
