@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from discreet.studio import guard
-from discreet.studio.guard import COOKIE, Keys
+from discreet.studio.guard import Keys
 from discreet.studio.release import Place
 from discreet.studio.server import make_app
 
@@ -34,7 +34,7 @@ def stranger(house):
 @pytest.fixture
 def guest(stranger, keys):
     """A browser that has the cookie."""
-    stranger.headers["cookie"] = f"{COOKIE}={keys.cookie}"
+    stranger.headers["cookie"] = f"{keys.name}={keys.cookie}"
     return stranger
 
 
@@ -59,7 +59,7 @@ def test_the_first_address_is_exchanged_once_for_a_cookie_that_no_script_reads(t
 def test_nothing_is_told_without_the_cookie(stranger, keys, path):
     assert stranger.get(path).status_code == 401
     for wrong in ("x" * len(keys.cookie), keys.token, "", '"'):
-        assert stranger.get(path, headers={"cookie": f"{COOKIE}={wrong}"}).status_code == 401
+        assert stranger.get(path, headers={"cookie": f"{keys.name}={wrong}"}).status_code == 401
 
 
 @pytest.mark.parametrize("token", ["", "x", "%ED%A0%80", "é", "a" * 10_000])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from fractions import Fraction
@@ -36,11 +37,11 @@ def asked(guest, path, status=200, **body):
     return answer.json()
 
 
-def optimum(guest, **body):
-    promise = asked(guest, "/api/choose/optimum", **body)
+def promised(guest, path, **body):
+    promise = asked(guest, path, **body)
     while not promise["done"]:
-        promise = guest.get(f"/api/choose/jobs/{promise['job']}").json()
-    return promise["face"]
+        promise = guest.get(f"/api/jobs/{promise['job']}").json()
+    return promise["answer"]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_the_faces_are_the_mechanisms_of_the_library(guest, n, level):
 @pytest.mark.parametrize("require", [[], ["WH"], ["CM", "WH"]])
 def test_the_optimum_is_the_design_and_what_it_says_makes_it_again(guest, require):
     weights = [3, 1, 2, 0, 4, 1]
-    face = optimum(guest, n=5, alpha="3/4", loss="l1", prior=weights, require=require)
+    face = promised(guest, "/api/choose/optimum", n=5, alpha="3/4", loss="l1", prior=weights, require=require)
     d = dt.design(5, alpha="3/4", loss="l1", prior=[Fraction(w, 11) for w in weights], require=require)
     assert face["mean_loss"] == pytest.approx(d.objective, abs=1e-9)
     assert set(require) <= set(face["properties"])
@@ -97,14 +98,28 @@ def test_a_long_design_tells_how_far_it_is_and_can_be_called_off():
             seen.append(k)
             progress(f"step {k}")
 
-    job = jobs.start(work, soon=0.05)
-    assert not job.done.is_set()
-    assert job.told.startswith("step")
+    job = jobs.start(work)
+    promise = asyncio.run(job.promise(0.1))
+    assert not promise.done
+    assert promise.told.startswith("step")
     job.off = True
-    assert job.done.wait(5)
-    assert len(seen) < 5_000
     with pytest.raises(DiscreetError, match="called off"):
-        job.answer()
+        asyncio.run(job.promise(5))
+    assert len(seen) < 5_000
+
+
+def test_what_nobody_asks_for_any_more_stops_by_itself(monkeypatch):
+    monkeypatch.setattr("discreet.studio.jobs._PATIENCE", 0.05)
+    seen = []
+
+    def work(progress):
+        for k in range(1_000):
+            time.sleep(0.005)
+            seen.append(k)
+            progress(f"step {k}")
+
+    Jobs().start(work).ended.result(timeout=4)  # 5 s if it went on
+    assert len(seen) < 500
 
 
 def test_a_slider_is_answered_quickly(guest):
@@ -126,10 +141,8 @@ def test_reports_are_recovered_as_by_the_library(guest, tmp_path):
     told = guest.post("/api/upload/mechanism", content=(tmp_path / "g.json").read_bytes()).json()
     rows = guest.post("/api/upload/reports", content="y\n" + "\n".join(map(str, reports))).json()
     assert rows["told"].startswith("520 reports")
-    found = asked(guest, "/api/recover", mechanism=told["name"], reports=rows["name"])
-    while not found["done"]:
-        found = guest.get(f"/api/recover/jobs/{found['job']}").json()
-    law, direct = found["law"], {kind: dt.recover(reports, g, kind, kind="reports") for kind in ("auto", "mle")}
+    law = promised(guest, "/api/recover", mechanism=told["name"], reports=rows["name"])
+    direct = {kind: dt.recover(reports, g, kind, kind="reports") for kind in ("auto", "mle")}
     for kind, estimate in direct.items():
         assert np.allclose([bar["share"] for bar in law[kind]], estimate.distribution, atol=1e-9)
     values = [y for _, y in law["fit"]]
@@ -137,7 +150,9 @@ def test_reports_are_recovered_as_by_the_library(guest, tmp_path):
     assert values[-1] <= law["fit_mle"] + 1e-12
 
 
-@pytest.mark.parametrize("text", ["", "y\n", "y\nx\n", "report,count\n1,-2\n", "report,count\n1\n", "\x00", "1;2"])
+@pytest.mark.parametrize(
+    "text", ["", "y\n", "y\nx\n", "report,count\n1,-2\n", "report,count\n1\n", "\x00", "1;2", "1e-9999999\n1\n"]
+)
 def test_reports_that_make_no_sense_get_a_sentence(guest, text):
     answer = guest.post("/api/upload/reports", content=text)
     assert answer.status_code == 422
@@ -146,7 +161,7 @@ def test_reports_that_make_no_sense_get_a_sentence(guest, text):
 
 def test_tallies_are_read_by_their_column_named_count(guest):
     for text in ("age,count\n3,4\n1,2\n3,1\n", "count,age\n4,3\n2,1\n1,3\n"):
-        assert guest.post("/api/upload/reports", content=text).json()["told"] == "7 reports, 2 different ones"
+        assert guest.post("/api/upload/reports", content=text).json()["told"] == "7 reports, 2 of them different"
 
 
 def test_a_mechanism_that_was_tampered_with_is_refused(guest, tmp_path):
@@ -158,7 +173,7 @@ def test_a_mechanism_that_was_tampered_with_is_refused(guest, tmp_path):
 
 
 def test_users_who_share_are_those_of_the_library(guest):
-    found = asked(guest, "/api/collude/shared", n=10, alpha="1/2", most=5, mechanisms=["geometric"])
+    found = promised(guest, "/api/collude/shared", n=10, alpha="1/2", most=5, mechanisms=["geometric"])
     for row in found["rows"]:
         c = dt.collude(dt.geometric(10, alpha="1/2"), row["k"])
         assert (row["loss"], row["exact"], row["epsilon"]) == (c.expected_loss, c.exact_answer, c.joint_level.epsilon)

@@ -12,10 +12,10 @@ from ..present import plot
 
 _CHARTS: Mapping[str, Callable[[], Any]] = {
     "heat-map": plot.live_heat_map,
-    "shared-loss": lambda: plot.live_curves("users who share", "mean distance from the truth", width=330),
-    "shared-level": lambda: plot.live_curves("users who share", "epsilon of all their reports", width=330),
-    "law": plot.live_law,
-    "fit": lambda: plot.live_curves("steps", "log-likelihood of a report, on average", log_x=True),
+    "shared-loss": lambda: plot.live_curves("users who share", "mean distance from the truth", width=330, height=200),
+    "shared-level": lambda: plot.live_curves("users who share", "epsilon of all their reports", width=330, height=200),
+    "law": lambda: plot.live_law(width=760, height=230),
+    "fit": lambda: plot.live_curves("steps", "log-likelihood of a report, on average", width=330, height=180, log_x=True),
 }
 
 router = APIRouter(prefix="/api/charts", tags=["charts"])
@@ -25,7 +25,7 @@ router = APIRouter(prefix="/api/charts", tags=["charts"])
 def specification(name: str) -> dict[str, Any]:
     """A chart without its data, as Vega-Lite has it. The page behind gives the colour of its ground."""
     spec: dict[str, Any] = _CHARTS[name]().to_dict()
-    spec["config"]["background"] = "transparent"
+    spec["config"] |= {"background": "transparent", "padding": 3}
     return spec
 
 

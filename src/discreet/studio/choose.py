@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from fractions import Fraction
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, HTTPException, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from .. import files
@@ -21,7 +22,7 @@ from ..numbers.exact import show_above, show_rational
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..registry import FAMILIES
-from .jobs import Job, Jobs
+from .jobs import Promise, promised
 from .wire import Counts, Letter, Text
 
 OPTIMUM = "optimum"
@@ -32,14 +33,14 @@ Name = Literal["geometric", "explicit_fair", "weakly_honest", "randomized_respon
 Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 _SENTENCES = {
-    "geometric": "Noise that falls off evenly on both sides. What would fall below 0 or above n is reported as 0 or n: there "
-    "it piles up, so that the two ends are reported far more often than they are true.",
-    "explicit_fair": "Every truth is reported equally often, the ends no more than the middle: what the geometric mechanism "
-    "piles up there is spread over the other reports.",
-    "weakly_honest": "The least loss among mechanisms that report every truth at least as often as guessing would.",
-    "randomized_response": "The truth, or any other value alike. Near values are hidden no better than far ones.",
+    "geometric": "Even noise to both sides. What would fall below 0 or above n is reported as 0 or n: there it piles up, far "
+    "beyond what is true.",
+    "explicit_fair": "Every truth is told equally often: what the geometric mechanism piles up at the ends is spread over the "
+    "other reports.",
+    "weakly_honest": "The least loss among those that tell every truth at least as often as guessing would.",
+    "randomized_response": "The truth, or any other value alike: near values are hidden no better than far ones.",
     "uniform": "Any report, whatever the truth: nobody is given away, and nothing is told.",
-    "optimum": "No mechanism with this level and these properties has a smaller mean loss; that is proved.",
+    "optimum": "No mechanism with this level and the switched-on properties has a smaller mean loss; that is proved.",
 }
 
 
@@ -91,15 +92,6 @@ class Faces(BaseModel):
     faces: list[Face]
 
 
-class Promise(BaseModel):
-    """Work that goes on: ask for it again, by its name."""
-
-    job: str
-    done: bool
-    told: str
-    face: Face | None = None
-
-
 class Explained(BaseModel):
     """Why an entry is what it is: its neighbours, and the bound that holds between them."""
 
@@ -109,7 +101,6 @@ class Explained(BaseModel):
 
 
 router = APIRouter(prefix="/api/choose", tags=["choose"])
-_jobs = Jobs()
 
 
 def _level(asked: Counts) -> Level:
@@ -132,6 +123,7 @@ def _member(name: str, n: int, alpha: Fraction) -> Mechanism:
 
 
 _designs: dict[Any, Mechanism] = {}
+_keeping = threading.Lock()
 
 
 def _key(asked: Choice) -> tuple[Any, ...]:
@@ -140,13 +132,15 @@ def _key(asked: Choice) -> tuple[Any, ...]:
 
 def _optimum(asked: Choice, progress: Any = None) -> Mechanism:
     key = _key(asked)
-    if key not in _designs:
+    made = _designs.get(key)
+    if made is None:
         n, alpha, loss, prior, require = key
         made = design(n, alpha=alpha, loss=loss, prior=prior, require=require, progress=progress).mechanism
-        while len(_designs) >= 64:
-            _designs.pop(next(iter(_designs)))
-        _designs[key] = made
-    return _designs[key]
+        with _keeping:
+            _designs[key] = made
+            for old in list(_designs)[:-64]:
+                del _designs[old]
+    return made
 
 
 def _mechanism(asked: Choice, name: str) -> Mechanism:
@@ -200,38 +194,11 @@ def faces(asked: Choice) -> Faces:
 
 
 @router.post("/optimum")
-def optimum(asked: Choice) -> Promise:
+async def optimum(request: Request, asked: Choice) -> Promise[Face]:
     """The best mechanism, or a promise of it where that takes longer."""
     _key(asked)
-    return _promise(_jobs.start(lambda progress: _face(asked, OPTIMUM, _optimum(asked, progress))))
-
-
-def _promise(job: Job) -> Promise:
-    done = job.done.is_set()
-    return Promise(job=job.name, done=done, told=job.told, face=job.answer() if done else None)
-
-
-def _job(name: str) -> Job:
-    job = _jobs.find(name)
-    if job is None:
-        raise HTTPException(404, "There is no such work; ask anew.")
-    return job
-
-
-@router.get("/jobs/{name}")
-def ask_again(name: str) -> Promise:
-    """How far a promised design is, or the design."""
-    job = _job(name)
-    job.done.wait(1.0)
-    return _promise(job)
-
-
-@router.post("/jobs/{name}/off")
-def call_off(name: str) -> Promise:
-    """Nobody waits for it any more."""
-    job = _job(name)
-    job.off = True
-    return Promise(job=job.name, done=job.done.is_set(), told="called off")
+    found: Promise[Face] = await promised(request, lambda progress: _face(asked, OPTIMUM, _optimum(asked, progress)))
+    return found
 
 
 @router.post("/cell")

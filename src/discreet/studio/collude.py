@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from ..errors import DiscreetError
 from ..measure.utility import expected_loss
-from ..mechanism import Mechanism
 from ..numbers.exact import show_above, show_rational
 from ..numbers.level import Level
+from ..progress import Progress, tell
 from ..registry import FAMILIES
 from ..sharing.cascades import cascade
 from ..sharing.collusion import collude
+from .jobs import Promise, promised
 from .wire import Asked, Counts, Text
 
 Member = Literal["geometric", "explicit_fair", "randomized_response"]
 _FAMILIES = {f.name: f for f in FAMILIES}
 _MOST_VALUES = 50
-
 
 
 def _usual() -> list[Member]:
@@ -78,23 +79,33 @@ class Together(BaseModel):
 
 
 @router.post("/shared")
-def shared(asked: Sharing) -> Shared:
+async def shared(request: Request, asked: Sharing) -> Promise[Shared]:
     """The mean distance of their estimate from the truth, how often it is the truth, and what they paid together."""
     level = Level.of(alpha=asked.alpha, epsilon=asked.epsilon)
-    named: dict[str, Mechanism] = {name: _FAMILIES[name].make(asked.n, alpha=level.alpha) for name in asked.mechanisms}
+    found: Promise[Shared] = await promised(request, lambda progress: _shared(asked, level, progress))
+    return found
+
+
+def _shared(asked: Sharing, level: Level, progress: Progress) -> Shared:
+    rows = []
     users = range(1, asked.most + 1, 2)  # an even number learns no more than one fewer, by the median
-    found = collude(named, users)
-    rows = [
-        Learnt(mechanism=c.name, k=c.k, loss=c.expected_loss, exact=c.exact_answer, epsilon=c.joint_level.epsilon)
-        for c in map(found.__getitem__, range(len(found)))
-        if c.joint_level is not None
-    ]
+    pairs = [(name, k) for name in dict.fromkeys(asked.mechanisms) for k in users]
+    for number, (name, k) in enumerate(pairs):
+        tell(progress, f"{k} users with {name}", number / len(pairs))
+        rows.append(_learnt(name, asked.n, level.alpha, k))
     first, last = rows[0], rows[len(users) - 1]
     sentence = (
         f"{last.k} users with reports of their own are off by {last.loss:.3g} on average, one alone by {first.loss:.3g}: "
         f"noise that is drawn anew for everybody is averaged away. Together their reports keep epsilon {show_above(last.epsilon)}."
     )
     return Shared(rows=rows, sentence=sentence)
+
+
+@lru_cache(maxsize=4096)
+def _learnt(name: str, n: int, alpha: Fraction, k: int) -> Learnt:
+    c = collude(_FAMILIES[name].make(n, alpha=alpha), k)
+    assert c.joint_level is not None  # counts have two ends
+    return Learnt(mechanism=name, k=k, loss=c.expected_loss, exact=c.exact_answer, epsilon=c.joint_level.epsilon)
 
 
 @router.post("/audiences")

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import hmac
 import json
+import logging
 import secrets
 import threading
+import traceback
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
-COOKIE = "discreet-studio"
-MOST_BODY = 2**20  # of a question; what is dropped into the studio has a limit of its own
-MOST_UPLOAD = 2**28
-UPLOADS = "/api/upload/"
+MOST_BODY = 2**20  # of a question; what is dropped into the studio has limits of its own
+_UPLOADS = {"/api/upload/table": 2**28, "/api/upload/reports": 2**24, "/api/upload/mechanism": 2**25}
 ENTRANCE = "/enter"
+_LOG = logging.getLogger(__name__)
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -49,6 +51,11 @@ class Keys:
     cookie: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     _used: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Of the cookie. A browser sends cookies to all ports of a machine: each studio has its own."""
+        return f"discreet-studio-{self.port}"
 
     @property
     def address(self) -> str:
@@ -91,19 +98,28 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        refused = self._refused(scope)
+        refused, begun = self._refused(scope), False
         if refused is not None:
             await _answer(send, *refused)
             return
-        most = MOST_UPLOAD if scope["path"].startswith(UPLOADS) else MOST_BODY
 
         async def sent(message: Any) -> None:
+            nonlocal begun
+            begun = True
             if message["type"] == "http.response.start":
                 kept = [(name, value) for name, value in message["headers"] if name.lower() not in dict(_HEADERS)]
                 message = {**message, "headers": [*kept, *_HEADERS]}
             await send(message)
 
-        await self.app(scope, _counted(receive, most), sent)
+        try:
+            await self.app(scope, _counted(receive, _most(scope["path"])), sent)
+        except ClientDisconnect:
+            return
+        except Exception as error:  # the words of other libraries may quote what is private: they are neither sent nor logged
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            _LOG.error("%s in %s, line %s", type(error).__name__, place.name, place.lineno)
+            if not begun:
+                await _answer(send, 500, "The studio made a mistake with this; try the same on the command line.")
 
     def _refused(self, scope: Any) -> tuple[int, str] | None:
         headers: dict[bytes, list[bytes]] = {}
@@ -119,7 +135,7 @@ class Guard:
         if scope["path"] != ENTRANCE and not self._known(headers):
             return 401, "Open the address that discreet studio printed: it lets this browser in, once. Start it again for another."
         lengths = headers.get(b"content-length", [])
-        most = MOST_UPLOAD if scope["path"].startswith(UPLOADS) else MOST_BODY
+        most = _most(scope["path"])
         if any(not text.isdigit() or int(text[:20]) > most for text in lengths):
             return 413, _too_large(most)
         return None
@@ -127,12 +143,16 @@ class Guard:
     def _known(self, headers: dict[bytes, list[bytes]]) -> bool:
         for text in headers.get(b"cookie", []):
             try:
-                morsel = SimpleCookie(text.decode("latin-1")).get(COOKIE)
+                morsel = SimpleCookie(text.decode("latin-1")).get(self.keys.name)
             except CookieError:
                 continue
             if morsel is not None and _same(morsel.value, self.keys.cookie):
                 return True
         return False
+
+
+def _most(path: str) -> int:
+    return _UPLOADS.get(path, MOST_BODY)
 
 
 def _same(given: str, own: str) -> bool:

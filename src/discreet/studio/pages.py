@@ -20,7 +20,8 @@ class Room:
 
 
 ROOMS = (
-    Room("choose", "Choose", "Each square is a true count (downwards) and a report (across); the darker, the likelier."),
+    Room("choose", "Choose", "Squares: true count (down) and report (across), darker is likelier. "
+         "Bars: how often a report comes; orange: how often it is true."),
     Room("release", "Release", "From a file to counts that may be published, paid for from a budget."),
     Room("recover", "Recover", "From many noisy reports back to the distribution behind them."),
     Room("collude", "Collude", "What several people learn who put their reports together."),
@@ -33,7 +34,7 @@ _FRAME = """<!doctype html>
 <script type="module" src="/static/{name}.js"></script></head>
 <body><a class="skip" href="#room">To the room</a>
 <header><p class="brand">discreet <span>studio</span></p><nav aria-label="Rooms">{links}</nav></header>
-<main id="room" tabindex="-1"><h1>{title}</h1><p class="lead">{sentence}</p>
+<main id="room" tabindex="-1"><div class="top"><h1>{title}</h1><p class="lead">{sentence}</p></div>
 <p id="problem" class="problem" role="alert" hidden></p>
 {body}
 </main><noscript><p class="problem">The studio needs JavaScript, its own alone.</p></noscript></body></html>

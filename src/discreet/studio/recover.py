@@ -5,32 +5,36 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
 
 from .. import files
 from ..errors import DiscreetError, RecoveryError
 from ..measure.description import describe
 from ..mechanism import Mechanism
 from ..numbers.exact import parse_exact
+from ..progress import tell
 from ..recovery.pictures import group_intervals
 from ..recovery.recover import recover
-from .jobs import Job, Jobs
+from .jobs import Promise, promised
 from .shelf import Shelf
 from .wire import Asked
 
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _MOST_VALUES = 1001
+_MOST_LINES = 100_000
 
 router = APIRouter(prefix="/api", tags=["recover"])
 
 
 _mechanisms: Shelf[Mechanism] = Shelf()
 _reports: Shelf[dict[Any, int]] = Shelf()
-_jobs = Jobs()
 
 
 class Dropped(BaseModel):
@@ -73,13 +77,6 @@ class Law(BaseModel):
     mean: str
 
 
-class Recovered(BaseModel):
-    job: str
-    done: bool
-    told: str
-    law: Law | None = None
-
-
 _RAW: dict[str, Any] = {
     "requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string"}}}},
 }
@@ -88,7 +85,7 @@ _RAW: dict[str, Any] = {
 @router.post("/upload/mechanism", openapi_extra=_RAW)
 async def take_mechanism(request: Request) -> Dropped:
     """A mechanism file, verified as it is read."""
-    m = files.loads(await request.body(), "the mechanism file")
+    m = await run_in_threadpool(files.loads, await request.body(), "the mechanism file")
     m.finite()
     if max(m.inputs.size or 0, m.outputs.size or 0) > _MOST_VALUES:
         raise RecoveryError(f"The studio recovers laws of at most {_MOST_VALUES} values; use discreet recover for more.")
@@ -98,68 +95,61 @@ async def take_mechanism(request: Request) -> Dropped:
 @router.post("/upload/reports", openapi_extra=_RAW)
 async def take_reports(request: Request) -> Dropped:
     """Reports as CSV: one in each line, or with a column named count how often each was seen."""
-    seen = read_reports(await request.body())
-    return Dropped(name=_reports.put(seen), told=f"{sum(seen.values())} reports, {len(seen)} different ones")
+    seen = await run_in_threadpool(read_reports, await request.body())
+    return Dropped(name=_reports.put(seen), told=f"{sum(seen.values())} reports, {len(seen)} of them different")
 
 
 def read_reports(body: bytes) -> dict[Any, int]:
     """Reports in CSV, with or without a heading; the first column has the reports, one named count how often."""
     try:
-        rows = [row for row in csv.reader(io.StringIO(body.decode("utf-8-sig"), newline="")) if row]
+        rows = csv.reader(io.StringIO(body.decode("utf-8-sig"), newline=""))
+        return dict(_tallied(next((row for row in rows if row), []), rows))
     except (UnicodeDecodeError, csv.Error):
         raise RecoveryError("The reports are no CSV in UTF-8; give one report in each line.") from None
-    heading = [part.strip().lower() for part in rows[0]] if rows and parse_exact(rows[0][0].strip()) is None else None
-    place = heading.index("count") if heading is not None and "count" in heading else None
-    first = 1 if place == 0 else 0
+
+
+def _tallied(first: list[str], rows: Iterator[list[str]]) -> Counter[Any]:
+    """How often each report was seen. Lines that are alike are read once: a file has many lines, and few reports."""
+    names = [part.strip().lower() for part in first]
+    headed = bool(first) and names[0][:1] not in set("+-.0123456789")  # what begins like a number is a report
+    place = names.index("count") if headed and "count" in names else None
+    of = 1 if place == 0 else 0
+    lines: Counter[tuple[str, ...]] = Counter()
+    where: dict[tuple[str, ...], int] = {}
+    for number, row in enumerate(rows if headed else chain([first], rows), start=2 if headed else 1):
+        if row:
+            line = tuple(row)
+            lines[line] += 1
+            if where.setdefault(line, number) == number and len(where) > _MOST_LINES:
+                raise RecoveryError(f"The reports have more than {_MOST_LINES} different lines; use discreet recover for them.")
     seen: Counter[Any] = Counter()
-    for number, row in enumerate(rows if heading is None else rows[1:], start=1 if heading is None else 2):
-        value = parse_exact(row[first].strip()) if first < len(row) else None
-        often = "1" if place is None else row[place].strip() if place < len(row) else ""
+    for line, times in lines.items():
+        value = parse_exact(line[of].strip()) if of < len(line) else None
+        often = "1" if place is None else line[place].strip() if place < len(line) else ""
         if value is None or not often.isdecimal() or len(often) > 16:
-            raise RecoveryError(f"Row {number} of the reports is not understood; give a number, with a whole count or none.")
-        seen[value.numerator if value.denominator == 1 else value] += int(often)
+            raise RecoveryError(f"Row {where[line]} of the reports is not understood; give a number, with a whole count or none.")
+        seen[value.numerator if value.denominator == 1 else value] += int(often) * times
     if not seen:
         raise RecoveryError("There are no reports in the file; give one in each line.")
-    return dict(seen)
+    return seen
 
 
 @router.post("/recover")
-def begin(asked: Recovering) -> Recovered:
+async def begin(request: Request, asked: Recovering) -> Promise[Law]:
     """The law behind the reports, or a promise of it."""
     m, seen = _mechanisms.take(asked.mechanism, "mechanism"), _reports.take(asked.reports, "file of reports")
-    return _promise(_jobs.start(lambda progress: _law(m, seen, progress), soon=1.0))
-
-
-@router.get("/recover/jobs/{name}")
-def ask_again(name: str) -> Recovered:
-    """How far it is, or the law."""
-    job = _jobs.find(name)
-    if job is None:
-        raise HTTPException(404, "There is no such work; ask anew.")
-    job.done.wait(1.0)
-    return _promise(job)
-
-
-@router.post("/recover/jobs/{name}/off")
-def call_off(name: str) -> Recovered:
-    """Nobody waits for it any more."""
-    job = _jobs.find(name)
-    if job is None:
-        raise HTTPException(404, "There is no such work; ask anew.")
-    job.off = True
-    return Recovered(job=job.name, done=job.done.is_set(), told="called off")
-
-
-def _promise(job: Job) -> Recovered:
-    done = job.done.is_set()
-    return Recovered(job=job.name, done=done, told=job.told, law=job.answer() if done else None)
+    found: Promise[Law] = await promised(request, lambda progress: _law(m, seen, progress), soon=1.0)
+    return found
 
 
 def _law(m: Mechanism, seen: dict[Any, int], progress: Any) -> Law:
     auto = recover(seen, m, progress=progress)
     likeliest = recover(seen, m, "mle", progress=progress)
     total = sum(seen.values())
-    fit = [(steps, recover(seen, m, "ibu", iterations=steps).log_likelihood / total) for steps in _STEPS]
+    fit = []
+    for steps in _STEPS:
+        tell(progress, f"the fit after {steps} steps")
+        fit.append((steps, recover(seen, m, "ibu", iterations=steps).log_likelihood / total))
     values = m.inputs.floats(len(auto.distribution))
     noisy = [Bar(value=float(v), share=k / total) for v, k in sorted(seen.items())]
     half = float(m.inputs.step) / 2

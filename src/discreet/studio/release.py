@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import shutil
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
@@ -28,7 +29,7 @@ from .wire import Asked, Text
 router = APIRouter(prefix="/api", tags=["release"])
 _KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "html": "text/html; charset=utf-8"}
 _NAME = re.compile(r"[^\\/\0:]{1,100}")
-
+_AT_ONCE = 4  # files on their way
 
 Condition = Annotated[str, Field(max_length=2000)]
 
@@ -40,10 +41,11 @@ class Place:
         self.uploads, self.ledgers = uploads, ledgers
         self.tables: Shelf[Path] = _Files(4)
         self.made: Shelf[Release] = Shelf()
+        self.under_way = 0
 
     def ledger(self, name: str) -> Path:
         """A ledger by its plain name: no path leads out of the folder."""
-        if not _NAME.fullmatch(name) or name.startswith("."):
+        if not _NAME.fullmatch(name) or not name.isprintable() or name[0] in ". " or len(name.encode()) > 200:
             raise DiscreetError("A ledger is named without its folder, such as budget.db; it lies where the studio was started.")
         path = self.ledgers / name
         if path.is_symlink() or (path.exists() and not path.is_file()):
@@ -53,7 +55,7 @@ class Place:
 
 class _Files(Shelf[Path]):
     def dropped(self, thing: Path) -> None:
-        thing.unlink(missing_ok=True)
+        shutil.rmtree(thing.parent, ignore_errors=True)
 
 
 class Way(Asked):
@@ -167,18 +169,25 @@ def _place(request: Request) -> Place:
 async def take_table(request: Request, kind: Literal["csv", "tsv", "txt", "parquet", "xlsx"] = "csv") -> dict[str, str]:
     """A file of people, kept for its owner alone until the studio is closed."""
     place = _place(request)
-    path = place.uploads / f"{secrets.token_hex(8)}.{kind}"
-    with path.open("xb") as out:
-        path.chmod(0o600)
-        try:
+    if place.under_way >= _AT_ONCE:
+        raise HTTPException(429, "Other files are on their way; wait for them.")
+    path = place.uploads / secrets.token_hex(8) / f"table.{kind}"
+    place.under_way += 1
+    try:
+        path.parent.mkdir(mode=0o700)
+        with path.open("xb") as out:
             async for part in request.stream():
                 await run_in_threadpool(out.write, part)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-    if path.stat().st_size == 0:
-        path.unlink()
-        raise TableInputError("The file is empty; give one with a line of names and rows below it.")
+        if path.stat().st_size == 0:
+            raise TableInputError("The file is empty; give one with a line of names and rows below it.")
+    except OSError:
+        shutil.rmtree(path.parent, ignore_errors=True)
+        raise HTTPException(413, "The file does not fit on the disk; use the command line where it lies.") from None
+    except BaseException:
+        shutil.rmtree(path.parent, ignore_errors=True)
+        raise
+    finally:
+        place.under_way -= 1
     return {"name": place.tables.put(path)}
 
 

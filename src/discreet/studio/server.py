@@ -5,12 +5,11 @@ from __future__ import annotations
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -19,14 +18,14 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from ..errors import DiscreetError, MissingExtraError
-from . import charts, choose, collude, recover, release
-from .guard import COOKIE, ENTRANCE, Guard, Keys
+from . import charts, choose, collude, jobs, recover, release, uploads
+from .guard import ENTRANCE, Guard, Keys
 from .pages import ROOMS, page
 from .wire import Problem
 
 _STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
-_REFUSALS: dict[int | str, dict[str, Any]] = {code: {"model": Problem} for code in (400, 401, 403, 404, 413, 421, 422)}
+_REFUSALS: dict[int | str, dict[str, Any]] = {code: {"model": Problem} for code in (400, 401, 403, 404, 413, 421, 422, 429)}
 
 
 def make_app(keys: Keys, place: release.Place) -> FastAPI:
@@ -39,33 +38,32 @@ def make_app(keys: Keys, place: release.Place) -> FastAPI:
         redoc_url=None,
         responses=_REFUSALS,
     )
-    app.state.place = place
+    app.state.place, app.state.jobs = place, jobs.Jobs()
     app.add_middleware(Guard, keys=keys)
     app.add_exception_handler(DiscreetError, _refused)
     app.add_exception_handler(RequestValidationError, _not_understood)
     app.add_exception_handler(HTTPException, _problem)
-    app.add_exception_handler(Exception, _fault)
-    for module in (charts, choose, release, recover, collude):
+    for module in (charts, choose, release, recover, collude, jobs):
         app.include_router(module.router)
 
     @app.get(ENTRANCE, include_in_schema=False)
-    def enter(token: str = "") -> Response:
+    async def enter(token: str = "") -> Response:
         cookie = keys.exchange(token)
         if cookie is None:
             return _said(403, "This address was used before, or is not complete. Start discreet studio again for another.")
         answer = RedirectResponse(f"/{ROOMS[0].name}", status_code=303)
-        answer.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", path="/")
+        answer.set_cookie(keys.name, cookie, httponly=True, samesite="strict", path="/")
         return answer
 
     @app.get("/", include_in_schema=False)
-    def first() -> Response:
+    async def first() -> Response:
         return RedirectResponse(f"/{ROOMS[0].name}", status_code=303)
 
     for room in ROOMS:
         app.add_api_route(f"/{room.name}", _page_of(room.name), include_in_schema=False)
 
     @app.get("/static/{name}", include_in_schema=False)
-    def static(name: str) -> Response:
+    async def static(name: str) -> Response:
         files = {path.name: path for path in _STATIC.iterdir()}  # a name that is none of these leads nowhere
         if name not in files or files[name].suffix not in _TYPES:
             return _said(404, "There is no such file.")
@@ -78,8 +76,8 @@ def make_app(keys: Keys, place: release.Place) -> FastAPI:
     return app
 
 
-def _page_of(name: str) -> Callable[[], Response]:
-    def room() -> Response:
+def _page_of(name: str) -> Callable[[], Awaitable[Response]]:
+    async def room() -> Response:
         return Response(page(name), media_type="text/html")
 
     return room
@@ -114,11 +112,6 @@ async def _not_understood(request: Request, error: Exception) -> Response:
     return _said(422, f"{place or 'body'}: {first['msg']}.")
 
 
-async def _fault(request: Request, error: Exception) -> Response:
-    """What nobody foresaw: the words of other libraries may quote what is private, so they are not passed on."""
-    return _said(500, "The studio made a mistake with this; nothing of it was kept. Try the same on the command line.")
-
-
 async def _problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return JSONResponse({"detail": str(error.detail)}, status_code=error.status_code, headers=error.headers)
@@ -136,12 +129,13 @@ def serve(port: int = 0, *, show: bool = True, tell: Callable[[str], None] = pri
             listening.bind(("127.0.0.1", port))
         except OSError as error:
             raise DiscreetError(f"Port {port} of 127.0.0.1 cannot be used ({error.strerror}); leave --port out.") from None
+        listening.listen(128)  # a browser that is quicker than the server waits, and is not turned away
         keys = Keys(listening.getsockname()[1])
         tell(f"The studio is at {keys.address}\nThe address lets one browser in. Press Ctrl+C to close the studio.")
         threading.Thread(target=bundle, daemon=True).start()  # it takes a second or two
         if show:
             threading.Timer(0.5, webbrowser.open, [keys.address]).start()
-        with TemporaryDirectory(prefix="discreet-studio-") as uploads:  # for this user alone, as such folders are
-            app = make_app(keys, release.Place(Path(uploads), Path.cwd()))
+        with uploads.folder() as place, uploads.closed_in_time():
+            app = make_app(keys, release.Place(place, Path.cwd()))
             config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2)
             uvicorn.Server(config).run(sockets=[listening])

@@ -6,22 +6,35 @@ from .charts import _SHADES
 from .looks import BLUE, COLOURS, GREY, ORANGE, SHAPES, Chart, altair, dressed
 
 
-def live_heat_map(size: int = 190) -> Chart:
-    """A channel whose cells are given later as "cells" (truth, report, share, told), and its diagonal as "own" (truth, report).
+def live_heat_map(width: int = 205, height: int = 106) -> Chart:
+    """A channel whose cells are given later as "cells" (truth, report, share, told), its diagonal as "own" (truth, report), and
+    below it how often each report comes beside how often it is true, as "reports" (report, often, known, told).
 
-    The parameter `top` is the largest share of all charts that are compared, so that they have one scale of colours.
-    `told` is what hovering says: one ready text, since under a strict policy every expression is interpreted.
+    The parameters `top` and `most` are the largest share and the largest height of all charts that are compared, so that
+    they have one scale. `told` is what hovering says: one ready text, since under a strict policy every expression is
+    interpreted.
     """
     alt = altair()
-    top = alt.param(name="top", value=1.0)
-    x = alt.X("report:O", title="report", axis=alt.Axis(labelAngle=0, labelOverlap=True, ticks=False, domain=False))
-    y = alt.Y("truth:O", title="true value", axis=alt.Axis(labelOverlap=True, ticks=False, domain=False))
+    top, most = alt.param(name="top", value=1.0), alt.param(name="most", value=1.0)
+    bare = {"ticks": False, "domain": False, "labelOverlap": True}
+    x = alt.X("report:O", title=None, axis=None)
+    y = alt.Y("truth:O", title="true value", axis=alt.Axis(**bare))
     shades = alt.Scale(range=_SHADES, domainMin=0, domainMax=alt.expr("top"), interpolate="lab", clamp=True)
     squares = alt.Chart(alt.NamedData("cells")).mark_rect(cursor="pointer", aria=False).encode(
         x=x, y=y, color=alt.Color("share:Q", scale=shades, legend=None), tooltip="told:N"
     )  # fmt: skip
     own = alt.Chart(alt.NamedData("own")).mark_rect(aria=False, filled=False, stroke=ORANGE, strokeWidth=1).encode(x=x, y=y)
-    return dressed(alt.layer(squares, own).add_params(top).properties(width=size, height=size))
+    below = alt.X("report:O", title="report", axis=alt.Axis(labelAngle=0, **bare))
+    up = alt.Scale(domainMin=0, domainMax=alt.expr("most"), nice=False)
+    often = alt.Chart(alt.NamedData("reports"))
+    bars = often.mark_bar(color=BLUE, aria=False).encode(
+        x=below, y=alt.Y("often:Q", title="often", scale=up, axis=alt.Axis(labels=False, grid=False, **bare)), tooltip="told:N"
+    )  # fmt: skip
+    known = often.mark_tick(color=ORANGE, thickness=2, aria=False).encode(
+        x=below, y=alt.Y("known:Q", scale=up), tooltip="told:N"
+    )
+    channel = alt.layer(squares, own).properties(width=width, height=height)
+    return dressed(alt.vconcat(channel, alt.layer(bars, known).properties(width=width, height=40), spacing=4).add_params(top, most))
 
 
 def live_curves(x: str, y: str, *, width: int = 420, height: int = 230, log_x: bool = False) -> Chart:

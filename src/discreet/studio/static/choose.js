@@ -1,10 +1,10 @@
 // The room Choose: six channels side by side, one question for every move of a slider.
-import { address, ask, chart, element, latest, save, say, table } from "/static/studio.js";
+import { address, ask, chart, element, latest, promised, save, say, table } from "/static/studio.js";
 
 const PROPERTIES = {
-  WH: "every truth at least as often as by guessing", F: "every truth equally often", S: "the same from both ends",
-  RH: "each report most likely from its own truth", RM: "each report less likely the farther the truth",
-  CH: "each truth most likely reported as itself", CM: "each truth's reports less likely the farther off",
+  WH: "truths no rarer than guessed", F: "every truth told equally often", S: "alike from both ends",
+  RH: "a report's likeliest truth is itself", RM: "… farther truths are less likely",
+  CH: "a truth's likeliest report is itself", CM: "… farther reports are less likely",
 };
 const NAMES = { geometric: "GM", explicit_fair: "EM", weakly_honest: "WM", randomized_response: "kRR", uniform: "UM", optimum: "optimum" };
 const form = document.querySelector("#sliders");
@@ -15,32 +15,37 @@ let weights = [];
 
 for (const [letters, words] of Object.entries(PROPERTIES)) {
   document.querySelector("#properties").append(
-    element("label", { title: words }, element("input", { type: "checkbox", name: "require", value: letters }), ` ${letters}`));
+    element("label", {}, element("input", { type: "checkbox", name: "require", value: letters }), element("b", { text: letters }), element("span", { text: words })));
 }
 for (const [name, short] of Object.entries(NAMES)) square.mechanism.append(element("option", { value: name, text: short }));
 
+// The slider goes from 0.01 to 5, evenly in the logarithm; what it says is what is asked and what stands in the address.
+const epsilon = (place) => Number((0.01 * 500 ** (place / 1000)).toPrecision(3));
+const place = (value) => Math.round(1000 * Math.log(value / 0.01) / Math.log(500));
+
 function state() {
-  const given = new FormData(form);
-  return { n: given.get("n"), alpha: given.get("alpha").trim(), eps: given.get("eps"), loss: given.get("loss"), prior: given.get("prior"),
+  const given = new FormData(form), alpha = given.get("alpha").trim();
+  return { n: given.get("n"), alpha, epsilon: alpha ? "" : String(epsilon(given.get("eps"))), loss: given.get("loss"), prior: given.get("prior"),
     require: given.getAll("require").join(","), drawn: given.get("prior") === "drawn" ? weights.join(",") : "" };
 }
 
 function question(s) {
-  const level = s.alpha ? { alpha: s.alpha } : { epsilon: String(s.eps / 1000) };
+  const level = s.alpha ? { alpha: s.alpha } : { epsilon: s.epsilon };
   const prior = s.prior === "drawn" ? weights : s.prior || null;
   return { n: Number(s.n), ...level, loss: s.loss, prior, require: s.require ? s.require.split(",") : [] };
 }
 
 function restore() {
   const s = address.read();
-  for (const name of ["n", "eps", "alpha", "loss", "prior"]) if (s[name] !== undefined) form[name].value = s[name];
+  for (const name of ["n", "alpha", "loss", "prior"]) if (s[name] !== undefined) form[name].value = s[name];
+  if (s.epsilon > 0) form.eps.value = place(s.epsilon);
   for (const box of form.querySelectorAll("[name=require]")) box.checked = (s.require ?? "").split(",").includes(box.value);
   weights = (s.drawn ?? "").split(",").filter(Boolean).map(Number).filter((w) => w >= 0);
 }
 
 async function face(name) {
   if (!shown.has(name)) {
-    const parts = { title: element("h2"), chart: element("div", { class: "chart" }), words: element("p", { class: "small quiet" }), facts: element("dl"),
+    const parts = { title: element("h2"), chart: element("div", { class: "chart", role: "img" }), words: element("p", { class: "quiet words" }), facts: element("dl"),
       buttons: element("p", { class: "row small" }), code: element("pre"), wait: element("p", { class: "row small", hidden: true }) };
     faces.append(element("article", { class: "sheet", id: `face-${name}` }, parts.title, parts.words, parts.wait, parts.chart, parts.facts, parts.buttons, parts.code));
     shown.set(name, parts);
@@ -52,27 +57,48 @@ async function face(name) {
   return shown.get(name);
 }
 
-async function paint(found, top) {
+async function paint(found, known, scale) {
   const parts = await face(found.name);
+  const { often, ends } = piled(found.matrix, known);
   parts.title.textContent = found.title;
   parts.words.textContent = found.sentence;
   parts.wait.hidden = true;
   const facts = {
-    Level: `epsilon ≤ ${found.epsilon}${found.alpha.length < 9 ? `, alpha ${found.alpha}` : ""}; any two values ≤ ${found.epsilon_any}`,
-    Properties: found.properties.join(" ") || "none of the seven", Loss: `${found.mean_loss.toPrecision(4)} on average, ${found.worst_loss.toPrecision(4)} at worst`,
+    Ends: `reported ${percent(ends.reported)}, true ${percent(ends.true)}`,
+    Loss: `${found.mean_loss.toPrecision(4)} mean, ${found.worst_loss.toPrecision(4)} worst`,
+    Level: `ε ≤ ${found.epsilon}, any two ${found.epsilon_any}`, Has: found.properties.join(" ") || "none of the seven",
   };
   parts.facts.replaceChildren(...Object.entries(facts).flatMap(([name, value]) => [element("dt", { text: name }), element("dd", { text: value })]));
-  const copy = (what, text) => element("button", { type: "button", text: what, title: `Copy what makes it: ${what}`, onclick: () => { navigator.clipboard?.writeText(text); parts.code.textContent = text; } });
+  const copy = (what, text) => element("button", { type: "button", text: what, title: `Copy what makes it: ${what}`, onclick: async ({ target }) => {
+    parts.code.textContent = text;
+    const copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
+    target.textContent = copied ? "Copied" : "See below";
+    setTimeout(() => { target.textContent = what; }, 1500);
+  } });
   parts.buttons.replaceChildren(
     element("button", { type: "button", text: "Download", onclick: () => download(found.name) }), copy("Python", found.python), copy("Command", found.command));
   const cells = found.matrix.flatMap((row, truth) => row.map((share, report) => ({ truth, report, share, told: `${truth} → ${report}: ${share.toPrecision(4)}` })));
   const own = found.matrix.map((_, truth) => ({ truth, report: truth }));
+  const reports = often.map((share, report) => ({ report, often: share, known: known[report], told: `${report}: reported ${percent(share)}, true ${percent(known[report])}` }));
+  parts.chart.setAttribute("aria-label", `${found.title}: a square for each truth and report, and how often each report comes. The ends are ${facts.Ends} of the time.`);
+  parts.code.textContent = "";
   const view = await parts.ready;
-  await view.signal("top", top).data("cells", cells).data("own", own).resize().runAsync();
+  await view.signal("top", scale.top).signal("most", scale.most).data("cells", cells).data("own", own).data("reports", reports).resize().runAsync();
   document.body.dataset.painted = String(Number(document.body.dataset.painted ?? 0) + 1);
 }
 
-const largest = (list) => Math.max(...list.flatMap((f) => f.matrix.flat()));
+const percent = (x) => (x === 0 || x >= 0.001 ? `${Number((100 * x).toPrecision(2))} %` : "under 0.1 %");
+
+// How often each report comes when the truth is as known before, and the ends among reports and truths.
+function piled(matrix, known) {
+  const often = known.map((_, report) => matrix.reduce((sum, row, truth) => sum + known[truth] * row[report], 0));
+  return { often, ends: { reported: often[0] + often.at(-1), true: known[0] + known.at(-1) } };
+}
+
+// One scale of colours and one of heights for all that are compared.
+const scales = (list, known) => ({ top: Math.max(...list.flatMap((f) => f.matrix.flat())),
+  most: 1.05 * Math.max(...known, ...list.flatMap((f) => piled(f.matrix, known).often)) });
+const wider = (a, b) => ({ top: Math.max(a.top, b.top), most: Math.max(a.most, b.most) });
 
 async function download(name) {
   try {
@@ -94,24 +120,15 @@ async function explain(mechanism, truth, report) {
   } catch (error) { say(error.message); }
 }
 
-// Asked for beside the others; gives what paints it when their scale of colours is known.
+// Asked for beside the others; gives what paints it when their scale is known.
 async function optimum(asked, signal) {
   const parts = await face("optimum");
-  let promise = await ask("/api/choose/optimum", asked, { signal });
-  const off = () => ask(`/api/choose/jobs/${promise.job}/off`, undefined, { method: "POST" }).catch(() => {});
-  signal.addEventListener("abort", off);
-  try {
-    while (!promise.done) {
-      parts.title.textContent = "the optimum";
-      parts.wait.hidden = false;
-      parts.wait.replaceChildren(`Being designed: ${promise.told} `, element("button", { type: "button", text: "Call it off", onclick: off }));
-      promise = await ask(`/api/choose/jobs/${promise.job}`, undefined, { signal });
-    }
-  } finally {
-    signal.removeEventListener("abort", off);
-    parts.wait.hidden = true;
-  }
-  return (top) => paint(promise.face, Math.max(top, largest([promise.face])));
+  parts.title.textContent = "the optimum";
+  const found = await promised("/api/choose/optimum", asked, signal, (told, off) => {
+    parts.wait.hidden = false;
+    parts.wait.replaceChildren(`Being designed: ${told} `, element("button", { type: "button", text: "Call it off", onclick: off }));
+  }).finally(() => { parts.wait.hidden = true; });
+  return (known, scale) => paint(found, known, wider(scale, scales([found], known)));
 }
 
 const update = latest(async (signal) => {
@@ -121,13 +138,16 @@ const update = latest(async (signal) => {
   document.querySelector("#draw").hidden = s.prior !== "drawn";
   if (s.prior === "drawn") { bars(asked.n + 1); asked.prior = weights; }
   const best = optimum(asked, signal);
+  best.catch(() => {}); // it is awaited below, unless the others fail first
   const found = await ask("/api/choose/faces", asked, { signal });
-  document.querySelector("#epsilon-told").textContent = `${found.epsilon} (alpha ${found.alpha.length > 12 ? Number(Math.exp(-found.epsilon)).toPrecision(4) : found.alpha})`;
+  if (s.alpha) form.eps.value = place(found.epsilon);
+  const exact = found.alpha.startsWith("~") ? `≈ ${Math.exp(-found.epsilon).toPrecision(4)}` : found.alpha;
+  document.querySelector("#level-told").textContent = `epsilon ${s.epsilon || found.epsilon}, alpha ${exact}`;
   square.truth.max = square.report.max = s.n;
-  const top = largest(found.faces);
-  await Promise.all(found.faces.map((each) => paint(each, top)));
-  await (await best)(top);
-});
+  const scale = scales(found.faces, found.prior);
+  await Promise.all(found.faces.map((each) => paint(each, found.prior, scale)));
+  await (await best)(found.prior, scale);
+}, faces);
 
 function bars(size) {
   const box = document.querySelector("#bars");

@@ -1,10 +1,10 @@
 // The room Recover: a mechanism file and reports in, the law behind them out.
-import { ask, chart, latest, save, say } from "/static/studio.js";
+import { ask, chart, dropping, latest, promised, save, say } from "/static/studio.js";
 
 const dropped = {};
 const $ = (selector) => document.querySelector(selector);
 const views = {};
-let law = null, job = null;
+let law = null, off = null;
 
 async function take(what, file) {
   if (!file) return;
@@ -19,13 +19,7 @@ async function take(what, file) {
   $("#go").disabled = !(dropped.mechanism && dropped.reports);
 }
 
-for (const box of document.querySelectorAll(".drop")) {
-  const what = box.dataset.what;
-  $(`#${what}-file`).addEventListener("change", (event) => take(what, event.target.files[0]));
-  box.addEventListener("dragover", (event) => { event.preventDefault(); box.classList.add("over"); });
-  box.addEventListener("dragleave", () => box.classList.remove("over"));
-  box.addEventListener("drop", (event) => { event.preventDefault(); box.classList.remove("over"); take(what, event.dataTransfer.files[0]); });
-}
+for (const box of document.querySelectorAll(".drop")) dropping(box, (file) => take(box.dataset.what, file));
 
 async function paint() {
   const kind = $("input[name=law]:checked").value, half = law.step / 2;
@@ -44,16 +38,12 @@ async function paint() {
 
 const recover = latest(async (signal) => {
   $("#found").hidden = true;
-  $("#off").hidden = false;
-  try {
-    let promise = await ask("/api/recover", dropped, { signal });
-    job = promise.job;
-    while (!promise.done) {
-      $("#wait").textContent = promise.told;
-      promise = await ask(`/api/recover/jobs/${job}`, undefined, { signal });
-    }
-    law = promise.law;
-  } finally { $("#wait").textContent = ""; $("#off").hidden = true; }
+  $("#wait").textContent = "At work …";
+  law = await promised("/api/recover", dropped, signal, (told, how) => {
+    $("#wait").textContent = told;
+    $("#off").hidden = false;
+    off = how;
+  }).finally(() => { $("#wait").textContent = ""; $("#off").hidden = true; });
   $("#found").hidden = false;
   $("#mean").textContent = law.mean;
   $("#told").textContent = law.told;
@@ -61,12 +51,12 @@ const recover = latest(async (signal) => {
   const last = law.fit.at(-1)[0], steps = law.fit.map(([x]) => x);
   const flat = (y, series) => steps.filter((x) => x === 1 || x === last).map((x) => ({ x, y, series, told: `${series}: ${y.toPrecision(7)}` }));
   const points = [...law.fit.map(([x, y]) => ({ x, y, series: "steps", told: `${x} steps: ${y.toPrecision(7)}` })), ...flat(law.fit_mle, "MLE"), ...flat(law.fit_auto, "auto")];
-  $("#fit-told").textContent = "More steps fit the reports better, up to the likeliest law; whether that is nearer to the truth depends on how smooth the truth is. Auto decides it from the reports.";
+  $("#fit-told").textContent = "Every step of the Bayesian update fits the reports better, up to the likeliest law; whether that is nearer to the truth depends on how smooth the truth is. Auto decides it from the reports.";
   views.fit ??= await chart($("#fit"), "fit");
   await views.fit.data("points", points).resize().runAsync();
 });
 
 $("#go").addEventListener("click", recover);
-$("#off").addEventListener("click", () => job && ask(`/api/recover/jobs/${job}/off`, undefined, { method: "POST" }).catch(() => {}));
+$("#off").addEventListener("click", () => off?.());
 for (const choice of document.querySelectorAll("input[name=law]")) choice.addEventListener("change", () => law && paint());
 $("#save").addEventListener("click", () => save("recovered.csv", `value,auto,mle\n${law.auto.map((b, k) => `${b.value},${b.share},${law.mle[k].share}`).join("\n")}\n`, "text/csv"));

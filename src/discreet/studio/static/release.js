@@ -1,5 +1,5 @@
 // The room Release: look, admit, ask. Nothing that names the data or the question stands in the address.
-import { ask, element, save, say, table } from "/static/studio.js";
+import { ask, dropping, element, save, say, table } from "/static/studio.js";
 
 const $ = (selector) => document.querySelector(selector);
 const lines = (text) => text.split("\n").map((x) => x.trim()).filter(Boolean);
@@ -107,10 +107,7 @@ $("#open").addEventListener("submit", async (event) => {
     await terms();
   } catch (error) { say(error.message); }
 });
-$("#file").addEventListener("change", (event) => take(event.target.files[0]));
-$("#drop").addEventListener("dragover", (event) => { event.preventDefault(); $("#drop").classList.add("over"); });
-$("#drop").addEventListener("dragleave", () => $("#drop").classList.remove("over"));
-$("#drop").addEventListener("drop", (event) => { event.preventDefault(); $("#drop").classList.remove("over"); take(event.dataTransfer.files[0]); });
+dropping($("#drop"), take);
 $("#book").addEventListener("change", () => { admitted = false; terms(); });
 for (const form of document.querySelectorAll("form")) form.addEventListener("submit", (event) => event.preventDefault());
 buttons();

@@ -26,12 +26,27 @@ export async function ask(path, body, { method = body === undefined ? "GET" : "P
   return raw ? answer : answer.json();
 }
 
-// Only the last of many questions counts: an earlier one that is still under way is called off.
-export function latest(work) {
+// Work that may take longer: asked for again until it is done. `waiting` hears how far it is, and how to call it off.
+export async function promised(path, body, signal, waiting = () => {}) {
+  let promise = await ask(path, body, { signal });
+  const off = () => ask(`/api/jobs/${promise.job}/off`, undefined, { method: "POST" }).catch(() => {});
+  signal.addEventListener("abort", off);
+  try {
+    while (!promise.done) {
+      waiting(promise.told, off);
+      promise = await ask(`/api/jobs/${promise.job}`, undefined, { signal });
+    }
+  } finally { signal.removeEventListener("abort", off); }
+  return promise.answer;
+}
+
+// Only the last of many questions counts: an earlier one that is still under way is called off. `place` is marked as busy.
+export function latest(work, place) {
   let under = null;
   return async (...given) => {
     under?.abort();
     const mine = (under = new AbortController());
+    place?.setAttribute("aria-busy", "true");
     try {
       await work(mine.signal, ...given);
       if (under === mine) say();
@@ -39,6 +54,8 @@ export function latest(work) {
       if (error.name === "AbortError" || under !== mine) return;
       if (!(error instanceof Refused)) throw error;
       say(error.message);
+    } finally {
+      if (under === mine) place?.removeAttribute("aria-busy");
     }
   };
 }
@@ -49,12 +66,13 @@ export async function chart(element, name, { signals = {} } = {}) {
   if (!specifications.has(name)) specifications.set(name, ask(`/api/charts/${name}`));
   const quiet = getComputedStyle(document.documentElement).getPropertyValue("--quiet").trim();
   const spec = structuredClone(await specifications.get(name));
+  if (spec.width) spec.width = Math.min(spec.width, element.closest(".sheet").clientWidth - 90); // a phone shows all of it
   for (const part of ["axis", "title", "legend", "header"]) {
     spec.config[part] = { ...spec.config[part], labelColor: quiet, titleColor: quiet, color: quiet, subtitleColor: quiet };
   }
   spec.config.axis.gridColor = getComputedStyle(document.documentElement).getPropertyValue("--line").trim();
   const { view } = await window.vegaEmbed(element, spec, {
-    ast: true, defaultStyle: false, actions: false, renderer: "canvas", tooltip: { disableDefaultStyle: true },
+    ast: true, defaultStyle: false, actions: false, renderer: "canvas", tooltip: { disableDefaultStyle: true }, logLevel: 1, // errors alone: a chart without data yet is none
   });
   for (const [signal, value] of Object.entries(signals)) view.signal(signal, value);
   return view;
@@ -67,6 +85,14 @@ export const address = {
     history.replaceState(null, "", `${location.pathname}?${told}`);
   },
 };
+
+// A place where a file is dropped, or chosen with the field inside it.
+export function dropping(box, take) {
+  box.querySelector("input").addEventListener("change", (event) => take(event.target.files[0]));
+  box.addEventListener("dragover", (event) => { event.preventDefault(); box.classList.add("over"); });
+  box.addEventListener("dragleave", () => box.classList.remove("over"));
+  box.addEventListener("drop", (event) => { event.preventDefault(); box.classList.remove("over"); take(event.dataTransfer.files[0]); });
+}
 
 export function save(name, text, type = "application/json") {
   const link = document.createElement("a");
