@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import errors as errors
     from . import noise as noise
+    from .collect.perturbing import Perturbed as Perturbed
+    from .collect.perturbing import perturb as perturb
+    from .collect.perturbing import perturb_file as perturb_file
+    from .collect.tallying import tally as tally
     from .designs.design import Design as Design
     from .designs.design import design as design
     from .designs.families import Priors as Priors
@@ -56,6 +60,7 @@ if TYPE_CHECKING:
     from .mechanisms.staircase import staircase as staircase
     from .mechanisms.two_stage import rounded as rounded
     from .mechanisms.uniform import uniform as uniform
+    from .mechanisms.wave import square_wave as square_wave
     from .numbers.grid import Grid as Grid
     from .numbers.level import Level as Level
     from .numbers.neighbours import Neighbours as Neighbours
@@ -93,6 +98,7 @@ if TYPE_CHECKING:
     from .studies.shelf import study as study
     from .tables.admission import Look as Look
     from .tables.admission import look as look
+    from .tables.audiences import Audiences as Audiences
     from .tables.checking import check_release as check_release
     from .tables.release import release as release
     from .tables.results import Release as Release
@@ -106,6 +112,10 @@ __version__ = "0.1.0"
 _HOME = {
     "errors": None,
     "noise": None,
+    "Perturbed": "collect.perturbing",
+    "perturb": "collect.perturbing",
+    "perturb_file": "collect.perturbing",
+    "tally": "collect.tallying",
     "Audit": "measure.auditing",
     "Balance": "ledger.chain",
     "Design": "designs.design",
@@ -114,6 +124,7 @@ _HOME = {
     "Prior": "measure.prior",
     "Priors": "designs.families",
     "Release": "tables.results",
+    "Audiences": "tables.audiences",
     "Verdict": "measure.privacy",
     "audit": "measure.auditing",
     "describe": "measure.description",
@@ -138,6 +149,7 @@ _HOME = {
     "laplace": "mechanisms.laplace",
     "from_matrix": "mechanisms.matrix",
     "randomized_response": "mechanisms.response",
+    "square_wave": "mechanisms.wave",
     "cell_key": "mechanisms.rounding",
     "random_rounding": "mechanisms.rounding",
     "suppression": "mechanisms.rounding",

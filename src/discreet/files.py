@@ -198,6 +198,31 @@ def _second_name(real: Path) -> Path | None:
     return spare
 
 
+@contextmanager
+def whole_file(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
+    """A temporary name to write a file of any kind under; afterwards it is synced and takes its place, whole or not at all.
+
+    What is there already is refused, before and after, unless it is to be overwritten.
+    """
+    target = Path(file_name(path))
+    temporary, real = _stage(target, "")
+    try:
+        _check_free(target, real, overwrite)
+        yield temporary
+        with _refusals(target):
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+            _check_free(target, real, overwrite)
+            os.replace(temporary, real)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _check_free(target: Path, real: Path, overwrite: bool) -> None:
+    if not overwrite and os.path.lexists(real):
+        raise FileError(f"{target} is there already; choose another name, or say overwrite=True to replace it.", kind="missing")
+
+
 def check_writable(paths: Iterable[Path]) -> None:
     """Refuse what `write_together` would refuse, by writing an empty file beside each target and removing it."""
     for path in paths:

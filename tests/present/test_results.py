@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,8 +18,13 @@ import pyarrow
 import pytest
 
 import discreet as dt
+from discreet.collect.charging import Levels
+from discreet.collect.perturbing import Perturbed, tallied
 from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
+from discreet.ledger.periods import Period
 from discreet.present.shown import Result, Shown, plain
+from discreet.tables.checking import Check, ReleaseVerdict
+from discreet.tables.expected import Expected
 from discreet.tables.results import Release
 
 EVIL = "<script>alert(1)</script>&\r\n\x1b[31mred\u2028"
@@ -26,14 +32,18 @@ EVIL = "<script>alert(1)</script>&\r\n\x1b[31mred\u2028"
 G = dt.geometric(8, alpha="9/10")
 TERMS = Terms(EVIL, Fraction(1), "bit", (EVIL,), EVIL, "then")
 BALANCE = Balance(Fraction(1), Fraction(1, 3), Fraction(2, 3), 1)
+CAPPED = dataclasses.replace(TERMS, per=(("month", Fraction(1, 2)),))
+PERIOD = Period("month", "2026-11", Fraction(1, 2), Fraction(1, 3), "2026-12-01")
 COUNTS = np.arange(9) * 10 + 5
 MEDIAN = dt.query("median", records=5, low=0, high=10)
 
 
+ASKED = {"name": EVIL, "kind": "sum", "what": EVIL, "part": "1", "epsilon": "1/2"}
+
+
 def record(**other: Any) -> dict[str, Any]:
     return {
-        "dataset": EVIL, "statistics": [{"name": "", "kind": "count", "what": EVIL}], "by": [EVIL],
-        "protects": "All of it.", "person": "A row.", "beware": [EVIL],
+        "dataset": EVIL, "statistics": [ASKED], "by": [EVIL], "protects": "All of it.", "person": "A row.", "beware": [EVIL],
         "empty_groups": [[EVIL]], "repeated": False, "epsilon_charged": "1/2",
         "budget": {"budget": "1", "spent": "1/2", "left": "1/2"}, **other,
     }  # fmt: skip
@@ -48,6 +58,12 @@ def a_release(groups: int = 3, keys: str = EVIL) -> Release:
     }  # fmt: skip
     totals = [{keys: EVIL, "total": k, "low": 0, "high": None} for k in numbers]
     return Release(columns, {EVIL: totals}, record(), lambda columns: dict(columns))
+
+
+def audiences() -> dt.Audiences:
+    one = a_release()
+    mine = {"alpha": "1/2", "epsilon": "7/10", "charged": "13/10"}
+    return dt.Audiences({EVIL: dataclasses.replace(one, record={**one.record, "audience": mine})})
 
 
 RESULTS: dict[str, Callable[[], Result]] = {
@@ -77,6 +93,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "curves in three ways": lambda: dt.tradeoff(step=1, alphas=["1/2"], how="all", draws=100),
     "what three users learn": lambda: dt.collude(G, 3),
     "what some users learn": lambda: dt.collude({EVIL: G}, [1, 3]),
+    "a perturbation": lambda: tallied(pyarrow.table({EVIL: [1, 2, 2]}), EVIL, G),
+    "a perturbation that was paid for": lambda: Perturbed(EVIL, G, 3, Levels(1, math.inf), (EVIL,), Fraction(1), Fraction(2)),
     "a composition": lambda: dt.compose(G, 20),
     "a recalibration": lambda: dt.recalibrate(5, alpha="1/2", n=8),
     "a cascade": lambda: dt.cascade(["3/10", "1/2"], 8),
@@ -101,14 +119,20 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a graph": lambda: dt.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
     "findings": lambda: dt.study("fair-matrix", quick=True),
     "a release": a_release,
+    "releases for audiences": audiences,
+    "a dry run": lambda: Expected(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),
     "a release of nothing": lambda: a_release(0),
     "a long release": lambda: a_release(5000),
+    "a check of a release": lambda: ReleaseVerdict(EVIL, (Check("a", True), Check("b", None, EVIL), Check("c", False, EVIL))),
     "a look": lambda: dt.look(pyarrow.table({"town": [EVIL, "b", None], "age": [1, 2, 3]})),
     "a look at ids": lambda: dt.look(pyarrow.table({"id": ["a"] * 30}), unit="id"),
     "an admission": lambda: Admission(EVIL, EVIL, 2, "then", {"encoding": "utf-8"}, (EVIL,), "00"),
     "terms": lambda: TERMS,
     "a balance": lambda: BALANCE,
+    "a period of a cap": lambda: PERIOD,
     "balances": lambda: Balances(((TERMS, BALANCE),)),
+    "balances with caps": lambda: Balances(((CAPPED, dataclasses.replace(BALANCE, periods=(PERIOD,))),)),
+    "terms with caps": lambda: CAPPED,
     "no balances": lambda: Balances(()),
     "an entry": lambda: Entry(2, "charge", "then", {"epsilon": "1/2", "kind": "charge"}, "00"),
     "a head": lambda: Head(3, "ab" * 32),

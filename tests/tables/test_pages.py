@@ -119,7 +119,7 @@ def test_no_other_scale_shows_more_rows(seed):
     ends = max(abs(scale.low), abs(scale.high))
 
     def shown(end: float) -> int:
-        return sum(end / 30 <= reach <= end for reach in reaches)
+        return sum(end / 20 <= reach <= end for reach in reaches)
 
     assert shown(ends) == max(map(shown, reaches))
     assert scale.cut == (ends < reaches[-1])
@@ -137,11 +137,18 @@ def test_open_ends_negative_numbers_and_nothing_at_all_are_drawn():
     text = rows_table(rows, ["k"], "report")
     assert "-40.25 to 1,500.13" in text  # outwards
     assert "1 to any" in text
+    assert "not determined" in text
     assert text.count("class='bar'") == 2
     assert text.count("class='zero'") == 2
     assert "<table" in rows_table([], ["k"], "report")
     assert Scale.of([(0.0, 0.0, 0.0)]) == Scale(0.0, 1.0)
     assert Scale.of([(0.0, math.inf, 3.0)]).cut
+
+
+def test_shares_are_percents_rounded_outwards():
+    text = rows_table([{"k": 1, "report": 1 / 3, "low": 0.32999, "high": 0.34001}], ["k"], "report", kind="share")
+    assert "33.33 %" in text
+    assert "32.99 % to 34.01 %" in text  # 32.999 and 34.001, outwards
 
 
 def test_a_long_table_says_how_many_rows_the_csv_has():

@@ -204,6 +204,15 @@ class Then(Finite):
         lowest[never], highest[never] = 0, self.rows - 1
         return lowest[reports], highest[reports]
 
+    def interval_between(self, first: Indices, last: Indices, error: Fraction) -> tuple[Indices, Indices]:
+        """The hull, where `interval` is one."""
+        if not isinstance(self.second, Map) or self._product is not None:
+            return super().interval_between(first, last, error)
+        low, high = self.interval(np.arange(self.reports), error)
+        cells = list(zip(first.tolist(), last.tolist(), strict=True))
+        return (np.array([low[a : b + 1].min() for a, b in cells], dtype=np.int64),
+                np.array([high[a : b + 1].max() for a, b in cells], dtype=np.int64))  # fmt: skip
+
     def written(self) -> dict[str, Any]:
         return {"kind": "then", "first": self.first.written(), "second": self.second.written()}
 
@@ -217,7 +226,13 @@ class Then(Finite):
         return self.first.pull(self.second.pull(v))
 
     def solve(self, q: ArrayLike) -> Floats:
-        return self.first.solve(self.second.solve(q))
+        """One after the other; where that fails, both together may still have an inverse."""
+        try:
+            return self.first.solve(self.second.solve(q))
+        except SingularError:
+            if self.first.rows == self.first.reports:  # square parts: the product is no better than they are
+                raise
+            return self._solved(self._vector(q, self.reports, "The law of the reports"))
 
     def unpull(self, f: ArrayLike) -> Floats:
         """One after the other; where that fails, another solution of the first may still do: look at the product."""

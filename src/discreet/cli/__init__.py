@@ -3,6 +3,7 @@
 from . import (  # noqa: F401  # each registers its commands
     admission,
     cascades,
+    collecting,
     designs,
     ledgers,
     mechanisms,

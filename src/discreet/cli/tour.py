@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from .ages import collected
 from .app import Debug, Json, app, dump, make_console
 
 if TYPE_CHECKING:
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
 
 PEOPLE, DISTRICTS = 200_000, 40
 BANDS = ["0-17", "18-29", "30-44", "45-64", "65-79", "80+"]
+FIRST = [0, 18, 30, 45, 65, 80]  # years of the bands' youngest
 SICK = "condition = 'asthma'"
 
 
 def town(seed: int = 2026) -> Any:
-    """A made-up town as an Arrow table: people with a district, an age band and perhaps a condition. No real data."""
+    """A made-up town as an Arrow table: people with a district, an age and perhaps a condition. No real data."""
     import numpy as np
     import pyarrow
 
@@ -31,6 +33,7 @@ def town(seed: int = 2026) -> Any:
     condition = np.where(rng.random(PEOPLE) < chance, "asthma", np.where(rng.random(PEOPLE) < 0.2, "other", "none"))
     return pyarrow.table({
         "district": [f"D{d + 1:02}" for d in district], "age": [BANDS[b] for b in band], "condition": condition,
+        "years": rng.integers(np.array(FIRST)[band], np.array([*FIRST[1:], 101])[band]),
     })  # fmt: skip
 
 
@@ -41,7 +44,8 @@ def demo(
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """The tour: a made-up town of 200,000, counts of a condition by district and age released under a budget.
+    """The tour: a made-up town of 200,000, counts of a condition by district and age released under a budget; ages
+    collected under local privacy, and their distribution recovered.
 
     Example: discreet demo --out demo-out
     """
@@ -148,15 +152,16 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         head, balance = book.head("town"), book.balance("town")
         book.verify("town", head=head)
         write_whole(folder / "ledger.json", dump(book.export("town")) + "\n")
-    write_whole(folder / "index.html", _index(first, again, refused, str(balance.spent), str(balance.left)))
-    say(f"\nIn {folder}/: index.html to show a colleague; asthma.csv, its record (.json) and its page (.html); "
+    section, ages = collected(table, folder, say)
+    write_whole(folder / "index.html", _index(first, again, refused, str(balance.spent), str(balance.left), section))
+    say(f"\nIn {folder}/: index.html to show a colleague; asthma.csv, its record (.json) and its page (.html); ages.csv; "
         "ledger.json; GM, EM, UM and kRR.json, which verify.py can check.",
         markup=False)  # fmt: skip
     return {"groups": first.size, "spent": str(balance.spent), "left": str(balance.left), "repeated": same,
-            "refused": refused, "ledger_head": f"{head.count}:{head.hash}"}  # fmt: skip
+            "refused": refused, "ages": ages, "ledger_head": f"{head.count}:{head.hash}"}  # fmt: skip
 
 
-def _index(first: Release, again: Release, refused: str, spent: str, left: str) -> str:
+def _index(first: Release, again: Release, refused: str, spent: str, left: str, ages: str) -> str:
     from ..present.html import page
     from ..tables.looks import STYLE
     from ..tables.pages import rows_table, statement
@@ -180,6 +185,7 @@ def _index(first: Release, again: Release, refused: str, spent: str, left: str) 
         f"<p>The data set was opened with a budget of 2. This release cost 1. Asking the same question again gave the stored "
         f"answer at no charge ({'the same reports' if again.columns['report'] == first.columns['report'] else 'other reports'}). "
         f"A question at epsilon 3/2 was refused: <i>{html.escape(refused)}</i> Spent {spent}, left {left}.</p>",
+        ages,
         "<p class='small'>Files: <a href='asthma.csv'>asthma.csv</a>, <a href='asthma.html'>all groups</a>, "
         "<a href='asthma.json'>the record</a>, <a href='ledger.json'>the ledger's lines</a>.</p>",
     ]

@@ -47,9 +47,7 @@ class Adding:
             whole = f"CASE WHEN regexp_full_match({text}, '{_PLAIN}') THEN TRY_CAST({text} || 'e{_PLACES}' AS HUGEINT) END"
             return [f"{whole} AS r{j}", f"{self._ratio(f'TRY_CAST({text} AS DOUBLE)')} AS q{j}"]
         if self.type_name.startswith("DECIMAL"):
-            width, scale = self._decimal
-            digits = f"replace({name}::VARCHAR, '.', '')::HUGEINT" if width > 18 else f"({name} * {10**scale}::BIGINT)::BIGINT"
-            return [f"{digits} AS r{j}", f"{self._ratio(name)} AS q{j}"]
+            return [f"{self._digits(name)} AS r{j}", f"{self._ratio(name)} AS q{j}"]
         return [f"{name} AS r{j}", f"{self._ratio(name)} AS q{j}"]
 
     @property
@@ -62,6 +60,15 @@ class Adding:
         if self.type_name.startswith("DECIMAL"):
             return self._from_whole(low, high, self._decimal[1], 10 ** self._decimal[0], in_floats)
         return self._from_whole(low, high, 0, 2 ** _BITS[self.type_name], in_floats) if self.type_name in _BITS else in_floats
+
+    def _digits(self, name: str) -> str:
+        """A decimal without its point; one of up to 18 digits in 64 bits, in a tenth of the time."""
+        width, scale = self._decimal
+        short = f"({name}::DECIMAL(18, {scale}) * {10**scale}::DECIMAL({scale + 1}, 0))::BIGINT"
+        if width <= 18:
+            return short
+        digits, most = f"replace({name}::VARCHAR, '.', '')::HUGEINT", 10 ** (18 - scale) - 1 if scale < 18 else 0
+        return f"CASE WHEN {name} BETWEEN -{most} AND {most} THEN {short}::HUGEINT ELSE {digits} END" if most else digits
 
     @property
     def _decimal(self) -> tuple[int, int]:
@@ -83,7 +90,7 @@ class Adding:
         most = min(reach, max(abs(first), abs(last)))
         if most > widest or self.type_name in (UNTYPED, COMMA):
             cases.append(f"WHEN {raw} IS NULL OR NOT {raw} BETWEEN {-min(widest, reach)} AND {min(widest, reach)} THEN {otherwise}")
-        kind = "BIGINT" if reach < 2**64 and top * min(most, widest) + abs(plus) < FARTHEST else "HUGEINT"
+        kind = "BIGINT" if top * min(most, widest) + abs(plus) < FARTHEST else "HUGEINT"
         number = f"TRY_CAST({raw} AS {kind})"
         moved = f"({top}::{kind} * {number} + ({plus})::{kind})"
         divided = moved if bottom == 1 else f"{moved} // {bottom}::{kind}"
@@ -116,7 +123,12 @@ class Adding:
 
     @property
     def of_person(self) -> str:
-        """What a person adds, from the sum s of the rows' steps and their number a, to the nearest, within the bounds.
+        """What a person adds, within the bounds; NULL for one without a number."""
+        return f"CASE WHEN a{self.number} > 0 THEN {clamped(self.total, *self.asked.steps)}::BIGINT END"
+
+    @property
+    def total(self) -> str:
+        """What a person would add without bounds, from the sum s of the rows' steps and their number a, to the nearest.
 
         Several rows are several origins: a person's values a origin + s step are moved to origin + k step.
         """
@@ -127,7 +139,7 @@ class Adding:
             s = f"({s} + ({more} + {q}) // {2 * q})"
         elif p < 0:
             s = f"({s} - ({more} + {q - 1}) // {2 * q})"
-        return f"CASE WHEN {a} > 0 THEN {clamped(s, *self.asked.steps)}::BIGINT END"
+        return s
 
 
 def clamped(sql: str, low: int, high: int) -> str:

@@ -60,11 +60,10 @@ class Counted(NamedTuple):
 class Found:
     """Of all groups and the pooled cell: sizes, counts and sums, part by part; and what else was seen of the rows."""
 
-    def __init__(self, size: int, other: bool, conditions: int, sums: int) -> None:
+    def __init__(self, size: int, other: bool, names: Sequence[str]) -> None:
         self.size, self.other = size, other
         self.rows = self.counted = 0  # rows, and those that stand in a group
         self.digests: Sequence[tuple[int, int]] = ()  # for each condition, the sums of both halves
-        names = ["size", *(f"c{k}" for k in range(conditions)), *(f"{x}{j}" for j in range(sums) for x in "was")]
         self.totals = {name: np.zeros(size + 1, dtype=np.int64) for name in names}
 
     def add(self, seen: Mapping[str, NDArray[Any]]) -> None:
@@ -86,7 +85,8 @@ class Found:
     def sums(self, adding: Adding, asked: Predicate | None, looked_at: frozenset[str], keys: Sequence[str]) -> Sums:
         """Those of one sum; `keys` are the texts of the declared keys."""
         j, missing = adding.number, adding.asked.missing_steps
-        meant, numbers, total = (self.totals[f"{x}{j}"] for x in "was")
+        numbers, total = self.totals[f"a{j}"], self.totals[f"s{j}"]
+        meant = self.totals.get(f"w{j}", self.totals["size"])
         without = meant - numbers
         people = numbers if missing is None else meant
         total = total if missing is None else total + missing * without

@@ -57,6 +57,7 @@ _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestam
 _LOOK = 0.1  # seconds between two looks at how far the engine has read
 _MOST_PARTS = 2**16
 _BYTES_ADDED = 48  # for each sum
+_BYTES_GROUP, _BYTES_STATISTIC = 200, 80  # for each declared group, and for each count and sum of it
 _BYTES_EACH = 120  # what the engine holds, about, for each person in a group, besides 8 for each condition
 
 
@@ -86,9 +87,7 @@ def count_each(
     """
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
-        raise TableInputError(
-            "max_groups needs unit, the column that identifies a person; without it a row is a person."
-        )
+        raise TableInputError("max_groups needs unit, the column that identifies a person; without it a row is a person.")
     try:
         import duckdb
         import pyarrow  # noqa: F401  # what hands tables over
@@ -98,17 +97,18 @@ def count_each(
     before = None if path is None else stamp(path)
     source = open_table(table, again=unit is not None, reading=reading)
     source.quotable = source.quotable or vouched
-    names = _names([by] if isinstance(by, str) else by, source)
-    person = None if unit is None else _names([unit], source)[0]
+    names = names_in([by] if isinstance(by, str) else by, source)
+    person = None if unit is None else names_in([unit], source)[0]
     texts, at = [*predicates, *(one.where for one in sums)], len(predicates)
     asked = [None if text is None else parse(text, source.names, quotable=source.quotable) for text in texts]
     looked_at: list[frozenset[str]] = [frozenset() if one is None else one.columns for one in asked]
-    added = [_names([one.column], source)[0] for one in sums]
+    added = [names_in([one.column], source)[0] for one in sums]
     always = {*names, *([person] if person else [])}
     with duckdb.connect(":memory:") as connection:
         try:
-            _lock_up(connection, memory_mb)
-            types = _bind(connection, source, sorted(always.union(added, *looked_at)))
+            each = _BYTES_GROUP + _BYTES_STATISTIC * len(texts)
+            lock_up(connection, memory_mb + len(domain) * each // 10**6)
+            types = bind(connection, source, sorted(always.union(added, *looked_at)))
             if person is not None and family(types[person]) == "other" and types[person] != "BLOB":
                 raise TableInputError(
                     f"Column {show(person)} has type {types[person]}, which identifies nobody; use numbers or texts."
@@ -121,8 +121,9 @@ def count_each(
             conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
             used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at[:at]]
             adding = [Adding(one, added[j], types[added[j]], person is not None, j) for j, one in enumerate(sums)]
-            query = _Query(types, groups, conditions[:at], list(map(_digest, used)), adding, conditions[at:], person, max_groups,
-                           other, len(domain))  # fmt: skip
+            meant = {j: conditions[at + j] for j, one in enumerate(sums) if one.where is not None}
+            query = _Query(types, groups, conditions[:at], list(map(_digest, used)), adding, meant, person, max_groups, other,
+                           len(domain))  # fmt: skip
             run = _Run(connection, source, progress)
             found = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
         except DiscreetError:
@@ -142,7 +143,7 @@ def count_each(
     )
 
 
-def _names(wanted: Iterable[str], source: Source) -> list[str]:
+def names_in(wanted: Iterable[str], source: Source) -> list[str]:
     """The table's spelling of the wanted columns, each there and wanted once."""
     found = []
     for name in wanted:
@@ -155,7 +156,7 @@ def _names(wanted: Iterable[str], source: Source) -> list[str]:
     return found
 
 
-def _lock_up(connection: Any, memory_mb: int) -> None:
+def lock_up(connection: Any, memory_mb: int) -> None:
     """Let the connection read what it is handed and nothing else, and write nothing, whatever is asked of it.
 
     Without a temporary directory the engine keeps everything in memory or gives up: no row is ever left on a disk.
@@ -172,7 +173,7 @@ def _lock_up(connection: Any, memory_mb: int) -> None:
         connection.execute(f"SET {setting}")
 
 
-def _bind(connection: Any, source: Source, used: Sequence[str]) -> dict[str, str]:
+def bind(connection: Any, source: Source, used: Sequence[str]) -> dict[str, str]:
     """Choose the source's columns and hand it over; returns the engine's names of their types, or UNTYPED."""
     source.bind(used)
     connection.register("declared_types", source.declared.empty_table())
@@ -283,7 +284,7 @@ class _Query:
     conditions: Sequence[str]
     digests: Sequence[str]  # for each condition: of the columns that it and the groups need
     adding: Sequence[Adding]
-    adding_where: Sequence[str]  # the condition of each sum
+    meant: Mapping[int, str]  # the conditions of those sums that have one
     person: str | None
     max_groups: int
     other: bool
@@ -300,12 +301,15 @@ class _Query:
         picked = [*self.groups.picked, *([] if self.person is None else [f"{quoted(self.person)} AS u"])]
         picked += [f"({condition}) AS c{k}" for k, condition in enumerate(self.conditions)]
         picked += [f"{digest} AS h{k}" for k, digest in enumerate(self.digests)]
-        picked += [f"({condition}) AS w{j}" for j, condition in enumerate(self.adding_where)]
+        picked += [f"({condition}) AS w{j}" for j, condition in self.meant.items()]
         picked += [part for one in self.adding for part in one.read]
         read = f"(SELECT {', '.join(picked) or '1 AS one'} FROM (SELECT {', '.join(values) or '1 AS one'} FROM handed_over))"
         if not self.adding:
             return read
-        names = [f"CASE WHEN w{one.number} THEN {one.steps} END AS v{one.number}" for one in self.adding]
+        names = [
+            f"{f'CASE WHEN w{one.number} THEN {one.steps} END' if one.number in self.meant else one.steps} AS v{one.number}"
+            for one in self.adding
+        ]
         return f"(SELECT *, {', '.join(names)} FROM {read})"
 
     def matched(self) -> str:
@@ -317,14 +321,19 @@ class _Query:
     def counts(self) -> list[str]:
         """For each condition, the rows that count; for each sum, those that are meant and those of them with a number."""
         found = [f"count(*) FILTER (WHERE c{k}) AS c{k}" for k in range(len(self.conditions))]
-        for j in range(len(self.adding)):
-            found += [f"count(*) FILTER (WHERE w{j}) AS w{j}", f"count(v{j}) AS a{j}"]
-        return found
+        found += [f"count(*) FILTER (WHERE w{j}) AS w{j}" for j in self.meant]
+        return found + [f"count(v{j}) AS a{j}" for j in range(len(self.adding))]
 
     @property
     def halves(self) -> list[str]:
         """For each condition, the sums of the halves of the rows' digests."""
         return [_sum_of_halves(k) for k in range(len(self.digests))]
+
+    @property
+    def totals(self) -> list[str]:
+        """The names of all that is added up, group by group."""
+        counts = [f"c{k}" for k in range(len(self.conditions))]
+        return ["size", *counts, *(f"w{j}" for j in self.meant), *(f"{x}{j}" for j in range(len(self.adding)) for x in "as")]
 
     def by_rows(self) -> str:
         """For each group: its rows, those that count, the sums, and the sums of the halves of the rows' digests."""
@@ -354,10 +363,9 @@ class _Query:
         place = f"row_number() OVER (PARTITION BY u ORDER BY md5({text} || ' ' || {content}), {content})" if limited else "1"
         chosen = "m LEFT JOIN contents USING (i)" if limited else "m"
         counted = [f"count(*) FILTER (WHERE c{k} > 0) AS c{k}" for k in range(len(self.conditions))]
-        for one in self.adding:
-            j = one.number
-            counted += [f"count(*) FILTER (WHERE w{j} > 0) AS w{j}", f"count(*) FILTER (WHERE a{j} > 0) AS a{j}"]
-            counted += [f"{_held(f'sum({one.of_person})')} AS s{j}"]
+        counted += [f"count(*) FILTER (WHERE w{j} > 0) AS w{j}" for j in self.meant]
+        counted += [f"count(*) FILTER (WHERE a{j} > 0) AS a{j}" for j in range(len(self.adding))]
+        counted += [f"{_held(f'sum({one.of_person})')} AS s{one.number}" for one in self.adding]
         added = [f"sum(v{j}) AS s{j}" for j in range(len(self.adding))]
         return f"""
             WITH m AS (SELECT {", ".join(["u", "i", "count(*) AS n", *self.counts, *added])} FROM {self.matched()}
@@ -453,7 +461,7 @@ class _Run:
 
 def _count_rows(run: _Run, query: _Query) -> Found:
     seen = run.ask(query.by_rows(), 0.0, 1.0)
-    found = Found(query.size, query.other, len(query.conditions), len(query.adding))
+    found = Found(query.size, query.other, query.totals)
     found.add(seen)
     found.rows = int(seen["size"].sum())
     found.counted = found.rows if query.other else int(seen["size"][seen["i"] < query.size].sum())
@@ -466,7 +474,7 @@ def _count_people(run: _Run, query: _Query, memory_mb: int) -> Found:
     """First all rows, then people in as many parts as it takes for each part to fit in memory."""
     import duckdb
 
-    found = Found(query.size, query.other, len(query.conditions), len(query.adding))
+    found = Found(query.size, query.other, query.totals)
     share = 0.3  # of the time, for the first look
     seen = run.ask(query.content(), 0.0, share)
     found.rows, people = int(seen["rows"][0]), int(seen["people"][0])

@@ -111,11 +111,10 @@ class Domain:
 
     def contents(self, columns: Sequence[str]) -> str:
         """The same whatever the order of columns, keys, labels and codes; `columns` are the names that they are sorted by."""
-        order = sorted(range(len(columns)), key=lambda k: columns[k])
-        keys = sorted(json.dumps([key[k] for k in order], ensure_ascii=True, separators=(",", ":")) for key in self.keys)
+        order = sorted(range(len(columns)), key=lambda k: columns[k].lower())  # the engine knows no case
         recodings = [self.recodings[k] for k in order] if self.recodings else []
         labels = [None if r is None else r.contents() for r in recodings]
-        return json.dumps([keys, labels], ensure_ascii=True, separators=(",", ":"))
+        return json.dumps([sorted(key_texts(self, columns)), labels], ensure_ascii=True, separators=(",", ":"))
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -130,8 +129,9 @@ def key_texts(domain: Domain, names: Sequence[str]) -> list[str]:
     columns = [name.lower() for name in domain.columns or names]
     texts = []
     for k in sorted(range(len(columns)), key=columns.__getitem__):
-        spelled = {(type(v), v): f"{json.dumps(columns[k])} {json.dumps(v)}" for v in {key[k] for key in domain.keys}}
-        texts.append([spelled[type(key[k]), key[k]] for key in domain.keys])
+        name = json.dumps(columns[k])
+        spelled = {v: f"{name} {v if type(v) is int else json.dumps(v)}" for v in {key[k] for key in domain.keys}}
+        texts.append([spelled[key[k]] for key in domain.keys])
     return list(map(" ".join, zip(*texts, strict=True))) if texts else [""] * len(domain)
 
 

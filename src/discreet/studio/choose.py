@@ -30,6 +30,7 @@ _FAMILIES = {f.name: f for f in FAMILIES if f.name in (
     "geometric", "explicit_fair", "weakly_honest", "randomized_response", "uniform"
 )}  # fmt: skip
 Name = Literal["geometric", "explicit_fair", "weakly_honest", "randomized_response", "uniform", "optimum"]
+_TITLES = {OPTIMUM: "the optimum", "randomized_response": "randomised response (kRR)"}
 Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 _SENTENCES = {
@@ -170,7 +171,7 @@ def _face(asked: Choice, name: str, m: Mechanism) -> Face:
     python, command = _spelt(asked, name)
     return Face(
         name=name,
-        title="the optimum" if name == OPTIMUM else _FAMILIES[name].title,
+        title=_TITLES.get(name) or _FAMILIES[name].title,
         sentence=_SENTENCES[name],
         matrix=[[float(f"{x:.6g}") for x in row] for row in m.matrix.tolist()],
         alpha=show_rational(m.alpha),

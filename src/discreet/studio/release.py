@@ -133,6 +133,9 @@ class Question(Book):
     bound: int | None = Field(None, ge=1, le=10**12)
     max_groups: int = Field(1, ge=1, le=1000)
     margins: list[Text] = Field(default_factory=list, max_length=10)
+    purpose: Literal["reading", "adding"] | None = None
+    round_to: int | None = Field(None, ge=2, le=10**9)
+    hide_below: int | None = Field(None, ge=1, le=10**9)
 
 
 class Sheet(BaseModel):

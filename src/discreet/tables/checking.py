@@ -22,6 +22,7 @@ from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
 from ..present.words import csv_text
 from .pages import release_page
+from .question import MISSING
 from .rebuilt import Rebuilt, rebuild
 from .saved import Saved
 from .saving import body_digest, digest_of, outputs, written
@@ -124,19 +125,20 @@ def check_release(path: str | os.PathLike[str], *, ledger: Ledger | str | os.Pat
 
 
 def _checked(case: Case) -> ReleaseVerdict:
-    checks = []
-    for matter, check in CHECKERS.items():
-        wrong, unknown = "", ""
-        try:
-            for found in check(case):
-                if isinstance(found, str):
-                    wrong = found
-                    break
-                unknown = unknown or found.why
-        except _BROKEN as error:
-            wrong = f"It cannot be made again from what is written: {_first_line(error)}"
-        checks.append(Check(matter, False if wrong else None if unknown else True, wrong or unknown))
-    return ReleaseVerdict(str(case.saved.path), tuple(checks))
+    return ReleaseVerdict(str(case.saved.path), tuple(judged(case, matter) for matter in CHECKERS))
+
+
+def judged(case: Case, matter: str) -> Check:
+    """One matter of a case. What is so broken that a checker stumbles over it does not hold."""
+    unknown = ""
+    try:
+        for found in CHECKERS[matter](case):
+            if isinstance(found, str):
+                return Check(matter, False, found)
+            unknown = unknown or found.why
+    except _BROKEN as error:
+        return Check(matter, False, f"It cannot be made again from what is written: {_first_line(error)}")
+    return Check(matter, None if unknown else True, unknown)
 
 
 def _first_line(error: Exception) -> str:
@@ -192,6 +194,8 @@ def _epsilon(case: Case) -> Iterator[str | Unknown]:
     groups = record["max_groups"] if record["unit"] is not None else 1
     if budget["left"] != budget["budget"] - budget["spent"] or not charge <= budget["spent"] <= budget["budget"]:
         yield "The budget does not add up."
+    if groups != record["max_groups"] or type(groups) is not int or groups < 1:
+        yield "Without an id column a person is in one group, and else in a whole number of them."
     if sum(Fraction(one["part"]) for one in record["statistics"]) != 1:
         yield "The parts of the statistics do not add up to the whole charge."
     for one in record["statistics"]:
@@ -262,11 +266,12 @@ def _parts(saved: Saved, margin: str, rows: list[dict[str, Any]]) -> Iterator[st
         key = (name, *(saved.columns[column][k] for column in names))
         known = sums.get(key, 0)
         sums[key] = None if known is None or not fitted.isascii() or not fitted.isdigit() else known + int(fitted)
+    missing = MISSING if saved.record["other_cell"] else ""  # beside a pooled cell, keys are texts for people
     for row in rows:
         name = str(row.get("statistic", row.get("count", next(iter(kinds)))))
-        total = sums.get((name, *(_text(row[column]) for column in names)))
-        if kinds.get(name) == "count" and row["total"] is not None and total != row["total"]:
-            yield f"Totals by {margin}: the parts of {', '.join(_text(row[c]) for c in names)} do not add up to {row['total']}."
+        of = [missing if row[column] is None else str(row[column]) for column in names]
+        if kinds.get(name) == "count" and row["total"] is not None and sums.get((name, *of)) != row["total"]:
+            yield f"Totals by {margin}: the parts of {', '.join(of)} do not add up to {row['total']}."
 
 
 def _total_name(saved: Saved, margin: str) -> str | None:

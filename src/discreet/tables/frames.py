@@ -27,15 +27,27 @@ class TableMaker:
 
 def table_maker(table: Any) -> TableMaker:
     """A function from columns to a table of the same kind as `table`; an Arrow table where there is no such kind."""
-    backend = "pyarrow"
-    if not isinstance(table, (str, os.PathLike)):
-        try:
-            import narwhals as nw
-        except ImportError:
-            raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
-        implementation = str(nw.get_native_namespace(table).__name__) if _known(nw, table) else "pyarrow"
-        backend = implementation if implementation in ("pandas", "polars", "pyarrow") else "pyarrow"
-    return TableMaker(backend)
+    return TableMaker(kind_of(table))
+
+
+def kind_of(table: Any) -> str:
+    """The library whose kind a table is: pandas, polars, or pyarrow for files and all others."""
+    if isinstance(table, (str, os.PathLike)):
+        return "pyarrow"
+    try:
+        import narwhals as nw
+    except ImportError:
+        raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
+    found = str(nw.get_native_namespace(table).__name__) if _known(nw, table) else "pyarrow"
+    return found if found in ("pandas", "polars", "pyarrow") else "pyarrow"
+
+
+def as_kind(table: Any, kind: str) -> Any:
+    """An Arrow table as one of that library."""
+    import narwhals as nw
+
+    frame = nw.from_native(table)
+    return {"pandas": frame.to_pandas, "polars": frame.to_polars, "pyarrow": frame.to_native}[kind]()
 
 
 def _known(nw: Any, table: Any) -> bool:

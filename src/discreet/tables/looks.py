@@ -10,7 +10,7 @@ STYLE = """
 body { color: var(--ink); background: var(--paper) } p.lead, th, caption, .small { color: var(--soft) } a { color: var(--dot) }
 .box, table { background: var(--card) } .box, th, td { border-color: var(--line) } h1, h2, td, th { overflow-wrap: anywhere }
 
-.rows { margin-top: .4rem }
+.rows { margin-top: 1.2rem }
 .rows caption { text-align: left; font-size: .85rem; padding: .2rem .6rem; background: var(--paper) }
 .rows thead th { vertical-align: bottom; border-bottom-width: 2px }
 .rows tbody th { color: var(--ink); font-size: 1rem; font-weight: 500 }

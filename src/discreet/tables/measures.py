@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ReleaseError
+from ..errors import LevelError, ReleaseError
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..mechanisms.geometric import geometric
@@ -36,6 +37,7 @@ Indices = NDArray[np.int64]
 Plan = Mapping[int, Mechanism | None]
 
 _OPEN = Grid(None, None)
+_RARE, _FARTHEST = Fraction(1, 80), 2**60  # a report and the end of its interval fit 63 bits
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,11 @@ def unplanned(question: Question, terms: Terms) -> tuple[Measure, ...]:
 
 def measures_for(question: Question, terms: Terms, sizes: Indices) -> tuple[Measure, ...]:
     """All measures of a question in its order, with a mechanism for each size of group that occurs."""
-    found: list[Measure] = []
-    for one in question.statistics:
-        found += _measures(one, question, terms, sizes)
-    return tuple(found)
+    found = [_measures(one, question, terms, sizes) for one in question.statistics]
+    granted = prod((mine[0].level.alpha for mine in found), start=Fraction(1))  # in each group; the two of a pair share one level
+    if not question.level.admits(granted, question.groups_of_one(terms)):
+        raise ReleaseError("The parts of epsilon add up to more than was asked. Nothing was charged.")
+    return tuple(measure for mine in found for measure in mine)
 
 
 def _measures(one: Statistic, question: Question, terms: Terms, sizes: Indices) -> list[Measure]:
@@ -108,7 +111,7 @@ def _measures(one: Statistic, question: Question, terms: Terms, sizes: Indices) 
     if not one.of_values:
         return [Measure(one, "", 1, level, mechanisms_for(question, level, sizes))]
     change, origin = change_of(one, terms)
-    best = total_noise(change, level)
+    best = open_noise("geometric", change, level) if question.audiences else total_noise(change, level)
     return [Measure(one, "", change, level, _alike(best, sizes), origin)]
 
 
@@ -159,7 +162,14 @@ def _alike(m: Mechanism, sizes: Indices) -> dict[int, Mechanism | None]:
 def open_noise(family: str, change: int, level: Level) -> Mechanism:
     """Noise on the whole numbers that hides a change of so many steps."""
     make = {"geometric": geometric, "staircase": staircase}[family]
-    return make(_OPEN, alpha=level.alpha, sensitivity=change)
+    try:
+        m = make(_OPEN, alpha=level.alpha, sensitivity=change)
+    except LevelError:
+        m = None
+    if m is None or m.channel.noise is None or m.channel.noise.reach(_RARE) > _FARTHEST:
+        raise ReleaseError(f"Noise that hides {change} steps at this epsilon would be wider than any sum; use a larger epsilon, or "
+                           "a coarser step. Nothing was charged.")  # fmt: skip
+    return m
 
 
 def total_noise(change: int, level: Level) -> Mechanism:

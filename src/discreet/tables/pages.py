@@ -24,7 +24,7 @@ def statement(record: Mapping[str, Any]) -> str:
     bound = times_at_most(Fraction(record["epsilon_charged"]))
     otherwise = "with any other data of yours" if record["relation"] == "bit" else "if you were not in the data at all"
     return (
-        "<div class='box'><p><b>For the people in these data.</b> These counts are not exact. Random noise was added to them "
+        "<div class='box'><p><b>For the people in these data.</b> These numbers are not exact. Random noise was added to them "
         f"before anyone saw them. {escape(str(record['protects']))} Whatever somebody concludes about you from this table "
         f"is at most {bound} times as likely with your data as {otherwise}. "
         f"{escape(str(record['person']))}</p>"
@@ -45,35 +45,36 @@ def times_at_most(epsilon: Fraction) -> str:
 
 
 def rows_table(
-    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], value: str, more: int = 0, *, caption: str = "", shares: bool = True
+    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], value: str, more: int = 0, *, caption: str = "", kind: str = "count"
 ) -> str:
-    """Rows with their intervals drawn on one scale: as shares of their groups where the sizes are public, else as they are.
+    """Rows with their intervals drawn on one scale: counts as shares of their groups where the sizes are public.
 
-    `more` counts the rows that are not given. `shares` is False where a value is no number of people.
+    `more` counts the rows that are not given. `kind` is that of the statistic.
     """
     shown = rows[:_MOST_ROWS]
     sized = bool(shown) and "n" in shown[0]
+    shares = sized and kind == "count"
     fitted = bool(shown) and shown[0].get("fitted") is not None
-
-    def unit(row: Mapping[str, Any]) -> float:
-        return float(max(row["n"], 1)) if sized and shares else 1.0
-
-    spans = [_span(row, value, unit(row)) for row in shown]
+    told = _percent if kind == "share" else _number
+    spans = [_span(row, value, float(max(row["n"], 1)) if shares else 1.0) for row in shown]
     scale = Scale.of([span for span in spans if span is not None])
     lines = []
     for row, span in zip(shown, spans, strict=True):
         exact = " (exact)" if row.get("mechanism") == "public zero" and row[value] is not None else ""
-        ends = ["any" if row[end] is None else _number(row[end], out) for end, out in _OUTWARD.items()]
-        numbers = [*([_number(row["n"])] if sized else []), _number(row[value]) + exact]
+        ends = ["any" if row[name] is None else told(row[name], out) for name, out in _OUTWARD.items()]
+        report = _absent(row, value, kind) if row[value] is None else told(row[value]) + exact
+        numbers = [*([_number(row["n"])] if sized else []), report]
         numbers += [_number(row["fitted"])] if fitted else []
-        drawn = [f"{ends[0]} to {ends[1]}" if span else "", scale.bar(span) if span else ""]
+        known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
+        drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
         lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *drawn])
     counted = [*(["of"] if sized else []), value, *(["fitted to the totals"] if fitted else []), "95 % interval"]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
-    words = _scale_in_words(scale, sized and shares)
-    told = f"{escape(caption)}<span class='narrow'>{'; ' if caption else ''}bars: {words}</span>"
-    made = table([*keys, *counted, words], lines, right, caption=told, heads=len(keys), kinds=kinds)
+    end = _percent if shares else told
+    words = f"{'share of the group, ' if shares else ''}{end(scale.low, ROUND_FLOOR)} to {end(scale.high, ROUND_CEILING)}"
+    caption = f"{escape(caption)}<span class='narrow'>{'; ' if caption else ''}bars: {words}</span>"
+    made = table([*keys, *counted, words], lines, right, caption=caption, heads=len(keys), kinds=kinds)
     if scale.cut:
         made += "<p class='small'>The scale is chosen so that most rows can be read: a bar with an arrow goes on beyond it.</p>"
     if len(rows) + more > len(shown):
@@ -92,10 +93,15 @@ def _span(row: Mapping[str, Any], value: str, unit: float) -> Span | None:
     return low / unit, high / unit, row[value] / unit
 
 
-def _scale_in_words(scale: Scale, shares: bool) -> str:
-    if shares:
-        return f"share of the group, {scale.low:.0%} to {scale.high:.0%}"
-    return f"{_number(scale.low)} to {_number(scale.high)}"
+def _absent(row: Mapping[str, Any], value: str, kind: str) -> str:
+    """A report that is not shown though something is known of it was hidden; but for means of people that may be nobody."""
+    hidden = value == "report" and kind in ("count", "sum") and (row["low"], row["high"]) != (None, None)
+    return "hidden" if hidden else "not determined"
+
+
+def _percent(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A share for people."""
+    return f"{(Decimal(value) * 100).quantize(Decimal('0.01'), rounding).normalize():f} %"
 
 
 def _number(value: Any, rounding: str = ROUND_HALF_EVEN) -> str:
@@ -116,7 +122,7 @@ def release_page(release: Release) -> str:
     """A release for people: totals, rows, the intervals as pictures, and what it means for those in the data."""
     record = release.record
     asked = record["statistics"]
-    what = asked_in_words(record)
+    what = asked_in_words(record) if len(asked) == 1 else ", ".join(one["name"] for one in asked)
     several = next((name for name in ("statistic", "count") if len(asked) > 1 and name in release.columns), None)
     most = max(_MOST_ROWS // max(len(asked), 1), 50)
     parts = [
@@ -128,16 +134,16 @@ def release_page(release: Release) -> str:
     for margin, totals in release.margins.items():
         parts.append(f"<h2>Totals by {escape(margin)}, matching their parts</h2>")
         for one in asked:
-            mine = [row for row in totals if several is None or row[several] == one["name"]]
+            mine = [row for row in totals if several is None or row.get(several, one["name"]) == one["name"]]
             keys = [name for name in (mine or [{}])[0] if name in record["by"]]
             caption = _caption(one, f"by {margin}")
-            parts.append(rows_table(mine[:most], keys, "total", len(mine) - most, caption=caption, shares=_people(one)))
+            parts.append(rows_table(mine[:most], keys, "total", len(mine) - most, caption=caption, kind=one["kind"]))
     parts.append("<h2>Each group</h2>")
     size = release.size // max(len(asked), 1)
     for k, one in enumerate(asked):
         mine = release.rows(most, start=k * size)[: size]
         by = f"by {', '.join(record['by'])}" if record["by"] else ""
-        parts.append(rows_table(mine, record["by"], "report", size - len(mine), caption=_caption(one, by), shares=_people(one)))
+        parts.append(rows_table(mine, record["by"], "report", size - len(mine), caption=_caption(one, by), kind=one["kind"]))
     left = record["budget"]
     parts.append(
         f"<h2>How to read this</h2><p>The dot is the report. The bar is the 95 % interval: {escape(str(record['interval']))}. "
@@ -147,11 +153,6 @@ def release_page(release: Release) -> str:
         "without the data: <code>discreet check-release</code>.</p>"
     )
     return page(f"{record['dataset']}: private statistics", "\n".join(parts), STYLE)
-
-
-def _people(one: Mapping[str, Any]) -> bool:
-    """Does a statistic count people, so that it is a share of its group?"""
-    return bool(one["kind"] == "count")
 
 
 def _caption(one: Mapping[str, Any], by: str) -> str:

@@ -76,8 +76,10 @@ class Saved:
         text = self.csv_at(self.rows_name)
         if text is None:
             raise ValueError(f"{self.rows_name} is not there")
-        head, *lines = csv.reader(io.StringIO(text, newline=""), strict=True)
-        lines = [line for line in lines if line]
+        try:
+            head, *lines = (line for line in csv.reader(io.StringIO(text, newline=""), strict=True) if line)
+        except csv.Error as error:
+            raise ValueError(f"{self.rows_name} is no CSV ({error})") from None
         if len({*head}) < len(head) or any(len(line) != len(head) for line in lines):
             raise ValueError(f"{self.rows_name} is no table of rows that are all as long as its head")
         return {name: [line[k] for line in lines] for k, name in enumerate(head)}

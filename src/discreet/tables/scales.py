@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_READABLE = 30.0  # a bar that reaches less than a 30th of the scale's length is a dot
+_READABLE = 20.0  # a bar that reaches less than a 20th of the scale's length is a dot
 
 Span = tuple[float, float, float]  # low, high, report; an end may be infinite
 

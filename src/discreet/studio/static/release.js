@@ -3,6 +3,7 @@ import { ask, dropping, element, save, say, table } from "/static/studio.js";
 
 const $ = (selector) => document.querySelector(selector);
 const lines = (text) => text.split("\n").map((x) => x.trim()).filter(Boolean);
+const number = (text) => (text ? Number(text) : null);
 const words = (text) => text.split(",").map((x) => x.trim()).filter(Boolean);
 let file = null, made = null, admitted = false;
 
@@ -19,7 +20,7 @@ function question() {
     try { domain = JSON.parse(given.domain); } catch { throw new Error('The declared keys are no JSON; write for example {"district": ["north", "south"]}.'); }
   }
   return { ...book(), table: file, count: given.count.trim() || null, by: words(given.by), domain, sum: lines(given.sum), mean: lines(given.mean), share: lines(given.share), epsilon: given.epsilon.trim(),
-    bound: given.bound ? Number(given.bound) : null, margins: words(given.margins) };
+    bound: number(given.bound), margins: words(given.margins), purpose: given.purpose || null, round_to: number(given.round_to), hide_below: number(given.hide_below) };
 }
 
 function buttons() {
