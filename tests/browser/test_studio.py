@@ -12,6 +12,7 @@ import discreet as dt
 from discreet.cli import main
 
 pytestmark = pytest.mark.needs_browser
+WIDE = pytest.mark.parametrize("guest", [1280], indirect=True)  # the same on a phone
 
 
 def fits(page):
@@ -64,6 +65,56 @@ def test_choose(guest, tmp_path, capsys):
     page.fill("#sliders [name=alpha]", "7/2")
     page.wait_for_function("() => !document.querySelector('#problem').hidden")
     assert "alpha" in page.inner_text("#problem")
+    guest.errors.clear()  # the browser itself writes down that a request was refused
+
+
+def test_a_newcomer_sees_why_the_geometric_mechanism_piles_up_and_what_the_fair_one_does(guest):
+    """Beside the sentences: how often the ends are reported, computed here from the library's channel."""
+    page = guest.go("choose?n=8&alpha=9%2F10")
+    guest.painted(6)
+    for name, make in (("geometric", dt.geometric), ("explicit_fair", dt.explicit_fair)):
+        often = make(8, alpha="9/10").matrix.mean(axis=0)
+        told = page.locator(f"#face-{name} dd").first.inner_text()
+        assert told == f"reported {float(f'{100 * (often[0] + often[-1]):.2g}'):g} %, true 22 %"
+    for words in ("truths no rarer", "every truth told", "alike from both ends", "likeliest truth", "likeliest report"):
+        assert words in page.locator("#properties").inner_text()
+
+
+@WIDE
+def test_copying_is_confirmed_and_a_failed_copy_leaves_the_text_to_be_taken(guest):
+    page = guest.go("choose?n=3&alpha=1%2F2")
+    guest.painted(6)
+    button = page.locator("#face-geometric button", has_text="Python")
+    button.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('#face-geometric pre').textContent.includes('dt.geometric(3')")
+    page.wait_for_function("() => /Copied|See below/.test(document.querySelector('#face-geometric').innerText)")
+
+
+@WIDE
+def test_every_control_is_reached_with_the_tab_key_and_shows_it(guest):
+    page = guest.go("choose?n=3&alpha=1%2F2")
+    guest.painted(6)
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        name, outline = page.evaluate("""() => { const e = document.activeElement;
+            return [e === document.body ? "" : e.name || e.textContent.trim(), getComputedStyle(e).outlineStyle] }""")  # fmt: skip
+        assert outline != "none" or not name
+        reached.add(name)
+    assert {"n", "eps", "alpha", "loss", "prior", "require", "truth", "report", "Explain", "Download", "Command"} <= reached
+
+
+@WIDE
+def test_a_long_design_shows_how_far_it_is_and_is_called_off(guest):
+    """The slider ends at 50; here it goes on."""
+    page = guest.go("choose?n=3&alpha=1%2F2")
+    guest.painted(6)
+    page.evaluate("""() => { const f = document.querySelector("#sliders"); f.n.max = 128; f.n.value = 128; f.loss.value = "l2";
+        f.querySelector("[value=WH]").checked = f.querySelector("[value=CM]").checked = true;
+        f.n.dispatchEvent(new Event("input", { bubbles: true })) }""")  # fmt: skip
+    page.locator("#face-optimum button", has_text="Call it off").click(timeout=20_000)
+    page.wait_for_function("() => document.querySelector('#problem').textContent.includes('called off')", timeout=20_000)
     guest.errors.clear()  # the browser itself writes down that a request was refused
 
 

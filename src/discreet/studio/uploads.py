@@ -48,8 +48,11 @@ def closed_in_time() -> Iterator[None]:
     def leave(number: int, frame: Any) -> None:
         raise SystemExit(128 + number)
 
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {name: signal.signal(getattr(signal, name), leave) for name in names}
+    def end(number: int, frame: Any) -> None:
+        signal.raise_signal(signal.SIGTERM)  # the server's own way of ending, which then comes to `leave`
+
+    ways = {"SIGTERM": leave, "SIGHUP": end}
+    before = {name: signal.signal(getattr(signal, name), way) for name, way in ways.items() if hasattr(signal, name)}
     try:
         yield
     finally:
