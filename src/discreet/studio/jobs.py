@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from ..errors import DiscreetError
 from ..progress import Told
 
-SOON = 0.1  # seconds that an answer may take before it is promised for later
+SOON = 0.05  # seconds that an answer may take before it is promised for later
 _ASK_AGAIN = 1.0
 _PATIENCE = 15.0  # seconds after which nobody is taken to wait: the page was closed
 _KEPT = 64  # jobs that are remembered
