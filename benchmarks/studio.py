@@ -139,8 +139,8 @@ def main() -> None:
         rows += paintings(keys, rounds, chromium) if chromium else []
     about = (
         f"{datetime.now(UTC).date().isoformat()}, Python {platform.python_version()}, {_machine.cpu_model()}, "
-        f"{os.cpu_count()} cores, load {load} at the start. {rounds} rounds of each case, each at a level of its own. Met: the median is below what is "
-        "asked for; at best: the quickest round is."
+        f"{os.cpu_count()} cores, load {load} at the start. {rounds} rounds of each case, each at a level of "
+        "its own. Met: the median is below what is asked for; at best: the quickest round is."
     )
     heading = ["| case | best, ms | median, ms | asked, ms | met |", "|---|--:|--:|--:|---|"]
     lines = ["# The studio", "", about, "", *heading]

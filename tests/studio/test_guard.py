@@ -62,6 +62,14 @@ def test_nothing_is_told_without_the_cookie(stranger, keys, path):
         assert stranger.get(path, headers={"cookie": f"{keys.name}={wrong}"}).status_code == 401
 
 
+def test_whoever_types_the_address_reads_a_sentence(stranger):
+    answer = stranger.get("/choose", headers={"accept": "text/html,*/*"})
+    assert answer.status_code == 401
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "Open the address that discreet studio printed" in answer.text
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+
+
 @pytest.mark.parametrize("token", ["", "x", "%ED%A0%80", "é", "a" * 10_000])
 def test_no_other_token_opens(stranger, token):
     answer = stranger.get(f"/enter?token={token}")

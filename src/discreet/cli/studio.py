@@ -24,8 +24,8 @@ def studio(
 
     from ..errors import MissingExtraError
 
-    if any(importlib.util.find_spec(name) is None for name in ("fastapi", "uvicorn")):
-        raise MissingExtraError.needing("The studio needs FastAPI and uvicorn", "studio")
+    if any(importlib.util.find_spec(name) is None for name in ("fastapi", "uvicorn", "altair", "vl_convert")):
+        raise MissingExtraError.needing("The studio needs FastAPI, uvicorn and what draws pictures", "studio")
     from ..studio.server import serve
 
     serve(port, show=open)

@@ -14,6 +14,7 @@ import secrets
 import threading
 import traceback
 from dataclasses import dataclass, field
+from html import escape
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
@@ -100,7 +101,8 @@ class Guard:
             return
         refused, begun = self._refused(scope), False
         if refused is not None:
-            await _answer(send, *refused)
+            wanted = b"".join(value for name, value in scope["headers"] if name.lower() == b"accept")
+            await _answer(send, *refused, page=b"text/html" in wanted)
             return
 
         async def sent(message: Any) -> None:
@@ -173,8 +175,13 @@ def _counted(receive: Any, most: int) -> Any:
     return counted
 
 
-async def _answer(send: Any, status: int, sentence: str) -> None:
-    body = json.dumps({"detail": sentence}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *_HEADERS]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+async def _answer(send: Any, status: int, sentence: str, page: bool = False) -> None:
+    """A sentence: as JSON, or for whoever typed an address, to be read."""
+    kind, body = b"application/json", json.dumps({"detail": sentence})
+    if page:
+        title = "<title>discreet studio</title>"
+        kind, body = b"text/html; charset=utf-8", f"<!doctype html><html lang=en>{title}<p>{escape(sentence)}"
+    length = str(len(body.encode())).encode()
+    await send({"type": "http.response.start", "status": status,
+                "headers": [(b"content-type", kind), (b"content-length", length), *_HEADERS]})  # fmt: skip
+    await send({"type": "http.response.body", "body": body.encode()})

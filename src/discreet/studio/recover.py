@@ -85,11 +85,16 @@ _RAW: dict[str, Any] = {
 @router.post("/upload/mechanism", openapi_extra=_RAW)
 async def take_mechanism(request: Request) -> Dropped:
     """A mechanism file, verified as it is read."""
-    m = await run_in_threadpool(files.loads, await request.body(), "the mechanism file")
+    m, told = await run_in_threadpool(_read_mechanism, await request.body())
+    return Dropped(name=_mechanisms.put(m), told=told)
+
+
+def _read_mechanism(body: bytes) -> tuple[Mechanism, str]:
+    m = files.loads(body, "the mechanism file")
     m.finite()
     if max(m.inputs.size or 0, m.outputs.size or 0) > _MOST_VALUES:
         raise RecoveryError(f"The studio recovers laws of at most {_MOST_VALUES} values; use discreet recover for more.")
-    return Dropped(name=_mechanisms.put(m), told=describe(m).headline)
+    return m, describe(m).headline
 
 
 @router.post("/upload/reports", openapi_extra=_RAW)

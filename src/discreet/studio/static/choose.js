@@ -116,6 +116,7 @@ async function explain(mechanism, truth, report) {
     document.querySelector("#told-text").textContent = found.sentence;
     const columns = ["truth", "probability", "ratio", "at the bound"];
     document.querySelector("#told-table").replaceChildren(table("The same report at the neighbouring truths", columns, found.rows.map((r) => columns.map((c) => r[c]))));
+    document.querySelector("#told").scrollIntoView({ block: "nearest" });
     say();
   } catch (error) { say(error.message); }
 }

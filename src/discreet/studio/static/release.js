@@ -32,7 +32,8 @@ function buttons() {
 const doing = (button, work) => $(button).addEventListener("click", async (event) => {
   event.preventDefault();
   $(button).disabled = true;
-  try { await work(); say(); } catch (error) { say(error.message); } finally { buttons(); }
+  $("#room").setAttribute("aria-busy", "true");
+  try { await work(); say(); } catch (error) { say(error.message); } finally { buttons(); $("#room").removeAttribute("aria-busy"); }
 });
 
 async function take(given) {
