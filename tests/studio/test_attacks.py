@@ -72,7 +72,8 @@ def until(true, seconds=10):
 def studio(tmp_path_factory):
     running = Running(tmp_path_factory.mktemp("studio"))
     yield running
-    running.end(signal.SIGKILL)
+    running.end(signal.SIGINT)
+    assert not list(running.folder.glob("discreet-studio-*"))
 
 
 @pytest.mark.parametrize("path", ["table", "reports", "mechanism"])
@@ -107,7 +108,7 @@ def test_many_designs_at_once_leave_the_studio_awake(studio):
     found = []
 
     def one(k):
-        body = {"n": 128, "alpha": f"{800 + k}/1000", "loss": "l2", "require": ["RH", "RM", "CH", "CM", "F", "WH", "S"]}
+        body = {"n": 100, "alpha": f"{800 + k}/1000", "loss": "l2", "require": ["RH", "RM", "CH", "CM", "F", "WH", "S"]}
         found.append(studio.ask("POST", "api/choose/optimum", json.dumps(body)).status)
 
     threads = [threading.Thread(target=one, args=[k]) for k in range(100)]
@@ -115,7 +116,8 @@ def test_many_designs_at_once_leave_the_studio_awake(studio):
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert set(found) == {200}
+    assert set(found) <= {200, 422}  # a promise each; the oldest of too many are called off
+    assert found.count(200) >= 64
     start = time.monotonic()
     assert studio.ask("GET", "choose").status == 200
     assert time.monotonic() - start < 5
@@ -125,13 +127,12 @@ def test_many_designs_at_once_leave_the_studio_awake(studio):
 
 
 def test_the_log_holds_nothing(studio):
+    assert studio.ask("POST", "api/upload/table", b"a,b\n1,2\n").status == 200  # it goes when the studio is interrupted
     assert (studio.folder / "log").read_text() == ""
 
 
-@pytest.mark.parametrize("how", [signal.SIGHUP, signal.SIGINT], ids=lambda how: how.name)
-def test_what_was_dropped_in_goes_with_the_studio_however_it_is_ended(tmp_path, how):
-    """SIGHUP, of a terminal that is closed, goes the way of SIGTERM. The file of a studio that was killed outright goes when
-    the next one starts."""
+def test_what_was_dropped_in_goes_with_the_studio_whose_terminal_is_closed(tmp_path):
+    """SIGHUP goes the way of SIGTERM. The file of a studio that was killed outright goes when the next one starts."""
     left = tmp_path / f"discreet-studio-{_ended_process()}-x" / "y"
     left.mkdir(parents=True)
     (left / "table.csv").write_text("private")
@@ -140,7 +141,7 @@ def test_what_was_dropped_in_goes_with_the_studio_however_it_is_ended(tmp_path, 
     assert running.ask("POST", "api/upload/table", b"a,b\n1,2\n").status == 200
     (mine,) = running.kept()
     assert mine.stat().st_mode & 0o077 == 0 or mine.parent.stat().st_mode & 0o077 == 0
-    running.end(how)
+    running.end(signal.SIGHUP)
     assert not list(tmp_path.glob("discreet-studio-*"))
     assert "Traceback" not in (tmp_path / "log").read_text()
 
