@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -103,6 +105,9 @@ def test_keyed_draws_are_functions_of_the_record_however_rows_are_divided(small_
         other = dt.geometric(100, epsilon="1/5")
         with pytest.raises(dt.errors.SourceError, match="another mechanism"):
             dt.perturb(table, "age", other, source=source)
+        later = pa.table({"later": AGES})  # equal reports would tell that nothing changed, different ones that it did
+        with pytest.raises(dt.errors.SourceError, match="made for the column 'age'"):
+            dt.perturb(later, "later", g, source=source)
 
 
 KINDS = {
@@ -234,6 +239,23 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
         dt.perturb_file(path, out, "age", SURE, overwrite=True)
     assert out.read_text() == "the old one"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["ages.parquet", "noisy.parquet"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path, kind):
+    """In a process of its own, whose files may have 10,000 bytes."""
+    pq.write_table(pa.table({"age": AGES, "town": ["x"] * len(AGES)}), tmp_path / "ages.parquet")
+    code = f"""
+import os, resource, signal, warnings, discreet as dt
+os.chdir({str(tmp_path)!r}); warnings.simplefilter("ignore"); signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+try: dt.perturb_file("ages.parquet", "noisy.{kind}", "age", dt.uniform(100), rows=True, keep=["town"])
+except dt.errors.FileError as error: print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "noisy." in done.stdout, done.stderr
+    assert "too large" in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["ages.parquet"]
 
 
 def test_counts_put_together_from_parts():

@@ -391,9 +391,9 @@ def acceptance(channel: Finite, error: Fraction) -> tuple[Indices, Indices]:
     channels are decided in integers; in floats less is cut off, by more than their rounding.
     """
     exact = channel.integers() if channel.rows * channel.reports <= _ACCEPTED else None
+    weights, budget = (channel.matrix, error / 2 - _ROUNDING) if exact is None else (exact[0], exact[1] * error / 2)
     low = np.full(channel.reports, channel.rows, dtype=np.int64)
     high = np.full(channel.reports, -1, dtype=np.int64)
-    weights, budget = (channel.matrix, error / 2 - _ROUNDING) if exact is None else (exact[0], exact[1] * error / 2)
     for x in range(channel.rows):
         row = weights[x].tolist()
         start, stop, below, above = 0, len(row) - 1, 0, 0
