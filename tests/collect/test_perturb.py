@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ import discreet as dt
 from discreet.collect import counting, perturbing
 from discreet.collect.batches import perturb_batches
 from discreet.collect.counting import Counts, counted
+from discreet.collect.tallying import tally_of
 from discreet.errors import FileError, PrivacyWarning, TableInputError
 
 SURE = dt.geometric(100, epsilon=45)  # a report differs from its truth with probability 6e-20: none does here
@@ -239,6 +241,19 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
         dt.perturb_file(path, out, "age", SURE, overwrite=True)
     assert out.read_text() == "the old one"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["ages.parquet", "noisy.parquet"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("rows", [False, True])
+def test_steps_that_no_float_holds_go_through_files(tmp_path, kind, rows):
+    """Thirds are written as floats, and read back as thirds, as true values and as reports."""
+    m = dt.geometric(dt.Grid("-7/3", "2/3", "1/3"), epsilon=45)
+    thirds = [Fraction(k, 3) for k in range(-7, 3)]
+    table = tmp_path / "thirds.csv"
+    table.write_text("v\n" + "".join(f"{float(value)!r}\n" for value in thirds))
+    dt.perturb_file(table, tmp_path / f"noisy.{kind}", "v", m, rows=rows)
+    assert tally_of([tmp_path / f"noisy.{kind}"], "v", m) == dict.fromkeys(thirds, 1)
+    assert dt.recover(dt.tally(tmp_path / f"noisy.{kind}", "v"), m, "mle").mean() == pytest.approx(-5 / 6)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])

@@ -154,7 +154,7 @@ def _place(grid: Grid, word: Any, clamp: bool, decimal: str) -> int | None:
     number = None if word is None else parse_value(word)
     if number is None or number != number:
         return None
-    return grid.position(word, clamp=True) if clamp else grid.place(word)
+    return grid.position(word, clamp=True) if clamp else grid.placed(word)
 
 
 def _refusal(grid: Grid, row: int, column: Any, start: int, rule: Rule) -> BadValueError:
