@@ -192,6 +192,13 @@ def test_bad_values(name, texts, tmp_path, small_batches):
         assert found("drop") == tallied()
 
 
+@pytest.mark.parametrize(("value", "rule", "helps"), [(None, "error", False), ("x", "clamp", False), (300, "error", True)])
+def test_a_refusal_proposes_what_helps(value, rule, helps):
+    with pytest.raises(dt.errors.OutOfRangeError, match="map=VALUE") as refused:
+        dt.perturb(pa.table({"age": [value]}), "age", SURE, on_bad=rule)
+    assert ('"clamp",' in str(refused.value)) == helps
+
+
 def test_a_text_file_names_the_line_and_no_value(tmp_path):
     path = tmp_path / "ages.csv"
     path.write_text('age,note\n30,"two\nlines"\n31,x\nsecret,y\n')
@@ -222,6 +229,9 @@ def test_a_column_of_counts_cannot_be_confused():
     for bad in ([-1], [1.5], [None], ["x"]):
         with pytest.raises(TableInputError, match="no count"):
             dt.tally(pa.table({"age": [1], "count": bad}), "age")
+    for much in (pa.table({"age": [1, 1], "count": [2**62, 2**62]}), pa.table({"age": pa.array([2**64 - 1], pa.uint64())})):
+        with pytest.raises(TableInputError, match="no table holds"):
+            dt.tally(much, "age")
     with pytest.raises(TableInputError, match="no report"):
         dt.tally(pa.table({"age": [101]}), "age", SURE)
     with pytest.raises(dt.errors.RecoveryError, match="stands twice"):

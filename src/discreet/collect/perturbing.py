@@ -155,7 +155,6 @@ class Work:
     before: tuple[int, ...] | None
     threads: int
     count: int = 0
-    dropped: int = 0
     repeated: bool = False
     started: float = field(default_factory=time.monotonic)
 
