@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import discreet as dt
 from discreet.collect import perturbing
-from discreet.collect.charging import FirstRows
+from discreet.collect.charging import FirstRows, Levels, cost
 from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
 
 G = dt.geometric(100, epsilon="ln(2)/10")
@@ -46,6 +47,31 @@ def test_the_first_is_charged_between_any_two_and_a_repeat_is_free(book):
     assert told.repeated
     assert "free of charge" in str(told)
     book.verify("ages")
+
+
+HALF = dt.randomized_response(2, epsilon=1)
+CHARGED = {
+    "asked so": (dt.square_wave(9, epsilon="3/7"), Fraction(3, 7)), "a logarithm": (dt.square_wave(9, epsilon="ln 3"), None),
+    "an alpha": (dt.randomized_response(9, alpha="1/3"), None), "one step": (dt.geometric(9, epsilon="1/10"), Fraction(9, 10)),
+    "the whole grid": (dt.geometric(9, epsilon="1/10", sensitivity=9), Fraction(1, 10)),
+    "fair": (dt.explicit_fair(8, alpha="9/10"), None), "nothing": (dt.uniform(9), Fraction(1, 10**12)),
+    "less than asked": (dt.Mechanism(
+        HALF.inputs, HALF.outputs, HALF.channel, dt.Level.of(epsilon=5), HALF.neighbours, HALF.recipe), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHARGED)
+def test_a_charge_is_the_logarithm_of_the_largest_ratio_rounded_up(name):
+    """Against every entry of the channel, in 50 digits; as it was asked where that is the same."""
+    m, told = CHARGED[name]
+    rows, reports = range(m.finite().rows), range(m.finite().reports)
+    ratio = max(m.finite().entry(i, j) / m.finite().entry(k, j) for i in rows for k in rows for j in reports)
+    with localcontext(prec=50):
+        exact = (Decimal(ratio.numerator) / ratio.denominator).ln()
+        found = cost(m, Levels.of(m))
+        over = Decimal(found.numerator) / found.denominator - exact
+    assert 0 <= over <= Decimal("1.1e-12")
+    assert told is None or 0 <= found - told <= Fraction(1, 10**12) * (name == "one step")
 
 
 def test_beyond_the_budget_nothing_is_drawn(book, monkeypatch):
