@@ -31,7 +31,7 @@ from ..progress import Progress, tell
 from ..randomness.source import KeyedSource
 from ..tables.frames import as_kind, kind_of
 from .batches import Drawing, as_arrow, report_type, started
-from .charging import Account, FirstRows, Levels, stored
+from .charging import Account, FirstRows, Levels, check_ids, stored
 from .counting import TASK, Counts, counted, in_order
 from .values import NOT_PRIVATE, BadValueError, Rule, check_type
 from .writing import check_out, write_batches
@@ -155,7 +155,6 @@ class Work:
     before: tuple[int, ...] | None
     threads: int
     count: int = 0
-    dropped: int = 0
     repeated: bool = False
     started: float = field(default_factory=time.monotonic)
 
@@ -200,6 +199,8 @@ class Work:
         opened.bind([name for name in opened.names if name in wanted])
         opened.at_once = BATCH
         check_type(opened.declared.field(column).type, column)
+        if unit is not None:
+            check_ids(opened.declared.field(unit).type, unit)
         drawing = Drawing.of(column, m, source, kept, rule, opened.decimal)
         threads = 1 if drawing.source.insecure else max(os.cpu_count() or 1, 1)  # a repeatable draw has one order
         return cls(opened, drawing, rows, levels, account, progress, path, before, threads)

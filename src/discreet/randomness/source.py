@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algori
 from numpy.typing import NDArray
 
 from ..errors import SourceError
+from ..numbers.exact import show
 from ..numbers.given import whole
 
 Words = NDArray[np.uint64]
@@ -242,7 +243,7 @@ class Job:
         if self.closed:
             raise SourceError(_ENDED)
         parts = ("discreet keyed source 2", self.number, input_name, column, digest, str(pass_number))
-        return KeyedSource(self, b"".join(map(_with_length, parts)), digest)
+        return KeyedSource(self, b"".join(map(_with_length, parts)), digest, column)
 
     def _derive(self, label: bytes) -> bytearray:
         """A key of its own for everything that has a label: HMAC-SHA-256 under the job's key.
@@ -294,11 +295,16 @@ class KeyedSource:
 
     insecure = False
 
-    def __init__(self, job: Job, label: bytes, digest: str) -> None:
-        self._job, self._label, self.digest = job, label, digest
+    def __init__(self, job: Job, label: bytes, digest: str, column: str) -> None:
+        self._job, self._label, self.digest, self.column = job, label, digest, column
 
-    def bind(self, digest: str) -> None:
-        """Refuse any mechanism but this source's own."""
+    def bind(self, digest: str, column: str | None = None) -> None:
+        """Refuse any mechanism but this source's own, and any column where columns have names."""
+        if column is not None and column != self.column:
+            raise SourceError(
+                f"This source was made for the column {show(self.column)}: in two columns the same words would tell where they "
+                "agree. Make a source for each, job.source(input_name, column, m.digest)."
+            )
         if digest != self.digest:
             raise SourceError(
                 "This source was made for another mechanism: the same words under two laws would give the noise away. "
