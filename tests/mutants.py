@@ -48,6 +48,11 @@ TESTED_IN = {
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
     "numbers.intake": "test_sampling.py",
     "registry": "test_registry.py test_documentation.py",
+    "tables.expected": "tables/test_statistics.py tables/test_release.py",
+    "tables.found": "tables/test_statistics.py",
+    "tables.measures": "tables/test_statistics.py",
+    "tables.spelling": "tables/test_statistics.py tables/test_answers.py",
+    "tables.values": "tables/test_statistics.py tables/test_own_mechanisms.py",
     "tables.margins": "channels/test_reading.py tables/test_release.py",
 }
 

@@ -642,7 +642,7 @@ def examples(help_text: str) -> list[str]:
 
 def test_every_help_has_an_example_and_every_example_runs(run):
     """In the order of the commands: make writes what the others read. gm.json has alpha 9/10: 0.05 cannot hold."""
-    Path("people.csv").write_text("sex,education,income\n" + "f,high,>50K\nm,low,<=50K\n" * 30)
+    Path("people.csv").write_text("sex,education,income,age\n" + "f,high,>50K,40\nm,low,<=50K,30\n" * 30)
     Path("domain.json").write_text('{"sex": ["f", "m"]}')
     Path("reports.csv").write_text("id,y\n" + "\n".join(f"{k},{k * k % 9}" for k in range(60)) + "\n")
     Path("data.csv").write_text("id,x\n" + "\n".join(f"{k},{k * k % 101}.5" for k in range(9)) + "\n")

@@ -22,6 +22,7 @@ from discreet.collect.charging import Levels
 from discreet.collect.perturbing import Perturbed, tallied
 from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
 from discreet.present.shown import Result, Shown, plain
+from discreet.tables.expected import Expected
 from discreet.tables.results import Release
 
 EVIL = "<script>alert(1)</script>&\r\n\x1b[31mred\u2028"
@@ -33,9 +34,12 @@ COUNTS = np.arange(9) * 10 + 5
 MEDIAN = dt.query("median", records=5, low=0, high=10)
 
 
+ASKED = {"name": EVIL, "kind": "sum", "what": EVIL, "part": "1", "epsilon": "1/2"}
+
+
 def record(**other: Any) -> dict[str, Any]:
     return {
-        "dataset": EVIL, "counts": {"": EVIL}, "by": [EVIL], "protects": "All of it.", "person": "A row.", "beware": [EVIL],
+        "dataset": EVIL, "statistics": [ASKED], "by": [EVIL], "protects": "All of it.", "person": "A row.", "beware": [EVIL],
         "empty_groups": [[EVIL]], "repeated": False, "epsilon_charged": "1/2",
         "budget": {"budget": "1", "spent": "1/2", "left": "1/2"}, **other,
     }  # fmt: skip
@@ -105,6 +109,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a graph": lambda: dt.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
     "findings": lambda: dt.study("fair-matrix", quick=True),
     "a release": a_release,
+    "a dry run": lambda: Expected(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),
     "a release of nothing": lambda: a_release(0),
     "a long release": lambda: a_release(5000),
     "a look": lambda: dt.look(pyarrow.table({"town": [EVIL, "b", None], "age": [1, 2, 3]})),

@@ -61,6 +61,7 @@ from .chain import (
 )
 from .outcomes import ADMITTING, CHARGING, CREATING, storing
 from .postgres import Postgres
+from .repeated import stored_answers
 from .secret import Secret, keyed
 from .sqlite import Sqlite
 from .stores import LEDGER, PATIENCE, Rows, Run, Store
@@ -182,7 +183,8 @@ class Ledger:
         """Admit a file as a version of a data set: all checks of its content, for you alone; then others may ask about it.
 
         `encoding`, `separator`, `decimal`, `quote`, `null` and `sheet` say how it is read, `domain` declares groups
-        to compare it with. Returns the report (a Look). A grave finding refuses the file; the report is the error's `report`.
+        and `sum` bounds to compare it with. Returns the report (a Look). A grave finding refuses the file; the report is the
+        error's `report`.
         """
         from ..tables.admission import admit
 
@@ -230,11 +232,12 @@ class Ledger:
 
     def begin(
         self, name: str, question: Mapping[str, Any], *, epsilon: Fraction, data: str, fresh: bool = False,
-        admission: int | None = None,
+        admission: int | None = None, spelled: Sequence[tuple[Mapping[str, Any], str]] = (),
     ) -> Answer | Pending:  # fmt: skip
         """The stored answer of a question, or a charge for it that is on disk when this returns.
 
         `admission` is the line that admitted the data: an answer about the same admission is given without comparing data.
+        `spelled` has the same question, and the fingerprint, as earlier versions spelled them: their answers count too.
 
         A question asked before about other data (another fingerprint) is refused, unless `fresh` is true: an answer
         that changes under the same question is mostly a mistake. A stored answer about the same data is never drawn
@@ -244,22 +247,19 @@ class Ledger:
             raise LedgerError("An epsilon to charge is a positive Fraction whose parts are below 2^256. Round it up.")
         if not (data and exact.encodable(data)):
             raise LedgerError("The fingerprint of the data is a text. Give the one that was taken of the data.")
-        asked = question_text(question)
+        asked = [(question_text(one), about) for one, about in ((question, data), *spelled)]
         with self._store().transaction(CHARGING, write=True) as run:
             account = self._changing(run, name)
-            question_digest = digest(account, "question", asked)
+            question_digest = digest(account, "question", asked[0][0])
             fingerprint = keyed(self._key(run), "data", account.salt, data)
             others = older = 0
-            for charge, salt, text, charged, answered in run(_STORED, name=name, question=question_digest):
-                known = facts_of(name, charge, charged)
-                same = admission is not None and known.get("admission") == admission
-                if not same and fingerprint != known.get("fingerprint") and known.get("data") != digest(account, "data", data):
+            for text, about in asked:
+                mine = keyed(self._key(run), "data", account.salt, about)
+                for charge, known, answer in stored_answers(run, account, text):
+                    same = admission is not None and known.get("admission") == admission
+                    if same or mine == known.get("fingerprint") or known.get("data") == digest(account, "data", about):
+                        return answer()
                     others, older = others or charge, older or (charge if "data" in known else 0)
-                    continue
-                facts = facts_of(name, charge, answered)
-                if facts.get("commitment") != salted(salt, text):
-                    raise LedgerError(f"The stored answer of charge {charge} of {name!r} was changed. Use verify.")
-                return Answer(text, charge, str(facts.get("when")), repeated=True)
             if older and not fresh:
                 raise LedgerError(
                     f"This question about {name!r} was answered by an older discreet (line {older}), whose fingerprint of "
@@ -287,7 +287,7 @@ class Ledger:
                     f"The total of {name!r} would need a number of more than {TOTAL_BITS} bits. Nothing was charged: "
                     "ask for an epsilon that has a denominator in common with earlier ones, such as a decimal."
                 )
-            facts = {
+            facts: dict[str, Any] = {
                 "kind": "charge",
                 "epsilon": rational_text(epsilon),
                 "question": question_digest,
@@ -295,6 +295,17 @@ class Ledger:
             }
             facts |= {} if admission is None else {"admission": admission}
             return Pending(name, int(_append(run, account, facts, rational_text(total))["number"]))
+
+    def stored(self, name: str, questions: Sequence[Mapping[str, Any]], admission: int) -> Answer | None:
+        """The stored answer of a question about an admitted version, however it was spelled; None when there is none."""
+        asked = [question_text(one) for one in questions]
+        with self._store().transaction() as run:
+            account = self._account(run, name)
+            for spelled in asked:
+                for _, known, answer in stored_answers(run, account, spelled):
+                    if known.get("admission") == admission:
+                        return answer()
+        return None
 
     def finish(self, pending: Pending, answer: str) -> Answer:
         """Store the answer of a charge, and its salted commitment; both are on disk when this returns, so show it then.
@@ -455,15 +466,6 @@ def _admission(run: Run, name: str, version: str) -> Admission | None:
 
 
 _ENTRIES = "SELECT number, body, hash FROM discreet_entry WHERE name = :name"
-
-# The answers of one question, the one that was stored first at the front, so that it stays the one that is repeated.
-_STORED = (
-    "SELECT a.charge, a.salt, a.text, c.body, e.body FROM discreet_answer a "
-    "JOIN discreet_entry c ON c.name = a.name AND c.number = a.charge "
-    "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number "
-    "WHERE a.name = :name AND a.question = :question ORDER BY a.number"
-)
-
 
 def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:
     """How to make a store for a thread, from a file's name or the address of a PostgreSQL database."""

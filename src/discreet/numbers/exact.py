@@ -186,11 +186,6 @@ def dyadic_power_above(alpha: Fraction, exponent: Fraction, bits: int) -> Fracti
     return Fraction(scaled, 1 << bits)
 
 
-def dyadic_root_above(alpha: Fraction, degree: int, bits: int) -> Fraction:
-    """The smallest multiple of 2^-bits whose `degree`-th power is at least alpha (0 < alpha < 1), exactly."""
-    return dyadic_power_above(alpha, Fraction(1, degree), bits)
-
-
 def _integer_root(value: int, degree: int) -> tuple[int, bool]:
     """The floor of the degree-th root of a positive integer, and whether it is exact."""
     low, high = 0, 1 << -(-value.bit_length() // degree)
