@@ -32,6 +32,7 @@ from ..engines.spark import (
     is_spark,
     numbered,
     opened_session,
+    quiet,
     read_files,
     remove,
 )
@@ -89,6 +90,7 @@ class Cluster(Place):
         if not is_spark(table) and not isinstance(table, (str, os.PathLike)):
             raise TableInputError("Spark reads Parquet files, folders of them, and its own data frames; use one of these, or the "
                                   "embedded engine.")  # fmt: skip
+        stack.enter_context(quiet())
         session = stack.enter_context(opened_session(self.master, table))
         return SparkTable(table if is_spark(table) else read_files(session, os.fspath(table)))
 

@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -34,6 +35,14 @@ def is_spark(table: Any) -> bool:
 
 
 @contextmanager
+def quiet() -> Iterator[None]:
+    """Without PySpark's own warning that it does not know the newest pandas, which is not used here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
+
+
+@contextmanager
 def opened_session(master: str | None, table: Any = None) -> Iterator[Any]:
     """The session of a table, or the one that runs, or a new one for `master` that ends with this block; in each a key is safe."""
     try:
@@ -42,13 +51,10 @@ def opened_session(master: str | None, table: Any = None) -> Iterator[Any]:
         raise MissingExtraError.needing("Spark needs PySpark", "spark") from None
     running: Any = table.sparkSession if is_spark(table) else SparkSession.getActiveSession()
     if running is not None:
-        if not hasattr(running, "_jsparkSession"):
-            raise TableInputError("This session is connected to a Spark server elsewhere, whose settings cannot be checked; use a "
-                                  "session of this process, SparkSession.builder.master(...).")  # fmt: skip
+        check_session(running)
         if master is not None and master != running.sparkContext.master:
             raise TableInputError(f"A Spark session runs on {show(running.sparkContext.master)} already; leave master out, or "
                                   "stop that session first.")  # fmt: skip
-        check_safe(dict(running.sparkContext.getConf().getAll()), running.sparkContext.master)
         yield running
         return
     if master is None:
@@ -61,16 +67,25 @@ def opened_session(master: str | None, table: Any = None) -> Iterator[Any]:
                         "spark.ui.showConsoleProgress": "false"}.items():  # fmt: skip
         builder = builder.config(name, value)
     try:
-        made = builder.getOrCreate()
+        with quiet():
+            made = builder.getOrCreate()
     except Exception as error:
         raise TableInputError(f"Spark did not start on {show(master)}: it needs Java 17 or later, a master that answers, and on a "
                               "standalone one the secret spark.authenticate.secret in spark-defaults.conf.",
                               engine=error) from None  # fmt: skip
     try:
-        check_safe(dict(made.sparkContext.getConf().getAll()), master)
+        check_session(made)
         yield made
     finally:
         made.stop()
+
+
+def check_session(session: Any) -> None:
+    """Refuse a session whose settings are not safe, or cannot be seen."""
+    if not hasattr(session, "_jsparkSession"):
+        raise TableInputError("This session is connected to a Spark server elsewhere, whose settings cannot be checked; use a "
+                              "session of this process, SparkSession.builder.master(...).")  # fmt: skip
+    check_safe(dict(session.sparkContext.getConf().getAll()), session.sparkContext.master)
 
 
 def is_local(master: str) -> bool:
