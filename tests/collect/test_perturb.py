@@ -97,6 +97,9 @@ def test_keyed_draws_are_functions_of_the_record_however_rows_are_divided(small_
         ahead, back = (pa.Table.from_batches(made).sort_by("number") for made in numbered)
         assert ahead == back
         assert rows_of(ahead) != rows_of(rows)  # other record numbers are other draws
+        twice = pa.record_batch({"age": np.zeros(70_000, np.int64), "number": np.arange(70_000) % 69_999})
+        with pytest.raises(dt.errors.SourceError, match="same record number"):
+            list(perturb_batches([twice], "age", g, source, numbers="number"))
         other = dt.geometric(100, epsilon="1/5")
         with pytest.raises(dt.errors.SourceError, match="another mechanism"):
             dt.perturb(table, "age", other, source=source)
@@ -127,7 +130,8 @@ def test_the_result_is_of_the_kind_that_came_in(kind):
 @pytest.mark.parametrize("kind", [".parquet", ".csv", ".arrow"])
 def test_files_of_every_kind_go_round(tmp_path, kind, small_batches):
     source = tmp_path / f"ages{kind}"
-    dt.perturb_file(pa.table({"age": AGES, "town": ["x"] * len(AGES)}), source, "age", SURE, rows=True, keep=["town"])
+    with pytest.warns(PrivacyWarning, match="order of the rows"):
+        dt.perturb_file(pa.table({"age": AGES, "town": ["x"] * len(AGES)}), source, "age", SURE, rows=True, keep=["town"])
     for rows in (False, True):
         out = tmp_path / f"noisy-{rows}{kind}"
         told = dt.perturb_file(source, out, "age", SURE, rows=rows)
@@ -271,3 +275,28 @@ def test_a_damaged_arrow_file_is_refused(tmp_path):
     path.write_text("secret")
     with pytest.raises(TableInputError, match="no readable Arrow file"):
         dt.perturb(path, "age", SURE)
+
+
+def test_a_table_of_nobody():
+    nobody = pa.table({"age": pa.array([], pa.uint8()), "town": pa.array([], pa.string())})
+    assert dt.perturb(nobody, "age", SURE).to_pydict() == {"age": [], "count": []}
+    assert dt.perturb(nobody, "age", SURE, rows=True).to_pydict() == {"age": []}
+    with pytest.warns(PrivacyWarning):
+        assert dt.perturb(nobody, "age", SURE, rows=True, keep=["town"]).to_pydict() == {"age": [], "town": []}
+    assert dt.tally(pa.table({"age": pa.array([], pa.int64())}), "age").num_rows == 0
+
+
+def test_floats_stand_for_the_values_that_they_are_nearest_to():
+    """0.3 is no multiple of 1/10, but the float nearest to one; the next float is not. Exact numbers stand for themselves."""
+    m = dt.geometric(dt.Grid(0, 1, "1/10"), epsilon=450)
+    made = dt.perturb(pa.table({"x": [0.3, 0.1 + 0.2 - 2**-54, 0.7]}), "x", m)
+    assert made.to_pydict() == {"x": [0.3, 0.7], "count": [2, 1]}
+    assert dt.recover(made, m, method="inverse").mean() == pytest.approx(13 / 30)
+    assert dt.tally(made, "x", m) == made
+    for near in (float(np.nextafter(0.3, 1)), 0.35, 1.1, -0.1):
+        with pytest.raises(dt.errors.OutOfRangeError, match="row 1"):
+            dt.perturb(pa.table({"x": [near]}), "x", m)
+        with pytest.raises(TableInputError, match="no report"):
+            dt.tally(pa.table({"x": [near]}), "x", m)
+        assert m.inputs.placed(near) is None
+    assert [m.inputs.placed(x) for x in (0.3, "3/10", Decimal("0.3"), "0.3000000000000000001")] == [3, 3, 3, None]

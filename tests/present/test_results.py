@@ -21,7 +21,9 @@ import discreet as dt
 from discreet.collect.charging import Levels
 from discreet.collect.perturbing import Perturbed, tallied
 from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
+from discreet.ledger.periods import Period
 from discreet.present.shown import Result, Shown, plain
+from discreet.tables.checking import Check, ReleaseVerdict
 from discreet.tables.expected import Expected
 from discreet.tables.results import Release
 
@@ -30,6 +32,8 @@ EVIL = "<script>alert(1)</script>&\r\n\x1b[31mred\u2028"
 G = dt.geometric(8, alpha="9/10")
 TERMS = Terms(EVIL, Fraction(1), "bit", (EVIL,), EVIL, "then")
 BALANCE = Balance(Fraction(1), Fraction(1, 3), Fraction(2, 3), 1)
+CAPPED = dataclasses.replace(TERMS, per=(("month", Fraction(1, 2)),))
+PERIOD = Period("month", "2026-11", Fraction(1, 2), Fraction(1, 3), "2026-12-01")
 COUNTS = np.arange(9) * 10 + 5
 MEDIAN = dt.query("median", records=5, low=0, high=10)
 
@@ -54,6 +58,12 @@ def a_release(groups: int = 3, keys: str = EVIL) -> Release:
     }  # fmt: skip
     totals = [{keys: EVIL, "total": k, "low": 0, "high": None} for k in numbers]
     return Release(columns, {EVIL: totals}, record(), lambda columns: dict(columns))
+
+
+def audiences() -> dt.Audiences:
+    one = a_release()
+    mine = {"alpha": "1/2", "epsilon": "7/10", "charged": "13/10"}
+    return dt.Audiences({EVIL: dataclasses.replace(one, record={**one.record, "audience": mine})})
 
 
 RESULTS: dict[str, Callable[[], Result]] = {
@@ -109,15 +119,20 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a graph": lambda: dt.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
     "findings": lambda: dt.study("fair-matrix", quick=True),
     "a release": a_release,
+    "releases for audiences": audiences,
     "a dry run": lambda: Expected(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),
     "a release of nothing": lambda: a_release(0),
     "a long release": lambda: a_release(5000),
+    "a check of a release": lambda: ReleaseVerdict(EVIL, (Check("a", True), Check("b", None, EVIL), Check("c", False, EVIL))),
     "a look": lambda: dt.look(pyarrow.table({"town": [EVIL, "b", None], "age": [1, 2, 3]})),
     "a look at ids": lambda: dt.look(pyarrow.table({"id": ["a"] * 30}), unit="id"),
     "an admission": lambda: Admission(EVIL, EVIL, 2, "then", {"encoding": "utf-8"}, (EVIL,), "00"),
     "terms": lambda: TERMS,
     "a balance": lambda: BALANCE,
+    "a period of a cap": lambda: PERIOD,
     "balances": lambda: Balances(((TERMS, BALANCE),)),
+    "balances with caps": lambda: Balances(((CAPPED, dataclasses.replace(BALANCE, periods=(PERIOD,))),)),
+    "terms with caps": lambda: CAPPED,
     "no balances": lambda: Balances(()),
     "an entry": lambda: Entry(2, "charge", "then", {"epsilon": "1/2", "kind": "charge"}, "00"),
     "a head": lambda: Head(3, "ab" * 32),
@@ -158,7 +173,7 @@ def test_every_result_is_alike(name):
     assert len(repr(result).splitlines()) == 1
     assert repr(result).startswith(f"<{type(result).__name__} ")
     assert str(result).strip()
-    assert len(str(result)) < 4000
+    assert len(str(result)) < 5000
     told = result.to_dict()
     assert isinstance(told, dict)
     assert json.loads(json.dumps(told, allow_nan=False)) == told, "nothing changes on the way: no tuples, no other keys"
@@ -248,7 +263,7 @@ def test_a_number_too_long_to_write_is_no_error():
 def test_the_rows_of_a_long_release_are_not_made_to_print_it(monkeypatch):
     long = a_release(5000)
     monkeypatch.setattr(Release, "rows", lambda self, most=None: pytest.fail("all rows were built"))
-    assert "... and 4976 more rows" in str(long)
+    assert "... and 4970 more rows: rows() and columns have all" in str(long)
     assert "... and 4900 more rows" in long._repr_html_()
     assert repr(long)
 

@@ -208,6 +208,13 @@ class Window(Finite):
         """The window's left ends tell the law: p[x] - p[x - length] is a difference of two chances."""
         return True
 
+    def loss_by_distance(self, high: Floats, low: Floats) -> Floats:
+        """All reports there is room for at the chance outside, and those of the window, the same for each truth, once more."""
+        far, w = self.n + self.width, self.width
+        above, below = np.cumsum(high[: far + 1]), np.cumsum(low[: far + 1])
+        room = above[w:][::-1] + below[w:] - high[0]  # the truth itself stands in both sums
+        return np.asarray(float(self._outside) * room + self._step * (above[w] + below[w] - high[0]))
+
     def log_moment(self, t: float) -> float:
         if self.rows * self.reports <= MATRIX_ENTRIES:
             return super().log_moment(t)

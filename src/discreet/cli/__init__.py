@@ -1,6 +1,6 @@
 """The command line: library verbs are commands. See `discreet --help`, and app.COMMANDS for the list."""
 
-from . import (  # each registers its commands
+from . import (  # noqa: F401  # each registers its commands
     admission,
     cascades,
     collecting,
@@ -9,6 +9,7 @@ from . import (  # each registers its commands
     mechanisms,
     queries,
     recovery,
+    releases,
     sharing,
     studies,
     tables,
@@ -16,7 +17,4 @@ from . import (  # each registers its commands
 )
 from .app import app, main
 
-__all__ = [
-    "admission", "app", "cascades", "collecting", "designs", "ledgers", "main", "mechanisms", "queries", "recovery", "sharing",
-    "studies", "tables", "tour",
-]  # fmt: skip
+__all__ = ["app", "main"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated
+from warnings import catch_warnings, simplefilter
 
 from cyclopts import Parameter
 
@@ -56,7 +57,7 @@ def perturb(
     """
     from ..collect.perturbing import perturb_file, tallied
     from ..engines.reading import Reading
-    from ..errors import FileError
+    from ..errors import FileError, PrivacyWarning
     from . import terminal
 
     one_of(json, csv)
@@ -64,7 +65,8 @@ def perturb(
         raise FileError("Rows are written to a file; name it with -o.", kind="missing")
     m = load_mechanism(mechanism)
     kept = [name.strip() for name in keep.split(",") if name.strip()]
-    with terminal.progress("perturbing") as advance:
+    with terminal.progress("perturbing") as advance, catch_warnings():
+        simplefilter("ignore", PrivacyWarning)  # its words are among the notes
         if out is None:
             reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
             made = tallied(table, column, m, on_bad=on_bad, dataset=dataset, ledger=ledger, version=version, max_rows=max_rows,

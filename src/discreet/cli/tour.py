@@ -10,7 +10,6 @@ from cyclopts import Parameter
 
 from .ages import collected
 from .app import Debug, Json, app, dump, make_console
-from .tables import write_release
 
 if TYPE_CHECKING:
     from ..tables.results import Release
@@ -128,7 +127,7 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
             "domain": {"district": [f"D{d + 1:02}" for d in range(DISTRICTS)], "age": BANDS},
         }  # fmt: skip
         first = release(table, epsilon="1", margins=["district", "age"], **ask)
-        write_release(first, folder / "asthma.csv")
+        first.save(folder / "asthma.csv", overwrite=True)
         rows = sorted(first.rows(), key=lambda r: int(r["n"]))
         some = [rows[0], rows[len(rows) // 4], rows[len(rows) // 2], rows[-1]]
         columns = ("district", "age", "n", "report", "low", "high", "mechanism")
@@ -164,6 +163,7 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
 
 def _index(first: Release, again: Release, refused: str, spent: str, left: str, ages: str) -> str:
     from ..present.html import page
+    from ..tables.looks import STYLE
     from ..tables.pages import rows_table, statement
 
     small = sorted(first.rows(), key=lambda r: int(r["n"]))
@@ -174,13 +174,13 @@ def _index(first: Release, again: Release, refused: str, spent: str, left: str, 
         "Every number below is noisy on purpose, and says how noisy.</p>",
         statement(first.record),
         "<h2>Totals by age, matching their parts</h2>",
-        rows_table(first.margins["age"], ["age"], "total"),
+        rows_table(first.margins["age"], ["age"], "total", caption="people with asthma, by age"),
         f"<h2>The eight smallest and the eight largest of {len(small)} groups</h2>",
         "<p>Small groups are answered by the explicit fair mechanism, large ones by the geometric mechanism. The dot is "
         "the report, the bar an interval that covers the truth with a probability of at least 95 %, whatever it is.</p>",
-        rows_table(shown, ["district", "age"], "report"),
+        rows_table(shown, ["district", "age"], "report", caption="people with asthma, by district and age"),
         "<h2>Totals by district</h2>",
-        rows_table(first.margins["district"], ["district"], "total"),
+        rows_table(first.margins["district"], ["district"], "total", caption="people with asthma, by district"),
         "<h2>The budget</h2>",
         f"<p>The data set was opened with a budget of 2. This release cost 1. Asking the same question again gave the stored "
         f"answer at no charge ({'the same reports' if again.columns['report'] == first.columns['report'] else 'other reports'}). "
@@ -189,4 +189,4 @@ def _index(first: Release, again: Release, refused: str, spent: str, left: str, 
         "<p class='small'>Files: <a href='asthma.csv'>asthma.csv</a>, <a href='asthma.html'>all groups</a>, "
         "<a href='asthma.json'>the record</a>, <a href='ledger.json'>the ledger's lines</a>.</p>",
     ]
-    return page("discreet: a made-up town", "\n".join(body))
+    return page("discreet: a made-up town", "\n".join(body), STYLE)

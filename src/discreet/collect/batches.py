@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import SourceError
 from ..mechanism import Mechanism
 from ..numbers.grid import Grid
 from ..numbers.positions import values_at
@@ -18,6 +19,8 @@ from .counting import in_order
 from .values import Rule, places_of
 
 Indices = NDArray[np.int64]
+
+_SLICE = 2**16  # keyed draws at a time: memory that is used again costs less than fresh memory
 
 
 def perturb_batches(
@@ -81,12 +84,19 @@ class Drawing:
     def report_places(self, batch: Any, start: int) -> tuple[Indices, Any]:
         """The positions of a batch's reports, each drawn for its own record, and which rows they are."""
         places, stay = self.places(batch, start)
-        records = None
-        if isinstance(self.source, KeyedSource):
-            own = None if self.numbers is None else batch.column(self.numbers).to_numpy(zero_copy_only=False)
-            records = np.arange(start, start + batch.num_rows) if own is None else own
-            records = records if stay is None else records[stay]
-        return self.drawn(places, records), stay
+        if not isinstance(self.source, KeyedSource):
+            return self.drawn(places), stay
+        numbers = None if self.numbers is None else batch.column(self.numbers).to_numpy(zero_copy_only=False)
+        if numbers is not None and not np.all(numbers[1:] > numbers[:-1]) and len(np.unique(numbers)) < len(numbers):
+            raise SourceError("Two rows have the same record number and would share their noise; number them apart.")
+        if stay is not None:
+            numbers = (np.arange(start, start + batch.num_rows) if numbers is None else numbers)[stay]
+        made = np.empty(len(places), dtype=np.int64)
+        for first in range(0, len(places), _SLICE):
+            part = slice(first, min(first + _SLICE, len(places)))
+            records = np.arange(start + part.start, start + part.stop) if numbers is None else numbers[part]
+            made[part] = self.drawn(places[part], records)
+        return made, stay
 
     def reports(self, item: tuple[Any, int]) -> Any:
         """A batch with its reports: the kept columns, and the column's reports in its place."""

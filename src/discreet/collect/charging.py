@@ -138,7 +138,7 @@ class FirstRows:
         coded = ids if kinds.is_dictionary(ids.type) else ids.dictionary_encode()
         words = coded.dictionary.to_pylist()
         codes = coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
-        often = np.bincount(codes, minlength=len(words) + 1)
+        often = np.bincount(codes)
         order = np.argsort(codes, kind="stable")
         rank = np.empty(len(codes), dtype=np.int64)
         rank[order] = np.arange(len(codes)) - np.repeat(np.cumsum(often) - often, often)

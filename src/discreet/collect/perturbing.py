@@ -23,7 +23,7 @@ from ..engines.reading import Reading
 from ..engines.sources import Source as Table
 from ..engines.sources import is_text, open_table, stamp
 from ..engines.spark import is_spark
-from ..errors import MissingExtraError, PrivacyWarning, TableInputError
+from ..errors import DiscreetError, MissingExtraError, PrivacyWarning, TableInputError
 from ..ledger.ledger import Answer, Ledger
 from ..mechanism import Mechanism, mechanism_of
 from ..numbers.exact import show
@@ -90,6 +90,7 @@ def perturb_file(
     with ExitStack() as stack:
         work = place.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
                         reading, progress)  # fmt: skip
+        work.warn()
         work.write(target, overwrite)
         return replace(work.result(), written=os.fspath(out))
 
@@ -279,7 +280,7 @@ class Work:
                 yield batch, start
                 done = self.source.done / self.source.total if self.source.total else None
                 self.tell(start + batch.num_rows, None if done is None else read * min(done, 1.0))
-        except (TableInputError, BadValueError):
+        except DiscreetError:
             raise
         except Exception as error:  # another library's own words may quote a value
             raise TableInputError("The table could not be read: it is damaged. Nothing was drawn.", engine=error) from None

@@ -231,6 +231,22 @@ def show_rational(value: Fraction) -> str:
     return f"~{float(value):.9g}"
 
 
+def show_decimal(value: Fraction) -> str:
+    """A rational as a decimal: exact where twelve digits after the point are enough, else to six digits, rounded up.
+
+    >>> show_decimal(Fraction(1, 4)), show_decimal(Fraction(1, 3)), show_decimal(Fraction(6))
+    ('0.25', '0.333334', '6')
+    """
+    scaled = value * 10**12
+    if scaled.denominator == 1:
+        digits = f"{abs(scaled.numerator):013d}"
+        text = f"{digits[:-12]}.{digits[-12:]}".rstrip("0").rstrip(".")
+        return f"-{text}" if value < 0 else text
+    with localcontext() as context:
+        context.prec, context.rounding = 6, ROUND_CEILING
+        return str(Decimal(value.numerator) / Decimal(value.denominator))
+
+
 def show(value: Any) -> str:
     """A short text for a value someone gave, for error messages about public parameters."""
     try:

@@ -187,6 +187,14 @@ class Level:
         """-ln(alpha) as a float that is never below the truth."""
         return exact.minus_log_above(self.alpha)
 
+    @property
+    def charge(self) -> Fraction:
+        """The epsilon to charge: as it was asked, or a certified upper bound in steps of 1e-12 where that is no rational."""
+        if self.asked is not None and self.asked.base is None:
+            return self.asked.factor
+        above = Fraction(float(self.asked)) if self.asked is not None else Fraction(self.epsilon)
+        return Fraction(-(-above.numerator * 10**12 // above.denominator), 10**12)
+
     def admits(self, alpha: Fraction, power: int = 1) -> bool:
         """Does a mechanism whose tight level is alpha^power keep what this level asks? Decided exactly."""
         if self.asked is not None:

@@ -45,7 +45,11 @@ class Expected(Result):
         shown = Shown.of(self._title(), self.lines[:_FIRST])
         notes = (f"It would charge epsilon {self.record['epsilon_charged']}; nothing was drawn, nothing charged.",)
         more = len(self.lines) - len(shown.rows)
-        return Shown(shown.title, shown.columns, shown.rows, notes, (Shown.of("Parts of epsilon:", parts),), more)
+        tables = [Shown.of("Parts of epsilon:", parts)]
+        if self.record.get("measured"):
+            levels = [{**level, "by": ", ".join(level["by"]) or "all together"} for level in self.record["measured"]]
+            tables.append(Shown.of("Levels that are measured, and their parts of it:", levels))
+        return Shown(shown.title, shown.columns, shown.rows, notes, tuple(tables), more)
 
     def to_dict(self) -> dict[str, Any]:
         """All rows, and the record that the release would have but for its answer."""
@@ -72,10 +76,11 @@ def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:
     measure = sheet.measures[k]
     m, step = measure.plan[size], float(measure.units[1])
     if m is None:
-        return {"n": 0, "mechanism": "none", "standard error": 0.0, "half width": 0.0}
+        return {"n": 0, "mechanism": "none", "epsilon": "0", "standard error": 0.0, "half width": 0.0}
     reading = sheet.readings[k][size]
     error = reading.standard_error * step
-    told = {"n": None if size < 0 else size, "mechanism": m.recipe.family}
+    each = next(one["epsilon"] for one in sheet.record["statistics"] if one["name"] == measure.name)
+    told = {"n": None if size < 0 else size, "mechanism": m.recipe.family, "epsilon": each}
     if measure.part:
         return {**told, "standard error": None, "half width": None, "error by size": error}
     over = size if measure.statistic.kind in ("mean", "share") else 1

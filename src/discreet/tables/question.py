@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -21,11 +21,12 @@ from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..questions.domain import Domain
 from ..registry import RELEASED
+from .purpose import ADDING, FOR_READING, Purpose
 from .statistics import Statistic, statistics_of
+from .tiers import read_tiers
 
 Indices = NDArray[np.int64]
 
-SMALL_GROUP = 64  # up to this size, auto takes the explicit fair mechanism; beyond it, the geometric one
 OTHER, MISSING = "(other)", "(missing)"
 _WEAKEST = 1 - Fraction(1, 2**61)  # of one report: at a 95 % interval of ln(20) * 2^61, half widths still fit 63 bits
 RESERVED = frozenset(
@@ -42,6 +43,7 @@ RESERVED = frozenset(
         "count",
         "fitted",
         "total",
+        "interval_by",
     ]
 )
 ALSO_RESERVED = frozenset(["statistic", "report_u", "report_v"])  # where there is more than counts
@@ -61,11 +63,19 @@ class Question:
     level: Level
     bound: int | None
     max_groups: int
+    purpose: Purpose = FOR_READING
+    audiences: tuple[Level, ...] = ()  # their levels, the most accurate first, which is `level`
+    tiers: tuple[tuple[tuple[str, ...], Fraction], ...] = ()  # totals that are measured too, each with its part of epsilon
 
     @property
     def cells(self) -> list[tuple[Any, ...]]:
         """The keys of the reports in their order: the declared ones, then the pooled cell."""
         return [*self.domain.keys, *([(OTHER,) * len(self.by)] if self.other else [])]
+
+    @property
+    def cells_part(self) -> Fraction:
+        """What measured totals leave of epsilon for the cells."""
+        return 1 - sum((part for _, part in self.tiers), Fraction(0))
 
     @property
     def names(self) -> list[str]:
@@ -82,25 +92,54 @@ class Question:
         return self.max_groups if terms.unit is not None else 1
 
 
+def levels_of(alphas: Any, epsilons: Any) -> tuple[Level, ...]:
+    """The levels of several audiences, the most accurate first, in whatever order they were given."""
+    if alphas is not None and epsilons is not None:
+        raise ReleaseError("alphas and epsilons say the same thing; give one of them.")
+    name, given = ("alpha", alphas) if epsilons is None else ("epsilon", epsilons)
+    listed = given.split(",") if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    if not listed:
+        raise ReleaseError(f'{name}s are a list of levels, one for each audience, for example alphas=["3/10", "1/2", "4/5"].')
+    found = sorted((Level.of(**{name: x.strip() if isinstance(x, str) else x}) for x in listed), key=lambda level: level.alpha)
+    if len({level.alpha for level in found}) < len(found):
+        raise ReleaseError("Two audiences have the same level; give each level once, and its release to both of them.")
+    return tuple(found)
+
+
+def check_audiences(mechanism: str | Mechanism, purpose: Purpose) -> None:
+    if isinstance(mechanism, Mechanism) or mechanism not in ("auto", "geometric"):
+        raise ReleaseError("Several audiences need geometric noise: the reports of other mechanisms are not remaps of one another "
+                           "at every two levels. Leave the mechanism out, or release it at one level alone.")  # fmt: skip
+    if purpose.declared and purpose.name != ADDING:
+        raise ReleaseError('Several audiences get geometric noise, which is for adding: say purpose="adding", or leave it out.')
+
+
 def charge_of(level: Level) -> Fraction:
     """The epsilon to charge: as it was asked, or a certified upper bound in steps of 1e-12 where that is no rational."""
-    if level.asked is not None and level.asked.base is None:
-        return level.asked.factor
-    exact = Fraction(float(level.asked)) if level.asked is not None else Fraction(level.epsilon)
-    return Fraction(-(-exact.numerator * 10**12 // exact.denominator), 10**12)
+    return level.charge
 
 
 def ask(
     dataset: str, version: str, count: Any, by: Sequence[str], domain: Any, alpha: object, epsilon: object,
     mechanism: str | Mechanism, bound: int | None, max_groups: int, other: bool, sum: Any = None, mean: Any = None,
-    share: Any = None, weights: Any = None,
+    share: Any = None, weights: Any = None, purpose: object = None, loss: object = None, prior: object = None,
+    alphas: Any = None, epsilons: Any = None, measure: Any = None,
 ) -> Question:  # fmt: skip
     """Everything declared, checked before any data are read."""
-    level = Level.of(alpha=alpha, epsilon=epsilon)
+    audiences = () if alphas is None and epsilons is None else levels_of(alphas, epsilons)
+    if audiences and (alpha is not None or epsilon is not None):
+        raise ReleaseError("Give one level (alpha or epsilon), or the levels of several audiences (alphas or epsilons).")
+    level = audiences[0] if audiences else Level.of(alpha=alpha, epsilon=epsilon)
     if not isinstance(mechanism, Mechanism) and mechanism != "auto" and mechanism not in RELEASED:
         raise ReleaseError(
             f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)} or a Mechanism."
         )
+    aim = Purpose.of(purpose, loss, prior)
+    if purpose is not None and mechanism != "auto":
+        raise ReleaseError("The purpose chooses the mechanism: give one of the two, and leave the other out.")
+    if audiences:  # only geometric noise leads from every level to every more private one (docs/theory/cascade.md)
+        check_audiences(mechanism, aim)
+        mechanism, aim = "auto", Purpose(ADDING)
     bound = None if bound is None else whole(bound, "bound", example=100, error=ReleaseError)
     max_groups = whole(max_groups, "max_groups", error=ReleaseError)
     if not isinstance(other, bool):
@@ -121,11 +160,17 @@ def ask(
     )
     if other and any(OTHER in key for key in keys.keys):
         raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
-    return Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups)
+    question = Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups, aim,
+                        audiences)  # fmt: skip
+    tiers = read_tiers(measure, question)
+    if tiers and audiences:
+        raise ReleaseError("Totals are measured for one level; release to several audiences without measure.")
+    return replace(question, tiers=tiers)
 
 
 def check_relation(question: Question, terms: Terms) -> None:
     """Does the relation of the data set allow this question?"""
+    question.purpose.check([one.kind for one in question.statistics], terms.relation)
     if terms.relation == "bit":
         public = {name.lower() for name in terms.public}  # the engine knows no case
         outside = [c for c in question.by if c.lower() not in public]
@@ -167,20 +212,6 @@ def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, froz
             )
 
 
-def margin_names(margins: Sequence[str], question: Question) -> tuple[str, ...]:
-    names = tuple([margins] if isinstance(margins, str) else margins)
-    if names and any(one.kind != "count" for one in question.statistics):
-        raise ReleaseError("margins are totals of counts; ask for sums, means and shares without them.")
-    if names and len(question.by) == 1 and names[0] in question.by:
-        raise ReleaseError(f"The counts are by {names[0]} already; a margin is a total over the other columns of `by`.")
-    unknown = [name for name in names if name not in question.by]
-    if unknown:
-        raise ReleaseError(
-            f"margins are columns of `by` ({', '.join(question.by) or 'none'}), not {', '.join(unknown)}."
-        )
-    return names
-
-
 def level_of(question: Question, terms: Terms, part: Fraction) -> Level:
     """The level of one report of a statistic that gets a part of epsilon: all that one person touches keep what was asked.
 
@@ -201,7 +232,9 @@ def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int
     A public group of nobody needs none: its count is 0, exactly.
     """
     found: dict[int, Mechanism | None] = {}
-    for size in np.unique(sizes).tolist():
+    occurring = np.unique(sizes).tolist()
+    question.purpose.check_sizes(len(occurring))
+    for size in occurring:
         if size == 0:
             found[size] = None
             continue
@@ -209,7 +242,8 @@ def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int
         if isinstance(question.mechanism, Mechanism):
             found[size] = _given(question.mechanism, top, level)
         elif question.mechanism == "auto":
-            found[size] = made("explicit_fair" if top is not None and top <= SMALL_GROUP else "geometric", top, level)
+            choice = question.purpose.mechanism(top, level)
+            found[size] = choice if isinstance(choice, Mechanism) else made(choice, top, level)
         else:
             found[size] = made(question.mechanism, top, level)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from importlib.metadata import version
@@ -11,14 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import Channel
 from ..errors import FileError
+from ..files import document
 from ..formats import Format
 from ..ledger.ledger import Terms
+from ..mechanism import Mechanism
+from ..numbers.exact import parse_exact
+from .coarse import AS_DRAWN, Coarse
 from .measures import Measure
 from .question import Question
 from .statistics import Statistic
-from .values import COVERAGE
+from .values import COVERAGE, Reading
 
 Indices = NDArray[np.int64]
 
@@ -27,8 +31,8 @@ ADDING_UP = "for adding up, not for reading"
 
 
 def release_record(
-    question: Question, terms: Terms, measures: Sequence[Measure], readings: Sequence[Mapping[int, Channel]], sizes: Indices,
-    charge: Fraction, columns: list[str],
+    question: Question, terms: Terms, measures: Sequence[Measure], readings: Sequence[Mapping[int, Reading]], sizes: Indices,
+    charge: Fraction, columns: list[str], coarse: Coarse = AS_DRAWN,
 ) -> dict[str, Any]:  # fmt: skip
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
     plans = [m for m in measures if m.part != "v"]  # both of a pair have one mechanism
@@ -48,26 +52,34 @@ def release_record(
         "version": question.version,
         "relation": terms.relation,
         "protects": PROTECTS[terms.relation] if _number(question) == "count" else PROTECTS_VALUES[terms.relation],
+        "unit": terms.unit,
         "person": _person(terms, question),
-        "beware": _beware(terms, question),
+        "beware": [*_beware(terms, question), *([coarse.words()] if coarse else [])],
         "statistics": parts,
         "by": list(question.by),
         "groups": len(sizes),
         "domain_source": question.domain.source,
         "other_cell": question.other,
+        "null_keys": [name for k, name in enumerate(question.by) if any(key[k] is None for key in question.cells)],
         "bound": question.bound,
         "max_groups": question.max_groups,
+        "purpose": question.purpose.written() if question.mechanism == "auto" else None,
+        "round_to": None if coarse.round_to is None else str(coarse.round_to),
+        "hide_below": None if coarse.hide_below is None else str(coarse.hide_below),
         "empty_groups": empty,
         "epsilon_charged": str(charge),
         "epsilon_each_report": _same(part["epsilon"] for part in parts),
         "alpha_each_report": _same(part["alpha"] for part in parts),
         "budget": {},
         "ledger_line": None,
+        "audience": None,
+        "ledger_head": None,
         "mechanisms": [
             {"family": family, "citation": next(m.recipe.citation for m, _ in used if m.recipe.family == family),
              "sizes": len({n for measure in plans for n, m in measure.plan.items() if m is not None and m.recipe.family == family})}
             for family in families
         ],
+        "own_mechanism": document(question.mechanism) if isinstance(question.mechanism, Mechanism) else None,
         "columns": columns,
         "confidence": float(COVERAGE),
         "interval": f"low to high covers the {_number(question)} with a probability of at least {float(COVERAGE):.0%}, "
@@ -75,8 +87,9 @@ def release_record(
         "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count"
         + (f"; {RATIO}" if any(m.part for m in measures) else ""),
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
-        "no_estimate": [f"{family}: its channel has no well-posed inverse" for family in no_estimate],
-        "files": [],
+        "no_estimate": [f"{family}: {'its reports were merged' if coarse else 'its channel has no well-posed inverse'}"
+                        for family in no_estimate],
+        "files": {},
     }  # fmt: skip
 
 
@@ -89,7 +102,7 @@ def _told(measure: Measure, question: Question, terms: Terms, charge: Fraction) 
     one = measure.statistic
     return {
         "name": one.name, "kind": one.kind, "what": one.words(), "where": one.where, **_summed(one),
-        "part": str(one.weight), "epsilon": str(charge * one.weight / question.groups_of_one(terms)),
+        "part": str(one.weight), "epsilon": str(charge * one.weight * question.cells_part / question.groups_of_one(terms)),
         "alpha": str(measure.level.alpha), "change": measure.change, "pair": bool(measure.part),
     }  # fmt: skip
 
@@ -118,7 +131,7 @@ def _record_with_source(old: dict[str, Any]) -> dict[str, Any]:
 
 
 def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
-    """Version 3 knew counts alone, all at one level."""
+    """Version 3 knew counts alone, all at one level, no digests of its files, and neither the ledger's head nor the id column."""
     none = {"column": None, "low": None, "high": None, "step": None, "missing": None}
     counts = old["counts"]
     parts = [
@@ -127,7 +140,11 @@ def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
         for name, where in counts.items()
     ]  # fmt: skip
     rest = {name: value for name, value in old.items() if name != "counts"}
-    return {**rest, "format_version": 4, "statistics": parts}
+    unit = re.match(r"A person is one value of (.*), counted once per group", str(old.get("person")))
+    new: dict[str, Any] = {"unit": unit and unit[1], "null_keys": [], "ledger_head": None, "own_mechanism": None, "purpose": None,
+           "round_to": None, "hide_below": None, "audience": None,
+           "margins": None, "containers": [], "measured": [], "files": dict.fromkeys(old["files"])}  # fmt: skip
+    return {**rest, "format_version": 4, "statistics": parts, **new}
 
 
 RECORD: Format[dict[str, Any]] = Format(
@@ -189,4 +206,15 @@ def _beware(terms: Terms, question: Question) -> list[str]:
         warnings += _about(one, terms)
     if terms.relation == "bit":
         warnings.append("A group of nobody is an exact zero without noise; its mechanism is named public zero.")
+    if any(_like_a_formula(x) for key in question.cells for x in key):
+        warnings.append("Some keys begin with =, +, - or @ and are written as they are: a spreadsheet that opens the CSV may take "
+                        "them for formulas. Import those columns as text.")  # fmt: skip
     return warnings
+
+
+def _like_a_formula(key: Any) -> bool:
+    """Would a spreadsheet compute this text? A number with a sign it only reads."""
+    return isinstance(key, str) and key[:1] in _FORMULA and parse_exact(key) is None
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -20,15 +20,18 @@ from numpy.typing import NDArray
 
 from ..engines.reading import Reading
 from ..engines.sources import stamp
-from ..errors import TableInputError
+from ..errors import ReleaseError, TableInputError
 from ..ledger.ledger import Answer, Ledger, Terms
 from ..mechanism import Mechanism
 from ..progress import Progress, part, tell
 from .admission import Look, admission_for, examined
-from .answers import answer_text, mechanisms_text, read_alone, read_answer
+from .answers import answer_text, mechanisms_text, read_alone, read_answer, read_levels
+from .audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, for_audience, handed_out
+from .coarse import Coarse
 from .expected import Expected, expected_of
-from .found import Found, counted_for, names_of
+from .found import Found, counted_for
 from .frames import table_maker
+from .margins import read_margins
 from .measures import Plan, measures_for
 from .question import (
     Question,
@@ -36,12 +39,13 @@ from .question import (
     charge_of,
     check_columns,
     check_relation,
-    margin_names,
 )
 from .results import Release
 from .sheet import Sheet
 from .spelling import Spelling, spelling_of
+from .tiers import tiers_for
 from .values import members
+from .words import question_words
 
 Indices = NDArray[np.int64]
 
@@ -59,17 +63,25 @@ def release(
     domain: Any = None,
     alpha: object = None,
     epsilon: object = None,
+    alphas: Any = None,
+    epsilons: Any = None,
     weights: Mapping[str, Any] | None = None,
     mechanism: str | Mechanism = "auto",
+    purpose: str | None = None,
+    loss: str | None = None,
+    prior: Any = None,
     version: str = "1",
     bound: int | None = None,
     max_groups: int = 1,
     other: bool = False,
-    margins: Sequence[str] = (),
+    margins: Any = (),
+    measure: Any = (),
+    round_to: object = None,
+    hide_below: object = None,
     fresh: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,
-) -> Any:  # a Release, or of a dry run an Expected
+) -> Any:  # a Release, for several audiences Audiences, of a dry run an Expected
     """Count and add up, charge, draw, store and return: private statistics of `table`, for each declared group.
 
         count   people for whom a condition is true: a condition, a list of them or {name: condition}
@@ -85,94 +97,172 @@ def release(
     `weights` say, {name: number}. A file must have been admitted as this `version` (`Ledger.admit`); a table in memory is
     admitted by this call, and `made.operator` has the report, which is not for publication. With `dry_run` the errors to
     expect are returned (an Expected); nothing is drawn and nothing charged.
+
+        margins  totals that match their parts, from the reports that are there, at no cost: ["sex", ["sex", "district"], []]
+        measure  totals to draw reports of too, for a part of epsilon: [[], "district"], or weights {"total": 1, "cells": 6}
+
+    `purpose` chooses the mechanisms of counts: "reading" (small groups as fair as can be), "adding" (the smallest error of
+    sums of reports) or "least error" for a `loss` and a public `prior`. `round_to` and `hide_below` merge noisy reports before
+    anything is computed from them; like `margins` they are no part of the question, and cost nothing when asked for later.
+
+    `alphas` (or `epsilons`) are the levels of several audiences: each gets a release of its own (`made["1/2"]`), drawn such
+    that whoever shares learns what the least private of them knows; the charge is that of the least private level, once.
     """
+    coarse = Coarse.of(round_to, hide_below)
     with _opened(ledger) as book:
         question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other, sum, mean, share,
-                       weights)  # fmt: skip
+                       weights, purpose, loss, prior, alphas, epsilons, measure)  # fmt: skip
         if dry_run:
-            return _expected(table, book, question, margins, progress)
-        return _released(table, book, question, margins, fresh, progress)[0]
+            return _expected(table, book, question, margins, coarse, progress)
+        run = _to_audiences if question.audiences else _released
+        return run(table, book, question, margins, coarse, fresh, progress)[0]
 
 
 def release_and_dropped(
-    table: Any, *, ledger: Ledger, margins: Sequence[str] = (), fresh: bool = False,
-    progress: Progress | None = None, **asked: Any,
-) -> tuple[Release, int | None]:  # fmt: skip
+    table: Any, *, ledger: Ledger, margins: Any = (), round_to: object = None, hide_below: object = None,
+    fresh: bool = False, progress: Progress | None = None, **asked: Any,
+) -> tuple[Release | Audiences, int | None]:  # fmt: skip
     """A release, and for the operator alone, outside the guarantee: how many rows stand in none of its groups.
 
     None where a stored answer was given without reading the file.
     """
-    return _released(table, ledger, ask(**asked), margins, fresh, progress)
+    question, coarse = ask(**asked), Coarse.of(round_to, hide_below)
+    run = _to_audiences if question.audiences else _released
+    return run(table, ledger, question, margins, coarse, fresh, progress)
 
 
 def expected_errors(
-    table: Any, *, ledger: Ledger | str, margins: Sequence[str] = (), progress: Progress | None = None, **asked: Any
-) -> Expected:
+    table: Any, *, ledger: Ledger | str, margins: Any = (), round_to: object = None, hide_below: object = None,
+    progress: Progress | None = None, **asked: Any,
+) -> Expected:  # fmt: skip
     """The dry run of what `release` is asked."""
     rest = {"version": "1", "count": None, "by": (), "domain": None, "alpha": None, "epsilon": None, "mechanism": "auto",
             "bound": None, "max_groups": 1, "other": False}  # fmt: skip
     with _opened(ledger) as book:
-        return _expected(table, book, ask(**{**rest, **asked}), margins, progress)
+        return _expected(table, book, ask(**{**rest, **asked}), margins, Coarse.of(round_to, hide_below), progress)
 
 
 def _expected(
-    table: Any, book: Ledger, question: Question, margins: Sequence[str], progress: Progress | None
+    table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse, progress: Progress | None
 ) -> Expected:
-    expected = expected_of(_prepare(table, book, margins, progress, question).sheet)
+    if question.audiences:
+        raise ReleaseError('A dry run is of one level: ask for each audience with its alpha and purpose "adding".')
+    expected = expected_of(_prepare(table, book, margins, coarse, progress, question).sheet)
     tell(progress, "done", 1.0)
     return expected
 
 
 def _released(
-    table: Any, book: Ledger, question: Question, margins: Sequence[str], fresh: bool,
+    table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse, fresh: bool,
     progress: Progress | None,
 ) -> tuple[Release, int | None]:  # fmt: skip
     dataset = question.dataset
-    again = _stored(table, book, question, margins)
+    again = _stored(table, book, question, margins, coarse)
     if again is not None:
         tell(progress, "done", 1.0)
-        return again, None
-    ready = _prepare(table, book, margins, progress, question)
+        return again[0], None
+    ready = _prepare(table, book, margins, coarse, progress, question)
     sheet = ready.sheet
     if sheet.draws_nothing:  # public zeros alone: nothing is spent
         zeros = [np.zeros(len(sheet.sizes), dtype=np.int64) for _ in sheet.measures]
+        none = [[np.zeros(len(tier.sizes), dtype=np.int64) for _ in tier.measures] for tier in sheet.tiers]
         tell(progress, "done", 1.0)
-        return sheet.filled(zeros, book.balance(dataset), None).told(ready.operator), ready.dropped
-    head, spelling = mechanisms_text(question, sheet.measures, ready.spelling.contents, sheet.sizes), ready.spelling
+        return sheet.filled(zeros, book.balance(dataset), None, none).told(ready.operator), ready.dropped
+    spelling = ready.spelling
+    head = mechanisms_text(question, sheet.measures, spelling.contents, sheet.sizes, sheet.tiers)
     before = [] if spelling.before is None else [(spelling.before, ready.found.fingerprint)]
     asked = book.begin(dataset, spelling.question, epsilon=sheet.charge, data=spelling.fingerprint(ready.found.each),
-                       fresh=fresh, admission=ready.admission, spelled=before)  # fmt: skip
+                       fresh=fresh, admission=ready.admission, spelled=before, what=question_words(question))  # fmt: skip
     if isinstance(asked, Answer):
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         stored = read_answer(asked.text, question, sheet.measures, spelling.contents, sheet.sizes)
+        tiers, levels = read_levels(asked.text, question, sheet.tiers, spelling.contents)
         tell(progress, "done", 1.0)
-        made = sheet.drawn_by(stored.measures).filled(stored.reports, book.balance(dataset), asked)
+        made = sheet.drawn_by(stored.measures, tiers).filled(stored.reports, book.balance(dataset), asked, levels)
         return made.told(ready.operator), ready.dropped
     drawn = [_draw(m.plan, sheet.sizes, ready.found.truth(m)) for m in sheet.measures]
-    answer = book.finish(asked, answer_text(drawn, head))
+    totals = [
+        [_draw(m.plan, tier.sizes, tier.added(ready.found.truth(m), question.bound if m.counts_people else None))
+         for m in tier.measures]
+        for tier in sheet.tiers
+    ]  # fmt: skip
+    answer = book.finish(asked, answer_text(drawn, head, totals))
     # the reports are stored: from here on everything is post-processing
     tell(progress, "drawn and stored", _STORED)
-    made = sheet.filled(drawn, book.balance(dataset), answer).told(ready.operator)
+    made = sheet.filled(drawn, book.balance(dataset), answer, totals).told(ready.operator)
     tell(progress, "done", 1.0)
     return made, ready.dropped
 
 
-def _stored(table: Any, book: Ledger, question: Question, margins: Sequence[str]) -> Release | None:
-    """The stored answer about an admitted version, read without its file; None where there is none, or an older one."""
+def _to_audiences(
+    table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse, fresh: bool,
+    progress: Progress | None,
+) -> tuple[Audiences, int | None]:  # fmt: skip
+    """A release for each audience: one charge, one stored answer, a cascade of reports for each group."""
+    dataset, asked = question.dataset, [for_audience(question, level) for level in question.audiences]
+    again = _stored(table, book, question, margins, coarse)
+    if again is not None:
+        tell(progress, "done", 1.0)
+        return handed_out(again, question, charge_of(question.level)), None
+    ready = _prepare(table, book, margins, coarse, progress, question)
+    sheets = [_at_level(ready.sheet, mine) for mine in asked]
+    cascades = [cascades_for([sheet.measures[k] for sheet in sheets]) for k in range(len(ready.sheet.measures))]
+    sizes, spelling, balance = ready.sheet.sizes, ready.spelling, book.balance
+    if ready.sheet.draws_nothing:
+        zeros = [np.zeros(len(sizes), dtype=np.int64) for _ in cascades]
+        made = [sheet.filled(zeros, balance(dataset), None) for sheet in sheets]
+        return handed_out(made, question, Fraction(0)).told(ready.operator), ready.dropped
+    heads = [mechanisms_text(mine, sheet.measures, spelling.contents, sizes) for mine, sheet in zip(asked, sheets, strict=True)]
+    begun = book.begin(dataset, spelling.question, epsilon=ready.sheet.charge, data=spelling.fingerprint(ready.found.each),
+                       fresh=fresh, admission=ready.admission)  # fmt: skip
+    if isinstance(begun, Answer):
+        made = []
+        for text, mine, sheet in zip(answers_of(begun.text), asked, sheets, strict=True):
+            stored = read_answer(text, mine, sheet.measures, spelling.contents, sizes)
+            made.append(sheet.drawn_by(stored.measures).filled(stored.reports, balance(dataset), begun))
+    else:
+        truths = [ready.found.truth(measure) for measure in ready.sheet.measures]
+        drawn = [draw_levels(c, sizes, truth, len(asked)) for c, truth in zip(cascades, truths, strict=True)]
+        levels = [list(reports) for reports in zip(*drawn, strict=True)]  # of each audience the reports of each measure
+        texts = [answer_text(reports, head) for reports, head in zip(levels, heads, strict=True)]
+        answer = book.finish(begun, audiences_text(texts))
+        tell(progress, "drawn and stored", _STORED)
+        made = [sheet.filled(reports, balance(dataset), answer) for sheet, reports in zip(sheets, levels, strict=True)]
+    tell(progress, "done", 1.0)
+    return handed_out(made, question, ready.sheet.charge).told(ready.operator), ready.dropped
+
+
+def _at_level(sheet: Sheet, question: Question) -> Sheet:
+    """The sheet of one audience: everything at its own level."""
+    charge = charge_of(question.level) if sheet.charge else Fraction(0)
+    return Sheet.of(question, sheet.terms, charge, sheet.sizes, measures_for(question, sheet.terms, sheet.sizes), sheet.margins,
+                    sheet.make_table, sheet.coarse)  # fmt: skip
+
+
+def _stored(table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse) -> list[Release] | None:
+    """The stored answer about an admitted version, read without its file, of each audience; None where there is none, or an
+    older one."""
     if not isinstance(table, (str, os.PathLike)):
         return None
-    terms, names = book.terms(question.dataset), margin_names(margins, question)
+    terms, names = book.terms(question.dataset), read_margins(margins, question.by, question.domain)
     check_relation(question, terms)
     admission = book.admission(question.dataset, question.version)
     if admission is None:
         return None
-    spelling = spelling_of(question, admission.columns)
+    spelling = spelling_of(question, dict.fromkeys(question.names, admission.columns))
     answer = book.stored(question.dataset, spelling.all, admission.number)
-    stored = None if answer is None else read_alone(answer.text, question, terms, spelling.contents)
-    if answer is None or stored is None:
+    if answer is None:
         return None
-    sheet = Sheet.of(question, terms, charge_of(question.level), stored.sizes, stored.measures, names, table_maker(table))
-    return sheet.filled(stored.reports, book.balance(question.dataset), answer)
+    made, texts = [], answers_of(answer.text) if question.audiences else [answer.text]
+    for level, text in zip(question.audiences or [question.level], texts, strict=True):
+        mine = for_audience(question, level)
+        stored = read_alone(text, mine, terms, spelling.contents)
+        if stored is None:
+            return None
+        tiers, totals = read_levels(text, mine, tiers_for(mine, terms, stored.sizes), spelling.contents)
+        sheet = Sheet.of(mine, terms, charge_of(level), stored.sizes, stored.measures, names, table_maker(table), coarse, tiers)
+        made.append(sheet.filled(stored.reports, book.balance(question.dataset), answer, totals))
+    return made
 
 
 @dataclass(frozen=True)
@@ -192,12 +282,12 @@ class _Ready:
 
 
 def _prepare(
-    table: Any, book: Ledger, margins: Sequence[str], progress: Progress | None, question: Question
+    table: Any, book: Ledger, margins: Any, coarse: Coarse, progress: Progress | None, question: Question
 ) -> _Ready:
     """Check everything declared, count, choose the mechanisms: all that can fail, before anything is charged."""
     terms = book.terms(question.dataset)
     check_relation(question, terms)
-    names = margin_names(margins, question)
+    names = read_margins(margins, question.by, question.domain)
     if hasattr(table, "read_all"):  # a reader of record batches is used up by one pass
         table = table.read_all()
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
@@ -210,12 +300,12 @@ def _prepare(
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     check_columns(question, terms, found.columns)
     sizes = found.sizes(terms.relation)
-    measures = measures_for(question, terms, sizes)
+    measures, tiers = measures_for(question, terms, sizes), tiers_for(question, terms, sizes)
     charge = charge_of(question.level) if any(any(m.plan.values()) for m in measures) else Fraction(0)
     ready = _Ready(
-        Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table)),
+        Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table), coarse, tiers),
         found,
-        spelling_of(question, names_of(table) if admission is None else admission.columns),
+        spelling_of(question, found.columns),
         None if admission is None else admission.number,
         _operator(table, terms, question, found) if path is None else None,
     )

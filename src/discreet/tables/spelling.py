@@ -13,9 +13,11 @@ from typing import Any
 
 from ..engines.counted import Counts, Sums
 from ..ledger.chain import canonical as one_text
-from ..questions.predicate import find_column, parse, unordered
+from ..questions.predicate import Predicate, find_column, parse, unordered
+from .purpose import READING
 from .question import Question
 from .statistics import Statistic
+from .tiers import spelled
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,11 @@ class Spelling:
         return hashlib.sha256(one_text({"found": each}).encode()).hexdigest()
 
 
-def spelling_of(question: Question, names: Collection[str]) -> Spelling:
-    """How a question is told apart, for a table with columns of these names."""
-    contents = {one.name: _content(one, names) for one in question.statistics}
-    by = [find_column(name, names) or name for name in question.by]
+def spelling_of(question: Question, names: Mapping[str, Collection[str]]) -> Spelling:
+    """How a question is told apart; `names` has for each statistic columns of the table, those that it looks at among them."""
+    conditions = {one.name: None if one.where is None else parse(one.where, names[one.name]) for one in question.statistics}
+    contents = {one.name: _content(one, conditions[one.name], names[one.name]) for one in question.statistics}
+    by = [name.lower() for name in question.by]  # the engine knows no case
     common = {
         "version": question.version,
         "other": question.other,
@@ -48,19 +51,22 @@ def spelling_of(question: Question, names: Collection[str]) -> Spelling:
         "bound": question.bound,
         "max_groups": question.max_groups,
     }
+    aim = question.purpose.written()
     asked = {
         **common,
+        **({} if aim["name"] == READING else {"purpose": aim}),  # reading is what auto always meant
+        **({"levels": [str(level.alpha) for level in question.audiences]} if question.audiences else {}),
         "rule": 2,
         "statistics": sorted(contents.values(), key=one_text),
         "by": sorted(by),
         "domain": _digest(question.domain.contents(by)),
+        **({"measured": _digest(one_text({"levels": spelled(question)}))} if question.tiers else {}),
     }
-    return Spelling(asked, contents, _before(question, names, common))
+    return Spelling(asked, contents, _before(question, conditions, common))
 
 
-def _content(one: Statistic, names: Collection[str]) -> dict[str, Any]:
-    where = None if one.where is None else unordered(parse(one.where, names))
-    found: dict[str, Any] = {"kind": one.kind, "where": where, "part": str(one.weight)}
+def _content(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {"kind": one.kind, "where": None if where is None else unordered(where), "part": str(one.weight)}
     if one.column is not None and one.grid is not None:
         found |= {
             "column": find_column(one.column, names) or one.column,
@@ -70,14 +76,18 @@ def _content(one: Statistic, names: Collection[str]) -> dict[str, Any]:
     return found
 
 
-def _before(question: Question, names: Collection[str], common: Mapping[str, Any]) -> dict[str, Any] | None:
+def _before(
+    question: Question, conditions: Mapping[str, Predicate | None], common: Mapping[str, Any]
+) -> dict[str, Any] | None:
     """The frozen rule of the first versions: counts alone, all of one weight, by name and in their order."""
     asked = question.statistics
+    if question.tiers or question.purpose.name != READING:
+        return None
     if any(one.kind != "count" or one.weight != asked[0].weight for one in asked):
         return None
     return {
         **common,
-        "counts": {one.name: "" if one.where is None else parse(one.where, names).canonical for one in asked},
+        "counts": {name: "" if where is None else where.canonical for name, where in conditions.items()},
         "by": list(question.by),
         "domain": _digest(question.domain.content()),
     }
