@@ -227,7 +227,7 @@ def test_a_session_that_would_show_the_key_is_refused(master):
 
 
 @pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyWarning")
-def test_what_cannot_be_done_is_said(spark, folder, tmp_path):
+def test_what_cannot_be_done_is_said(spark, folder, source, tmp_path):
     path, g = folder / "people.parquet", dt.geometric(50, epsilon=1)
     frame = spark.read.parquet(str(path))
     first = int(np.flatnonzero(PEOPLE.column("age").to_numpy() > 50)[0])
@@ -246,6 +246,7 @@ def test_what_cannot_be_done_is_said(spark, folder, tmp_path):
         (TableInputError, "no readable", lambda: dt.perturb(tmp_path / "a.parquet", "age", M, engine="spark")),
         (TableInputError, "its own data frames", lambda: dt.perturb(PEOPLE, "age", M, engine="spark")),
         (SourceError, "run twice", lambda: dt.perturb(frame, "age", M, source=dt.insecure_source(1))),
+        (SourceError, "was computed", lambda: dt.perturb(frame.union(frame), "age", M, source=source)),
         (FileError, "parquet", lambda: dt.perturb_file(frame, tmp_path / "out.csv", "age", M, rows=True)),
         (TableInputError, "in its cluster", lambda: dt.look(frame)),
     ):

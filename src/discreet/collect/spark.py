@@ -32,6 +32,7 @@ from ..engines.spark import (
     is_spark,
     numbered,
     opened_session,
+    own_files,
     quiet,
     read_files,
     remove,
@@ -51,6 +52,7 @@ from .writing import check_out
 Indices = NDArray[np.int64]
 
 _TALLY = "at long, often long, bad long, why string"
+_OURS = "the table of one call in a cluster"  # the input of a job that is made and destroyed here
 _GATHERED = 2**17  # rows drawn at a time
 _LONGEST = 1000  # bytes of a key with the names that it is bound to
 
@@ -66,6 +68,10 @@ class Cluster(Place):
         work = ClusterWork.of(self, stack, *declared)
         assert isinstance(work, ClusterWork)
         assert isinstance(work.source, SparkTable)
+        assert isinstance(work.drawing.source, KeyedSource)
+        if work.drawing.source.job.input_name != _OURS and own_files(work.source.frame) is None:
+            raise SourceError("This table was computed, and its rows get other numbers whenever it is: two people could share the "
+                              "noise of one key. Write it to Parquet and read it from there, or leave source out.")  # fmt: skip
         work.table_rows = numbered(stack, work.source.frame, work.source.used, self.checkpoint)
         return work
 
@@ -97,7 +103,7 @@ class Cluster(Place):
 
     def source(self, stack: ExitStack, given: Any, column: str, m: Mechanism) -> Any:
         if given is None:
-            given = stack.enter_context(Job("a table in a cluster")).source("a table in a cluster", column, m.digest)
+            given = stack.enter_context(Job(_OURS)).source(_OURS, column, m.digest)
         if not isinstance(given, KeyedSource):
             raise SourceError("Tasks of a cluster may run twice, and draw by a key so that they repeat themselves; give a source "
                               "of a Job, or leave source out.")  # fmt: skip

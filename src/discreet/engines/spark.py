@@ -166,14 +166,14 @@ def numbered(stack: ExitStack, frame: Any, used: Sequence[str], checkpoint: str 
     from pyspark.sql import functions as F
 
     session = frame.sparkSession
-    files = _own_files(frame)
+    files = own_files(frame)
     if files is None:
         place = _place_of(session, checkpoint).rstrip("/")
         folder = f"{place}/discreet-{uuid.uuid4().hex}"
         stack.callback(remove, session, place if checkpoint is None else folder)
         frame.select(*map(column, used)).write.parquet(folder)
         frame = session.read.parquet(folder)
-        files = _own_files(frame) or []
+        files = own_files(frame) or []
     if len(files) >= 2 ** (63 - _IN_FILE):
         raise TableInputError(f"More than {2 ** (63 - _IN_FILE)} files are too many to number; join some.")
     at, picked = F.col("_metadata.row_index"), [column(name) for name in used]
@@ -186,7 +186,7 @@ def numbered(stack: ExitStack, frame: Any, used: Sequence[str], checkpoint: str 
     return Numbered(rows.select(*picked, (column("first number") + column("its place")).alias(NUMBER)), files)
 
 
-def _own_files(frame: Any) -> list[str] | None:
+def own_files(frame: Any) -> list[str] | None:
     """The Parquet files of a table that is nothing but rows of them, each once; None of any other table."""
     plan = frame._jdf.queryExecution().analyzed()
     while plan.nodeName() in _PLAIN and plan.children().size() == 1:
