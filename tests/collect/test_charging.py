@@ -76,7 +76,7 @@ def test_a_charge_is_the_logarithm_of_the_largest_ratio_rounded_up(name):
 
 def test_beyond_the_budget_nothing_is_drawn(book, monkeypatch):
     drawn = []
-    monkeypatch.setattr(perturbing.Work, "_drawn", lambda *_: drawn.append(1))
+    monkeypatch.setattr(perturbing.Work, "drawn", lambda *_: drawn.append(1))
     with pytest.raises(BudgetError):
         dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book, on_bad="map=0", max_rows=50)
     assert drawn == []
@@ -88,7 +88,7 @@ def test_the_charge_is_on_disk_before_the_draw(book, monkeypatch):
         assert book.balance("ages").spent == Fraction(1, 2)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(perturbing.Work, "_drawn", killed)
+    monkeypatch.setattr(perturbing.Work, "drawn", killed)
     with pytest.raises(KeyboardInterrupt):
         dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book, on_bad="map=0")
     assert book.balance("ages").pending == 1
