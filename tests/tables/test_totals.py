@@ -217,7 +217,7 @@ def test_simulated_totals_are_covered_and_fitted_ones_are_closer(measure):
     channel = {-1: cells.plan[-1].channel}
     own = [[{-1: tier.measures[0].plan[-1].channel}] for tier in tiers]
     margins = [(), ("district",), ("sex",), ("district", "sex")][:3]
-    sums = Sums.of(asked, PRESENCE, sizes, (cells,), [channel], margins, tiers, own)
+    sums = Sums.of(asked, PRESENCE, sizes, (cells,), margins, tiers, own)
     missed = narrow = totals = 0
     for seed in range(400):
         drawn = cells.plan[-1].sample(truth, source=dt.insecure_source(3 * seed + 1))

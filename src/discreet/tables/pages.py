@@ -14,6 +14,7 @@ from ..present.html import page, table
 from ..present.words import moment
 from .looks import STYLE
 from .margins import OF_TOTALS
+from .measures import PUBLIC_ZERO
 from .results import Release, asked_in_words, key_for_people, totals_title
 from .scales import Scale, Span
 
@@ -61,7 +62,7 @@ def rows_table(
     scale = Scale.of([span for span in spans if span is not None])
     lines = []
     for row, span in zip(shown, spans, strict=True):
-        exact = " (exact)" if row.get("mechanism") == "public zero" and row[value] is not None else ""
+        exact = " (exact)" if row.get("mechanism") == PUBLIC_ZERO and row[value] is not None else ""
         ends = ["any" if row[name] is None else told(row[name], out) for name, out in _OUTWARD.items()]
         report = _absent(row, value, kind) if row[value] is None else told(row[value]) + exact
         numbers = [*([_number(row["n"])] if sized else []), report]
