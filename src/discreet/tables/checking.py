@@ -189,7 +189,8 @@ def _epsilon(case: Case) -> Iterator[str | Unknown]:
         yield "The budget does not add up."
     if groups != record["max_groups"] or type(groups) is not int or groups < 1:
         yield "Without an id column a person is in one group, and else in a whole number of them."
-    if sum(Fraction(one["part"]) for one in record["statistics"]) != 1:
+    weights = {one["name"]: Fraction(one["part"]) for one in record["statistics"]}
+    if sum(weights.values()) != 1 or len(weights) < len(record["statistics"]):
         yield "The parts of the statistics do not add up to the whole charge."
     levels = record["measured"] or [{"by": record["by"], "part": "1", "epsilon": str(charge / groups)}]
     parts = [Fraction(level["part"]) for level in levels]
@@ -199,8 +200,7 @@ def _epsilon(case: Case) -> Iterator[str | Unknown]:
         if Fraction(level["epsilon"]) != charge * part / groups:
             yield f"The totals by {', '.join(level['by'])} have epsilon {level['epsilon']}, but must have {charge * part / groups}."
         for one in level.get("statistics", record["statistics"]):
-            weight = next(Fraction(mine["part"]) for mine in record["statistics"] if mine["name"] == one["name"])
-            each = charge * weight * part / groups
+            each = charge * weights[one["name"]] * part / groups
             if Fraction(one["epsilon"]) != each:
                 yield f"{one['name']}: epsilon is {one['epsilon']} for each report, but must be {each}."
             if charge and not Level.of(epsilon=each).admits(Fraction(one["alpha"])):
