@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Indices = NDArray[np.int64]
 Plan = Mapping[int, Mechanism | None]
 
+PUBLIC_ZERO = "public zero"
 _OPEN = Grid(None, None)
 _RARE, _FARTHEST = Fraction(1, 80), 2**60  # a report and the end of its interval fit 63 bits
 
@@ -146,6 +147,15 @@ def whole_change(one: Statistic) -> tuple[int, Fraction]:
     assert one.grid.n is not None
     assert one.grid.low is not None
     return one.grid.n, one.grid.low
+
+
+def family_of(m: Mechanism | None) -> str:
+    """What the column of mechanisms says."""
+    return PUBLIC_ZERO if m is None else m.recipe.family
+
+
+def digest_of(m: Mechanism | None) -> str:
+    return "" if m is None else m.digest
 
 
 def _steps(one: Statistic, change: Fraction) -> int:
