@@ -50,7 +50,7 @@ def as_arrow(frame: Any, used: Sequence[str]) -> tuple[Any, set[str]]:
 
 def _of_objects(dtype: Any) -> bool:
     """Has a column of pandas no one type? Nor have categories that are objects."""
-    return bool(dtype == object or (dtype.name == "category" and dtype.categories.dtype == object))
+    return str(dtype.categories.dtype if dtype.name == "category" else dtype) == "object"
 
 
 def _typed(column: Any) -> Any:
@@ -71,7 +71,7 @@ def _texts(column: Any) -> Any:
 
 
 def _text_of(value: Any) -> str | None:
-    """One object as a text, whole numbers and days the same however they are held; None for what is missing or has no plain text."""
+    """One object as a text, whole numbers and days the same however they are held; None for what has none."""
     try:
         if isinstance(value, str):
             value.encode()
