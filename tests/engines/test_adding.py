@@ -283,5 +283,10 @@ def test_values_beyond_the_bounds_are_told_by_their_lines(tmp_path):
     assert not report.grave
     frame = pa.table({"place": [1, 5, None], "x": [2.0, math.nan, 7.0]})  # a column by the name that ours would have
     assert outside_bounds(frame, [SumOf("place", Grid(2, 4)), SumOf("x", Grid(0, 5))])[0].places == ((1,), (2,), (3,))
+    near = pa.table({"id": [1, 2, 3, 4, 5], "x": [-5.0, 0.0, 1.1, 1000.0, 1049.0]})  # within half a step of the bounds
+    for grid, below, above in ((Grid(0, 1000, 100), 1, 1), (Grid("0.1", "1.1", "0.1"), 2, 2), (Grid("1/3", "4/3"), 2, 2)):
+        out = outside_bounds(near, [SumOf("x", grid)], "id")[0]
+        assert (out.below, out.above) == (below, above)
+    assert outside_bounds(pa.table({"id": [1], "x": [1 / 3]}), [SumOf("x", Grid("1/3", "4/3"))], "id")[0].people_below == 0
     with pytest.raises(TableInputError, match="no column"):
         outside_bounds(path, [SumOf("wage", Grid(0, 1))], None, reading)

@@ -81,11 +81,9 @@ class Measure:
 
     def ends(self, size: int) -> tuple[int, int]:
         """The least and the most, in steps, that can be true of a group of a public size; of any other, no more than is known."""
-        if size < 0:
-            return (-FARTHEST, FARTHEST) if self.statistic.of_values and not self.part else (0, FARTHEST)
-        if not self.statistic.of_values:
-            return 0, size
         low, high = (int((end - self.origin) / self.units[1]) for end in self.bounds)
+        if size < 0:  # any number of people: the sum has the signs that a person can add
+            return -FARTHEST if low < 0 else 0, FARTHEST if high > 0 else 0
         return min(low, 0) * size, max(high, 0) * size
 
 
