@@ -56,9 +56,11 @@ class Measured:
         return factorized((spread + diags(np.concatenate(self.total_variances))).tocsc())
 
     def estimate(self, cells: Floats, totals: Sequence[Floats]) -> Floats:
-        """The weighted least squares estimate of every cell, from unbiased estimates of cells and totals."""
-        off = np.concatenate(list(totals)) - self._sums @ cells
-        return np.asarray(cells + self.cell_variance * (self._sums.T @ self._solve(off)))
+        """The weighted least squares estimate of every cell, from unbiased estimates of cells and totals; none is finite where
+        one of these is not."""
+        with np.errstate(invalid="ignore"):
+            off = np.concatenate(list(totals)) - self._sums @ cells
+            return np.asarray(cells + self.cell_variance * (self._sums.T @ self._solve(off)))
 
     def weights(self, members: Indices) -> tuple[Floats, Floats]:
         """Of the estimate of a sum of cells: the weight of every cell's report, and of every measured total's."""
