@@ -187,8 +187,8 @@ def changed(record: dict, path: tuple) -> dict:
 
 
 # What a record says once, and nothing else follows from: names and times. A ledger knows some of them.
-WITH_LEDGER = {"dataset", "released", "ledger_line", "ledger_head", "unit"}
-FREE = {"version", "discreet", "domain_source", "repeated"}
+WITH_LEDGER = {"dataset", "released", "ledger_line", "ledger_head", "unit", "question"}
+FREE = {"discreet", "domain_source", "repeated"}
 
 
 def test_every_changed_field_of_the_record_is_noticed(forger, book):
@@ -205,7 +205,7 @@ def test_every_changed_field_of_the_record_is_noticed(forger, book):
         if not found - {PAGE}:
             unseen.add(path[0])
             assert path[0] in FREE or (path[0] in WITH_LEDGER and LEDGER in wrong(forger.folder / "x.json", book)), path
-    assert {"dataset", "version"} <= unseen  # the test reaches those that cannot be noticed
+    assert {"dataset", "question"} <= unseen  # the test reaches those that cannot be noticed
 
 
 def test_every_changed_cell_of_the_rows_is_noticed(forger, book):
@@ -238,12 +238,49 @@ def test_a_consistent_other_release_is_refuted_by_the_ledger_alone(people, book,
     """Reports of another draw with their own intervals, under the line and head of the true one."""
     true = released(people, book, dataset="people", version="true")
     twin = released(people, book, dataset="people", version="twin")
-    kept = ("version", "ledger_line", "ledger_head", "released", "budget")
+    kept = ("version", "question", "ledger_line", "ledger_head", "released", "budget")
     forged = dt.Release(twin.columns, twin.margins, {**twin.record, **{name: true.record[name] for name in kept}}, dict)
     assert true.columns["report"] != twin.columns["report"]
     forged.save(tmp_path / "x.csv")
     assert not wrong(tmp_path / "x.json")
     assert wrong(tmp_path / "x.json", book) == {LEDGER}
+
+
+def test_what_fits_in_itself_is_refuted_by_the_ledger(people, book, tmp_path):
+    """Reports under the other's name, rounded reports of another draw, another condition, another version, more of the budget."""
+    both = {"ill": "ill", "well": "not ill"}
+    true = released(people, book, dataset="people", count=both, version="swapped")
+    reports, half = true.columns["report"], len(true.columns["report"]) // 2
+    twin = released(people, book, dataset="people", count={"ill": "not ill", "well": "ill"}, version="swapped")
+    assert twin.columns["report"] == [*reports[half:], *reports[:half]] != reports  # the same question in another order
+    coarse = [released(people, book, dataset="people", version=name, round_to=2) for name in ("one", "two")]
+    assert coarse[0].columns["report"] != coarse[1].columns["report"]
+    kept = ("version", "question", "ledger_line", "ledger_head", "released", "budget")
+    spent = {**true.record["budget"], "spent": "98", "left": "1"}
+    other = json.loads(json.dumps(true.record["question"]).replace("swapped", "other"))
+    forged = {
+        "swapped": dt.Release(twin.columns, {}, true.record, dict),
+        "another draw": dt.Release(coarse[1].columns, {}, {**coarse[1].record, **{k: coarse[0].record[k] for k in kept}}, dict),
+        "another version": dt.Release(true.columns, {}, {**true.record, "version": "other", "question": other}, dict),
+        "more spent": dt.Release(true.columns, {}, {**true.record, "budget": spent}, dict),
+    }
+    for name, made in forged.items():
+        made.save(tmp_path / "x.csv", overwrite=True)
+        assert not wrong(tmp_path / "x.json"), name
+        assert wrong(tmp_path / "x.json", book) == {LEDGER}, name
+    where = json.loads(json.dumps(true.record["statistics"]).replace("not ill", "ill"))
+    dt.Release(true.columns, {}, {**true.record, "statistics": where}, dict).save(tmp_path / "x.csv", overwrite=True)
+    assert "what the record says" in wrong(tmp_path / "x.json")
+
+
+def test_a_file_that_is_none_of_its_own_is_noticed(people, book, tmp_path):
+    made = released(people, book, dataset="people", version="files")
+    made.save(tmp_path / "x.csv")
+    (tmp_path / "x-by-age.csv").write_text("age,total\nold,999\n")
+    told = json.loads((tmp_path / "x.json").read_text())["record"]
+    told["files"]["x-by-age.csv"] = digest_of((tmp_path / "x-by-age.csv").read_bytes())
+    (tmp_path / "x.json").write_text(record_text(told, {}))
+    assert wrong(tmp_path / "x.json") == {"digests of the files"}
 
 
 def test_a_cut_or_changed_ledger_is_noticed(people, book, tmp_path):

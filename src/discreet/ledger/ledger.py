@@ -294,6 +294,12 @@ class Ledger:
                         return answer()
         return None
 
+    def charges_of(self, name: str, question: Mapping[str, Any]) -> list[int]:
+        """The lines that charged for a question and were answered."""
+        text = question_text(question)
+        with self._store().transaction() as run:
+            return [charge for charge, *_ in stored_answers(run, self._account(run, name), text)]
+
     def finish(self, pending: Pending, answer: str) -> Answer:
         """Store the answer of a charge, and its salted commitment; both are on disk when this returns, so show it then.
 

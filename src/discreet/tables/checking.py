@@ -26,7 +26,7 @@ from .measures import digest_of as digest_of_mechanism
 from .pages import release_page
 from .rebuilt import Rebuilt, rebuild
 from .saved import Saved, csv_value
-from .saving import body_digest, digest_of, written
+from .saving import body_digest, digest_of, outputs, written
 from .stored import differences
 
 _OWN_DIGESTS = 2  # before this version, mechanisms had another digest
@@ -163,6 +163,8 @@ def _digests(case: Case) -> Iterator[str | Unknown]:
             yield f"{name} has another content than was written."
     if dated:
         yield Unknown(f"A record of version {saved.version} has no digests of its files.")
+    elif {*listed} != {path.name for path in outputs(saved.path.with_suffix(".csv"), list(saved.margins))[:-1]}:
+        yield "The files that it lists are not those of its rows, totals and page."
 
 
 @checker("rows and their keys")

@@ -22,6 +22,7 @@ from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..questions.domain import Domain
 from ..questions.hierarchy import Hierarchy
+from .alike import asked_alike
 from .coarse import Coarse, line_of
 from .margins import Margin, groups_of, margin_name
 from .measures import PUBLIC_ZERO, Measure, change_of, open_noise, whole_change
@@ -86,7 +87,9 @@ def _declared(record: Mapping[str, Any], sheet: Sheet) -> dict[str, Any]:
         known = Level.of(epsilon=own).admits(Fraction(mine["alpha"])) and charged >= Fraction(own)
         mine = {"alpha": mine["alpha"], "epsilon": own, "charged": mine["charged"]} if known else None
     unsaid = {} if record["margins"] is not None else {"margins": None}  # before version 4; today's have a list
-    return {**unsaid, "audience": mine, "purpose": aim.written() if record["purpose"] is not None and fits else None}
+    asked = record["question"] if record["question"] is None or asked_alike(record["question"], sheet) else None
+    told = aim.written() if record["purpose"] is not None and fits else None
+    return {**unsaid, "audience": mine, "question": asked, "purpose": told}
 
 
 def _question(saved: Saved, size: int) -> Question:

@@ -79,6 +79,7 @@ def release_record(
              "sizes": len({n for measure in plans for n, m in measure.plan.items() if m is not None and m.recipe.family == family})}
             for family in families
         ],
+        "question": None,
         "own_mechanism": document(question.mechanism) if isinstance(question.mechanism, Mechanism) else None,
         "columns": columns,
         "confidence": float(COVERAGE),
@@ -142,7 +143,7 @@ def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
     rest = {name: value for name, value in old.items() if name != "counts"}
     unit = re.match(r"A person is one value of (.*), counted once per group", str(old.get("person")))
     new: dict[str, Any] = {"unit": unit and unit[1], "null_keys": [], "ledger_head": None, "own_mechanism": None, "purpose": None,
-           "round_to": None, "hide_below": None, "audience": None,
+           "round_to": None, "hide_below": None, "audience": None, "question": None,
            "margins": None, "containers": [], "measured": [], "files": dict.fromkeys(old["files"])}  # fmt: skip
     return {**rest, "format_version": 4, "statistics": parts, **new}
 

@@ -214,7 +214,7 @@ def _to_audiences(
         return handed_out(made, question, Fraction(0)).told(ready.operator), ready.dropped
     heads = [mechanisms_text(mine, sheet.measures, spelling.contents, sizes) for mine, sheet in zip(asked, sheets, strict=True)]
     begun = book.begin(dataset, spelling.question, epsilon=ready.sheet.charge, data=spelling.fingerprint(ready.found.each),
-                       fresh=fresh, admission=ready.admission)  # fmt: skip
+                       fresh=fresh, admission=ready.admission, what=question_words(question))  # fmt: skip
     if isinstance(begun, Answer):
         made = []
         for text, mine, sheet in zip(answers_of(begun.text), asked, sheets, strict=True):
@@ -235,8 +235,9 @@ def _to_audiences(
 def _at_level(sheet: Sheet, question: Question) -> Sheet:
     """The sheet of one audience: everything at its own level."""
     charge = charge_of(question.level) if sheet.charge else Fraction(0)
-    return Sheet.of(question, sheet.terms, charge, sheet.sizes, measures_for(question, sheet.terms, sheet.sizes), sheet.margins,
+    mine = Sheet.of(question, sheet.terms, charge, sheet.sizes, measures_for(question, sheet.terms, sheet.sizes), sheet.margins,
                     sheet.make_table, sheet.coarse)  # fmt: skip
+    return mine.asking(sheet.record["question"])
 
 
 def _stored(table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse) -> list[Release] | None:
@@ -261,7 +262,7 @@ def _stored(table: Any, book: Ledger, question: Question, margins: Any, coarse: 
             return None
         tiers, totals = read_levels(text, mine, tiers_for(mine, terms, stored.sizes), spelling.contents)
         sheet = Sheet.of(mine, terms, charge_of(level), stored.sizes, stored.measures, names, table_maker(table), coarse, tiers)
-        made.append(sheet.filled(stored.reports, book.balance(question.dataset), answer, totals))
+        made.append(sheet.asking(spelling.question).filled(stored.reports, book.balance(question.dataset), answer, totals))
     return made
 
 
@@ -302,10 +303,12 @@ def _prepare(
     sizes = found.sizes(terms.relation)
     measures, tiers = measures_for(question, terms, sizes), tiers_for(question, terms, sizes)
     charge = charge_of(question.level) if any(any(m.plan.values()) for m in measures) else Fraction(0)
+    spelling = spelling_of(question, found.columns)
+    sheet = Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table), coarse, tiers)
     ready = _Ready(
-        Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table), coarse, tiers),
+        sheet.asking(spelling.question),
         found,
-        spelling_of(question, found.columns),
+        spelling,
         None if admission is None else admission.number,
         _operator(table, terms, question, found) if path is None else None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property
@@ -73,6 +73,10 @@ class Sheet:
         return cls(question, terms, charge, sizes, measures, margins, readings, columns, tiers, sums, record, make_table,
                    coarse)  # fmt: skip
 
+    def asking(self, question: Mapping[str, Any] | None) -> Sheet:
+        """The same, with the question in the record as the ledger knows it."""
+        return replace(self, record={**self.record, "question": question})
+
     @property
     def draws_nothing(self) -> bool:
         """Are there public zeros alone?"""
@@ -84,8 +88,9 @@ class Sheet:
         new = [m.plan for part in (mine, *(tier.measures for tier in tiers)) for m in part]
         if all(_digests(one) == _digests(other) for one, other in zip(new, old, strict=True)):
             return self
-        return Sheet.of(self.question, self.terms, self.charge, self.sizes, mine, self.margins, self.make_table, self.coarse,
-                        tiers)  # fmt: skip
+        again = Sheet.of(self.question, self.terms, self.charge, self.sizes, mine, self.margins, self.make_table, self.coarse,
+                         tiers)  # fmt: skip
+        return again.asking(self.record["question"])
 
     def filled(
         self, drawn: Sequence[NDArray[Any]], balance: Balance, answer: Answer | None,

@@ -41,7 +41,7 @@ class Spelling:
 def spelling_of(question: Question, names: Mapping[str, Collection[str]]) -> Spelling:
     """How a question is told apart; `names` has for each statistic columns of the table, those that it looks at among them."""
     conditions = {one.name: None if one.where is None else parse(one.where, names[one.name]) for one in question.statistics}
-    contents = {one.name: _content(one, conditions[one.name], names[one.name]) for one in question.statistics}
+    contents = {one.name: content_of(one, conditions[one.name], names[one.name]) for one in question.statistics}
     by = [name.lower() for name in question.by]  # the engine knows no case
     common = {
         "version": question.version,
@@ -65,7 +65,8 @@ def spelling_of(question: Question, names: Mapping[str, Collection[str]]) -> Spe
     return Spelling(asked, contents, _before(question, conditions, common))
 
 
-def _content(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
+def content_of(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
+    """What tells a statistic apart from others, whatever it is called."""
     found: dict[str, Any] = {"kind": one.kind, "where": None if where is None else unordered(where), "part": str(one.weight)}
     if one.column is not None and one.grid is not None:
         found |= {

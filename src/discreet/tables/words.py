@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..mechanism import Mechanism
 from ..numbers.exact import show_decimal
+from .margins import margin_name
 from .question import Question, charge_of
 from .statistics import Statistic
 
@@ -19,7 +20,12 @@ def question_words(question: Question) -> str:
     own = isinstance(question.mechanism, Mechanism)
     by_what = "" if question.mechanism == "auto" else f", drawn by {'a mechanism of its own' if own else question.mechanism}"
     charge = charge_of(question.level)
-    return f"{_listed(asked)}{by}{pooled}; version {question.version}; epsilon {show_decimal(charge)}{by_what}"
+    measured = [margin_name(margin) for margin, _ in question.tiers]
+    totals = f"; totals measured: {_listed(measured)}" if measured else ""
+    levels = [str(level.alpha) for level in question.audiences]
+    audiences = f" for audiences at alpha {_listed(levels)}" if levels else ""
+    return (f"{_listed(asked)}{by}{pooled}{totals}; version {question.version}; epsilon {show_decimal(charge)}{audiences}"
+            f"{by_what}")  # fmt: skip
 
 
 def _statistic(one: Statistic) -> str:

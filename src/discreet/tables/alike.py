@@ -1,0 +1,46 @@
+"""Is the question of a record, as the ledger knows it, the one that the rest of the record tells?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..ledger.chain import canonical
+from ..mechanism import Mechanism
+from ..questions.predicate import parse
+from .purpose import READING
+from .sheet import Sheet
+from .spelling import content_of
+
+_TEXT, _COLUMN = re.compile(r"'(?:[^']|'')*'"), re.compile(r'"((?:[^"]|"")+)"')
+
+
+def asked_alike(told: Mapping[str, Any], sheet: Sheet) -> bool:
+    """All of it but digests of the declared keys and of measured totals, and levels, which other checks look at."""
+    question, counted = sheet.question, [m for m in sheet.measures if m.counts_people]
+    by = question.mechanism.digest if isinstance(question.mechanism, Mechanism) else None
+    families = {m.recipe.family for one in counted for m in one.plan.values() if m is not None}
+    aim = question.purpose.written()
+    return bool(
+        told["rule"] == 2
+        and told["version"] == question.version
+        and (told["other"], told["bound"], told["max_groups"]) == (question.other, question.bound, question.max_groups)
+        and told["by"] == sorted(name.lower() for name in question.by)
+        and ("measured" in told) == bool(question.tiers)
+        and told.get("purpose", aim if aim["name"] == READING else None) == aim
+        and (told["mechanism"] == by if by else told["mechanism"] == "auto" or {told["mechanism"]} >= families)
+        and sorted(map(canonical, told["statistics"])) == sorted(map(canonical, contents(told, sheet).values()))
+    )
+
+
+def contents(told: Mapping[str, Any], sheet: Sheet) -> dict[str, dict[str, Any]]:
+    """What tells each statistic of a record apart, with the names of columns as the question spells them."""
+    names = {one["column"] for one in told["statistics"] if "column" in one}
+    for one in told["statistics"]:
+        bare = _TEXT.sub("''", one["where"] or "")
+        names |= {name.replace('""', '"') for name in _COLUMN.findall(bare)}
+    return {
+        one.name: content_of(one, None if one.where is None else parse(one.where, names), names)
+        for one in sheet.question.statistics
+    }
