@@ -115,7 +115,8 @@ def test_a_coalition_learns_no_more_than_its_least_private_member(members):
 
 def everything(made) -> str:
     # the head covers the answer's commitment, whose salt of 128 bits stays in the ledger
-    record = {**made.record, "ledger_head": None, "released": None, "ledger_line": None, "budget": None, "version": None}
+    alike = dict.fromkeys(("ledger_head", "released", "ledger_line", "budget", "version", "question"))
+    record = {**made.record, **alike}
     page = re.sub(r"<p class='lead'>.*?</p>", "", release_page(made)).partition("<p>Budget")[0]
     return "\n".join([made.csv_text(), json.dumps(made.to_dict()["rows"]), json.dumps(made.margins), json.dumps(record), page])
 
@@ -220,3 +221,10 @@ def test_an_unknown_audience_is_refused(people, ledger):
     for wrong in ("1/3", 7, "x"):
         with pytest.raises(ReleaseError, match="no such audience"):
             made[wrong]
+
+
+def test_history_says_what_was_asked_for_audiences(people, ledger):
+    release(people, dataset="people", ledger=ledger, version="words", alphas=ALPHAS, **ASKED)
+    what = [entry.what for entry in ledger.history("people") if entry.kind == "charge"][-1]
+    assert "version words" in what
+    assert "for audiences at alpha 3/10, 1/2, 4/5" in what
