@@ -16,7 +16,7 @@ from discreet.cli import main
 from discreet.registry import with_table
 
 ROOT = Path(__file__).parent.parent
-TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "api.md")]
 MODULES = [m.name for m in pkgutil.walk_packages(discreet.__path__, "discreet.")]
 
 
