@@ -48,7 +48,8 @@ def _described(name: str, thing: Any) -> Iterator[str]:
             told = inspect.getdoc(code)
             if method.startswith("_") or not told:
                 continue
-            yield f"- `.{method}{'' if isinstance(code, property) else _signature(code, method=True)}`: {' '.join(told.split(chr(10) * 2)[0].split())}"
+            given = "" if isinstance(code, property) else _signature(code, method=True)
+            yield f"- `.{method}{given}`: {' '.join(told.split(chr(10) * 2)[0].split())}"
         yield ""
 
 
