@@ -22,7 +22,7 @@ LOCK := pip compile --universal --fork-strategy fewest --python-version 3.11 --g
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench campaign docs mutants lock readme clean
+.PHONY: help demo test check audit bench campaign dist docs mutants lock readme clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -44,6 +44,14 @@ bench: $(VENV)/.dev-stamp  ## run every benchmarks/*.py whose name does not star
 campaign: $(VENV)/.dev-stamp  ## run the long tests; they write to benchmarks/results/
 	mkdir -p $(RESULTS)
 	DISCREET_CAMPAIGN=full DISCREET_RESULTS=$(RESULTS) $(BIN)/python -m pytest -m campaign
+
+dist: $(VENV)/.dist-stamp  ## wheel and sdist, tested; bill of materials and licences: dist/
+	$(BIN)/python tools/dist.py build
+	$(BIN)/python tools/dist.py bill
+	$(BIN)/python tools/dist.py test
+
+audit: $(VENV)/.dist-stamp  ## known faults of the locked packages (needs the network)
+	$(BIN)/python tools/dist.py audit
 
 docs: $(VENV)/.dev-stamp  ## build the documentation as a site, offline: docs/_build/index.html
 	$(BIN)/python -m sphinx -W -q -b html docs docs/_build
@@ -87,3 +95,7 @@ $(VENV)/.dev-stamp: $(REQ)/dev.txt pyproject.toml | $(BIN)/python
 	$(PIP) install --require-hashes -r $(REQ)/dev.txt
 	$(INSTALL_PACKAGE)
 	@touch $@ $(VENV)/.run-stamp
+
+$(VENV)/.dist-stamp: $(REQ)/dist.txt $(VENV)/.dev-stamp
+	$(PIP) install --require-hashes -r $(REQ)/dist.txt
+	@touch $@
