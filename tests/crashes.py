@@ -101,7 +101,7 @@ def check(ledger: Ledger, name: str, seen: Path, kills: int) -> Killed:
     """Whatever was revealed is stored as it was shown, and paid for; and the whole history holds."""
     ledger.verify(name)
     balance = ledger.balance(name)
-    _, entries, rows, _ = ledger._read(name)
+    _, entries, rows, *_ = ledger._read(name)
     stored = {charge: text for charge, _, _, _, text in rows}
     charges = sum('"kind":"charge"' in body for _, body, _ in entries)
     revealed = [json.loads(line) for line in seen.read_text().splitlines()]

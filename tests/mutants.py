@@ -41,13 +41,22 @@ SPARE = ("__pycache__", ".*", "demo-out", "build", "dist", "results")  # what no
 TESTED_IN = {
     "blas": "designs",
     "channels.contract": "channels measure/test_posteriors.py",
+    "channels.window": "channels mechanisms/test_wave.py",
     "cli": "cli test_documentation.py",
     "errors": "test_errors.py",
     "files": "test_files.py test_verify.py",
+    "ledger.charging": "ledger/test_caps.py",
+    "ledger.periods": "ledger/test_caps.py",
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
     "numbers.intake": "test_sampling.py",
     "registry": "test_registry.py test_documentation.py",
+    "tables.expected": "tables/test_statistics.py tables/test_release.py",
+    "tables.found": "tables/test_statistics.py",
+    "tables.measures": "tables/test_statistics.py",
+    "tables.spelling": "tables/test_statistics.py tables/test_answers.py",
+    "tables.values": "tables/test_statistics.py tables/test_own_mechanisms.py",
     "tables.margins": "channels/test_reading.py tables/test_release.py",
+    "tables.words": "ledger/test_caps.py",
 }
 
 Place = tuple[int, int]  # a line, from 1, and a column in characters

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet import files, verify
-from discreet.channels import Additive, Channel, Clamped, Geometric, Keep, Map, Table, Then
+from discreet.channels import Additive, Channel, Clamped, Geometric, Keep, Map, Table, Then, Window
 from discreet.errors import FileError
 from discreet.mechanism import Recipe
 from discreet.numbers.level import Epsilon, Level
@@ -44,6 +44,9 @@ EVERY_KIND: dict[str, tuple[dt.Mechanism, type[Channel]]] = {
     "fair, sensitivity 2": (dt.explicit_fair(9, alpha="1/3", sensitivity=2), Table),
     "keep": (dt.randomized_response(5000, epsilon=0.7), Keep),
     "uniform": (dt.uniform(8), Keep),
+    "window": (dt.square_wave(8, alpha="1/3"), Window),
+    "window of 10^9": (dt.square_wave(dt.Grid(-3, 10**9 - 3, "1/2"), epsilon="ln(2)/10"), Window),
+    "window without a width": (dt.square_wave(8, epsilon=1, width=0), Keep),
     "open": (dt.geometric(dt.Grid(None, None), alpha="9/10", sensitivity=2), Additive),
     "open above": (dt.geometric(dt.Grid(0, None), epsilon="1/3"), Additive),
     "open below": (dt.geometric(dt.Grid(None, "7/2", "1/2"), alpha="0.3"), Additive),
@@ -319,6 +322,11 @@ TAMPERED = {
     "a remap of more": (EVERY_KIND["list remap"][0], put("channel", "first", "n", 7), "shape"),
     "keep always": (EVERY_KIND["uniform"][0], put("channel", "keep", "1"), "shape"),
     "keep more": (EVERY_KIND["keep"][0], put("channel", "keep", "1/2"), "claim"),
+    "a higher window": (EVERY_KIND["window"][0], put("channel", "a", "1/4"), "claim"),
+    "a lower window": (EVERY_KIND["window"][0], put("channel", "a", "1/2"), "claim"),
+    "a window of another width": (EVERY_KIND["window"][0], put("channel", "width", 1), "shape"),
+    "a window without a width": (EVERY_KIND["window"][0], put("channel", "width", 0), "shape"),
+    "a window without a wall": (EVERY_KIND["window"][0], put("channel", "a", "1"), "shape"),
     "less noise on an open grid": (EVERY_KIND["open"][0], put("channel", "noise", "a", "1/2"), "claim"),
     "unknown noise": (EVERY_KIND["open"][0], put("channel", "noise", "family", "laplace"), "shape"),
     "an additive channel in sequence": (

@@ -137,6 +137,8 @@ def test_the_script_runs_where_it_lies(tmp_path):
         dt.laplace(epsilon="ln(3)/2", sensitivity="1/3"),
         dt.from_matrix([["2/3", "1/3"], ["1/3", "2/3"]], alpha="1/2"),
         dt.from_matrix(dt.geometric(6, alpha="0.7").matrix, alpha="0.7", require={"S"}),
+        dt.square_wave(10, epsilon=1),
+        dt.square_wave(10**6, alpha="1/3"),
         dt.random_rounding(10),
         dt.suppression(10),
         dt.suppression(10**5),
@@ -144,7 +146,7 @@ def test_the_script_runs_where_it_lies(tmp_path):
     ],
     ids=[
         "table", "geometric", "additive", "keep", "clamped stairs", "huge stairs", "stairs with a bound", "open stairs", "laplace",
-        "matrix", "matrix of floats", "rounding", "suppression", "long suppression", "cell key",
+        "matrix", "matrix of floats", "square wave", "long square wave", "rounding", "suppression", "long suppression", "cell key",
     ],
 )  # fmt: skip
 def test_the_lone_script_verifies_what_discreet_saved(lone, m, tmp_path):

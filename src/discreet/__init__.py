@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from .mechanisms.staircase import staircase as staircase
     from .mechanisms.two_stage import rounded as rounded
     from .mechanisms.uniform import uniform as uniform
+    from .mechanisms.wave import square_wave as square_wave
     from .numbers.grid import Grid as Grid
     from .numbers.level import Level as Level
     from .numbers.neighbours import Neighbours as Neighbours
@@ -137,6 +138,7 @@ _HOME = {
     "laplace": "mechanisms.laplace",
     "from_matrix": "mechanisms.matrix",
     "randomized_response": "mechanisms.response",
+    "square_wave": "mechanisms.wave",
     "cell_key": "mechanisms.rounding",
     "random_rounding": "mechanisms.rounding",
     "suppression": "mechanisms.rounding",

@@ -20,7 +20,7 @@
         ├── MetricError          a distance between true values, or between laws, that cannot be read
         ├── AuditError           an audit that cannot be made as asked
         ├── LedgerError          a ledger of budgets that cannot be read, written or believed
-        │   └── BudgetError      a charge beyond what is left of the budget; `asked` and `left`
+        │   └── BudgetError      a charge beyond what is left of the budget or of a cap; `asked` and `left`
         ├── ReleaseError         a release that its declarations, or the terms of its data set, do not allow
         ├── FileError            a mechanism file that was refused; `kind` says why
         ├── PredicateError       a predicate that is more than a condition on one row, or does not fit its table
@@ -119,10 +119,15 @@ class LedgerError(DiscreetError):
 
 
 class BudgetError(LedgerError):
-    """A charge beyond what is left of the budget: nothing was charged. `asked` and `left` are exact."""
+    """A charge beyond what is left of the budget: nothing was charged. `asked` and `left` are exact.
+
+    Of a cap, `left` is of its `period`, such as 2026-11, and `begins` is the first day of the next one.
+    """
 
     asked: Fraction
     left: Fraction
+    period: str | None = None
+    begins: str | None = None
 
 
 class ReleaseError(DiscreetError):

@@ -19,8 +19,9 @@ class Family:
     """A function that makes mechanisms: where it is, what it takes besides the grid, what it is for.
 
     `planned`: of two levels the more private one never keeps nearer to the truth (see discreet.planning.one_report).
-    `released`: it serves counts from 0 to any number of people at any level. `compared`: the rows that it has beside
-    others, short names with what is given besides the level.
+    `released`: it serves counts from 0 to any number of people at any level. `collected`: it is made for many reports,
+    of which the law of the values is recovered. `compared`: the rows that it has beside others, short names with what is
+    given besides the level.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Family:
     example: tuple[tuple[str, object], ...] = (("n", 8), ("alpha", "9/10"))
     planned: bool = False
     released: bool = False
+    collected: bool = False
     compared: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     @property
@@ -67,6 +69,11 @@ FAMILIES = (
         "randomized_response", "mechanisms.response", "randomised response", "dt.randomized_response(n, epsilon=...)",
         "local privacy: any two values are neighbours", LEVEL,
         planned=True, released=True, compared={"kRR": {}},
+    ),
+    Family(
+        "square_wave", "mechanisms.wave", "square wave", "dt.square_wave(n, epsilon=...)",
+        "local privacy for ordered values (ages, incomes): any two values are neighbours, near ones report alike; for "
+        "`recover` (Li et al. 2020)", (*LEVEL, "width"), (("n", 8), ("epsilon", 1)), collected=True,
     ),
     Family(
         "uniform", "mechanisms.uniform", "uniform (UM)", "dt.uniform(n)",
@@ -108,6 +115,7 @@ FAMILIES = (
 )  # fmt: skip
 
 PLANNED = {f.name: f for f in FAMILIES if f.planned}
+COLLECTED = {f.name: f for f in FAMILIES if f.planned or f.collected}
 RELEASED = {f.name: f for f in FAMILIES if f.released}
 
 

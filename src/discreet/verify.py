@@ -411,6 +411,26 @@ class _Keep(_Channel):
         return LETTERS if self.other is None else super().properties()
 
 
+class _Window(_Channel):
+    """Of n + 1 + 2 width reports those of a window of 2 width + 1, one further for each true value, are 1/a times as likely."""
+
+    def __init__(self, n: int, width: int, a: Fraction) -> None:
+        super().__init__(n + 1, n + 1 + 2 * width)
+        self.n, self.length, self.a = n, 2 * width + 1, a
+
+    def _weights(self) -> Weights | None:
+        n, length, p, q = self.n, self.length, self.a.numerator, self.a.denominator
+        if (n + 1) * (n + length) > MAX_ENTRIES:
+            return None
+        return [[p] * i + [q] * length + [p] * (n - i) for i in range(n + 1)], length * q + n * p
+
+    def tight(self, distance: int) -> _Ratio:
+        return _Ratio(self.a)  # no two windows are the same
+
+    def between(self, i: int, k: int) -> _Ratio:
+        return _Ratio(self.a)
+
+
 @dataclass(frozen=True)
 class _Noise:
     """Noise on the integers: Pr[i] = top b^j with |i| = kD + u, j = k where u < r, else k + 1; geometric for D = 1."""
@@ -593,6 +613,14 @@ def _read_keep(part: Any, other: _Channel | None = None) -> _Channel:
     return _Keep(size, keep, ends, other)
 
 
+def _read_window(part: Any) -> _Channel:
+    """A window around the true value."""
+    _, n, width, a = _fields(part, "channel", "kind", "n", "width", "a")
+    n, width, a = _integer(n, "n"), _integer(width, "width"), _rational(a, "a")
+    _need(n >= 1 and width >= 1 and 0 < a < 1, "shape", "A window needs n >= 1, width >= 1 and 0 < a < 1.")
+    return _Window(n, width, a)
+
+
 def _read_additive(part: Any) -> _Channel:
     """Noise on an open grid."""
     _, noise, *ends = _fields(part, "channel", "kind", "noise", "low", "high")
@@ -638,7 +666,7 @@ def _read_table(part: Any) -> _Channel:
 
 _READERS: dict[str, Callable[[Any], _Channel]] = {
     "table": _read_table, "geometric": _read_geometric, "keep": _read_keep, "additive": _read_additive,
-    "clamped": _read_clamped, "map": _read_map,
+    "clamped": _read_clamped, "map": _read_map, "window": _read_window,
 }  # fmt: skip
 
 

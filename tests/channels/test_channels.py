@@ -10,10 +10,24 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.channels import Additive, Channel, Clamped, Finite, Geometric, Keep, Map, Table, Then, contract, noisy
+from discreet.channels import (
+    Additive,
+    Channel,
+    Clamped,
+    Finite,
+    Geometric,
+    Keep,
+    Map,
+    Table,
+    Then,
+    Window,
+    contract,
+    noisy,
+)
 from discreet.channels import geometric as geometric_room
 from discreet.channels import keep as keep_room
 from discreet.channels import then as then_room
+from discreet.channels import window as window_room
 from discreet.channels.properties import LETTERS, letters_of, shape_faults
 from discreet.channels.ratios import greater, largest, pair_ratio, window_extreme, worst_ratio
 from discreet.errors import SingularError, SizeError, StructureError, TableError
@@ -59,6 +73,12 @@ def kept(size: int, keep: Fraction) -> Law:
     return [[keep * (i == j) + (1 - keep) / size for j in range(size)] for i in range(size)]
 
 
+def wave(n: int, width: int, a: Fraction) -> Law:
+    """Reports y from -width to n + width: 1 for |y - x| <= width, else a, divided by their sum."""
+    rows = [[Fraction(1) if abs(y - x) <= width else a for y in range(-width, n + width + 1)] for x in range(n + 1)]
+    return [[weight / sum(row) for weight in row] for row in rows]
+
+
 def mapped(targets: list[int], size: int) -> Law:
     return [[Fraction(j == t) for j in range(size)] for t in targets]
 
@@ -86,6 +106,14 @@ KINDS: dict[str, tuple[Finite, Law]] = {
     "keep, step of a cascade": (
         step(4, THIRD, HALF),
         reference.multiply(reference.inverse(reference.geometric(4, THIRD)), reference.geometric(4, HALF)),
+    ),
+    "window": (Window(4, 1, Fraction(2, 7)), wave(4, 1, Fraction(2, 7))),
+    "window, wider than the grid": (Window(2, 3, Fraction(9, 10)), wave(2, 3, Fraction(9, 10))),
+    "window, two": (Window(1, 1, HALF), wave(1, 1, HALF)),
+    "window, narrow": (Window(11, 2, THIRD), wave(11, 2, THIRD)),
+    "window, then map": (
+        Then(Window(2, 1, HALF), Map(np.array([0, 1, 1, 2, 0]), 3)),
+        reference.multiply(wave(2, 1, HALF), mapped([0, 1, 1, 2, 0], 3)),
     ),
     "clamped, short": (Clamped(2, StaircaseNoise(HALF, 4, 3)), clamped(2, HALF, 4, 3)),
     "clamped, one": (Clamped(1, StaircaseNoise(HALF, 2, 1)), clamped(1, HALF, 2, 1)),
@@ -263,6 +291,10 @@ def test_a_channel_comes_back_from_a_pickle_as_unchangeable_as_it_was(kind):
         lambda: Keep(3, Fraction(1)),
         lambda: Keep(3, Fraction(-1, 9)),
         lambda: Clamped(0, StaircaseNoise(HALF, 2, 1)),
+        lambda: Window(0, 1, HALF),
+        lambda: Window(3, 0, HALF),
+        lambda: Window(3, 1, Fraction(0)),
+        lambda: Window(3, 1, Fraction(1)),
         lambda: Map(np.array([], dtype=np.int64), 2),
         lambda: Map(np.array([0, 2]), 2),
         lambda: Map(np.array([0, -1]), 2),
@@ -297,6 +329,11 @@ def test_the_law_is_written_out_up_to_the_limits_and_not_beyond(monkeypatch):
     monkeypatch.setattr(keep_room, "MAX_ENTRIES", 16)
     assert Keep(4, HALF).integers() is not None
     assert Keep(5, HALF).integers() is None
+    monkeypatch.setattr(window_room, "MAX_ENTRIES", 20)
+    assert Window(3, 1, HALF).integers() is None
+    assert Window(2, 1, HALF).integers() is not None
+    assert Window(1, 4, HALF).integers() is not None  # 2 x 10
+    assert Window(1, 5, HALF).integers() is None
     monkeypatch.setattr(then_room, "MAX_ENTRIES", 12)
     assert Map(np.array([0, 1, 2]), 4).integers() is not None
     assert Map(np.array([0, 1, 2]), 5).integers() is None

@@ -120,6 +120,11 @@ NEW = {
         ["rounded", "--n", "9", "--cells", "0..2: 1; 2..9: 6", "--epsilon", "1", "--then", "explicit-fair"],
         dt.rounded(9, {(0, 2): 1, (2, 9): 6}, epsilon=1, then="explicit_fair"),
     ),
+    "square wave": (["square-wave", "--n", "12", "--epsilon", "ln(3)"], dt.square_wave(12, epsilon="ln(3)")),
+    "square wave, its width": (
+        ["square-wave", "--low", "15", "--high", "95", "--step", "5", "--alpha", "1/5", "--width", "2"],
+        dt.square_wave(dt.Grid(15, 95, 5), alpha="1/5", width=2),
+    ),
     "random rounding": (["random-rounding", "--n", "20", "--base", "5"], dt.random_rounding(20, base=5)),
     "suppression": (
         ["suppression", "--n", "9", "--below", "3", "--no-show-zero"],
@@ -630,13 +635,13 @@ def examples(help_text: str) -> list[str]:
 
 def test_every_help_has_an_example_and_every_example_runs(run):
     """In the order of the commands: make writes what the others read. gm.json has alpha 9/10: 0.05 cannot hold."""
-    Path("people.csv").write_text("sex,education,income\n" + "f,high,>50K\nm,low,<=50K\n" * 30)
+    Path("people.csv").write_text("sex,education,income,age\n" + "f,high,>50K,40\nm,low,<=50K,30\n" * 30)
     Path("domain.json").write_text('{"sex": ["f", "m"]}')
     Path("reports.csv").write_text("id,y\n" + "\n".join(f"{k},{k * k % 9}" for k in range(60)) + "\n")
     Path("data.csv").write_text("id,x\n" + "\n".join(f"{k},{k * k % 101}.5" for k in range(9)) + "\n")
     dt.geometric(8, alpha="1/2").save("g.json")
     found = []
-    ledger = [["ledger"], *(["ledger", name] for name in ("create", "show", "history", "verify", "head", "export"))]
+    ledger = [["ledger"], *(["ledger", name] for name in ("create", "charge", "show", "history", "verify", "head", "export"))]
     rest = [[name] for name in COMMANDS if name != "ledger"]
     for words in ([], *rest[:1], *ledger[1:2], *rest[1:], *ledger[2:], ledger[0]):
         told = run(*words, "--help")
@@ -1327,4 +1332,4 @@ def test_a_ledger_without_data_sets_has_nothing_to_show(run):
     assert run("ledger", "show", "--ledger", "b.db") == (0, "nothing yet\n", "")
     assert run("ledger", "show", "--ledger", "b.db", "--json") == (0, "[]\n", "")
     told = run("ledger", "show", "--ledger", "b.db", "--csv")
-    assert told == (0, "data set,relation,budget,spent,left,without answer\n", "")
+    assert told == (0, "data set,relation,budget,spent,left,without answer,left by caps\n", "")

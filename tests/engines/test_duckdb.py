@@ -61,6 +61,13 @@ def kinds(rows, folder):
     }  # fmt: skip
 
 
+def place(person, group):
+    """Where a group stands among those of a person: by the content of its key."""
+    g, k = KEYS[group] if group < len(KEYS) else (None, None)
+    content = "" if g is None else hashlib.md5(f'"g" "{g}" "k" {k}'.encode()).hexdigest()
+    return hashlib.md5(f"{person} {content}".encode()).hexdigest()
+
+
 def brute(rows, holds, unit, max_groups, other):
     """The definition, row by row and person by person."""
     people = defaultdict(lambda: defaultdict(list))
@@ -75,7 +82,7 @@ def brute(rows, holds, unit, max_groups, other):
             people[person][group].append(holds(r))
     sizes, counts = np.zeros((2, len(KEYS) + 1), dtype=int)
     for person, groups in people.items():
-        order = sorted(groups, key=lambda i, p=person: hashlib.md5(f"{p} {i}".encode()).hexdigest())
+        order = sorted(groups, key=lambda i, p=person: place(p, i))
         for group in order[:max_groups]:
             sizes[group] += 1
             counts[group] += any(groups[group])
@@ -235,7 +242,7 @@ def test_several_predicates_in_one_pass_are_each_counted_as_alone(tmp_path_facto
     asked = {"by": ["g", "k"], "domain": DOMAIN, "unit": "u" if unit else None, "other": other}
     texts = [*PREDICATES, "x >= 2"]
     for kind in ("csv", "objects", "arrow"):
-        together = count_each(table[kind], predicates=texts, **asked)
+        together = count_each(table[kind], predicates=texts, **asked).counts
         for text, found in zip(texts, together, strict=True):
             alone = count_groups(table[kind], predicate=text, **asked)
             for name in ("sizes", "counts"):
@@ -251,7 +258,7 @@ def test_several_predicates_read_the_table_once(monkeypatch):
     monkeypatch.setattr(Source, "__arrow_c_stream__", lambda self, schema=None: passes.append(1) or handed(self, schema))
     table = pa.table({"g": ["a", "b"], "x": [1, 2]})
     domain = Domain.of({"g": ["a", "b"]})
-    found = count_each(table, predicates=["x > 1", "x > 0", None], by=["g"], domain=domain)
+    found = count_each(table, predicates=["x > 1", "x > 0", None], by=["g"], domain=domain).counts
     assert [c.counts.tolist() for c in found] == [[0, 1], [1, 1], [1, 1]]
     together = len(passes)
     count_groups(table, predicate="x > 1", by=["g"], domain=domain)

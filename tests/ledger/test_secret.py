@@ -341,7 +341,7 @@ def test_a_landed_ledger_is_brought_to_today(old):
         assert ledger.balance("survey").spent == Fraction(3, 8)
         assert ledger.terms("survey").unit == "person"
         with ledger._store().transaction() as run:
-            assert run("SELECT version FROM discreet_ledger") == [(3,)]
+            assert run("SELECT version FROM discreet_ledger") == [(4,)]
             for table, columns in list(TABLES.items())[1:]:
                 assert sorted(run(f"SELECT {columns} FROM {table}")) == sorted(before[table])  # old lines as they were
         assert not secret_of(ledger).exists()  # reading makes none
@@ -375,14 +375,14 @@ def test_an_upgraded_schema_is_the_one_that_is_made_today(old, tmp_path, request
 def old_line(ledger: Ledger, question: str, data: str, answer: str) -> None:
     """A charge and its answer as the landed version wrote them, into a ledger of any version."""
     from discreet.ledger import chain
-    from discreet.ledger.ledger import _append
+    from discreet.ledger.charging import append
 
     with ledger._store().transaction(write=True) as run:
         account = ledger._account(run, "survey")
         asked = chain.digest(account, "question", json.dumps({"q": question}, separators=(",", ":")))
         facts = {"kind": "charge", "epsilon": "1/10", "question": asked}
         facts["data"] = hashlib.sha256(bytes.fromhex(account.salt) + f"data\n{data}".encode()).hexdigest()
-        _append(run, account, facts, chain.rational_text(Fraction(account.spent) + TENTH))
+        append(run, account, facts, spent=Fraction(account.spent) + TENTH)
         number = account.count + 1
     ledger.finish(Pending("survey", number), answer)
 

@@ -18,7 +18,9 @@ import pytest
 
 import discreet as dt
 from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
+from discreet.ledger.periods import Period
 from discreet.present.shown import Result, Shown, plain
+from discreet.tables.expected import Expected
 from discreet.tables.results import Release
 
 EVIL = "<script>alert(1)</script>&\r\n\x1b[31mred\u2028"
@@ -26,13 +28,18 @@ EVIL = "<script>alert(1)</script>&\r\n\x1b[31mred\u2028"
 G = dt.geometric(8, alpha="9/10")
 TERMS = Terms(EVIL, Fraction(1), "bit", (EVIL,), EVIL, "then")
 BALANCE = Balance(Fraction(1), Fraction(1, 3), Fraction(2, 3), 1)
+CAPPED = dataclasses.replace(TERMS, per=(("month", Fraction(1, 2)),))
+PERIOD = Period("month", "2026-11", Fraction(1, 2), Fraction(1, 3), "2026-12-01")
 COUNTS = np.arange(9) * 10 + 5
 MEDIAN = dt.query("median", records=5, low=0, high=10)
 
 
+ASKED = {"name": EVIL, "kind": "sum", "what": EVIL, "part": "1", "epsilon": "1/2"}
+
+
 def record(**other: Any) -> dict[str, Any]:
     return {
-        "dataset": EVIL, "counts": {"": EVIL}, "by": [EVIL], "protects": "All of it.", "person": "A row.", "beware": [EVIL],
+        "dataset": EVIL, "statistics": [ASKED], "by": [EVIL], "protects": "All of it.", "person": "A row.", "beware": [EVIL],
         "empty_groups": [[EVIL]], "repeated": False, "epsilon_charged": "1/2",
         "budget": {"budget": "1", "spent": "1/2", "left": "1/2"}, **other,
     }  # fmt: skip
@@ -100,6 +107,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a graph": lambda: dt.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
     "findings": lambda: dt.study("fair-matrix", quick=True),
     "a release": a_release,
+    "a dry run": lambda: Expected(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),
     "a release of nothing": lambda: a_release(0),
     "a long release": lambda: a_release(5000),
     "a look": lambda: dt.look(pyarrow.table({"town": [EVIL, "b", None], "age": [1, 2, 3]})),
@@ -107,7 +115,10 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "an admission": lambda: Admission(EVIL, EVIL, 2, "then", {"encoding": "utf-8"}, (EVIL,), "00"),
     "terms": lambda: TERMS,
     "a balance": lambda: BALANCE,
+    "a period of a cap": lambda: PERIOD,
     "balances": lambda: Balances(((TERMS, BALANCE),)),
+    "balances with caps": lambda: Balances(((CAPPED, dataclasses.replace(BALANCE, periods=(PERIOD,))),)),
+    "terms with caps": lambda: CAPPED,
     "no balances": lambda: Balances(()),
     "an entry": lambda: Entry(2, "charge", "then", {"epsilon": "1/2", "kind": "charge"}, "00"),
     "a head": lambda: Head(3, "ab" * 32),

@@ -17,10 +17,12 @@ from discreet.errors import FileError, ReleaseError
 from discreet.ledger.ledger import Answer, Balance, Terms
 from discreet.tables import answers, question, records
 from discreet.tables.answers import answer_text, mechanisms_text, read_answer
-from discreet.tables.question import ask, group_level, mechanisms_for
+from discreet.tables.measures import measures_for
+from discreet.tables.question import ask
 from discreet.tables.records import record_of
 from discreet.tables.release import release
 from discreet.tables.sheet import Sheet
+from discreet.tables.spelling import spelling_of
 
 LANDED = Path(__file__).parent.parent / "landed"
 SIZES = [5, 40, 64, 65, 200]
@@ -57,7 +59,16 @@ def stored(ledger: dt.Ledger) -> list[str]:
 
 def a_question(mechanism="auto", bound=None, sizes=SIZES):
     made = ask("town", "1", "ill", ["k"], {"k": list(range(len(sizes)))}, None, "1/2", mechanism, bound, 1, False)
-    return made, made.level, np.array(sizes)
+    terms = Terms("town", Fraction(1), "bit" if min(sizes) >= 0 else "presence", (), None, "then")
+    return made, measures_for(made, terms, np.array(sizes)), np.array(sizes)
+
+
+def head_of(made, measures, sizes) -> str:
+    return mechanisms_text(made, measures, spelling_of(made, ["ill", "k"]).contents, sizes)
+
+
+def read(text, made, measures, sizes):
+    return read_answer(text, made, measures, spelling_of(made, ["ill", "k"]).contents, sizes)
 
 
 @pytest.mark.parametrize("mechanism", ["auto", "geometric", "explicit_fair"])
@@ -92,8 +103,9 @@ def test_under_presence_privacy_too(people, ledger, monkeypatch, bound):
 def test_what_is_stored_has_a_version_and_each_mechanism_once(people, ledger):
     asked(people, ledger)
     document = json.loads(stored(ledger)[0])
-    assert (document["format"], document["version"]) == ("discreet-answer", 2)
-    assert [(e["family"], e["sizes"]) for e in document["mechanisms"]] == [
+    assert (document["format"], document["version"]) == ("discreet-answer", 3)
+    assert document["keys"] == [[k, 1] for k in range(6)]
+    assert [(e["family"], e["sizes"]) for e in document["measures"][0]["mechanisms"]] == [
         (None, [0]), ("explicit_fair", [5, 40, 64]), ("geometric", [65, 200]),
     ]  # fmt: skip
 
@@ -101,17 +113,17 @@ def test_what_is_stored_has_a_version_and_each_mechanism_once(people, ledger):
 def test_a_mechanism_of_one_s_own_is_stored_whole(people, ledger, tmp_path):
     own = dt.geometric(300, alpha="2/3").truncate(10, 250)
     asked(people, ledger, mechanism=own)
-    entry = json.loads(stored(ledger)[0])["mechanisms"][1]
+    entry = json.loads(stored(ledger)[0])["measures"][0]["mechanisms"][1]
     (tmp_path / "own.json").write_text(json.dumps(entry["document"]))
     assert dt.load(tmp_path / "own.json").digest == own.digest
-    other, level, sizes = a_question()  # somebody who has the text alone
-    plan = read_answer(answer_text({"count": [0] * 5}, json.dumps([entry])), other, level, sizes)[1]
-    assert {m.digest for m in plan.values()} == {own.digest}
+    other, measures, sizes = a_question()  # somebody who has the text alone
+    text = json.dumps({"version": 2, "reports": {"count": [0] * 5}, "mechanisms": [entry]})
+    assert {m.digest for m in read(text, other, measures, sizes).measures[0].plan.values()} == {own.digest}
 
 
 def test_many_sizes_take_a_few_characters_each():
-    made, level, sizes = a_question(sizes=list(range(1000, 3000)))
-    text = mechanisms_text(made, level, mechanisms_for(made, level, sizes))
+    made, measures, sizes = a_question(sizes=list(range(1000, 3000)))
+    text = json.dumps(json.loads(head_of(made, measures, sizes))["measures"])
     assert len(text) < 10 * len(sizes)
 
 
@@ -124,20 +136,22 @@ def test_mechanisms_that_are_made_in_another_way_today_are_refused(people, ledge
 
 
 def test_a_version_of_the_future_is_refused(people, ledger):
-    made, level, sizes = a_question()
-    text = answer_text({"count": [0] * 5}, "[]").replace('"version":2', '"version":3')
-    with pytest.raises(FileError, match="stored answer has version 3"):
-        read_answer(text, made, level, sizes)
+    made, measures, sizes = a_question()
+    text = answer_text([np.zeros(5)], head_of(made, measures, sizes)).replace('"version":3', '"version":4')
+    with pytest.raises(FileError, match="stored answer has version 4"):
+        read(text, made, measures, sizes)
 
 
 @pytest.mark.parametrize("reports", [{"count": [0]}, {"other": [0] * 5}, {}])
 def test_an_answer_of_another_question_is_refused(reports):
-    made, level, sizes = a_question()
-    text = answer_text(reports, mechanisms_text(made, level, mechanisms_for(made, level, sizes)))
+    made, measures, sizes = a_question()
     with pytest.raises(ReleaseError, match="stored answer has other counts"):
-        read_answer(text, made, level, sizes)
+        read(json.dumps({"version": 2, "reports": reports, "mechanisms": []}), made, measures, sizes)
+    short = answer_text([np.array(r) for r in reports.values() if len(r) < 5], head_of(made, measures, sizes))
+    with pytest.raises(ReleaseError, match="stored answer has other counts"):
+        read(short, made, measures, sizes)
     with pytest.raises(ReleaseError, match="other sizes"):
-        read_answer(answer_text({"count": [0] * 5}, "[]"), made, level, sizes)
+        read(json.dumps({"version": 2, "reports": {"count": [0] * 5}, "mechanisms": []}), made, measures, sizes)
 
 
 # What the landed version wrote
@@ -154,10 +168,11 @@ def test_an_answer_of_version_1_is_read_with_the_choice_of_version_1(monkeypatch
     terms = Terms("town", 4 * half, "bit", ("district",), None, "then")
     made = ask("town", "1", "ill = true", ["district"], {"district": published["district"]}, None, "1/2", "auto", None, 1,
                False)  # fmt: skip
-    level, sizes = group_level(made, terms), np.array(published["n"])
-    reports, plan = read_answer(text, made, level, sizes)
-    sheet = Sheet.of(made, terms, level, half, sizes, plan, (), lambda columns: columns)
-    columns = sheet.filled(reports, Balance(4 * half, half, 3 * half, 0), Answer(text, 2, "then", True)).columns
+    sizes = np.array(published["n"])
+    measures = measures_for(made, terms, sizes)
+    read = read_answer(text, made, measures, spelling_of(made, ["district", "ill"]).contents, sizes)
+    sheet = Sheet.of(made, terms, half, sizes, measures, (), lambda columns: columns).drawn_by(read.measures)
+    columns = sheet.filled(read.reports, Balance(4 * half, half, 3 * half, 0), Answer(text, 2, "then", True)).columns
     for name in ("report", "low", "high", "mechanism", "n", "epsilon"):
         assert columns[name] == published[name]
     for name in ("estimate", "standard_error"):
@@ -177,17 +192,17 @@ def test_an_answer_of_version_1_is_read_with_the_choice_of_version_1(monkeypatch
     ],
 )
 def test_every_question_of_version_1_finds_its_mechanisms(mechanism, bound, sizes, families):
-    made, level, sizes = a_question(mechanism, bound, sizes)
-    reports, plan = read_answer('{"reports":{"count":[1,0]}}', made, level, sizes)
-    assert reports["count"].tolist() == [1, 0]
-    assert [m and m.recipe.family for m in map(plan.__getitem__, sizes.tolist())] == families
+    made, measures, sizes = a_question(mechanism, bound, sizes)
+    found = read('{"reports":{"count":[1,0]}}', made, measures, sizes)
+    assert found.reports[0].tolist() == [1, 0]
+    assert [m and m.recipe.family for m in map(found.measures[0].plan.__getitem__, sizes.tolist())] == families
 
 
 def test_reports_that_version_1_cut_down_to_whole_numbers_are_refused():
     halves = dt.geometric(10, alpha="2/3").remap(lambda v: Fraction(v, 2), outputs=dt.Grid(0, 5, "1/2"))
-    made, level, sizes = a_question(halves, None, [3, 5])
+    made, measures, sizes = a_question(halves, None, [3, 5])
     with pytest.raises(ReleaseError, match="whole numbers"):
-        read_answer('{"reports":{"count":[1,0]}}', made, level, sizes)
+        read('{"reports":{"count":[1,0]}}', made, measures, sizes)
 
 
 @pytest.mark.parametrize("name", ["release.record.json", "release.record.v2.json"])
@@ -195,19 +210,20 @@ def test_an_old_record_becomes_todays(people, ledger, name):
     old = json.loads((LANDED / name).read_text())
     new = record_of(old)
     assert {k: v for k, v in new.items() if k in old and k != "format_version"} == {
-        k: v for k, v in old.items() if k != "format_version"
+        k: v for k, v in old.items() if k not in ("format_version", "counts")
     }
-    assert new["format_version"] == 3
+    assert new["format_version"] == 4
+    assert {one["name"]: one["where"] for one in new["statistics"]} == old["counts"]
     today = asked(people, ledger).record
     assert new.keys() == today.keys()
     assert record_of(today) == dict(today)
 
 
 @pytest.mark.parametrize(
-    "change", [{"format_version": 4}, {"format_version": "2"}, {"format": "discreet-mechanism"}, {"format": None}]
+    "change", [{"format_version": 5}, {"format_version": "2"}, {"format": "discreet-mechanism"}, {"format": None}]
 )
 def test_any_other_record_is_refused(change):
     old = json.loads((LANDED / "release.record.json").read_text())
     with pytest.raises(FileError, match=r"version|no record"):
         record_of({**old, **change})
-    assert records.RECORD.version == 3
+    assert records.RECORD.version == 4

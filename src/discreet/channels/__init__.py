@@ -1,4 +1,4 @@
-"""Channels: the conditional law of reports given true values, one contract and seven final kinds.
+"""Channels: the conditional law of reports given true values, one contract and eight final kinds.
 
     Channel                 ratio, worst: every privacy verdict derives from these two; draw; how a report is read
     ├── Noisy               noise added to the truth, clamped where the grid ends
@@ -9,6 +9,7 @@
     └── Finite              adds row, push, pull, solve, matrix, integers
         ├── Table           integer weights: the truth of every small mechanism
         ├── Keep            the value is kept, or drawn uniformly or by another channel
+        ├── Window          reports near the truth at one level, all others at another
         ├── Map             a deterministic map: a remap, or suppression
         └── Then            two channels in sequence
 
@@ -32,6 +33,7 @@ from .noisy import Additive, Clamped
 from .room import Room
 from .table import MAX_ENTRIES, Table
 from .then import Map, Then
+from .window import Window
 
 __all__ = [
     "MAX_ENTRIES",
@@ -47,6 +49,7 @@ __all__ = [
     "Room",
     "Table",
     "Then",
+    "Window",
     "closed",
     "read_channel",
 ]
@@ -65,6 +68,8 @@ def read_channel(part: Mapping[str, Any]) -> Channel:
                 int(part["size"]), Fraction(part["keep"]), None if other is None else _read_finite(other),
                 None if ends is None else Fraction(ends),
             )  # fmt: skip
+        case "window":
+            return Window(int(part["n"]), int(part["width"]), Fraction(part["a"]))
         case "additive":
             return Additive(read_noise(part["noise"]), part["low"], part["high"])
         case "clamped":

@@ -288,7 +288,10 @@ class Finite(Channel):
             return np.asarray(np.log(self.pull(np.eye(1, self.reports, j)[0])))
 
     def loss_by_distance(self, high: Floats, low: Floats) -> Floats | None:
-        """The expected loss for each true value when k steps too high cost high[k] and k too low low[k]; None: no short way."""
+        """The expected loss for each true value when k steps too high cost high[k] and k too low low[k]; None: no short way.
+
+        Reports are those of the true values' grid, or reach as far beyond it at both ends: the middles are the same.
+        """
         return None
 
     def mapped(self, targets: Indices, size: int) -> Finite:

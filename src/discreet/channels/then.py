@@ -217,7 +217,13 @@ class Then(Finite):
         return self.first.pull(self.second.pull(v))
 
     def solve(self, q: ArrayLike) -> Floats:
-        return self.first.solve(self.second.solve(q))
+        """One after the other; where that fails, both together may still have an inverse."""
+        try:
+            return self.first.solve(self.second.solve(q))
+        except SingularError:
+            if self.first.rows == self.first.reports:  # square parts: the product is no better than they are
+                raise
+            return self._solved(self._vector(q, self.reports, "The law of the reports"))
 
     def unpull(self, f: ArrayLike) -> Floats:
         """One after the other; where that fails, another solution of the first may still do: look at the product."""

@@ -18,6 +18,10 @@ Null = Annotated[
     str, Parameter(allow_leading_hyphen=True, help='Words for missing values, separated by commas: "NA,-,..".')
 ]
 SheetName = Annotated[str | None, Parameter(help="The sheet of an Excel file, where it has several.")]
+Bounds = Annotated[
+    list[str] | None,
+    Parameter(name="--sum", negative="", help='Bounds of a column that will be added up, "income:0..100000/100"; may be repeated.'),
+]
 Keys = Annotated[str | None, Parameter(help="A JSON file of declared keys, to be compared with what is there.")]
 
 
@@ -33,6 +37,7 @@ def look(
     null: Null = "",
     sheet: SheetName = None,
     domain: Keys = None,
+    sums: Bounds = None,
     unit: Annotated[str | None, Parameter(help="The column that identifies a person.")] = None,
     out: Annotated[
         str | None, Parameter(name=["-o", "--out"], help="A domain.json to start from, marked as learned from the data.")
@@ -58,7 +63,7 @@ def look(
         raise FileError(f"{out} is there already; choose another -o, or take it away first.", kind="missing")
     with terminal.progress("reading") as advance:
         found = run(table, encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet, unit=unit,
-                    domain=None if domain is None else read_groups(domain), progress=advance)  # fmt: skip
+                    domain=None if domain is None else read_groups(domain), sum=sums, progress=advance)  # fmt: skip
     if out is not None:
         write_whole(Path(out), dump(found.domain()) + "\n")
     if json:
@@ -87,6 +92,7 @@ def admit(
     null: Null = "",
     sheet: SheetName = None,
     domain: Keys = None,
+    sums: Bounds = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
@@ -103,7 +109,7 @@ def admit(
 
     with Ledger.existing(ledger) as book, terminal.progress("reading") as advance:
         found = run(book, table, dataset, version, encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null,
-                    sheet=sheet, domain=None if domain is None else read_groups(domain), progress=advance)  # fmt: skip
+                    sheet=sheet, domain=None if domain is None else read_groups(domain), sum=sums, progress=advance)  # fmt: skip
     if json:
         print(dump(found.to_dict()))
     else:

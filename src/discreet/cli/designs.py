@@ -117,6 +117,13 @@ def compare(
     loss: Losses = "l1",
     prior: Priors = None,
     require: Required = "",
+    neighbours: Annotated[
+        str | None, Parameter(help="any: mechanisms for local privacy, at one level between any two values.")
+    ] = None,
+    reports: Annotated[
+        str | None, Parameter(help="With --neighbours any: how near comes the law recovered from so many (simulated)?")
+    ] = None,
+    seed: Annotated[int | None, Parameter(help="Of the simulation; 0.")] = None,
     query: Annotated[
         str | None, Parameter(help="In place of --n, a query: count, sum, mean, max, min, median or quantile(0.9).")
     ] = None,
@@ -139,6 +146,8 @@ def compare(
 
     Example: discreet compare --n 8 --alpha 9/10
 
+    Example: discreet compare --n 20 --neighbours any --epsilon 1 --reports 10000 --prior binomial(0.3)
+
     Example: discreet compare --query mean --low -10 --high 10 --records 100 --alpha 0.3
 
     Example: discreet compare --query max --low -10 --high 10 --records 100 --alpha 0.3 --sensitivity 10 --prior "maximum(100)"
@@ -151,7 +160,7 @@ def compare(
         found = make(
             _count(n) if query is None else n, alpha=alpha, epsilon=epsilon, loss=loss, prior=_prior(prior), require=require,
             query=query, records=records, low=low, high=high, sensitivity=sensitivity, step=step, cells=cells,
-            progress=progress,
+            neighbours=neighbours, reports=reports, seed=seed, progress=progress,
         )  # fmt: skip
     if json:
         print(dump(found.to_dict()["rows"]))
@@ -176,6 +185,10 @@ def plan(
         str | None,
         Parameter(help="Of a recovered distribution, with --prior as a guess: how many reports (simulated)?"),
     ] = None,
+    reports: Annotated[
+        str | None, Parameter(help="So many reports, with --prior as a guess: how near comes the recovered distribution?")
+    ] = None,
+    neighbours: Annotated[str | None, Parameter(help="any: one level between any two values, for every family.")] = None,
     method: Annotated[str | None, Parameter(help="With --kantorovich: auto, mle or ibu.")] = None,
     json: Json = False,
     debug: Debug = False,
@@ -184,13 +197,15 @@ def plan(
 
     Example: discreet plan --n 100 --error 5
 
+    Example: discreet plan --n 100 --epsilon 1 --neighbours any --reports 100000 --prior binomial(0.3)
+
     Example: discreet plan --n 100 --epsilon ln(2)/10 --standard-error 0.1 --prior binomial(0.3)
     """
     from ..planning.plan import plan as make
 
     found = make(
         _count(n), error=error, alpha=alpha, epsilon=epsilon, confidence=confidence, prior=_prior(prior),
-        standard_error=standard_error, kantorovich=kantorovich, method=method,
+        standard_error=standard_error, kantorovich=kantorovich, method=method, reports=reports, neighbours=neighbours,
     )  # fmt: skip
     if json:
         print(dump(found.to_dict()))

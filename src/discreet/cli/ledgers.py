@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from .app import Csv, Debug, Json, app, dump, make_console, one_of
+from .app import Alpha, Csv, Debug, EpsilonText, Json, app, dump, make_console, one_of
 from .tables import LedgerPlace
 
 if TYPE_CHECKING:
@@ -31,18 +31,46 @@ def create(
     ],
     public: Annotated[str, Parameter(help="bit: the public columns, separated by commas.")] = "",
     unit: Annotated[str | None, Parameter(help="The column that identifies a person; none: a row is a person.")] = None,
+    per: Annotated[
+        list[tuple[str, str]] | None,
+        Parameter(help="A cap besides the whole: month, quarter or year, and what may be spent in one; may be repeated."),
+    ] = None,
     debug: Debug = False,
 ) -> int:
-    """Fix, once, what is protected in a data set and how much may be spent on it.
+    """Fix, once, what is protected in a data set and how much may be spent on it, in all and in a month, quarter or year.
 
-    Example: discreet ledger create survey-2026 --ledger budget.db --budget 1 --relation bit --public sex,education
+    Example: discreet ledger create survey-2026 --ledger budget.db --budget 6 --per month 3/2 --relation bit --public
+    sex,education
     """
     from ..ledger.ledger import Ledger
 
     with Ledger(ledger) as book:
         terms = book.create(dataset, budget, relation=relation, public=[c.strip() for c in public.split(",") if c.strip()],
-                            unit=unit)  # fmt: skip
+                            unit=unit, per=per or ())  # fmt: skip
     make_console().print(str(terms), markup=False)
+    return 0
+
+
+@ledger_app.command
+def charge(
+    dataset: str,
+    /,
+    *,
+    ledger: LedgerPlace,
+    what: Annotated[str, Parameter(help="What it was spent on, in your words.")],
+    epsilon: EpsilonText = None,
+    alpha: Alpha = None,
+    debug: Debug = False,
+) -> int:
+    """Record what was spent on a data set elsewhere, out of sight: the line says "stated, unverified".
+
+    Example: discreet ledger charge survey-2026 --epsilon 1/4 --what "a histogram drawn elsewhere" --ledger budget.db
+    """
+    from ..ledger.ledger import Ledger
+
+    with Ledger.existing(ledger) as book:
+        left = book.charge(dataset, epsilon=epsilon, alpha=alpha, what=what)
+    make_console().print(f"Charged, as stated and unverified. Budget of {dataset}: {left}.", markup=False)
     return 0
 
 
@@ -65,7 +93,7 @@ def show(
 
 @ledger_app.command
 def history(dataset: str, /, *, ledger: LedgerPlace, json: Json = False, csv: Csv = False, debug: Debug = False) -> int:
-    """Every line of a data set's account.
+    """Every line of a data set's account, and what it was about in words.
 
     Example: discreet ledger history survey-2026 --ledger budget.db
     """
@@ -122,7 +150,11 @@ def head(dataset: str, /, *, ledger: LedgerPlace, debug: Debug = False) -> int:
 
 
 @ledger_app.command
-def export(dataset: str, /, *, ledger: LedgerPlace, debug: Debug = False) -> int:
+def export(
+    dataset: str, /, *, ledger: LedgerPlace,
+    words: Annotated[bool, Parameter(negative=(), help="Tell what each line was about, too, with the salt of its digest.")] = False,
+    debug: Debug = False,
+) -> int:  # fmt: skip
     """A data set's account as JSON, without its answers.
 
     Example: discreet ledger export survey-2026 --ledger budget.db
@@ -130,7 +162,7 @@ def export(dataset: str, /, *, ledger: LedgerPlace, debug: Debug = False) -> int
     from ..ledger.ledger import Ledger
 
     with Ledger.existing(ledger) as book:
-        print(dump(book.export(dataset)))
+        print(dump(book.export(dataset, words=words)))
     return 0
 
 

@@ -58,6 +58,7 @@ def make(
     base: Annotated[str | None, _option("what is rounded to multiples of; 3.", "base")] = None,
     below: Annotated[str | None, _option("the smallest count that is shown; 5.", "below")] = None,
     show_zero: Annotated[bool | None, _option("is a count of 0 shown?", "show_zero")] = None,
+    width: Annotated[str | None, _option("how many steps from the truth a report is likely; as the paper has it.", "width")] = None,
     deviation: Annotated[str | None, _option("the largest noise; 5.", "deviation")] = None,
     variance: Annotated[str | None, _option("the variance of the noise; 2.", "variance")] = None,
     never_report: Annotated[str | None, _option("no report lies in 1..this; 0.", "never_report")] = None,
@@ -75,6 +76,8 @@ def make(
 
     Example: discreet make rounded --low -10 --high 10 --step 1/2 --cells "-10, 0, 10" --alpha 0.3 --sensitivity 10 -o two.json
 
+    Example: discreet make square-wave --n 100 --epsilon 1 -o ages.json
+
     Example: discreet make random-rounding --n 20 --base 3 -o rounding.json
     """
     from .. import files
@@ -83,7 +86,7 @@ def make(
     given: dict[str, Any] = {
         "alpha": alpha, "epsilon": epsilon, "sensitivity": sensitivity, "step": step, "r": r, "require": require,
         "base": base, "below": below, "show_zero": show_zero, "deviation": deviation, "variance": variance,
-        "never_report": never_report, "cells": cells, "then": then,
+        "never_report": never_report, "cells": cells, "then": then, "width": width,
     }  # fmt: skip
     apart(out, *filter(None, [matrix]))
     m = _made(family, n, low, high, matrix, {name: value for name, value in given.items() if value is not None})
@@ -116,6 +119,7 @@ def _made(
     if stray is not None:
         reason = {
             "randomized-response": ": it treats any two values as neighbours" if stray == "sensitivity" else "",
+            "square-wave": ": it treats any two values as neighbours" if stray == "sensitivity" else "",
             "uniform": ": its report ignores the truth" if stray in ("alpha", "epsilon") else "",
         }.get(family, "")
         raise DiscreetError(f"--{stray.replace('_', '-')} does not go with {family}{reason}. Leave it out.")

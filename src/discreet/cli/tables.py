@@ -14,6 +14,7 @@ from cyclopts import Parameter
 from ..progress import part
 from ..registry import RELEASED
 from .app import Alpha, Csv, Debug, EpsilonText, Json, app, dump, make_console, one_of
+from .statistics import asked_by
 
 if TYPE_CHECKING:
     from ..tables.results import Release
@@ -34,11 +35,21 @@ def release(
     *,
     dataset: Dataset,
     ledger: LedgerPlace,
-    count: Annotated[str | None, Parameter(help="What to count, a condition on one row: \"income = '>50K'\".")] = None,
+    count: Annotated[
+        list[str] | None, Parameter(help="What to count, a condition on one row: \"income = '>50K'\". May be repeated.")
+    ] = None,
+    sum: Annotated[
+        list[str] | None, Parameter(help='A column to add up, and what one person may add: "income:0..100000/100".')
+    ] = None,
+    mean: Annotated[list[str] | None, Parameter(help="A column whose mean is wanted, written like --sum.")] = None,
+    share: Annotated[list[str] | None, Parameter(help="A condition whose share is wanted, written like --count.")] = None,
     by: Annotated[str, Parameter(help="Columns to group by, separated by commas.")] = "",
     domain: Annotated[str | None, Parameter(help='A JSON file of declared keys: {"column": [values], ...}.')] = None,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
+    weights: Annotated[
+        str, Parameter(help="Parts of epsilon by name where they are not equal: count=1,income=3.")
+    ] = "",
     mechanism: Annotated[str, Parameter(help=f"auto, {', '.join(RELEASED)}, or a file.")] = "auto",
     version: Annotated[
         str, Parameter(help="Your name for this version of the data; a new one is a new question.")
@@ -62,13 +73,19 @@ def release(
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Release private counts of a CSV or Parquet file, and charge the data set's budget.
+    """Release private counts, sums, means and shares of a CSV or Parquet file, and charge the data set's budget.
 
     What is private is fixed when the data set is created. bit: who is in which group is public, what is counted is not.
     presence: nothing about a person is public, not even that they are in the data.
 
+    --count, --sum, --mean and --share may be repeated and named ("rich=income = '>50K'", "pay=income:0..9000/10"); a sum may
+    have "where CONDITION" and "missing VALUE" after its bounds. Epsilon is for all of them together.
+
     Example: discreet release people.csv --dataset survey-2026 --count "income = '>50K'" --by sex --domain domain.json
     --epsilon 1 --ledger budget.db -o released.csv
+
+    Example: discreet release people.csv --dataset survey-2026 --sum "age:0..100" --share "income = '>50K'" --by sex
+    --domain domain.json --epsilon 1 --ledger budget.db --dry-run
     """
     from rich.console import Console
 
@@ -84,7 +101,7 @@ def release(
     columns = [c.strip() for c in by.split(",") if c.strip()]
     asked: dict[str, Any] = {
         "dataset": dataset,
-        "count": count,
+        **asked_by(count, sum, mean, share, weights),
         "by": columns,
         "domain": None if domain is None else Domain.read(domain, columns),
         "epsilon": epsilon,
@@ -104,14 +121,13 @@ def release(
             old = _check_outputs(Path(out), totals, read, force or dry_run)
         if dry_run:
             with terminal.progress("counting") as advance:
-                rows = expected_errors(table, ledger=book, margins=totals, progress=advance, **asked)
+                expected = expected_errors(table, ledger=book, margins=totals, progress=advance, **asked)
             if json:
-                print(dump(rows))
+                print(dump(expected.to_dict()["rows"]))
             elif csv:
-                terminal.print_csv(rows)
+                terminal.print_csv(expected.rows())
             else:
-                terminal.print_rows(console, rows)
-                console.print(f"{len(rows)} groups; nothing was drawn, nothing charged", style="dim")
+                terminal.show(console, expected.shown())
             return 0
         with terminal.progress("releasing") as advance:
             most = 1.0 if out is None else 0.7  # writing takes about as long as drawing and reading
@@ -125,11 +141,11 @@ def release(
                         kind=error.kind,
                     ) from None
         if strict:
-            Console(stderr=True, soft_wrap=True).print(
-                f"operator only, not for publication: {lost} rows were not counted (undeclared or missing keys, missing ids, or "
-                "beyond max_groups)",
-                style="yellow",
-            )
+            told = (
+                f"{lost} rows were not counted (undeclared or missing keys, missing ids, or beyond max_groups)"
+                if lost is not None else "this is a stored answer, and no row was looked at"
+            )  # fmt: skip
+            Console(stderr=True, soft_wrap=True).print(f"operator only, not for publication: {told}", style="yellow")
     if json:
         print(dump(made.to_dict()))
     elif csv:

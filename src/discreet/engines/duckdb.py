@@ -30,7 +30,7 @@ from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..numbers.exact import show
 from ..numbers.given import whole
 from ..progress import Progress, tell
-from ..questions.domain import Domain, Key
+from ..questions.domain import Domain, Key, key_texts
 from ..questions.predicate import (
     COMMA,
     UNTYPED,
@@ -46,29 +46,18 @@ from ..questions.predicate import (
     unknown_column,
 )
 from ..questions.recoding import missing_sql
+from ..questions.sums import SumOf
+from .adding import FARTHEST, Adding, clamped
+from .counted import Counted, Found
+from .counted import Counts as Counts
 from .reading import Reading
 from .sources import Source, open_table, stamp
-
-Indices = NDArray[np.int64]
 
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
 _LOOK = 0.1  # seconds between two looks at how far the engine has read
 _MOST_PARTS = 2**16
+_BYTES_ADDED = 48  # for each sum
 _BYTES_EACH = 120  # what the engine holds, about, for each person in a group, besides 8 for each condition
-
-
-@dataclass(frozen=True)
-class Counts:
-    """True counts, in the order of the declared keys: all of this is private, `fingerprint` and `dropped` included."""
-
-    sizes: Indices  # rows, or people, in each group
-    counts: Indices  # those of them for which the predicate is true
-    other_size: int  # the same for all undeclared and missing keys together, when asked for
-    other_count: int
-    dropped: int  # rows that stand in no group: for the operator alone
-    fingerprint: str  # of the used columns' content, whatever the order of the rows (`_digest`): for the ledger alone
-    canonical: str  # the predicate as it was understood, "" when there is none
-    columns: frozenset[str]  # those that the predicate looks at
 
 
 def count_groups(
@@ -83,15 +72,15 @@ def count_groups(
     `progress` is told each percent. A reader of record batches is used up by one call.
     """
     return count_each(table, predicates=[predicate], by=by, domain=domain, unit=unit, max_groups=max_groups, other=other,
-                      progress=progress, memory_mb=memory_mb, reading=reading)[0]  # fmt: skip
+                      progress=progress, memory_mb=memory_mb, reading=reading).counts[0]  # fmt: skip
 
 
 def count_each(
-    table: Any, *, predicates: Sequence[str | None], by: Sequence[str], domain: Domain, unit: str | None = None,
-    max_groups: int = 1, other: bool = False, progress: Progress | None = None, memory_mb: int = 512,
-    reading: Reading | None = None, vouched: bool = False,
-) -> list[Counts]:  # fmt: skip
-    """The same for each of several predicates, which are all looked at as the table is read once.
+    table: Any, *, predicates: Sequence[str | None], sums: Sequence[SumOf] = (), by: Sequence[str], domain: Domain,
+    unit: str | None = None, max_groups: int = 1, other: bool = False, progress: Progress | None = None,
+    memory_mb: int = 512, reading: Reading | None = None, vouched: bool = False,
+) -> Counted:  # fmt: skip
+    """The same for each of several predicates, and sums of columns, which are all looked at as the table is read once.
 
     `vouched`: the names of a text file's columns were admitted as such, so that messages may quote them.
     """
@@ -109,23 +98,32 @@ def count_each(
     before = None if path is None else stamp(path)
     source = open_table(table, again=unit is not None, reading=reading)
     source.quotable = source.quotable or vouched
-    names = _names([by] if isinstance(by, str) else by, source)
-    person = None if unit is None else _names([unit], source)[0]
-    asked = [None if text is None else parse(text, source.names, quotable=source.quotable) for text in predicates]
+    names = names_in([by] if isinstance(by, str) else by, source)
+    person = None if unit is None else names_in([unit], source)[0]
+    texts, at = [*predicates, *(one.where for one in sums)], len(predicates)
+    asked = [None if text is None else parse(text, source.names, quotable=source.quotable) for text in texts]
     looked_at: list[frozenset[str]] = [frozenset() if one is None else one.columns for one in asked]
+    added = [names_in([one.column], source)[0] for one in sums]
     always = {*names, *([person] if person else [])}
     with duckdb.connect(":memory:") as connection:
         try:
-            _lock_up(connection, memory_mb)
-            types = _bind(connection, source, sorted(always.union(*looked_at)))
+            lock_up(connection, memory_mb)
+            types = bind(connection, source, sorted(always.union(added, *looked_at)))
             if person is not None and family(types[person]) == "other" and types[person] != "BLOB":
                 raise TableInputError(
                     f"Column {show(person)} has type {types[person]}, which identifies nobody; use numbers or texts."
                 )
+            limited = person is not None and max_groups < len(domain) + other
             groups = _register(connection, domain, names, types)
+            contents = key_texts(domain, names) if limited or sums else []
+            if limited:
+                _register_contents(connection, contents)
             conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
-            used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at]
-            query = _Query(types, groups, conditions, list(map(_digest, used)), person, max_groups, other, len(domain))
+            used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at[:at]]
+            adding = [Adding(one, added[j], types[added[j]], person is not None, j) for j, one in enumerate(sums)]
+            meant = {j: conditions[at + j] for j, one in enumerate(sums) if one.where is not None}
+            query = _Query(types, groups, conditions[:at], list(map(_digest, used)), adding, meant, person, max_groups, other,
+                           len(domain))  # fmt: skip
             run = _Run(connection, source, progress)
             found = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
         except DiscreetError:
@@ -139,20 +137,13 @@ def count_each(
     if path is not None and stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; count it again when it is complete.")
     run.tell(1.0)
-    found.totals.flags.writeable = False
-    sizes, size = found.totals[0], len(domain)
-    return [
-        Counts(
-            sizes=sizes[:size], counts=counts[:size],
-            other_size=int(sizes[size]) if other else 0, other_count=int(counts[size]) if other else 0,
-            dropped=found.rows - found.counted, fingerprint=found.fingerprint(k),
-            canonical="" if one is None else one.canonical, columns=looked_at[k],
-        )
-        for k, (one, counts) in enumerate(zip(asked, found.totals[1:], strict=True))
-    ]  # fmt: skip
+    return Counted(
+        [found.counts(k, asked[k], looked_at[k]) for k in range(at)],
+        [found.sums(one, asked[at + j], looked_at[at + j], contents) for j, one in enumerate(query.adding)],
+    )
 
 
-def _names(wanted: Iterable[str], source: Source) -> list[str]:
+def names_in(wanted: Iterable[str], source: Source) -> list[str]:
     """The table's spelling of the wanted columns, each there and wanted once."""
     found = []
     for name in wanted:
@@ -165,7 +156,7 @@ def _names(wanted: Iterable[str], source: Source) -> list[str]:
     return found
 
 
-def _lock_up(connection: Any, memory_mb: int) -> None:
+def lock_up(connection: Any, memory_mb: int) -> None:
     """Let the connection read what it is handed and nothing else, and write nothing, whatever is asked of it.
 
     Without a temporary directory the engine keeps everything in memory or gives up: no row is ever left on a disk.
@@ -182,7 +173,7 @@ def _lock_up(connection: Any, memory_mb: int) -> None:
         connection.execute(f"SET {setting}")
 
 
-def _bind(connection: Any, source: Source, used: Sequence[str]) -> dict[str, str]:
+def bind(connection: Any, source: Source, used: Sequence[str]) -> dict[str, str]:
     """Choose the source's columns and hand it over; returns the engine's names of their types, or UNTYPED."""
     source.bind(used)
     connection.register("declared_types", source.declared.empty_table())
@@ -199,6 +190,14 @@ class _Groups:
 
     picked: list[str]
     same: list[str]
+
+
+def _register_contents(connection: Any, texts: Sequence[str]) -> None:
+    """Hand digests of the keys' texts over, by which a person's groups are chosen."""
+    import pyarrow as pa
+
+    digests = pa.array([hashlib.md5(text.encode(), usedforsecurity=False).hexdigest() for text in texts])
+    connection.register("contents", pa.table({"i": np.arange(len(texts)), "content": digests}))
 
 
 def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapping[str, str]) -> _Groups:
@@ -284,23 +283,34 @@ class _Query:
     groups: _Groups
     conditions: Sequence[str]
     digests: Sequence[str]  # for each condition: of the columns that it and the groups need
+    adding: Sequence[Adding]
+    meant: Mapping[int, str]  # the conditions of those sums that have one
     person: str | None
     max_groups: int
     other: bool
     size: int
 
     def rows(self) -> str:
-        """Every row: its keys as k0, k1, ..., its id u, and for each condition whether it counts and its digest."""
+        """Every row: its keys as k0, k1, ..., its id u; for each condition whether it counts (c0) and its digest (h0); for each
+        sum whether the row is meant (w0) and how many steps it then has (v0), NULL where it has no number."""
         values = [
             f"CASE WHEN NOT isnan({quoted(name)}) THEN {quoted(name)} END AS {quoted(name)}"
             if kind.upper() in ("FLOAT", "DOUBLE") else quoted(name)
             for name, kind in self.types.items()
         ]  # fmt: skip
-        person = [] if self.person is None else [f"{quoted(self.person)} AS u"]
-        counted = [f"({condition}) AS c{k}" for k, condition in enumerate(self.conditions)]
-        digests = [f"{digest} AS h{k}" for k, digest in enumerate(self.digests)]
-        return (f"(SELECT {', '.join([*self.groups.picked, *person, *counted, *digests])} "
-                f"FROM (SELECT {', '.join(values) or '1 AS one'} FROM handed_over))")  # fmt: skip
+        picked = [*self.groups.picked, *([] if self.person is None else [f"{quoted(self.person)} AS u"])]
+        picked += [f"({condition}) AS c{k}" for k, condition in enumerate(self.conditions)]
+        picked += [f"{digest} AS h{k}" for k, digest in enumerate(self.digests)]
+        picked += [f"({condition}) AS w{j}" for j, condition in self.meant.items()]
+        picked += [part for one in self.adding for part in one.read]
+        read = f"(SELECT {', '.join(picked) or '1 AS one'} FROM (SELECT {', '.join(values) or '1 AS one'} FROM handed_over))"
+        if not self.adding:
+            return read
+        names = [
+            f"{f'CASE WHEN w{one.number} THEN {one.steps} END' if one.number in self.meant else one.steps} AS v{one.number}"
+            for one in self.adding
+        ]
+        return f"(SELECT *, {', '.join(names)} FROM {read})"
 
     def matched(self) -> str:
         """The rows with the number `i` of their declared group; undeclared and missing keys have number `size`."""
@@ -308,27 +318,39 @@ class _Query:
         return f"(SELECT * EXCLUDE (i), coalesce(i, {self.size}) AS i FROM {self.rows()} LEFT JOIN declared ON {same})"
 
     @property
-    def counts(self) -> str:
-        """For each condition, the rows that count."""
-        return ", ".join(f"count(*) FILTER (WHERE c{k}) AS c{k}" for k in range(len(self.conditions)))
+    def counts(self) -> list[str]:
+        """For each condition, the rows that count; for each sum, those that are meant and those of them with a number."""
+        found = [f"count(*) FILTER (WHERE c{k}) AS c{k}" for k in range(len(self.conditions))]
+        found += [f"count(*) FILTER (WHERE w{j}) AS w{j}" for j in self.meant]
+        return found + [f"count(v{j}) AS a{j}" for j in range(len(self.adding))]
 
     @property
-    def sums(self) -> str:
+    def halves(self) -> list[str]:
         """For each condition, the sums of the halves of the rows' digests."""
-        return ", ".join(_sum_of_halves(k) for k in range(len(self.digests)))
+        return [_sum_of_halves(k) for k in range(len(self.digests))]
+
+    @property
+    def totals(self) -> list[str]:
+        """The names of all that is added up, group by group."""
+        counts = [f"c{k}" for k in range(len(self.conditions))]
+        return ["size", *counts, *(f"w{j}" for j in self.meant), *(f"{x}{j}" for j in range(len(self.adding)) for x in "as")]
 
     def by_rows(self) -> str:
-        """For each group: its rows, those that count, and the sums of the halves of their digests."""
-        return f"SELECT i, count(*) AS n, {self.counts}, {self.sums} FROM {self.matched()} GROUP BY i"
+        """For each group: its rows, those that count, the sums, and the sums of the halves of the rows' digests."""
+        added = [f"{_held(f'sum(v{j})')} AS s{j}" for j in range(len(self.adding))]
+        asked = ", ".join(["i", "count(*) AS size", *self.counts, *added, *self.halves])
+        return f"SELECT {asked} FROM {self.matched()} GROUP BY i"
 
     def content(self) -> str:
         """All rows: how many, about how many people, and the sums of the halves of their digests."""
-        return f"SELECT count(*), approx_count_distinct(u), {self.sums} FROM {self.rows()}"
+        asked = ["count(*) AS rows", "approx_count_distinct(u) AS people", *self.halves]
+        return f"SELECT {', '.join(asked)} FROM {self.rows()}"
 
     def by_people(self, parts: int, part: int, key: str) -> str:
         """For each group: its people, those who count, and their rows; of those people alone whose ids fall in a part.
 
-        Where a person falls is a keyed hash of the id, so that nobody can choose ids that meet in one part.
+        Where a person falls is a keyed hash of the id, so that nobody can choose ids that meet in one part. A person's groups
+        are chosen by a hash of the id and of the key's content, so that no order of declaration decides.
         """
         kind = self.types[str(self.person)]
         text, id_ = _id_text(kind), _canonical("u", kind)
@@ -337,14 +359,25 @@ class _Query:
         )
         there = "" if self.other else f"AND i < {self.size}"
         limited = self.max_groups < self.size + self.other
-        place = f"row_number() OVER (PARTITION BY u ORDER BY md5({text} || ' ' || i), i)" if limited else "1"
-        counted = ", ".join(f"count(*) FILTER (WHERE c{k} > 0) AS count{k}" for k in range(len(self.conditions)))
+        content = "coalesce(content, '')"
+        place = f"row_number() OVER (PARTITION BY u ORDER BY md5({text} || ' ' || {content}), {content})" if limited else "1"
+        chosen = "m LEFT JOIN contents USING (i)" if limited else "m"
+        counted = [f"count(*) FILTER (WHERE c{k} > 0) AS c{k}" for k in range(len(self.conditions))]
+        counted += [f"count(*) FILTER (WHERE w{j} > 0) AS w{j}" for j in self.meant]
+        counted += [f"count(*) FILTER (WHERE a{j} > 0) AS a{j}" for j in range(len(self.adding))]
+        counted += [f"{_held(f'sum({one.of_person})')} AS s{one.number}" for one in self.adding]
+        added = [f"sum(v{j}) AS s{j}" for j in range(len(self.adding))]
         return f"""
-            WITH m AS (SELECT u, i, count(*) AS n, {self.counts} FROM {self.matched()}
+            WITH m AS (SELECT {", ".join(["u", "i", "count(*) AS n", *self.counts, *added])} FROM {self.matched()}
                        WHERE u IS NOT NULL {here} {there} GROUP BY u, i),
-                 q AS (SELECT *, {place} AS place FROM m)
-            SELECT i, sum(n)::BIGINT AS n, count(*) AS size, {counted}
+                 q AS (SELECT *, {place} AS place FROM {chosen})
+            SELECT {", ".join(["i", "sum(n)::BIGINT AS n", "count(*) AS size", *counted])}
             FROM q WHERE place <= {self.max_groups} GROUP BY i"""
+
+
+def _held(total: str) -> str:
+    """A sum that 64 bits hold; nobody's step reaches the ends, and at them one person's change is no larger."""
+    return f"{clamped(f'coalesce({total}, 0)', -FARTHEST, FARTHEST)}::BIGINT"
 
 
 def _sum_of_halves(k: int) -> str:
@@ -403,11 +436,12 @@ class _Run:
             self.shown = percent
             tell(self.progress, "counting", percent / 100)
 
-    def ask(self, sql: str, start: float, end: float) -> list[NDArray[Any]]:
-        """The columns of an answer; meanwhile the share of the source that was read is told, from `start` to `end`."""
+    def ask(self, sql: str, start: float, end: float) -> dict[str, NDArray[Any]]:
+        """The columns of an answer by name; meanwhile the share of the source that was read is told, from `start` to `end`."""
 
-        def work() -> list[NDArray[Any]]:
-            return [np.ma.getdata(column) for column in self.connection.execute(sql).fetchnumpy().values()]
+        def work() -> dict[str, NDArray[Any]]:
+            found = self.connection.execute(sql).fetchnumpy()
+            return {name: np.ma.getdata(column) for name, column in found.items()}
 
         if self.progress is None:
             return work()
@@ -425,39 +459,27 @@ class _Run:
                 raise
 
 
-@dataclass
-class _Found:
-    """Of all groups and the pooled cell: sizes, then the counts of each condition; and what else was seen of the rows."""
-
-    totals: Indices
-    rows: int = 0
-    counted: int = 0  # rows that stand in a group
-    digests: Sequence[int] = ()  # for each condition, the sums of both halves
-
-    def fingerprint(self, k: int) -> str:
-        return hashlib.sha256(f"{self.rows} {self.digests[2 * k]} {self.digests[2 * k + 1]}".encode()).hexdigest()
-
-
-def _count_rows(run: _Run, query: _Query) -> _Found:
-    conditions = len(query.conditions)
-    found = _Found(np.zeros((1 + conditions, query.size + 1), dtype=np.int64))
-    groups, *seen = run.ask(query.by_rows(), 0.0, 1.0)
-    totals, digests = seen[: 1 + conditions], seen[1 + conditions :]
-    found.totals[:, groups] = totals
-    found.rows = int(totals[0].sum())
-    found.counted = found.rows if query.other else int(totals[0][groups < query.size].sum())
-    found.digests = [int(half.sum(dtype=np.uint64)) for half in digests]
+def _count_rows(run: _Run, query: _Query) -> Found:
+    seen = run.ask(query.by_rows(), 0.0, 1.0)
+    found = Found(query.size, query.other, query.totals)
+    found.add(seen)
+    found.rows = int(seen["size"].sum())
+    found.counted = found.rows if query.other else int(seen["size"][seen["i"] < query.size].sum())
+    found.digests = [(int(seen[f"low{k}"].sum(dtype=np.uint64)), int(seen[f"high{k}"].sum(dtype=np.uint64)))
+                     for k in range(len(query.digests))]  # fmt: skip
     return found
 
 
-def _count_people(run: _Run, query: _Query, memory_mb: int) -> _Found:
+def _count_people(run: _Run, query: _Query, memory_mb: int) -> Found:
     """First all rows, then people in as many parts as it takes for each part to fit in memory."""
     import duckdb
 
-    found = _Found(np.zeros((1 + len(query.conditions), query.size + 1), dtype=np.int64))
+    found = Found(query.size, query.other, query.totals)
     share = 0.3  # of the time, for the first look
-    found.rows, people, *found.digests = (int(column[0]) for column in run.ask(query.content(), 0.0, share))
-    each = _BYTES_EACH + 8 * len(query.conditions)
+    seen = run.ask(query.content(), 0.0, share)
+    found.rows, people = int(seen["rows"][0]), int(seen["people"][0])
+    found.digests = [(int(seen[f"low{k}"][0]), int(seen[f"high{k}"][0])) for k in range(len(query.digests))]
+    each = _BYTES_EACH + 8 * len(query.conditions) + _BYTES_ADDED * len(query.adding)
     parts, key, done = 1, secrets.token_hex(16), Fraction(0)
     while people * each > parts * memory_mb * 10**6 and parts < _MOST_PARTS:
         parts *= 2
@@ -466,13 +488,13 @@ def _count_people(run: _Run, query: _Query, memory_mb: int) -> _Found:
         parts, part = ahead.pop()
         start, end = (share + (1 - share) * float(done + k * Fraction(1, parts)) for k in (0, 1))
         try:
-            groups, seen, *totals = run.ask(query.by_people(parts, part, key), start, end)
+            seen = run.ask(query.by_people(parts, part, key), start, end)
         except duckdb.OutOfMemoryException:
             if parts >= _MOST_PARTS:
                 raise
             ahead += [(2 * parts, part + parts), (2 * parts, part)]  # the same people: one more bit of the hash
             continue
-        found.totals[:, groups] += totals
-        found.counted += int(seen.sum())
+        found.add(seen)
+        found.counted += int(seen["n"].sum())
         done += Fraction(1, parts)
     return found

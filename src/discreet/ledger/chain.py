@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,13 +16,15 @@ from typing import Any, Literal, NoReturn, cast
 from ..errors import LedgerError
 from ..numbers import exact
 from ..present.shown import Result, Shown
+from .periods import Caps, Period, Running, is_time, read_caps
+from .rationals import rational
 from .stores import Rows
 
 Relation = Literal["bit", "presence"]
 
-_PART_BITS = 256  # of the numerator and denominator of a budget or charge
-TOTAL_BITS = 4096  # of those of a running total, which odd denominators make grow
-_RATIONAL = re.compile(r"(0|[1-9]\d{0,1300})/([1-9]\d{0,1300})", re.ASCII)
+STATED = "stated, unverified"  # the basis of a charge for what was drawn elsewhere
+SPENT = "drawn by a mechanism"  # of one for a single report
+_UNTIMED = (1, 2, 3)  # versions of the ledger that took the time as the clock told it; later ones never run backwards
 START = "0" * 64  # what the first entry follows
 
 
@@ -31,7 +32,8 @@ START = "0" * 64  # what the first entry follows
 class Terms(Result):
     """What was agreed for a data set when it was made; nothing changes it later.
 
-    `relation` says what one neighbour differs in: one person's "bit", or one person's "presence".
+    `relation` says what one neighbour differs in: one person's "bit", or one person's "presence". `per` has the caps on
+    what is spent in a year, a quarter or a month; they pace spending and promise no privacy.
     """
 
     name: str
@@ -40,10 +42,12 @@ class Terms(Result):
     public: tuple[str, ...]
     unit: str | None
     created: str
+    per: Caps = ()
 
     def shown(self) -> Shown:
+        caps = "".join(f", at most {cap} a {kind}" for kind, cap in self.per)
         return Shown(
-            f"{self.name}: budget {self.budget}, {self.relation} private, public: {', '.join(self.public) or 'none'}, "
+            f"{self.name}: budget {self.budget}{caps}, {self.relation} private, public: {', '.join(self.public) or 'none'}, "
             f"a person is {self.unit or 'a row'}"
         )
 
@@ -51,27 +55,31 @@ class Terms(Result):
         """All that was agreed; the budget is an exact text."""
         return {
             "name": self.name, "budget": str(self.budget), "relation": self.relation, "public": list(self.public),
-            "unit": self.unit, "created": self.created,
+            "unit": self.unit, "created": self.created, "per": {kind: str(cap) for kind, cap in self.per},
         }  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
 class Balance(Result):
-    """What a data set may still spend. `pending` charges have no answer: a process died, or is at work on them."""
+    """What a data set may still spend, in all and in the periods that have caps, of now. `pending` charges have no answer: a
+    process died, or is at work on them."""
 
     budget: Fraction
     spent: Fraction
     left: Fraction
     pending: int
+    periods: tuple[Period, ...] = ()
 
     def shown(self) -> Shown:
         waiting = f"; {self.pending} charged without an answer" if self.pending else ""
-        return Shown(f"{self.spent} of {self.budget} spent, {self.left} left{waiting}")
+        capped = "".join(f"; {period}" for period in self.periods)
+        return Shown(f"{self.spent} of {self.budget} spent, {self.left} left{capped}{waiting}")
 
     def to_dict(self) -> dict[str, Any]:
         """Exact texts, and the number of charges without an answer."""
         return {
             "budget": str(self.budget), "spent": str(self.spent), "left": str(self.left), "pending": self.pending,
+            "periods": [period.to_dict() for period in self.periods],
         }  # fmt: skip
 
 
@@ -82,9 +90,10 @@ class Balances(Result):
     accounts: tuple[tuple[Terms, Balance], ...]
 
     def shown(self) -> Shown:
-        columns = ("data set", "relation", "budget", "spent", "left", "without answer")
+        columns = ("data set", "relation", "budget", "spent", "left", "without answer", "left by caps")
         rows = tuple(
-            (t.name, t.relation, str(b.budget), str(b.spent), str(b.left), b.pending) for t, b in self.accounts
+            (t.name, t.relation, str(b.budget), str(b.spent), str(b.left), b.pending, "; ".join(map(str, b.periods)))
+            for t, b in self.accounts
         )
         return Shown("", columns, rows) if rows else Shown("nothing yet", columns)
 
@@ -138,22 +147,28 @@ class Admission(Result):
 
 @dataclass(frozen=True, repr=False)
 class Entry(Result):
-    """One line of a data set's history: 'create', 'admitted', 'charge' or 'answer', with what its hash covers."""
+    """One line of a data set's history: 'create', 'admitted', 'charge' or 'answer', with what its hash covers.
+
+    `what` says in words what it is about. They are kept beside the chain, which has their salted digest alone.
+    """
 
     number: int
     kind: str
     when: str
     facts: Mapping[str, Any]
     hash: str
+    what: str = ""
 
     def shown(self) -> Shown:
         return Shown(f"line {self.number}: {self.kind}, {self.when}")
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row: what was charged, or which line is answered."""
+        """One row: what was charged, as a decimal, with the exact value beside it where that differs, and for what."""
+        epsilon = rational(self.facts.get("epsilon"))
+        decimal = "" if epsilon is None else exact.show_decimal(epsilon)
+        beside = "" if epsilon is None or Fraction(decimal) == epsilon else str(epsilon)
         return [{
-            "line": self.number, "when": self.when, "kind": self.kind, "epsilon": str(self.facts.get("epsilon", "")),
-            "answers line": str(self.facts.get("charge", "")),
+            "line": self.number, "when": self.when, "kind": self.kind, "epsilon": decimal, "exact": beside, "what": self.what,
         }]  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -193,6 +208,7 @@ class Account:
     salt: str
     count: int
     head: str
+    running: str = "{}"
 
 
 def canonical(value: object) -> str:
@@ -228,33 +244,12 @@ def question_text(question: Mapping[str, Any]) -> str:
         ) from None
 
 
-def rational_text(value: Fraction) -> str:
-    """A rational as the ledger keeps it, 'p/q'."""
-    return f"{value.numerator}/{value.denominator}"
-
-
-def rational(text: object) -> Fraction | None:
-    """The same read back; None when it is anything else."""
-    match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
-    return None if match is None else Fraction(int(match[1]), int(match[2]))
-
-
 def total_of(name: str, text: object) -> Fraction:
     """A budget or total of a data set's row."""
     value = rational(text)
     if value is None:
         raise LedgerError(f"A total of {name!r} cannot be read: the ledger was changed. Use verify.")
     return value
-
-
-def fits(value: Fraction, bits: int) -> bool:
-    """Are both parts below 2^bits?"""
-    return max(value.numerator, value.denominator).bit_length() <= bits
-
-
-def chargeable(value: Fraction) -> bool:
-    """May this be a budget or a charge?"""
-    return value > 0 and fits(value, _PART_BITS)
 
 
 def bad(name: str, number: int, why: str) -> NoReturn:
@@ -276,10 +271,45 @@ def facts_of(name: str, number: int, body: object) -> dict[str, Any]:
     return facts
 
 
-def entry_of(name: str, number: int, body: str, link: str) -> Entry:
-    """A line for people."""
-    facts = facts_of(name, number, body)
-    return Entry(number, str(facts.get("kind")), str(facts.get("when")), facts, link)
+def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, str] | None) -> str:
+    """What a line is about, in words: `version` is that of an admission, `stored` the salt and text of its words."""
+    match facts.get("kind"):
+        case "create":
+            caps = "".join(f", at most {decimal_and_exact(cap)} a {kind}" for kind, cap in (facts.get("per") or {}).items())
+            public, person = ", ".join(map(str, facts.get("public") or ())), facts.get("unit") or "a row"
+            return (f"budget {decimal_and_exact(facts.get('budget'))}{caps}; {facts.get('relation')} private; "
+                    f"public: {public or 'none'}; a person is {person}")  # fmt: skip
+        case "admitted":
+            return f"version {version}"
+        case "answer":
+            return f"the answer of line {facts.get('charge')}"
+    basis = f"{STATED}: " if facts.get("basis") == STATED else ""
+    if "words" not in facts:
+        return f"{basis}no words were kept"
+    if stored is None or salted(*stored) != facts["words"]:
+        return f"{basis}its words were changed or lost; use verify"
+    return basis + stored[1]
+
+
+def entries_of(name: str, entries: Rows, admissions: Rows, words: Rows) -> list[Entry]:
+    """Lines for people, each with what it is about."""
+    versions = {number: version for number, version, *_ in admissions}
+    spoken = {number: (salt, text) for number, salt, text in words}
+    found = []
+    for number, body, link in entries:
+        facts = facts_of(name, number, body)
+        what = words_of(facts, versions.get(number), spoken.get(number))
+        found.append(Entry(number, str(facts.get("kind")), str(facts.get("when")), facts, link, what))
+    return found
+
+
+def decimal_and_exact(text: object) -> str:
+    """A rational of a line as a decimal, with the exact value in brackets where that differs."""
+    value = rational(text)
+    if value is None:
+        return str(text)
+    decimal = exact.show_decimal(value)
+    return decimal if Fraction(decimal) == value else f"{decimal} ({value})"
 
 
 def terms_of(facts: Mapping[str, Any]) -> Terms:
@@ -288,8 +318,21 @@ def terms_of(facts: Mapping[str, Any]) -> Terms:
     public = facts.get("public")
     if relation not in ("bit", "presence") or not isinstance(public, list) or not isinstance(unit, str | None):
         bad(name, 1, "has no terms that can be read")
-    public = tuple(map(str, public))
-    return Terms(name, total_of(name, facts.get("budget")), relation, public, unit, str(facts.get("when")))
+    budget, per = total_of(name, facts.get("budget")), caps_of(facts)
+    if per is None:
+        bad(name, 1, "has no caps that can be read")
+    return Terms(name, budget, relation, tuple(map(str, public)), unit, str(facts.get("when")), per)
+
+
+def caps_of(facts: Mapping[str, Any]) -> Caps | None:
+    """The caps that the first line of a data set states; None where they cannot be read."""
+    per, budget = facts.get("per", {}), rational(facts.get("budget"))
+    if not isinstance(per, dict) or budget is None or any(rational(cap) is None for cap in per.values()):
+        return None
+    try:
+        return read_caps(per, budget)
+    except LedgerError:
+        return None
 
 
 def admission_of(name: str, number: int, body: object, salt: object, text: object) -> Admission:
@@ -305,13 +348,17 @@ def admission_of(name: str, number: int, body: object, salt: object, text: objec
     return Admission(name, version, number, str(facts.get("when")), reading, columns, str(facts.get("fingerprint")))
 
 
-def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, head: Head | None) -> Head:
+def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, words: Rows, head: Head | None) -> Head:
     """The checks of `verify`: the chain line by line, then what should follow from it."""
     name, previous, spent, budget = account.name, START, Fraction(0), Fraction(0)
+    caps: Caps = ()
+    running, before = Running(), None  # the time of the line before, where times must not run backwards
     charges: dict[int, dict[str, Any]] = {}
     told = {charge: (number, question, salt, text) for charge, number, question, salt, text in answers}
     admitted = {number: (version, salt, text) for number, version, salt, text in admissions}
+    spoken = {number: (salt, text) for number, salt, text in words}
     answered: set[int] = set()
+    stated: set[int] = set()
     for k, (number, body, link) in enumerate(entries, 1):
         if number != k:
             bad(name, k, "is missing")
@@ -322,6 +369,12 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, head
         facts, previous = facts_of(name, k, body), link
         if facts.get("number") != k or (facts.get("kind") == "create") != (k == 1):
             bad(name, k, "stands in the wrong place")
+        when = facts.get("when")
+        if before is not None and not (is_time(when) and when >= before):
+            bad(name, k, "is dated before the line that it follows")
+        before = when if before is not None else None
+        if "words" in facts and facts["words"] != salted(*spoken.pop(k, ("", None))):
+            bad(name, k, "has lost its words, or commits to others than the stored ones")
         match facts.get("kind"):
             case "create":
                 total = rational(facts.get("budget"))
@@ -329,7 +382,11 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, head
                     bad(name, k, "has no terms of this data set")
                 if facts.get("salt") != salted(account.salt, ""):
                     bad(name, k, "has another salt than the data set")
-                budget = total
+                told_caps = caps_of(facts)
+                timed = facts.get("version", 1) not in _UNTIMED
+                if told_caps is None or (timed and not is_time(when)) or (told_caps and not timed):
+                    bad(name, k, "has no caps or no time that can be read")
+                budget, caps, before = total, told_caps, when if timed else None
             case "charge":
                 epsilon = rational(facts.get("epsilon"))
                 if epsilon is None or epsilon <= 0:
@@ -337,10 +394,15 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, head
                 spent += epsilon
                 if spent > budget:
                     bad(name, k, "charges more than the budget had left")
+                for period in running.periods(caps, str(when)):
+                    if epsilon > period.left:
+                        bad(name, k, f"charges more than the {period.kind} {period.name} had left")
+                stated |= {k} if facts.get("basis") == STATED else set()
+                running = running.charged(caps, str(when), epsilon, stated=k in stated)
                 charges[k] = facts
             case "answer":
                 charge = facts.get("charge")
-                if type(charge) is not int or charge not in charges or charge in answered:
+                if type(charge) is not int or charge not in charges or charge in answered or charge in stated:
                     bad(name, k, "answers no charge that waited for an answer")
                 answered.add(charge)
                 row = told.get(charge)
@@ -364,6 +426,10 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, head
     if (rational(account.budget), rational(account.spent)) != (budget, spent):
         bad(name, count, f"leaves {exact.show_rational(spent)} spent of {exact.show_rational(budget)}, "
              "but the data set's totals say otherwise")  # fmt: skip
+    if account.running != running.text:
+        bad(name, count, "leaves other sums in its periods, or another number of stated charges, than the data set's row says")
+    if spoken:
+        bad(name, count, "is the last, and yet there are words that no line knows")
     if admitted:
         bad(name, count, "is the last, and yet there are admitted versions that no line knows")
     if told.keys() != answered:

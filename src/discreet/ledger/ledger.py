@@ -17,22 +17,25 @@ McSherry, Nissim and Smith 2006). Pure epsilon only, as exact rationals: ten tim
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 from weakref import WeakSet
 
-from ..errors import BudgetError, LedgerError
+from ..errors import LedgerError
 from ..numbers import exact
+from ..numbers.level import Level
+from .agreement import agreement
 from .chain import (
+    SPENT,
     START,
-    TOTAL_BITS,
+    STATED,
     Account,
     Admission,
     Answer,
@@ -47,23 +50,25 @@ from .chain import (
     audit,
     bad,
     canonical,
-    chargeable,
     digest,
-    entry_of,
+    entries_of,
     facts_of,
-    fits,
     link_of,
     question_text,
-    rational_text,
     salted,
     terms_of,
     total_of,
 )
+from .charging import ENTRIES, agreed, append, check_epsilon, running_of, time_of, words_given
+from .charging import charge as charge_line
 from .outcomes import ADMITTING, CHARGING, CREATING, storing
-from .postgres import Postgres
+from .places import name_of_place, opener
+from .repeated import stored_answers
 from .secret import Secret, keyed
-from .sqlite import Sqlite
 from .stores import LEDGER, PATIENCE, Rows, Run, Store
+
+if TYPE_CHECKING:
+    from ..tables.spending import Paid
 
 __all__ = ["Admission", "Answer", "Balance", "Entry", "Head", "Ledger", "Pending", "Relation", "Terms"]
 
@@ -85,7 +90,7 @@ class Ledger:
         secret: str | os.PathLike[str] | None = None,
         patience: float = PATIENCE,
     ) -> None:
-        self._make = _opener(place, patience)
+        self._make = opener(place, patience)
         self._mine = threading.local()
         self._stores: WeakSet[Store] = WeakSet()
         self._closed = False
@@ -98,7 +103,7 @@ class Ledger:
     @classmethod
     def existing(cls, place: str | os.PathLike[str], *, secret: str | os.PathLike[str] | None = None) -> Ledger:
         """Open a ledger that is there: a mistyped name must not look like an untouched budget."""
-        name = _name(place)
+        name = name_of_place(place)
         if "://" not in name and not Path(name).is_file():
             raise LedgerError(
                 f"There is no ledger {name}; make one with: discreet ledger create NAME --ledger {name} ..."
@@ -133,34 +138,14 @@ class Ledger:
         relation: Relation = "bit",
         public: Sequence[str] = (),
         unit: str | None = None,
+        per: Mapping[str, Any] | Sequence[tuple[str, Any]] = (),
     ) -> Terms:
-        """Open the account of a data set. Its terms stay: another budget needs another name."""
-        total = exact.parse_exact(budget)
-        if total is None or not chargeable(total):
-            raise LedgerError(f'A budget is a positive rational such as "1" or "1/2", not {exact.show(budget)}.')
-        if relation not in ("bit", "presence"):
-            raise LedgerError(f'A relation is "bit" or "presence", not {exact.show(relation)}.')
-        if (
-            isinstance(public, str)
-            or not isinstance(public, Sequence)
-            or not all(isinstance(c, str) for c in public)
-            or len({*public}) < len(public)
-        ):
-            raise LedgerError("Public columns are a list of different names, such as ['district'].")
-        if relation == "presence" and public:
-            raise LedgerError("Under presence privacy nothing about a person is public; leave out the public columns.")
-        if not (isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable()):
-            raise LedgerError("A data set's name is 1 to 200 printable characters. Choose another one.")
-        if unit is not None and not isinstance(unit, str):
-            raise LedgerError("A unit is the name of a column, or None.")
+        """Open the account of a data set. Its terms stay: another budget needs another name.
+
+        `per` caps what is spent in a month, a quarter or a year besides the whole: {"month": "1/2"}.
+        """
+        facts = agreement(name, budget, relation, public, unit, per)
         salt = secrets.token_hex(16)
-        facts: dict[str, Any] = {
-            "name": name,
-            "budget": rational_text(total),
-            "relation": relation,
-            "public": list(public),
-            "unit": unit,
-        }
         facts |= {"kind": "create", "version": LEDGER.version, "salt": salted(salt, "")}
         store = self._store()
         with store.transaction(CREATING, write=True) as run:
@@ -170,19 +155,20 @@ class Ledger:
                 "INSERT INTO discreet_data_set (name, budget, spent, salt, count, head) VALUES "
                 "(:name, :budget, '0/1', :salt, 0, :head) ON CONFLICT (name) DO NOTHING RETURNING name",
                 name=name,
-                budget=rational_text(total),
+                budget=facts["budget"],
                 salt=salt,
                 head=START,
             )
             if not made:
                 raise LedgerError(f"There is a data set {name!r} in {self.place} already. Choose another name.")
-            return terms_of(_append(run, Account(name, rational_text(total), "0/1", salt, 0, START), facts))
+            return terms_of(append(run, Account(name, facts["budget"], "0/1", salt, 0, START), facts))
 
     def admit(self, table: str | os.PathLike[str], dataset: str, version: str = "1", **reading: Any) -> Any:
         """Admit a file as a version of a data set: all checks of its content, for you alone; then others may ask about it.
 
         `encoding`, `separator`, `decimal`, `quote`, `null` and `sheet` say how it is read, `domain` declares groups
-        to compare it with. Returns the report (a Look). A grave finding refuses the file; the report is the error's `report`.
+        and `sum` bounds to compare it with. Returns the report (a Look). A grave finding refuses the file; the report is the
+        error's `report`.
         """
         from ..tables.admission import admit
 
@@ -208,7 +194,7 @@ class Ledger:
                     "another way. Nothing was changed: give these data a new version."
                 )
             facts = {"kind": "admitted", "fingerprint": fingerprint, "commitment": salted(salt, text)}
-            told = _append(run, account, facts)
+            told = append(run, account, facts)
             run(
                 "INSERT INTO discreet_admission (name, number, version, salt, text) "
                 "VALUES (:name, :number, :version, :salt, :text)",
@@ -230,36 +216,36 @@ class Ledger:
 
     def begin(
         self, name: str, question: Mapping[str, Any], *, epsilon: Fraction, data: str, fresh: bool = False,
-        admission: int | None = None,
+        admission: int | None = None, spelled: Sequence[tuple[Mapping[str, Any], str]] = (), what: str = "",
     ) -> Answer | Pending:  # fmt: skip
         """The stored answer of a question, or a charge for it that is on disk when this returns.
 
         `admission` is the line that admitted the data: an answer about the same admission is given without comparing data.
+        `spelled` has the same question, and the fingerprint, as earlier versions spelled them: their answers count too.
+        `what` says in words what is asked: it is kept beside the chain, for `history`.
 
         A question asked before about other data (another fingerprint) is refused, unless `fresh` is true: an answer
         that changes under the same question is mostly a mistake. A stored answer about the same data is never drawn
         anew, fresh or not. Processes that ask the same new question at once are each charged.
         """
-        if not (isinstance(epsilon, Fraction) and chargeable(epsilon)):
-            raise LedgerError("An epsilon to charge is a positive Fraction whose parts are below 2^256. Round it up.")
+        check_epsilon(epsilon)
         if not (data and exact.encodable(data)):
             raise LedgerError("The fingerprint of the data is a text. Give the one that was taken of the data.")
-        asked = question_text(question)
+        if not exact.encodable(what):
+            raise LedgerError("What is asked is said in a text of valid characters, without NUL. Nothing was charged.")
+        asked = [(question_text(one), about) for one, about in ((question, data), *spelled)]
         with self._store().transaction(CHARGING, write=True) as run:
             account = self._changing(run, name)
-            question_digest = digest(account, "question", asked)
+            question_digest = digest(account, "question", asked[0][0])
             fingerprint = keyed(self._key(run), "data", account.salt, data)
             others = older = 0
-            for charge, salt, text, charged, answered in run(_STORED, name=name, question=question_digest):
-                known = facts_of(name, charge, charged)
-                same = admission is not None and known.get("admission") == admission
-                if not same and fingerprint != known.get("fingerprint") and known.get("data") != digest(account, "data", data):
+            for text, about in asked:
+                mine = keyed(self._key(run), "data", account.salt, about)
+                for charge, known, answer in stored_answers(run, account, text):
+                    same = admission is not None and known.get("admission") == admission
+                    if same or mine == known.get("fingerprint") or known.get("data") == digest(account, "data", about):
+                        return answer()
                     others, older = others or charge, older or (charge if "data" in known else 0)
-                    continue
-                facts = facts_of(name, charge, answered)
-                if facts.get("commitment") != salted(salt, text):
-                    raise LedgerError(f"The stored answer of charge {charge} of {name!r} was changed. Use verify.")
-                return Answer(text, charge, str(facts.get("when")), repeated=True)
             if older and not fresh:
                 raise LedgerError(
                     f"This question about {name!r} was answered by an older discreet (line {older}), whose fingerprint of "
@@ -272,29 +258,41 @@ class Ledger:
                     "another kind of table). Nothing was charged: "
                     "give the question a new version, or ask with fresh to pay for an answer from these data."
                 )
-            budget, spent = total_of(name, account.budget), total_of(name, account.spent)
-            total = spent + epsilon
-            if total > budget:
-                left = budget - spent
-                raise BudgetError(
-                    f"{name!r} has {exact.show_rational(left)} left of its budget {exact.show_rational(budget)}, but "
-                    f"{exact.show_rational(epsilon)} was asked. Nothing was charged: ask for less, or stop here.",
-                    asked=epsilon,
-                    left=left,
-                )
-            if not fits(total, TOTAL_BITS):
-                raise LedgerError(
-                    f"The total of {name!r} would need a number of more than {TOTAL_BITS} bits. Nothing was charged: "
-                    "ask for an epsilon that has a denominator in common with earlier ones, such as a decimal."
-                )
-            facts = {
-                "kind": "charge",
-                "epsilon": rational_text(epsilon),
-                "question": question_digest,
-                "fingerprint": fingerprint,
-            }
+            facts: dict[str, Any] = {"question": question_digest, "fingerprint": fingerprint}
             facts |= {} if admission is None else {"admission": admission}
-            return Pending(name, int(_append(run, account, facts, rational_text(total))["number"]))
+            return Pending(name, charge_line(run, account, epsilon, facts, what))
+
+    def charge(self, dataset: str, *, epsilon: object = None, alpha: object = None, what: str) -> Balance:
+        """Record what was spent on a data set where the library cannot see it; the line says "stated, unverified"."""
+        self.note_charge(dataset, Level.of(alpha=alpha, epsilon=epsilon).charge, what, basis=STATED)
+        return self.balance(dataset)
+
+    def spend(self, dataset: str, *, epsilon: object = None, alpha: object = None, what: str) -> Paid:
+        """A charge for one report of any mechanism: `with ledger.spend("town", epsilon="1/2", what="...") as paid:
+        report = paid.sample(m, value)`. The charge is written and synced when the block is entered, and stays."""
+        from ..tables.spending import Paid
+
+        return Paid(self, dataset, Level.of(alpha=alpha, epsilon=epsilon).charge, words_given(what))
+
+    def note_charge(self, name: str, epsilon: Fraction, what: str, *, basis: str) -> Pending:
+        """Write a charge for something else than a question: drawn by a mechanism, or stated by whoever drew it elsewhere."""
+        check_epsilon(epsilon)
+        words = words_given(what)
+        with self._store().transaction(CHARGING, write=True) as run:
+            account = self._changing(run, name)
+            self._key(run)
+            return Pending(name, charge_line(run, account, epsilon, {"basis": basis, "question": ""}, words))
+
+    def stored(self, name: str, questions: Sequence[Mapping[str, Any]], admission: int) -> Answer | None:
+        """The stored answer of a question about an admitted version, however it was spelled; None when there is none."""
+        asked = [question_text(one) for one in questions]
+        with self._store().transaction() as run:
+            account = self._account(run, name)
+            for spelled in asked:
+                for _, known, answer in stored_answers(run, account, spelled):
+                    if known.get("admission") == admission:
+                        return answer()
+        return None
 
     def finish(self, pending: Pending, answer: str) -> Answer:
         """Store the answer of a charge, and its salted commitment; both are on disk when this returns, so show it then.
@@ -311,14 +309,14 @@ class Ledger:
         salt = secrets.token_hex(16)
         with self._store().transaction(storing(pending), write=True) as run:
             account = self._changing(run, name)
-            charged = run(f"{_ENTRIES} AND number = :charge", name=name, charge=charge)
+            charged = run(f"{ENTRIES} AND number = :charge", name=name, charge=charge)
             facts = facts_of(name, charge, charged[0][1]) if charged else {}
-            if facts.get("kind") != "charge":
+            if facts.get("kind") != "charge" or facts.get("basis") == STATED:
                 raise LedgerError(f"{name!r} has no charge {charge}. Finish with what begin gave.")
             if run("SELECT charge FROM discreet_answer WHERE name = :name AND charge = :charge",
                    name=name, charge=charge):  # fmt: skip
                 raise LedgerError(f"Charge {charge} of {name!r} has its answer. Ask again to get it.")
-            told = _append(run, account, {"kind": "answer", "charge": charge, "commitment": salted(salt, answer)})
+            told = append(run, account, {"kind": "answer", "charge": charge, "commitment": salted(salt, answer)})
             run(
                 "INSERT INTO discreet_answer (name, charge, number, question, salt, text) "
                 "VALUES (:name, :charge, :number, :question, :salt, :text)",
@@ -340,21 +338,22 @@ class Ledger:
         """What was agreed for a data set."""
         with self._store().transaction() as run:
             self._account(run, name)
-            rows = run(f"{_ENTRIES} AND number = 1", name=name)
-        if not rows:
-            bad(name, 1, "is missing")
-        return terms_of(facts_of(name, 1, rows[0][1]))
+            return agreed(run, name)
 
     def balance(self, name: str) -> Balance:
-        """What a data set has spent and has left, from its running total; `verify` computes it anew."""
+        """What a data set has spent and has left, in all and in the periods of now, from its running totals; `verify`
+        computes them anew."""
         with self._store().transaction() as run:
             account = self._account(run, name)
             answers, admitted = (
                 int(run(f"SELECT count(*) FROM {table} WHERE name = :name", name=name)[0][0])
                 for table in ("discreet_answer", "discreet_admission")
             )
+            terms, when = agreed(run, name), time_of(run, account)
+        running = running_of(account, terms)
         budget, spent = total_of(name, account.budget), total_of(name, account.spent)
-        return Balance(budget, spent, budget - spent, pending=account.count - 1 - admitted - 2 * answers)
+        pending = account.count - 1 - admitted - 2 * answers - running.stated
+        return Balance(budget, spent, budget - spent, pending, running.periods(terms.per, when))
 
     def balances(self, name: str | None = None) -> Balances:
         """What was agreed, spent and left for a data set, or for all of them."""
@@ -368,21 +367,42 @@ class Ledger:
         return Head(account.count, account.head)
 
     def history(self, name: str) -> list[Entry]:
-        """Every line of a data set, oldest first, as it stands; `verify` says whether to believe it."""
-        return [entry_of(name, *row) for row in self._read(name)[1]]
+        """Every line of a data set with what was asked in words, oldest first, as it stands; `verify` says whether to
+        believe it."""
+        _, rows, _, admissions, words = self._read(name)
+        return entries_of(name, rows, admissions, words)
+
+    def drawn(self, name: str, line: int) -> dict[str, Any] | None:
+        """The report that was drawn for a charge made with `spend`, as it was stored; None where there is none."""
+        if type(line) is not int:
+            raise LedgerError("A charge is named by the number of its line, as history lists it.")
+        with self._store().transaction() as run:
+            self._account(run, name)
+            rows = run(_DRAWN, name=name, charge=line)
+        for salt, text, charged, answered in rows:
+            if facts_of(name, line, answered).get("commitment") != salted(salt, text):
+                raise LedgerError(f"The stored answer of charge {line} of {name!r} was changed. Use verify.")
+            if facts_of(name, line, charged).get("basis") == SPENT:
+                return dict(json.loads(text))
+        return None
 
     def verify(self, name: str, head: Head | None = None) -> Head:
         """Check every line and total of a data set, and return its head; the first bad line is named in a LedgerError.
 
-        Hashes, salted commitments, totals, one answer at most for each charge, and no charge beyond the budget. With a
+        Hashes, salted commitments, totals, one answer at most for each charge, and no charge beyond the budget or a cap. With a
         `head` that was kept elsewhere also that all lines up to it are still there, and are the same.
         """
         return audit(*self._read(name), head)
 
-    def export(self, name: str) -> dict[str, Any]:
-        """The history for others to check, without answers, questions and salts; its hashes can be computed anew."""
-        account, rows, *_ = self._read(name)
-        entries = [entry_of(name, *row).to_dict() for row in rows]
+    def export(self, name: str, *, words: bool = False) -> dict[str, Any]:
+        """The history for others to check, without answers, questions and salts; its hashes can be computed anew.
+
+        With `words`, what each line was about as well, with the salt that opens its digest.
+        """
+        account, rows, _, admissions, spoken = self._read(name)
+        entries = [entry.to_dict() for entry in entries_of(name, rows, admissions, spoken)]
+        for number, salt, text in spoken if words else ():
+            entries[number - 1] |= {"what": text, "salt": salt}
         head = Head(account.count, account.head).to_dict()
         return {"format": "discreet-ledger", "version": LEDGER.version, "name": name, "head": head, "entries": entries}
 
@@ -413,13 +433,13 @@ class Ledger:
             audit(account, *self._lines(run, name), None)
             store.inspected.add(name)
         elif known:
-            last = run(f"{_ENTRIES} AND number >= :count", name=name, count=account.count)
+            last = run(f"{ENTRIES} AND number >= :count", name=name, count=account.count)
             if [(number, link) for number, _, link in last] != [(account.count, account.head)]:
                 bad(name, account.count, "is not where the data set's row says that its history ends")
         return account
 
     def _account(self, run: Run, name: str, *, lock: bool = False) -> Account:
-        columns = "SELECT name, budget, spent, salt, count, head FROM discreet_data_set WHERE name = :name"
+        columns = "SELECT name, budget, spent, salt, count, head, running FROM discreet_data_set WHERE name = :name"
         rows = run(columns + (self._store().for_update if lock else ""), name=name) if exact.encodable(name) else []
         if not rows:
             raise LedgerError(
@@ -433,16 +453,17 @@ class Ledger:
             raise LedgerError(f"The row of {name!r} cannot be read: the ledger was changed. Bring back a good copy.")
         return account
 
-    def _read(self, name: str) -> tuple[Account, Rows, Rows, Rows]:
+    def _read(self, name: str) -> tuple[Account, Rows, Rows, Rows, Rows]:
         with self._store().transaction() as run:
             return self._account(run, name), *self._lines(run, name)
 
-    def _lines(self, run: Run, name: str) -> tuple[Rows, Rows, Rows]:
-        entries = run(f"{_ENTRIES} ORDER BY number", name=name)
+    def _lines(self, run: Run, name: str) -> tuple[Rows, Rows, Rows, Rows]:
+        entries = run(f"{ENTRIES} ORDER BY number", name=name)
         answers = run("SELECT charge, number, question, salt, text FROM discreet_answer WHERE name = :name "
                       "ORDER BY number", name=name)  # fmt: skip
         admissions = run("SELECT number, version, salt, text FROM discreet_admission WHERE name = :name ORDER BY number", name=name)
-        return entries, answers, admissions
+        words = run("SELECT number, salt, text FROM discreet_words WHERE name = :name ORDER BY number", name=name)
+        return entries, answers, admissions, words
 
 
 def _admission(run: Run, name: str, version: str) -> Admission | None:
@@ -454,44 +475,9 @@ def _admission(run: Run, name: str, version: str) -> Admission | None:
     return admission_of(name, *rows[0]) if rows else None
 
 
-_ENTRIES = "SELECT number, body, hash FROM discreet_entry WHERE name = :name"
-
-# The answers of one question, the one that was stored first at the front, so that it stays the one that is repeated.
-_STORED = (
-    "SELECT a.charge, a.salt, a.text, c.body, e.body FROM discreet_answer a "
+_DRAWN = (
+    "SELECT a.salt, a.text, c.body, e.body FROM discreet_answer a "
     "JOIN discreet_entry c ON c.name = a.name AND c.number = a.charge "
-    "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number "
-    "WHERE a.name = :name AND a.question = :question ORDER BY a.number"
+    "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number WHERE a.name = :name AND a.charge = :charge"
 )
 
-
-def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:
-    """How to make a store for a thread, from a file's name or the address of a PostgreSQL database."""
-    text = _name(place)
-    if text.startswith(("postgresql://", "postgres://")):
-        return lambda: Postgres(text, patience)
-    if "://" in text:
-        raise LedgerError("A ledger's address starts with postgresql://. Write it so, or give a file's name.")
-    real = os.path.realpath(text)  # once: a later thread may find another folder, or another end of a symbolic link
-    first = iter([True])  # one that is gone later is missing, and no new one: that would be an untouched budget
-    return lambda: Sqlite(text, real, patience, make=next(first, False))
-
-
-def _name(place: Any) -> str:
-    text = os.fspath(place) if isinstance(place, (str, os.PathLike)) else ""
-    if not isinstance(text, str) or not text or "\0" in text or text == ":memory:" or Path(text).is_dir():
-        raise LedgerError("A ledger lives in a file on disk, or in PostgreSQL. Give a file's name or an address.")
-    return text
-
-
-def _append(run: Run, account: Account, facts: dict[str, Any], spent: str | None = None) -> dict[str, Any]:
-    """Add one line to the chain, and move the data set's totals with it."""
-    number = account.count + 1
-    facts = {**facts, "number": number, "when": datetime.now(UTC).isoformat(timespec="seconds")}
-    body = canonical(facts)
-    link = link_of(account.head, body)
-    run("INSERT INTO discreet_entry (name, number, body, hash) VALUES (:name, :number, :body, :hash)",
-        name=account.name, number=number, body=body, hash=link)  # fmt: skip
-    run("UPDATE discreet_data_set SET count = :number, head = :hash, spent = :spent WHERE name = :name",
-        name=account.name, number=number, hash=link, spent=spent or account.spent)  # fmt: skip
-    return facts

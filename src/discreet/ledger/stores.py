@@ -32,12 +32,19 @@ ADMISSIONS = (
     "text TEXT NOT NULL, PRIMARY KEY (name, version), FOREIGN KEY (name, number) REFERENCES discreet_entry (name, number))"
 )
 
+# What the line `number` is about, in words that it commits to.
+WORDS = (
+    "CREATE TABLE discreet_words (name TEXT NOT NULL, number BIGINT NOT NULL, salt TEXT NOT NULL, text TEXT NOT NULL, "
+    "PRIMARY KEY (name, number), FOREIGN KEY (name, number) REFERENCES discreet_entry (name, number))"
+)
+_RUNNING = "running TEXT NOT NULL DEFAULT '{}'"  # JSON: sums of the periods that have caps, and how many charges were stated
+
 # Rationals are text 'p/q', digests, salts and hashes are hexadecimal text: the same rows in every database.
 # `proof` is the proof of the secret (secret.py), empty until there is one.
 SCHEMA = (
     "CREATE TABLE discreet_ledger (version BIGINT NOT NULL, proof TEXT NOT NULL DEFAULT '')",
     "CREATE TABLE discreet_data_set (name TEXT NOT NULL PRIMARY KEY, budget TEXT NOT NULL, spent TEXT NOT NULL, "
-    "salt TEXT NOT NULL, count BIGINT NOT NULL, head TEXT NOT NULL)",
+    f"salt TEXT NOT NULL, count BIGINT NOT NULL, head TEXT NOT NULL, {_RUNNING})",
     "CREATE TABLE discreet_entry (name TEXT NOT NULL REFERENCES discreet_data_set (name), number BIGINT NOT NULL, "
     "body TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (name, number))",
     "CREATE TABLE discreet_answer (name TEXT NOT NULL, charge BIGINT NOT NULL, number BIGINT NOT NULL, "
@@ -46,6 +53,7 @@ SCHEMA = (
     "FOREIGN KEY (name, number) REFERENCES discreet_entry (name, number))",
     "CREATE INDEX discreet_asked ON discreet_answer (name, question)",
     ADMISSIONS,
+    WORDS,
 )
 
 Rows = list[tuple[Any, ...]]
@@ -73,7 +81,14 @@ def _with_admissions(run: Run) -> Run:
     return run
 
 
-LEDGER: Format[Run] = Format("ledger", (_with_proof, _with_admissions))
+def _with_words(run: Run) -> Run:
+    """Version 4 caps what is spent in a period, and keeps words for its lines. Older data sets have no caps, old lines no words."""
+    run(f"ALTER TABLE discreet_data_set ADD COLUMN {_RUNNING}")
+    run(WORDS)
+    return run
+
+
+LEDGER: Format[Run] = Format("ledger", (_with_proof, _with_admissions, _with_words))
 
 
 class Unusable(Exception):

@@ -1,7 +1,7 @@
 """How good is a report? Losses, bias and error of a mechanism, per true value, on average and at worst.
 
 Any loss and any prior will do (see loss.py and prior.py). Losses that depend on the error alone are O(n) on geometric,
-clamped and randomised-response channels of any size; everything else multiplies a matrix.
+clamped, randomised-response and square-wave channels of any size; everything else multiplies a matrix.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def loss_per_value(m: Mechanism, loss: Any) -> Floats:
     [0.625, 0.9167, 1.0, 0.9167, 0.625]
     """
     channel = mechanism_of(m).finite()
-    sides = distance_loss(loss, m.inputs) if m.inputs == m.outputs else None
+    sides = distance_loss(loss, m.outputs) if _centred(m) else None
     if sides is not None:
         known = channel.loss_by_distance(*sides)
         if known is not None:
@@ -44,6 +44,14 @@ def loss_per_value(m: Mechanism, loss: Any) -> Floats:
     if channel.rows * channel.reports > MATRIX_ENTRIES and loss_name(loss) == "l2":
         return np.asarray(variance(m) + bias(m) ** 2)
     return np.asarray((m.matrix * loss_matrix(m, loss)).sum(axis=1))
+
+
+def _centred(m: Mechanism) -> bool:
+    """Do the reports reach as far beyond the true values at both ends, or are they the same?"""
+    truth, reports = m.inputs, m.outputs
+    if truth.low is None or truth.high is None or reports.low is None or reports.high is None:
+        return False
+    return truth.step == reports.step and truth.low + truth.high == reports.low + reports.high
 
 
 def expected_loss(m: Mechanism, loss: Any, prior: Any = None) -> float:

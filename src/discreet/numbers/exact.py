@@ -186,11 +186,6 @@ def dyadic_power_above(alpha: Fraction, exponent: Fraction, bits: int) -> Fracti
     return Fraction(scaled, 1 << bits)
 
 
-def dyadic_root_above(alpha: Fraction, degree: int, bits: int) -> Fraction:
-    """The smallest multiple of 2^-bits whose `degree`-th power is at least alpha (0 < alpha < 1), exactly."""
-    return dyadic_power_above(alpha, Fraction(1, degree), bits)
-
-
 def _integer_root(value: int, degree: int) -> tuple[int, bool]:
     """The floor of the degree-th root of a positive integer, and whether it is exact."""
     low, high = 0, 1 << -(-value.bit_length() // degree)
@@ -234,6 +229,22 @@ def show_rational(value: Fraction) -> str:
     if value and not float(value):  # too small for a float, but not nothing
         return f"~2^-{value.denominator.bit_length() - value.numerator.bit_length()}"
     return f"~{float(value):.9g}"
+
+
+def show_decimal(value: Fraction) -> str:
+    """A rational as a decimal: exact where twelve digits after the point are enough, else to six digits, rounded up.
+
+    >>> show_decimal(Fraction(1, 4)), show_decimal(Fraction(1, 3)), show_decimal(Fraction(6))
+    ('0.25', '0.333334', '6')
+    """
+    scaled = value * 10**12
+    if scaled.denominator == 1:
+        digits = f"{abs(scaled.numerator):013d}"
+        text = f"{digits[:-12]}.{digits[-12:]}".rstrip("0").rstrip(".")
+        return f"-{text}" if value < 0 else text
+    with localcontext() as context:
+        context.prec, context.rounding = 6, ROUND_CEILING
+        return str(Decimal(value.numerator) / Decimal(value.denominator))
 
 
 def show(value: Any) -> str:

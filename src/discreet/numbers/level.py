@@ -187,6 +187,14 @@ class Level:
         """-ln(alpha) as a float that is never below the truth."""
         return exact.minus_log_above(self.alpha)
 
+    @property
+    def charge(self) -> Fraction:
+        """The epsilon to charge: as it was asked, or a certified upper bound in steps of 1e-12 where that is no rational."""
+        if self.asked is not None and self.asked.base is None:
+            return self.asked.factor
+        above = Fraction(float(self.asked)) if self.asked is not None else Fraction(self.epsilon)
+        return Fraction(-(-above.numerator * 10**12 // above.denominator), 10**12)
+
     def admits(self, alpha: Fraction, power: int = 1) -> bool:
         """Does a mechanism whose tight level is alpha^power keep what this level asks? Decided exactly."""
         if self.asked is not None:
@@ -203,10 +211,7 @@ class Level:
         The smallest multiple of 2^-62 whose power `steps` is at least alpha, a finer one where it is below that; alpha
         itself for one step.
         """
-        if steps == 1:
-            return self.alpha
-        zeros = (self.alpha.denominator.bit_length() - self.alpha.numerator.bit_length()) // steps
-        root = exact.dyadic_root_above(self.alpha, steps, BITS if zeros < BITS else BITS + zeros)
+        root = self.power(Fraction(1, steps))
         if root >= 1:
             raise LevelError(
                 f"alpha = {self.alpha} shared over a sensitivity of {steps} steps leaves each step less than "
@@ -214,6 +219,16 @@ class Level:
                 value=self.alpha,
             )
         return root
+
+    def power(self, part: Fraction) -> Fraction:
+        """The level of what is granted a part of this one's epsilon, 0 < part <= 1: at least alpha^part.
+
+        The smallest such multiple of 2^-62, a finer one where it is below that, 1 where no such number tells it from none.
+        """
+        if part == 1:
+            return self.alpha
+        zeros = int((self.alpha.denominator.bit_length() - self.alpha.numerator.bit_length()) * part)
+        return exact.dyadic_power_above(self.alpha, part, BITS if zeros < BITS else BITS + zeros)
 
     def __repr__(self) -> str:
         """Short: a level that was made from an epsilon has twenty digits above and below."""

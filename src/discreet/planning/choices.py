@@ -16,7 +16,7 @@ from ..numbers.exact import show, show_above, show_rational
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
-from ..registry import PLANNED
+from ..registry import COLLECTED, PLANNED, Family
 
 LARGE = 2**24  # values beyond which nothing is looked at value by value
 
@@ -30,7 +30,8 @@ class Choice(Result):
     `chance`, `rmse` and `mean_error` are those of the worst true value, or averages where a prior was given. Where a number
     of reports was asked for there are instead `reports` and, from one report, the standard deviation `spread` of the
     estimate; or `monte_carlo`, the standard error of a number that was found by simulation, and the `curve` that it comes
-    from: (reports, mean distance, its standard error). `hidden` says which values the level hides from each other.
+    from: (reports, mean distance, its standard error). Where a number of reports was given, `distance` is the mean one that
+    is predicted. `hidden` says which values the level hides from each other; `width` is that of a square wave.
     """
 
     family: str
@@ -46,6 +47,8 @@ class Choice(Result):
     monte_carlo: float = 0.0
     curve: tuple[tuple[int, float, float], ...] = ()
     note: str = ""
+    distance: float = math.nan
+    width: int | None = None
 
     @property
     def alpha(self) -> Fraction | None:
@@ -65,6 +68,8 @@ class Choice(Result):
             "family": self.family, "alpha": self.alpha, "epsilon": self.epsilon, "between": self.hidden,
             "error": None if self.error is None else str(self.error), "chance": self.chance, "rmse": self.rmse,
             "mean_error": self.mean_error, "reports": self.reports, "refused": self.refused or None,
+            **({} if math.isnan(self.distance) else {"distance": self.distance}),
+            **({} if self.width is None else {"width": self.width}),
         }  # fmt: skip
         return {name: plain(value) for name, value in told.items()}
 
@@ -72,6 +77,10 @@ class Choice(Result):
         if self.level is None or self.refused:
             return f"{self.family}: {self.refused}"
         level = f"epsilon {show_above(self.epsilon)} between {self.hidden} (alpha {show_rational(self.level.alpha)})"
+        if self.width is not None:
+            level = f"{level}, width {self.width}"
+        if not math.isnan(self.distance):
+            return f"{self.family}: Kantorovich distance {self.distance:.3g} at {level}"
         if self.reports is None:
             return (
                 f"{self.family}: {level}; within {self.error}: {self.chance:.6g}, "
@@ -100,7 +109,8 @@ class Plan(Result):
 
     @property
     def winner(self) -> Choice | None:
-        """The choice that needs the fewest reports; None where no number of reports was asked for, or none is enough."""
+        """The choice that needs the fewest reports, or comes nearest with those given; None where neither was asked for, or
+        no number is enough."""
         return next((choice for choice in self.choices if choice.reports is not None), None)
 
     def __iter__(self) -> Iterator[Choice]:
@@ -123,23 +133,27 @@ def hidden_by(m: Mechanism) -> str:
     return "neighbours" if m.sensitivity == 1 != m.inputs.n else words.replace("neighbours at most", "values up to")
 
 
-def makers_for(grid: Grid, families: Sequence[str] | None, sensitivity: Any) -> dict[str, Make]:
+def makers_for(
+    grid: Grid, families: Sequence[str] | None, sensitivity: Any, known: Mapping[str, Family] = PLANNED
+) -> dict[str, Make]:
     """For each family that is asked for, or each that can be planned with: its mechanisms by their level."""
     within = 1 if sensitivity is None else sensitivity
     grid.steps(within)  # refused here, not once for each family
-    wanted = PLANNED if families is None else (families,) if isinstance(families, str) else families
-    return {name: _maker(name, grid, within) for name in wanted}
+    wanted = known if families is None else (families,) if isinstance(families, str) else families
+    return {name: _maker(name, grid, within, known) for name in wanted}
 
 
-def _maker(name: str, grid: Grid, sensitivity: Any) -> Make:
-    family = PLANNED.get(name) if isinstance(name, str) else None
+def _maker(name: str, grid: Grid, sensitivity: Any, known: Mapping[str, Family]) -> Make:
+    family = known.get(name) if isinstance(name, str) else None
+    if family is None and name in COLLECTED:
+        raise DiscreetError(f"{show(name)} is for many reports, not for one; ask for standard_error, kantorovich or reports.")
     if family is None:
-        raise DiscreetError(f"{show(name)} cannot be planned with; choose from {', '.join(PLANNED)}.")
+        raise DiscreetError(f"{show(name)} cannot be planned with; choose from {', '.join(known)}.")
     extra = {"sensitivity": sensitivity} if "sensitivity" in family.takes else {}
 
     def make(level: Level) -> Mechanism:
-        if name == "randomized_response" and (grid.n or 0) > LARGE:
-            raise SizeError("Randomised response is planned with up to 2^24 values; use a coarser grid.")
+        if name in ("randomized_response", "square_wave") and (grid.n or 0) > LARGE:
+            raise SizeError(f"The {family.title} is planned with up to 2^24 values; use a coarser grid.")
         asked = {"alpha": level.alpha} if level.asked is None else {"epsilon": level.asked}
         return family.make(grid, **asked, **extra)
 

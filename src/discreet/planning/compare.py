@@ -53,8 +53,11 @@ class Comparison(Result):
 
         cost = next(key for key in (self.loss, self.loss.upper(), f"mean {self.loss}") if key in self.table[0])
         told = {cost: "mean", "worst": "worst truth", "best use": "best use"}
-        rows = [{"name": r["mechanism"], "series": word, "value": r[key]} for r in self.table for key, word in told.items()]
-        best = min(self.table, key=lambda row: float(row[cost]))
+        known = [row for row in self.table if None not in (row[key] for key in told)]
+        if not known:
+            raise DiscreetError("The grid is too long for a picture of the losses of one report; use a coarser step.")
+        rows = [{"name": r["mechanism"], "series": word, "value": r[key]} for r in known for key, word in told.items()]
+        best = min(known, key=lambda row: float(row[cost]))
         title = f"{best['mechanism']} has the least mean {self.loss}, {best[cost]:.4g}"
         sizes = [float(row["value"]) for row in rows]
         far = 0 < 8 * min(sizes) < max(sizes)  # else the best would stand on top of each other
@@ -73,6 +76,11 @@ def compare(
     prior: Any = None,
     require: Iterable[str] | str = (),
     mechanisms: Any = None,
+    neighbours: Any = None,
+    reports: Any = None,
+    method: str | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
     query: str | None = None,
     records: Any = None,
     low: Any = None,
@@ -94,6 +102,10 @@ def compare(
     data; `records`, `low` and `high` say what it is asked of, `sensitivity`, `step` and `cells` are found if not given (see
     discreet.planning.answers).
 
+    With neighbours="any" the mechanisms for local privacy, all at one level between any two values, and which promise each
+    keeps; with `reports` as well, how near the law comes that is recovered from so many of them, when the truth is the prior
+    (see discreet.planning.local).
+
     >>> import discreet as dt
     >>> side_by_side = dt.compare(8, alpha="9/10")
     >>> side_by_side["EM"]["properties"], side_by_side["GM"]["best use"] < side_by_side["EM"]["best use"]
@@ -106,6 +118,16 @@ def compare(
         if n is not None or mechanisms is not None or require:
             raise DiscreetError("A query has its own range and mechanisms; leave out n, mechanisms and require.")
         return compare_answers(query, alpha=alpha, epsilon=epsilon, prior=prior, loss=loss, progress=progress, **asked)
+    if neighbours is not None:
+        from .local import compare_local
+
+        if mechanisms is not None or require or any(value is not None for value in asked.values()):
+            raise DiscreetError("neighbours compares mechanisms of its own; leave out mechanisms, require and what is for a query.")
+        return compare_local(n, neighbours, alpha=alpha, epsilon=epsilon, loss=loss, prior=prior, reports=reports, method=method,
+                             runs=runs, seed=seed, progress=progress)  # fmt: skip
+    for name, value in {"reports": reports, "method": method, "runs": runs, "seed": seed}.items():
+        if value is not None:
+            raise DiscreetError(f'{name} is for local privacy; say neighbours="any", or leave it out.')
     stray = next((name for name, value in asked.items() if value is not None), None)
     if stray is not None:
         raise DiscreetError(f"{stray} is for a query; say which one, for example query=\"mean\", or leave it out.")

@@ -17,7 +17,7 @@ from ..numbers.grid import Grid
 from ..numbers.level import Level
 from .choices import Plan, makers_for
 from .one_report import Goal, least_error, least_level, reach_of
-from .reports import made_of, plan_kantorovich, plan_standard_error
+from .reports import made_of, plan_distance, plan_kantorovich, plan_standard_error
 from .simulation import Simulation
 
 
@@ -31,6 +31,8 @@ def plan(
     prior: Any = None,
     families: Sequence[str] | None = None,
     sensitivity: Any = None,
+    neighbours: Any = None,
+    reports: Any = None,
     standard_error: Any = None,
     of: Any = None,
     kantorovich: Any = None,
@@ -43,8 +45,9 @@ def plan(
     """With `error`: the smallest epsilon that keeps within it. With `epsilon` or `alpha`: the smallest error it gives.
 
     Within the error with probability at least `confidence`, whatever the truth is; with a `prior`, on average. Errors are
-    in the answer's units. Randomised response hides any two values from each other, the others neighbours, or all within
-    `sensitivity` (the length of the grid: any two, as well).
+    in the answer's units. Randomised response and square wave hide any two values from each other, the others neighbours, or
+    all within `sensitivity`; with neighbours="any", any two as well: then all keep the same local level, and where reports
+    are collected the certified design for it stands beside them.
 
     With `standard_error` or `kantorovich` and a level or a `mechanism`: how many reports it takes, fewest first.
 
@@ -56,6 +59,9 @@ def plan(
                          (4 with method="auto", otherwise 16) of recover with the `method` ("auto", "mle" or "ibu", this with
                          `iterations`) at up to 6 numbers of reports; with "auto" a run takes a second. `seed` is 0.
 
+    With `reports`, a level and a `prior` as a guess of the law: how near the law recovered from so many reports comes, predicted
+    (discreet.planning.widths), nearest first; the square wave with the width that is best for the guess.
+
     >>> import discreet as dt
     >>> print(dt.plan(100, error=5, families=["geometric"]))
     0..100: within 5 of the truth with probability at least 19/20, whatever it is
@@ -64,14 +70,29 @@ def plan(
     43
     >>> fair = dt.plan(10, epsilon=1, sensitivity=10, standard_error="0.1", prior="binomial(0.5)")
     >>> [(choice.family, choice.reports) for choice in fair]
-    [('geometric', 13791), ('randomized_response', 49235), ('explicit_fair', 147130)]
+    [('square_wave', 9780), ('geometric', 13791), ('randomized_response', 49235), ('explicit_fair', 147130)]
+    >>> near = dt.plan(100, epsilon=1, neighbours="any", reports=100_000, prior="binomial(0.3)", families=["square_wave"])
+    >>> near.winner.width, round(near.winner.distance, 1)
+    (15, 0.5)
     """
-    if standard_error is not None or kantorovich is not None:
-        if error is not None or (standard_error is not None and kantorovich is not None):
-            raise DiscreetError("Give one of error, standard_error and kantorovich: one plan answers one question.")
+    if neighbours is not None:
+        if neighbours != "any" or sensitivity is not None or mechanism is not None:
+            raise DiscreetError('neighbours is "any" (two values), in place of a sensitivity or a mechanism; leave one out.')
+        span = Grid.of(n)
+        if span.n is None:
+            raise DiscreetError(f"No noise hides any two values of {span} from each other; give both ends.")
+        sensitivity = span.n * span.step
+    questions = [x for x in (error, standard_error, kantorovich, reports) if x is not None]
+    if len(questions) > 1:
+        raise DiscreetError("Give one of error, standard_error, kantorovich and reports: one plan answers one question.")
+    if error is None and questions:
         if _confidence(confidence) != Fraction(19, 20):
             raise DiscreetError("confidence is for the error of one report; leave it out where reports are counted.")
-        made = made_of(n, alpha, epsilon, families, sensitivity, mechanism)
+        made = made_of(n, alpha, epsilon, families, sensitivity, mechanism, neighbours is not None, prior)
+        if reports is not None:
+            _unused("kantorovich", method=method, iterations=iterations, runs=runs, seed=seed)
+            _unused("standard_error", of=of)
+            return plan_distance(*made, reports, prior)
         if kantorovich is None:
             _unused("kantorovich", method=method, iterations=iterations, runs=runs, seed=seed)
             return plan_standard_error(*made, standard_error, "mean" if of is None else of, prior)

@@ -7,7 +7,8 @@ For a function f of the truth let h solve Ch = f. The mean of h over N reports i
     without one                 at most max_i Var(h(report) | truth i) / N around the average of f over the N people
                                 themselves, whatever their values are
 
-so N follows. How near a recovered law comes to the truth has no such formula (see simulation.py).
+so N follows. How near a recovered law comes to the truth has no such formula: it is simulated (simulation.py), or predicted
+for a given number of reports (widths.py).
 """
 
 from __future__ import annotations
@@ -22,19 +23,24 @@ from typing import Any
 import numpy as np
 
 from ..channels.contract import MATRIX_ENTRIES
+from ..designs.design import design
 from ..errors import DiscreetError, SizeError
 from ..measure.prior import prior_of
 from ..mechanism import Mechanism
+from ..mechanisms.wave import square_wave
 from ..numbers.exact import parse_exact, show
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..recovery.likelihood import Floats
+from ..registry import COLLECTED
 from .choices import Choice, Plan, hidden_by, makers_for, named
 from .simulation import Simulation, Size, for_kantorovich
+from .widths import best_width, predicted_distance
 
 Compared = list[tuple[str, Mechanism | str]]  # by name: mechanisms, or why there is none
 
 _AT = re.compile(r"\s*(cell|cdf)\s*\(([^()]*)\)\s*")
+_LONGEST = 2**16  # values for which distances are predicted
 _ROUNDING = 1e-9  # a number of reports is rounded up, unless it is this part of itself above a whole number
 
 
@@ -103,20 +109,23 @@ def for_standard_error(m: Mechanism, f: Functional, wanted: Fraction, law: Float
 
 
 def made_of(
-    n: Any, alpha: Any, epsilon: Any, families: Any, sensitivity: Any, mechanism: Any
+    n: Any, alpha: Any, epsilon: Any, families: Any, sensitivity: Any, mechanism: Any, local: bool = False, prior: Any = None
 ) -> tuple[Grid, str, Compared]:
-    """The grid, the question's beginning, and what is compared."""
+    """The grid, the question's beginning, and what is compared; between any two values with the design for the prior."""
     if mechanism is None:
         if alpha is None and epsilon is None:
             raise DiscreetError("How many reports depends on the level; give an epsilon (or alpha), or a mechanism.")
         grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
         found: Compared = []
-        for name, make in makers_for(grid, families, sensitivity).items():
+        makers = makers_for(grid, families, sensitivity, COLLECTED)
+        if local and families is None:
+            makers["design"] = lambda level: design(grid, alpha=level, prior=prior, neighbours="any").mechanism
+        for name, make in makers.items():
             try:
                 found.append((name, make(level)))
             except DiscreetError as reason:
                 found.append((name, str(reason)))
-        return grid, f"{grid}, {level}", found
+        return grid, f"{grid}, {level}{' between any two values' if local else ''}", found
     if any(value is not None for value in (alpha, epsilon, families, sensitivity)):
         raise DiscreetError(
             "A mechanism has its own level, family and sensitivity; leave these out, or give a level without a mechanism."
@@ -149,6 +158,42 @@ def plan_kantorovich(grid: Grid, where: str, made: Compared, wanted: Any, prior:
     return _ranked(question, made, lambda m: for_kantorovich(m, law.floats, float(goal), way))
 
 
+def plan_distance(grid: Grid, where: str, made: Compared, reports: Any, prior: Any) -> Plan:
+    """How near the law recovered from so many reports comes, predicted, nearest first; a square wave by its best width."""
+    number = number_of(reports)
+    if grid.size is None or grid.size > _LONGEST:
+        raise SizeError(f"Distances are predicted for finite grids of up to {_LONGEST} values, not {grid}; use a coarser step.")
+    law, unit = prior_of(prior, grid), float(grid.step)
+    chosen = []
+    for name, m in made:
+        if isinstance(m, str):
+            chosen.append(Choice(name, refused=m))
+            continue
+        width = best_width(grid, m.level, law.floats, number) if name == "square_wave" else None
+        best = m if width is None else square_wave(grid, alpha=m.level, width=width)
+        distance = unit * predicted_distance(best.finite(), law.floats, number)
+        chosen.append(Choice(name, m.level, hidden=hidden_by(m), reports=number, distance=distance, width=width))
+    chosen.sort(key=lambda choice: math.inf if math.isnan(choice.distance) else choice.distance)
+    question = f"{where}: mean Kantorovich distance of the law recovered from {number} reports, when the truth is about {law}"
+    able = [choice for choice in chosen if not choice.refused]
+    notes = ("Predicted (see discreet.planning.widths); dt.compare with reports simulates it.",)
+    return Plan(question, tuple(chosen), (*_same_promise(able), *notes))
+
+
+def number_of(reports: Any) -> int:
+    """A number of reports, as people write it."""
+    number = parse_exact(reports)
+    if number is None or number.denominator != 1 or not 1 <= number < 2**62:
+        raise DiscreetError(f"reports = {show(reports)} must be a whole number of 1 or more; write for example 100000.")
+    return int(number)
+
+
+def _same_promise(able: list[Choice]) -> tuple[str, ...]:
+    if len({(choice.hidden, choice.alpha) for choice in able}) <= 1:
+        return ()
+    return ("These levels do not promise the same: see between which values, and at which epsilon.",)
+
+
 def _ranked(question: str, made: Compared, size: Callable[[Mechanism], Size]) -> Plan:
     """The choices, fewest reports first, and what to keep in mind when they are compared."""
     chosen = []
@@ -170,9 +215,7 @@ def _ranked(question: str, made: Compared, size: Callable[[Mechanism], Size]) ->
         )  # fmt: skip
     chosen.sort(key=lambda choice: math.inf if choice.reports is None else choice.reports)
     able = [choice for choice in chosen if choice.reports is not None]
-    notes = []
-    if len({(choice.hidden, choice.alpha) for choice in able}) > 1:
-        notes.append("These levels do not promise the same: see between which values, and at which epsilon.")
+    notes = [*_same_promise(able)]
     if len(able) > 1 and able[0].reports == able[1].reports:
         notes.append(f"{able[0].family} and {able[1].family} need as many.")
     elif able and len(chosen) > 1:

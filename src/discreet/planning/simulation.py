@@ -100,22 +100,38 @@ def for_kantorovich(m: Mechanism, law: Floats, wanted: float, way: Simulation) -
     return _between(ladder, low, high, wanted)
 
 
+def recovered_distance(m: Mechanism, law: Floats, number: int, way: Simulation) -> tuple[float, float]:
+    """The mean Kantorovich distance of the law recovered from so many reports, in the answer's units, and its standard
+    error, over the runs; each draws from a seed of its own."""
+    found = [_one_run(m, law, _chances(m, law), number, way, np.random.default_rng([way.seed, run])) for run in range(way.times)]
+    return float(np.mean(found)), float(np.std(found, ddof=1) / math.sqrt(len(found)))
+
+
+def _chances(m: Mechanism, law: Floats) -> Floats:
+    chances = np.maximum(m.finite().push(law), 0.0)
+    return np.asarray(chances / chances.sum())
+
+
+def _one_run(
+    m: Mechanism, law: Floats, chances: Floats, number: int, way: Simulation, rng: np.random.Generator
+) -> float:
+    fit = recover(rng.multinomial(number, chances), m, way.method, kind="counts", iterations=way.iterations)
+    return float(m.inputs.step) * kantorovich(fit.distribution, law)
+
+
 class _Ladder:
     """Distances between recovered laws and the true one, run by run, for numbers of reports that are powers of 4."""
 
     def __init__(self, m: Mechanism, law: Floats, way: Simulation) -> None:
-        chances = np.maximum(m.finite().push(law), 0.0)
-        self.m, self.law, self.chances, self.way = m, law, chances / chances.sum(), way
+        self.m, self.law, self.chances, self.way = m, law, _chances(m, law), way
         self.seen: dict[int, list[float]] = {}
 
     def run(self, rung: int) -> None:
         """So many runs, or so many more, with so many reports; each draws from a seed of its own."""
-        found, unit, way = self.seen.setdefault(rung, []), float(self.m.inputs.step), self.way
+        found, way = self.seen.setdefault(rung, []), self.way
         for _ in range(way.times):
             rng = np.random.default_rng([way.seed, rung, len(found)])
-            counts = rng.multinomial(_RATIO**rung, self.chances)
-            fit = recover(counts, self.m, way.method, kind="counts", iterations=way.iterations)
-            found.append(unit * kantorovich(fit.distribution, self.law))
+            found.append(_one_run(self.m, self.law, self.chances, _RATIO**rung, way, rng))
 
     def mean(self, rung: int) -> float:
         if rung not in self.seen:

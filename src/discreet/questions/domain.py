@@ -109,8 +109,31 @@ class Domain:
         keys = json.dumps([list(key) for key in self.keys], ensure_ascii=True, separators=(",", ":"))
         return keys + recodings_text(self.recodings) if self.recodings else keys
 
+    def contents(self, columns: Sequence[str]) -> str:
+        """The same whatever the order of columns, keys, labels and codes; `columns` are the names that they are sorted by."""
+        order = sorted(range(len(columns)), key=lambda k: columns[k])
+        keys = sorted(json.dumps([key[k] for k in order], ensure_ascii=True, separators=(",", ":")) for key in self.keys)
+        recodings = [self.recodings[k] for k in order] if self.recodings else []
+        labels = [None if r is None else r.contents() for r in recodings]
+        return json.dumps([keys, labels], ensure_ascii=True, separators=(",", ":"))
+
     def __len__(self) -> int:
         return len(self.keys)
+
+
+def key_texts(domain: Domain, names: Sequence[str]) -> list[str]:
+    """Each declared key as a text of its content, its columns by name: the same in whatever order they are declared.
+
+    >>> key_texts(Domain.of({"sex": ["f"], "Age": [7]}), ["sex", "Age"])
+    ['"age" 7 "sex" "f"']
+    """
+    columns = [name.lower() for name in domain.columns or names]
+    texts = []
+    for k in sorted(range(len(columns)), key=columns.__getitem__):
+        name = json.dumps(columns[k])
+        spelled = {v: f"{name} {v if type(v) is int else json.dumps(v)}" for v in {key[k] for key in domain.keys}}
+        texts.append([spelled[key[k]] for key in domain.keys])
+    return list(map(" ".join, zip(*texts, strict=True))) if texts else [""] * len(domain)
 
 
 def read_groups(path: str | os.PathLike[str]) -> Any:

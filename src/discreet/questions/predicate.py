@@ -310,6 +310,21 @@ def _compares_columns(node: Node) -> bool:
     return any(part.kind == "column" for part in node.parts[1:])
 
 
+def unordered(predicate: Predicate) -> str:
+    """The canonical text whatever the order of what AND, OR and IN join, which says the same in any order."""
+    return _render(_sorted(predicate.tree), {})
+
+
+def _sorted(node: Node) -> Node:
+    parts = tuple(map(_sorted, node.parts))
+    if node.kind in ("AND", "OR"):
+        inner = [x for part in parts for x in (part.parts if part.kind == node.kind else (part,))]
+        parts = tuple(sorted(inner, key=lambda part: _render(part, {})))
+    elif node.kind == "IN":
+        parts = (parts[0], *sorted(parts[1:], key=lambda part: (part.kind, part.value)))
+    return Node(node.kind, parts, node.value)
+
+
 def _columns(node: Node) -> set[str]:
     return {node.value} if node.kind == "column" else {name for part in node.parts for name in _columns(part)}
 

@@ -69,6 +69,11 @@ class Recoding:
         ends = [[[None if end is None else str(end) for end in band] for band in mine] for mine in self.bands]
         return [[*row] for row in zip(self.labels, ends, map(list, self.codes), strict=True)] + [[self.missing]]
 
+    def contents(self) -> list[Any]:
+        """The same whatever the order of labels, bands and codes."""
+        *labels, absent = self.to_list()
+        return [*sorted([label, sorted(ends, key=json.dumps), sorted(codes)] for label, ends, codes in labels), absent]
+
     def declared(self) -> dict[str, Any]:
         """The same as it may be declared."""
         parts: dict[str, Any] = {}

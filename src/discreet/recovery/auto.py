@@ -46,8 +46,9 @@ def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progre
         single = channel.rows <= _SINGLE and channel.reports <= _SINGLE_REPORTS
         cells = None if single else _Cells(channel)
         search = Search(channel if cells is None else cells, counts if cells is None else cells.together(counts), progress)
-        quick = channel.is_structured or channel.rows <= _DENSE
-        likeliest = mle(channel, q, gap=gap).law if quick else None
+        own = channel.likeliest(q, gap)
+        fit = mle(channel, q, gap=gap) if own is None and channel.rows <= _DENSE else own
+        likeliest = None if fit is None else fit.law
         search.run(None if likeliest is None else likeliest if cells is None else np.add.reduceat(likeliest, cells.starts))
         law, weights, models = search.law()
         if cells is not None:
@@ -96,7 +97,9 @@ class _Cells(Operator):
     """Neighbouring true values in cells, reports in groups.
 
     Reports that say the same about the true value are grouped: they are sorted by its mean given the report, when all
-    values are equally likely. For noise around the true value that is their own order; for others it need not be.
+    values are equally likely, or left in their own order, whichever keeps more chi-square information about the cells. For
+    noise around the true value the two are one; the outermost reports of a square wave say little, and so their mean is
+    that of reports in the middle which say something else.
     """
 
     def __init__(self, channel: Finite) -> None:
@@ -104,14 +107,19 @@ class _Cells(Operator):
         flat = np.full(channel.rows, 1 / channel.rows)
         chance = channel.push(flat)
         means = channel.push(flat * np.arange(channel.rows)) / np.where(chance > 0, chance, 1)
-        self.order, self._groups = np.argsort(means, kind="stable"), _edges(channel.reports)[:-1]
+        self._groups = _edges(channel.reports)[:-1]
         self.starts, self.sizes = edges[:-1], np.diff(edges)
         self.middles = (edges[:-1] + edges[1:] - 1) / 2
-        self.matrix = np.empty((len(self.sizes), len(self._groups)))
+        orders = np.argsort(means, kind="stable"), np.arange(channel.reports)
+        tables = np.empty((2, len(self.sizes), len(self._groups)))
         for k, (low, high) in enumerate(pairwise(edges)):
             inside = np.zeros(channel.rows)
             inside[low:high] = 1 / (high - low)
-            self.matrix[k] = self.together(channel.push(inside))
+            pushed = channel.push(inside)
+            for table, order in zip(tables, orders, strict=True):
+                table[k] = np.add.reduceat(pushed[order], self._groups)
+        own = _information(tables[1]) > (1 + 1e-9) * _information(tables[0])
+        self.order, self.matrix = orders[own], tables[int(own)]
         self.rows, self.reports = self.matrix.shape
         told = float(self.matrix.max(axis=0).sum()) / self.rows  # by the best guess, when all cells are equally likely
         self.sharpening = _NARROWED if told > _NARROW else _SHARPENED
@@ -119,6 +127,12 @@ class _Cells(Operator):
     def together(self, values: NDArray[np.generic]) -> NDArray[np.generic]:
         """Counts or chances of the groups of reports."""
         return np.add.reduceat(values[self.order], self._groups)
+
+
+def _information(table: Floats) -> float:
+    """What a group of reports tells about the cell: the sum of C[x, y]^2 / (mean of C[., y]), more where laws differ more."""
+    sums = table.sum(axis=0)
+    return float(np.divide(table**2, sums, out=np.zeros_like(table), where=sums > 0).sum())
 
 
 def _edges(size: int) -> Counts:

@@ -135,6 +135,9 @@ def _of_counts(array: NDArray[Any], size: int) -> Counts:
             f"A histogram needs one count for each of the {size} reports, not the shape {array.shape}; "
             'if these are the reports themselves, say kind="reports".'
         )
+    if array.dtype.kind in "iu" and (array >= 0).all():
+        _countable(sum(array.tolist()))
+        return array.astype(np.int64)
     counts = [_count(v) for v in array.tolist()]
     bad = next((k for k, c in enumerate(counts) if c is None), None)
     if bad is not None:

@@ -14,8 +14,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from ..engines.bounds import outside_bounds
 from ..engines.duckdb import count_groups
 from ..engines.reading import Reading
 from ..engines.sources import open_table, stamp
@@ -26,6 +28,7 @@ from ..present.shown import Result, Shown
 from ..progress import Progress
 from ..questions.domain import FORMAT, VERSION, Domain, declared_columns
 from ..questions.predicate import find_column
+from ..questions.sums import SumOf, read_sums
 from .columns import MOST_VALUES, Column, Tally, seen_columns
 
 ALONE = "For you alone, not for publication."
@@ -108,12 +111,13 @@ class Look(Result):
 
 def look(
     table: Any, *, encoding: str = "utf-8", separator: str | None = None, decimal: str | None = None, quote: str = '"',
-    null: str | Sequence[str] = (), sheet: str | None = None, domain: Any = None, unit: str | None = None,
-    progress: Progress | None = None,
+    null: str | Sequence[str] = (), sheet: str | None = None, domain: Any = None, sum: Any = None,
+    unit: str | None = None, progress: Progress | None = None,
 ) -> Look:  # fmt: skip
     """Look at a file or a table that you hold: its columns, what is missing, what will not be read as it is meant.
 
-    `domain` declares groups, which are then compared with what is there; `unit` names the column of people's ids. The
+    `domain` declares groups, and `sum` bounds of columns ({"income": Grid(0, 100000, 100)}, or texts), which are then compared
+    with what is there; `unit` names the column of people's ids. No bounds are ever proposed from the data. The
     result's `domain()` holds keys to start from, marked as learned from the data.
 
     >>> import pyarrow
@@ -121,13 +125,13 @@ def look(
     <Look a table: 3 rows, 1 columns. For you alone, not for publication.>
     """
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
-    return examined(table, reading, domain, unit, progress)
+    return examined(table, reading, domain, unit, progress, sums=read_sums(sum))
 
 
 def admit(
     ledger: Ledger, table: str | os.PathLike[str], dataset: str, version: str, *, encoding: str = "utf-8",
     separator: str | None = None, decimal: str | None = None, quote: str = '"', null: str | Sequence[str] = (),
-    sheet: str | None = None, domain: Any = None, progress: Progress | None = None,
+    sheet: str | None = None, domain: Any = None, sum: Any = None, progress: Progress | None = None,
 ) -> Look:  # fmt: skip
     """Admit a file as a version of a data set (`Ledger.admit`)."""
     if not isinstance(table, (str, os.PathLike)):
@@ -135,7 +139,7 @@ def admit(
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
     terms, path = ledger.terms(dataset), Path(table)
     before = stamp(path)
-    report = examined(path, reading, domain, terms.unit, progress)
+    report = examined(path, reading, domain, terms.unit, progress, sums=read_sums(sum))
     if report.grave:
         where = {f: f" (in {report.place} {_numbers(f)})" if f.places else "" for f in report.grave}
         told = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
@@ -169,8 +173,9 @@ def file_digest(path: Path) -> str:
 
 
 def examined(
-    table: Any, reading: Reading, domain: Any, unit: str | None, progress: Progress | None = None, only: Set[str] | None = None
-) -> Look:
+    table: Any, reading: Reading, domain: Any, unit: str | None, progress: Progress | None = None, only: Set[str] | None = None,
+    sums: Mapping[str, SumOf] = MappingProxyType({}),
+) -> Look:  # fmt: skip
     """The same for a reading that was made before, of all columns, or of the first rows of a few."""
     try:
         import pyarrow  # noqa: F401  # what hands tables over
@@ -201,6 +206,7 @@ def examined(
         findings += _about_ids(next(c for c in columns if c.name == person), ids)
     if domain is not None:
         findings += _about_keys(table, reading, domain, {c.name: c for c in columns})
+    findings += _about_sums(table, reading, sums, person)
     if path is not None and stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; look again when it is complete.")
     many = f"more than {MOST_VALUES}"
@@ -297,6 +303,24 @@ def _about_keys(table: Any, reading: Reading, domain: Any, columns: Mapping[str,
             more = ", ..." if len(unseen) > _MOST_TOLD else ""
             found.append(Finding(mine, f"declared keys never seen: {', '.join(unseen[:_MOST_TOLD])}{more}", len(unseen), (),
                                  "check their spelling and the encoding"))  # fmt: skip
+    return found
+
+
+def _about_sums(table: Any, reading: Reading, sums: Mapping[str, SumOf], person: str | None) -> list[Finding]:
+    """Values beyond the declared bounds, and those that are no numbers, by the rule by which they will be added up."""
+    found = []
+    for one, out in zip(sums.values(), outside_bounds(table, list(sums.values()), person, reading) if sums else (), strict=True):
+        low, high = one.grid.reach
+        clamp = "a person adds no less and no more than the bounds; take bounds from public knowledge, not from this"
+        missing = "they add nothing" if one.missing is None else f"a person without a number adds {one.missing}"
+        told = (
+            (f"below the declared {low}", out.below, out.places[0], clamp),
+            (f"above the declared {high}", out.above, out.places[1], clamp),
+            ("no number to add", out.without, out.places[2], missing),
+            (f"people whose rows add up to less than {low}", out.people_below, (), clamp),
+            (f"people whose rows add up to more than {high}", out.people_above, (), clamp),
+        )
+        found += [Finding(one.column, what, count, places, advice) for what, count, places, advice in told if count]
     return found
 
 

@@ -1,12 +1,15 @@
-"""Stored answers: the reports of a question together with the mechanisms that drew them.
+"""Stored answers: the reports of a question together with the mechanisms that drew them and the keys of their groups.
 
 A report means nothing without its mechanism, and how mechanisms are chosen may change from version to version. So what is
 stored says which ones were used, and an answer is always read with those, never with today's choice:
 
-    {"format": "discreet-answer", "version": 2, "reports": {count: [value, ...]}, "mechanisms": [...]}
+    {"format": "discreet-answer", "version": 3, "by": [column, ...], "keys": [[value, ...], ...], "sizes": [n, ...],
+     "measures": [{"statistic": ..., "part": "", "mechanisms": [...]}, ...], "reports": [[value, ...], ...]}
 
-Mechanisms that a family makes again from its largest count and level are stored as that, for all sizes of group at once,
-with a digest over their laws; any other is stored whole, as its file. Version 1 was {"reports": ...} alone.
+Reports stand in the order of the keys, one list for each measure; whoever asks in another order gets them in that order.
+Mechanisms that a family makes again from its largest count (or the change that it hides) and level are stored as that, for
+all sizes of group at once, with a digest over their laws; any other is stored whole, as its file. Version 1 was
+{"reports": {name: [...]}} alone, version 2 had one list of mechanisms for all; both stood in the order of their question.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,46 +26,127 @@ from numpy.typing import NDArray
 from .. import files
 from ..errors import ReleaseError
 from ..formats import Format
+from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..numbers.level import Level
+from .measures import Measure, Plan, open_noise, unplanned
 from .question import Question, made
 
 Indices = NDArray[np.int64]
-Plan = Mapping[int, Mechanism | None]
 Document = dict[str, Any]
 
 FORMAT = "discreet-answer"
 _SMALL_GROUP_OF_VERSION_1 = 64  # history: what version 1's "auto" chose; not to be changed with today's choice
 
 
-def mechanisms_text(question: Question, level: Level, plan: Plan) -> str:
-    """The mechanisms of an answer as JSON: all of it can be written before anything is charged."""
-    return json.dumps(_mechanisms(question, level, plan), separators=(",", ":"))
+def mechanisms_text(question: Question, measures: Sequence[Measure], contents: Mapping[str, Any], sizes: Indices) -> str:
+    """All of an answer but the reports, as JSON: it is written before anything is charged.
+
+    `contents` says of each statistic what tells it apart from others.
+    """
+    head = {
+        "format": FORMAT,
+        "version": _format().version,
+        "by": list(question.by),
+        "keys": [list(key) for key in question.cells],
+        "sizes": sizes.tolist(),
+        "measures": [
+            {"statistic": contents[m.name], "part": m.part, "mechanisms": _mechanisms(question, m)} for m in measures
+        ],
+    }
+    return json.dumps(head, separators=(",", ":"))
 
 
-def answer_text(reports: Mapping[str, Sequence[Any]], mechanisms: str) -> str:
+def answer_text(reports: Sequence[NDArray[Any]], head: str) -> str:
     """An answer as it is stored, with the text that `mechanisms_text` gave."""
-    drawn = json.dumps(dict(reports), separators=(",", ":"))
-    return f'{{"format":"{FORMAT}","version":{_format(None).version},"reports":{drawn},"mechanisms":{mechanisms}}}'
+    return f'{head[:-1]},"reports":{json.dumps([r.tolist() for r in reports], separators=(",", ":"))}}}'
 
 
-def read_answer(text: str, question: Question, level: Level, sizes: Indices) -> tuple[dict[str, NDArray[Any]], Plan]:
-    """The reports of a stored answer of any version, and the mechanisms that drew them."""
-    written = json.loads(text)
-    kind = _format(lambda old: _with_mechanisms_of_version_1(old, question, level, sizes))
-    content = kind.upgrade(written, written.get("version", 1))
-    plan = _plan(content["mechanisms"], question)
-    reports = {name: np.array(values) for name, values in content["reports"].items()}
-    if set(reports) != set(question.counts) or any(len(r) != len(sizes) for r in reports.values()):
+@dataclass(frozen=True)
+class Stored:
+    """A stored answer in the order of its question: the reports and mechanisms of each measure, and the sizes of the groups."""
+
+    reports: list[NDArray[Any]]
+    measures: tuple[Measure, ...]  # with the mechanisms that drew them
+    sizes: Indices
+
+
+def read_alone(text: str, question: Question, terms: Terms, contents: Mapping[str, Any]) -> Stored | None:
+    """A stored answer without a look at the data; None for earlier versions, which did not store the sizes of the groups."""
+    content = json.loads(text)
+    if content.get("version", 1) < 3:
+        return None
+    places = _order(content, question)
+    if places is None:
         raise ReleaseError("The stored answer has other counts or groups than this question; nothing was charged.")
-    if not {*np.unique(sizes).tolist()} <= plan.keys():
+    sizes = np.array(content["sizes"], dtype=np.int64)[places]
+    return read_answer(text, question, unplanned(question, terms), contents, sizes)
+
+
+def read_answer(
+    text: str, question: Question, measures: Sequence[Measure], contents: Mapping[str, Any], sizes: Indices
+) -> Stored:
+    """A stored answer of any version, and the mechanisms that drew it."""
+    written = json.loads(text)
+    content = _format(question, measures, contents, sizes).upgrade(written, written.get("version", 1))
+    order = _order(content, question)
+    found: dict[str, list[int]] = {}
+    for place, one in enumerate(content["measures"]):
+        found.setdefault(_told(one["statistic"], one["part"]), []).append(place)
+    try:
+        places = [found[_told(contents[m.name], m.part)].pop(0) for m in measures]
+    except (KeyError, IndexError):
+        places = []
+    rows = content["reports"]
+    if order is None or len(places) != len(rows) or any(len(row) != len(order) for row in rows):
+        raise ReleaseError("The stored answer has other counts or groups than this question; nothing was charged.")
+    plans = [_plan(content["measures"][place]["mechanisms"], question) for place in places]
+    used = np.unique(sizes).tolist()
+    if not all({*used} <= plan.keys() for plan in plans):
         raise ReleaseError("The stored answer has other sizes of groups than these data; nothing was charged.")
-    return reports, plan
+    drawn = tuple(m.drawn_by({size: plan[size] for size in used}) for m, plan in zip(measures, plans, strict=True))
+    return Stored([np.array(rows[place])[order] for place in places], drawn, sizes)
 
 
-def _format(with_mechanisms: Any) -> Format[Document]:
-    """The versions of a stored answer. Version 1 can be read only beside its question, which the step is given."""
-    return Format("stored answer", steps=(with_mechanisms,))
+def _told(statistic: Any, part: str) -> str:
+    return json.dumps([statistic, part], sort_keys=True)
+
+
+def _order(content: Document, question: Question) -> Indices | None:
+    """Where each group of the question stands in the stored answer; None when it has other groups."""
+    stored, asked = [name.lower() for name in content["by"]], [name.lower() for name in question.by]
+    if sorted(stored) != sorted(asked):
+        return None
+    columns = [asked.index(name) for name in stored]
+    known = {tuple(key): place for place, key in enumerate(content["keys"])}
+    places = [known.get(tuple(key[c] for c in columns), -1) for key in question.cells]
+    return None if len(known) != len(places) or -1 in places else np.array(places, dtype=np.int64)
+
+
+def _format(
+    question: Question | None = None, measures: Sequence[Measure] = (), contents: Mapping[str, Any] | None = None,
+    sizes: Indices | None = None,
+) -> Format[Document]:  # fmt: skip
+    """The versions of a stored answer. The first two can be read only beside their question, which the steps are given."""
+
+    def with_mechanisms(old: Document) -> Document:
+        assert question is not None
+        assert sizes is not None
+        return _with_mechanisms_of_version_1(old, question, measures[0].level, sizes)
+
+    def with_keys(old: Document) -> Document:
+        assert question is not None
+        assert sizes is not None
+        assert contents is not None
+        if set(old["reports"]) != set(question.names):
+            raise ReleaseError("The stored answer has other counts or groups than this question; nothing was charged.")
+        return {
+            "format": FORMAT, "version": 3, "by": list(question.by), "keys": [list(key) for key in question.cells],
+            "sizes": sizes.tolist(), "reports": [old["reports"][name] for name in question.names],
+            "measures": [{"statistic": contents[name], "part": "", "mechanisms": old["mechanisms"]} for name in question.names],
+        }  # fmt: skip
+
+    return Format("stored answer", steps=(with_mechanisms, with_keys))
 
 
 def _with_mechanisms_of_version_1(old: Document, question: Question, level: Level, sizes: Indices) -> Document:
@@ -86,20 +171,30 @@ def _with_mechanisms_of_version_1(old: Document, question: Question, level: Leve
         "format": FORMAT,
         "version": 2,
         "reports": old["reports"],
-        "mechanisms": _mechanisms(question, level, plan),
+        "mechanisms": _entries(question, level, plan, None),
     }
 
 
-def _mechanisms(question: Question, level: Level, plan: Plan) -> list[Document]:
-    """One entry for each family with all its sizes, or for a mechanism of one's own; public zeros have their own."""
+def _mechanisms(question: Question, measure: Measure) -> list[Document]:
+    return _entries(question, measure.level, measure.plan, None if measure.counts_people else measure.change)
+
+
+def _entries(question: Question, level: Level, plan: Plan, change: int | None) -> list[Document]:
+    """One entry for each family with all its sizes, or for a mechanism of one's own; public zeros have their own.
+
+    `change` is what noise without ends hides; counts have none, their mechanisms follow from the sizes of the groups.
+    """
     zeros = [size for size, m in plan.items() if m is None]
     used = {size: m for size, m in plan.items() if m is not None}
     entries: list[Document] = [{"sizes": zeros, "family": None}] if zeros else []
-    if isinstance(question.mechanism, Mechanism):
+    if isinstance(question.mechanism, Mechanism) and change is None:
         return [*entries, {"sizes": list(used), "document": files.document(question.mechanism)}] if used else entries
     for family in sorted({m.recipe.family for m in used.values()}):
         mine = {size: m for size, m in used.items() if m.recipe.family == family}
-        entries.append({"sizes": list(mine), "family": family, "alpha": str(level.alpha), "digest": _digest(mine)})
+        hidden = {} if change is None else {"change": change}
+        entries.append(
+            {"sizes": list(mine), "family": family, "alpha": str(level.alpha), **hidden, "digest": _digest(mine)}
+        )
     return entries
 
 
@@ -114,13 +209,19 @@ def _plan(entries: Sequence[Mapping[str, Any]], question: Question) -> dict[int,
             plan |= dict.fromkeys(sizes)
         else:
             level = Level.of(alpha=entry["alpha"])
-            again = {size: made(entry["family"], question.bound if size < 0 else size, level) for size in sizes}
+            again = {size: _again(entry, question, size, level) for size in sizes}
             if _digest(again) != entry["digest"]:
                 raise ReleaseError(f"The stored answer was drawn by {entry['family']} mechanisms that this version of discreet "
                                    "makes in another way; read it with the version that stored it. "
                                    "Nothing was charged.")  # fmt: skip
             plan |= again
     return plan
+
+
+def _again(entry: Mapping[str, Any], question: Question, size: int, level: Level) -> Mechanism:
+    if "change" in entry:
+        return open_noise(entry["family"], entry["change"], level)
+    return made(entry["family"], question.bound if size < 0 else size, level)
 
 
 def _whole(document: Document, question: Question) -> Mechanism:
@@ -131,7 +232,9 @@ def _whole(document: Document, question: Question) -> Mechanism:
 
 def _digest(plan: Mapping[int, Mechanism]) -> str:
     """One digest over the laws of all sizes, of which there may be as many as groups: a citation may be mended, a law not."""
-    together = hashlib.sha256()
+    together, laws = hashlib.sha256(), dict[int, str]()
     for size, m in plan.items():
-        together.update(f"{size} {json.dumps(files.law(m), sort_keys=True)}\n".encode())
+        if id(m) not in laws:  # one mechanism may serve many sizes
+            laws[id(m)] = json.dumps(files.law(m), sort_keys=True)
+        together.update(f"{size} {laws[id(m)]}\n".encode())
     return f"sha256:{together.hexdigest()}"

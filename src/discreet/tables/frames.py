@@ -36,4 +36,11 @@ def _build(columns: Mapping[str, list[Any]], backend: str) -> Any:
     except ImportError:
         raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
     kind: Any = backend
-    return nw.to_native(nw.from_dict(dict(columns), backend=kind))
+    return nw.to_native(nw.from_dict({name: _one_type(values) for name, values in columns.items()}, backend=kind))
+
+
+def _one_type(values: list[Any]) -> list[Any]:
+    """Counts beside means: whole numbers become floats where there are floats."""
+    if {float, int} <= {*map(type, values)}:
+        return [float(x) if type(x) is int else x for x in values]
+    return values

@@ -12,7 +12,7 @@ from typing import Any
 from ..numbers.exact import ball, float_above
 from ..present.html import page, table
 from .question import MISSING
-from .results import Release
+from .results import Release, asked_in_words
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
 
@@ -99,8 +99,9 @@ def _number(value: Any) -> str:
 def release_page(release: Release) -> str:
     """A release for people: the table, the intervals as pictures, and what it means for those in the data."""
     record = release.record
-    what = ", ".join(text or "people" for text in record["counts"].values())
-    keys = [*record["by"], *(["count"] if len(record["counts"]) > 1 else [])]
+    what = asked_in_words(record)
+    several = [name for name in ("count", "statistic") if name in release.columns and name not in record["by"]]
+    keys = [*record["by"], *several]
     first = release.rows(_MOST_ROWS)
     parts = [
         f"<h1>{escape(str(record['dataset']))}: {escape(what)}</h1>",
@@ -112,7 +113,7 @@ def release_page(release: Release) -> str:
     ]
     for margin, rows in release.margins.items():
         parts.append(f"<h2>Totals by {escape(margin)}, matching their parts</h2>")
-        parts.append(rows_table(rows, [margin, *(["count"] if len(record["counts"]) > 1 else [])], "total"))
+        parts.append(rows_table(rows, [margin, *several], "total"))
     left = record["budget"]
     parts.append(
         f"<h2>How to read this</h2><p>The 95 % interval, {escape(str(record['interval']))}. Where there are totals, the parts "

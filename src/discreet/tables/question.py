@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.duckdb import Counts
 from ..errors import ReleaseError
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
@@ -23,6 +21,7 @@ from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..questions.domain import Domain
 from ..registry import RELEASED
+from .statistics import Statistic, statistics_of
 
 Indices = NDArray[np.int64]
 
@@ -45,6 +44,7 @@ RESERVED = frozenset(
         "total",
     ]
 )
+ALSO_RESERVED = frozenset(["statistic", "report_u", "report_v"])  # where there is more than counts
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Question:
 
     dataset: str
     version: str
-    counts: Mapping[str, str | None]
+    statistics: tuple[Statistic, ...]
     by: tuple[str, ...]
     domain: Domain
     other: bool
@@ -67,37 +67,30 @@ class Question:
         """The keys of the reports in their order: the declared ones, then the pooled cell."""
         return [*self.domain.keys, *([(OTHER,) * len(self.by)] if self.other else [])]
 
-    def touched(self, terms: Terms) -> int:
-        """How many reports one person can change: max_groups groups in each of the counts."""
-        return len(self.counts) * (self.max_groups if terms.unit is not None else 1)
+    @property
+    def names(self) -> list[str]:
+        """The names of what is asked of each group, in the order asked for."""
+        return [one.name for one in self.statistics]
 
-    def canonical(self, predicates: Mapping[str, str]) -> dict[str, Any]:
-        """The part that tells questions apart, as the ledger keeps it."""
-        name = self.mechanism if isinstance(self.mechanism, str) else self.mechanism.digest
-        return {
-            "version": self.version,
-            "counts": dict(predicates),
-            "by": list(self.by),
-            "domain": hashlib.sha256(self.domain.content().encode()).hexdigest(),
-            "other": self.other,
-            "mechanism": name,
-            "level": str(self.level.alpha),
-            "bound": self.bound,
-            "max_groups": self.max_groups,
-        }
+    @property
+    def name_column(self) -> str:
+        """The column that tells several statistics apart."""
+        return "count" if all(one.kind == "count" for one in self.statistics) else "statistic"
+
+    def groups_of_one(self, terms: Terms) -> int:
+        """How many groups one person can be in."""
+        return self.max_groups if terms.unit is not None else 1
 
 
 def charge_of(level: Level) -> Fraction:
     """The epsilon to charge: as it was asked, or a certified upper bound in steps of 1e-12 where that is no rational."""
-    if level.asked is not None and level.asked.base is None:
-        return level.asked.factor
-    exact = Fraction(float(level.asked)) if level.asked is not None else Fraction(level.epsilon)
-    return Fraction(-(-exact.numerator * 10**12 // exact.denominator), 10**12)
+    return level.charge
 
 
 def ask(
     dataset: str, version: str, count: Any, by: Sequence[str], domain: Any, alpha: object, epsilon: object,
-    mechanism: str | Mechanism, bound: int | None, max_groups: int, other: bool,
+    mechanism: str | Mechanism, bound: int | None, max_groups: int, other: bool, sum: Any = None, mean: Any = None,
+    share: Any = None, weights: Any = None,
 ) -> Question:  # fmt: skip
     """Everything declared, checked before any data are read."""
     level = Level.of(alpha=alpha, epsilon=epsilon)
@@ -115,7 +108,9 @@ def ask(
     if domain is None and columns:
         raise ReleaseError(f"Declare the groups: domain={{{columns[0]!r}: [...]}} lists the values that {', '.join(columns)} "
                            "may take. Keys are declared, never learned from the data.")  # fmt: skip
-    taken = [name for name in columns if name.lower() in RESERVED]
+    asked = statistics_of(count, sum, mean, share, weights)
+    counts_alone = all(one.kind == "count" for one in asked)
+    taken = [name for name in columns if name.lower() in (RESERVED if counts_alone else RESERVED | ALSO_RESERVED)]
     if taken:
         raise ReleaseError(f"{', '.join(taken)} is also the name of a column of the result; rename it in the data.")
     keys = (
@@ -123,18 +118,7 @@ def ask(
     )
     if other and any(OTHER in key for key in keys.keys):
         raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
-    return Question(dataset, version, _named_counts(count), columns, keys, other, mechanism, level, bound, max_groups)
-
-
-def _named_counts(count: Any) -> dict[str, str | None]:
-    if count is None:
-        return {"count": None}
-    if isinstance(count, str):
-        return {"count": count}
-    listed = count if isinstance(count, Mapping | Sequence | set | frozenset) else ()
-    if not listed or not all(encodable(x) for x in [*listed, *(listed.values() if isinstance(listed, Mapping) else ())]):
-        raise ReleaseError("count is a predicate, a list of them, or a mapping of names to predicates.")
-    return dict(listed) if isinstance(listed, Mapping) else {text: text for text in listed}
+    return Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups)
 
 
 def check_relation(question: Question, terms: Terms) -> None:
@@ -146,13 +130,21 @@ def check_relation(question: Question, terms: Terms) -> None:
             raise ReleaseError(f"{', '.join(outside)} is not public in {question.dataset!r}, where only the counted bit is "
                                f"private; group by {', '.join(terms.public) or 'nothing'}, or make the data set presence "
                                "private.")  # fmt: skip
-        if any(text is None for text in question.counts.values()):
+        if any(one.where is None and not one.of_values for one in question.statistics):
             raise ReleaseError("Under bit privacy the size of a group is public: say what to count, for example "
                                "count=\"income = '>50K'\".")  # fmt: skip
         if question.bound is not None:
             raise ReleaseError(
                 "bound goes with presence privacy; under bit privacy the public size of a group bounds it."
             )
+        partial = [one.name for one in question.statistics if one.kind == "mean" and one.where is not None]
+        if partial:
+            raise ReleaseError(f"The mean {partial[0]!r} is of people who are chosen by a condition, and under bit privacy their "
+                               "number is private; ask for a sum and a count with that condition.")  # fmt: skip
+    counted = [one for one in question.statistics if one.kind == "count" or (one.kind == "share" and terms.relation == "bit")]
+    if not counted and (question.bound is not None or question.mechanism != "auto"):
+        word = "mechanism" if question.bound is None else "bound"
+        raise ReleaseError(f"{word} is for counts, and nothing is counted here; leave it out.")
     if terms.unit is None and question.max_groups != 1:
         raise ReleaseError("max_groups needs an id column (unit) in the data set's terms; without one, a row is a person "
                            "and lies in one group.")  # fmt: skip
@@ -160,20 +152,22 @@ def check_relation(question: Question, terms: Terms) -> None:
         raise ReleaseError(f"{terms.unit} identifies people; do not group by it.")
 
 
-def check_columns(question: Question, terms: Terms, counted: Mapping[str, Counts]) -> None:
-    """What a predicate may look at, by the relation."""
-    for name, c in counted.items():
-        columns = {name.lower() for name in c.columns}
+def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, frozenset[str]]) -> None:
+    """What a statistic may look at, by the relation."""
+    for one in question.statistics:
+        columns = {name.lower() for name in looked_at[one.name]}
         if terms.unit is not None and terms.unit.lower() in columns:
-            raise ReleaseError(f"The count {name!r} uses {terms.unit}, which identifies people; leave it out.")
+            raise ReleaseError(f"The {one.kind} {one.name!r} uses {terms.unit}, which identifies people; leave it out.")
         if terms.relation == "bit" and columns and columns <= {name.lower() for name in terms.public}:
             raise ReleaseError(
-                f"The count {name!r} uses public columns alone: its answer is public and needs no noise."
+                f"The {one.kind} {one.name!r} uses public columns alone: its answer is public and needs no noise."
             )
 
 
 def margin_names(margins: Sequence[str], question: Question) -> tuple[str, ...]:
     names = tuple([margins] if isinstance(margins, str) else margins)
+    if names and any(one.kind != "count" for one in question.statistics):
+        raise ReleaseError("margins are totals of counts; ask for sums, means and shares without them.")
     if names and len(question.by) == 1 and names[0] in question.by:
         raise ReleaseError(f"The counts are by {names[0]} already; a margin is a total over the other columns of `by`.")
     unknown = [name for name in names if name not in question.by]
@@ -184,10 +178,14 @@ def margin_names(margins: Sequence[str], question: Question) -> tuple[str, ...]:
     return names
 
 
-def group_level(question: Question, terms: Terms) -> Level:
-    """The level of one report: all that one person touches together keep the level that was asked."""
-    touched = question.touched(terms)
-    level = question.level if touched == 1 else Level(question.level.per_step(touched))
+def level_of(question: Question, terms: Terms, part: Fraction) -> Level:
+    """The level of one report of a statistic that gets a part of epsilon: all that one person touches keep what was asked.
+
+    beta with beta^groups >= alpha^part. The parts add up to 1, so the product over all groups and statistics of one person
+    is at least alpha.
+    """
+    share = part / question.groups_of_one(terms)
+    level = question.level if share == 1 else Level(question.level.power(share))
     if level.alpha > _WEAKEST:
         raise ReleaseError("Each report would have an epsilon below 2^-61: its noise would be wider than any count. Ask for a "
                            "larger epsilon, or for fewer counts or groups.")  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from importlib.metadata import version
 from typing import Any
@@ -15,27 +15,29 @@ from ..channels import Channel
 from ..errors import FileError
 from ..formats import Format
 from ..ledger.ledger import Terms
-from ..mechanism import Mechanism
-from ..numbers.level import Level
+from .measures import Measure
 from .question import Question
+from .statistics import Statistic
+from .values import COVERAGE
 
 Indices = NDArray[np.int64]
-Plan = Mapping[int, Mechanism | None]
 
-COVERAGE = Fraction(19, 20)
+RATIO = "of means and shares a ratio, not unbiased, and none where the interval is all that can be"
 ADDING_UP = "for adding up, not for reading"
 
 
 def release_record(
-    question: Question, terms: Terms, plan: Plan, readings: Mapping[int, Channel], sizes: Indices, level: Level,
+    question: Question, terms: Terms, measures: Sequence[Measure], readings: Sequence[Mapping[int, Channel]], sizes: Indices,
     charge: Fraction, columns: list[str],
 ) -> dict[str, Any]:  # fmt: skip
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
-    used = [m for m in plan.values() if m is not None]
-    families = sorted({m.recipe.family for m in used})
-    blank = {n for n, reading in readings.items() if math.isnan(reading.standard_error)}
-    no_estimate = sorted({m.recipe.family for n, m in plan.items() if m is not None and n in blank})
+    plans = [m for m in measures if m.part != "v"]  # both of a pair have one mechanism
+    used = [(m, reading) for measure, mine in zip(measures, readings, strict=True) if measure.part != "v"
+            for m, reading in ((m, mine[n]) for n, m in measure.plan.items() if m is not None)]  # fmt: skip
+    families = sorted({m.recipe.family for m, _ in used})
+    no_estimate = sorted({m.recipe.family for m, reading in used if math.isnan(reading.standard_error)})
     empty = [list(key) for key, size in zip(question.cells, sizes.tolist(), strict=True) if size == 0]
+    parts = [_told(measure, question, terms, charge) for measure in plans]
     return {
         "format": "discreet-release",
         "format_version": RECORD.version,
@@ -45,10 +47,10 @@ def release_record(
         "dataset": question.dataset,
         "version": question.version,
         "relation": terms.relation,
-        "protects": PROTECTS[terms.relation],
+        "protects": PROTECTS[terms.relation] if _number(question) == "count" else PROTECTS_VALUES[terms.relation],
         "person": _person(terms, question),
         "beware": _beware(terms, question),
-        "counts": dict(question.counts),
+        "statistics": parts,
         "by": list(question.by),
         "groups": len(sizes),
         "domain_source": question.domain.source,
@@ -57,23 +59,52 @@ def release_record(
         "max_groups": question.max_groups,
         "empty_groups": empty,
         "epsilon_charged": str(charge),
-        "epsilon_each_report": str(charge / question.touched(terms)),
-        "alpha_each_report": str(level.alpha),
+        "epsilon_each_report": _same(part["epsilon"] for part in parts),
+        "alpha_each_report": _same(part["alpha"] for part in parts),
         "budget": {},
         "ledger_line": None,
         "mechanisms": [
-            {"family": family, "citation": next(m.recipe.citation for m in used if m.recipe.family == family),
-             "sizes": sum(m.recipe.family == family for m in used)}
+            {"family": family, "citation": next(m.recipe.citation for m, _ in used if m.recipe.family == family),
+             "sizes": len({n for measure in plans for n, m in measure.plan.items() if m is not None and m.recipe.family == family})}
             for family in families
         ],
         "columns": columns,
         "confidence": float(COVERAGE),
-        "interval": f"low to high covers the count with a probability of at least {float(COVERAGE):.0%}, whatever it is",
-        "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count",
+        "interval": f"low to high covers the {_number(question)} with a probability of at least {float(COVERAGE):.0%}, "
+        "whatever it is",
+        "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count"
+        + (f"; {RATIO}" if any(m.part for m in measures) else ""),
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
         "no_estimate": [f"{family}: its channel has no well-posed inverse" for family in no_estimate],
         "files": [],
     }  # fmt: skip
+
+
+def _number(question: Question) -> str:
+    return "count" if all(one.kind == "count" for one in question.statistics) else "number"
+
+
+def _told(measure: Measure, question: Question, terms: Terms, charge: Fraction) -> dict[str, Any]:
+    """One statistic: what it is, its part of the charge, and the level of each of its reports."""
+    one = measure.statistic
+    return {
+        "name": one.name, "kind": one.kind, "what": one.words(), "where": one.where, **_summed(one),
+        "part": str(one.weight), "epsilon": str(charge * one.weight / question.groups_of_one(terms)),
+        "alpha": str(measure.level.alpha), "change": measure.change, "pair": bool(measure.part),
+    }  # fmt: skip
+
+
+def _summed(one: Statistic) -> dict[str, Any]:
+    grid = one.grid
+    told = (None, None, None) if grid is None else (str(grid.low), str(grid.high), str(grid.step))
+    missing = None if one.missing is None else str(one.missing)
+    return {"column": one.column, "low": told[0], "high": told[1], "step": told[2], "missing": missing}
+
+
+def _same(texts: Iterable[str]) -> str | None:
+    """The one text that all of them are, if they are."""
+    found = set(texts)
+    return found.pop() if len(found) == 1 else None
 
 
 def _record_with_files(old: dict[str, Any]) -> dict[str, Any]:
@@ -86,7 +117,22 @@ def _record_with_source(old: dict[str, Any]) -> dict[str, Any]:
     return {**old, "format_version": 3, "domain_source": ""}
 
 
-RECORD: Format[dict[str, Any]] = Format("record of a release", steps=(_record_with_files, _record_with_source))
+def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
+    """Version 3 knew counts alone, all at one level."""
+    none = {"column": None, "low": None, "high": None, "step": None, "missing": None}
+    counts = old["counts"]
+    parts = [
+        {"name": name, "kind": "count", "what": where or "people", "where": where, **none, "part": str(Fraction(1, len(counts))),
+         "epsilon": old["epsilon_each_report"], "alpha": old["alpha_each_report"], "change": 1, "pair": False}
+        for name, where in counts.items()
+    ]  # fmt: skip
+    rest = {name: value for name, value in old.items() if name != "counts"}
+    return {**rest, "format_version": 4, "statistics": parts}
+
+
+RECORD: Format[dict[str, Any]] = Format(
+    "record of a release", steps=(_record_with_files, _record_with_source, _record_with_statistics)
+)
 
 
 def record_of(written: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,10 +148,32 @@ PROTECTS = {
 }
 
 
+PROTECTS_VALUES = PROTECTS | {
+    "bit": "Group membership and sizes are public. What is protected is what a person in a group adds to the numbers.",
+}
+
+
 def _person(terms: Terms, question: Question) -> str:
     if terms.unit is None:
         return "A person is assumed to be one row: somebody with two rows is protected half as well."
     return f"A person is one value of {terms.unit}, counted once per group and in at most {question.max_groups} groups."
+
+
+def _about(one: Statistic, terms: Terms) -> list[str]:
+    """What one statistic does not mean."""
+    if one.grid is None:
+        unknown = one.kind == "share" and terms.relation == "presence"
+        return [f"{one.name}: nothing is claimed of a group of nobody."] if unknown else []
+    person = "what a person adds in a group" if terms.unit is not None else "a value"
+    said = [f"{one.name}: {person} counts as the nearest of {one.grid}, which has ends."]
+    if one.missing is not None:
+        said.append(f"{one.name}: a missing value stands for {one.missing}.")
+    elif terms.relation == "bit":
+        divided = ", and is in the size that is divided by" if one.kind == "mean" else ""
+        said.append(f"{one.name}: a missing value adds nothing{divided}.")
+    elif one.kind == "mean":
+        said.append(f"{one.name}: people without a value are left out; of a group of nobody nothing is claimed.")
+    return said
 
 
 def _beware(terms: Terms, question: Question) -> list[str]:
@@ -117,6 +185,8 @@ def _beware(terms: Terms, question: Question) -> list[str]:
     if terms.unit is not None:
         warnings.append(f"People in more than {question.max_groups} of the groups are counted in {question.max_groups} of them: "
                         "where there are such people, counts are too low.")  # fmt: skip
+    for one in question.statistics:
+        warnings += _about(one, terms)
     if terms.relation == "bit":
         warnings.append("A group of nobody is an exact zero without noise; its mechanism is named public zero.")
     return warnings

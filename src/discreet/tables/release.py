@@ -7,8 +7,6 @@ data but the reports, and, where group membership is public, the sizes of the gr
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,30 +18,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.duckdb import Counts, count_each
 from ..engines.reading import Reading
 from ..engines.sources import stamp
 from ..errors import TableInputError
 from ..ledger.ledger import Answer, Ledger, Terms
 from ..mechanism import Mechanism
-from ..numbers.positions import positions
 from ..progress import Progress, part, tell
 from .admission import Look, admission_for, examined
-from .answers import answer_text, mechanisms_text, read_answer
+from .answers import answer_text, mechanisms_text, read_alone, read_answer
+from .expected import Expected, expected_of
+from .found import Found, counted_for, names_of
 from .frames import table_maker
+from .measures import Plan, measures_for
 from .question import (
     Question,
     ask,
     charge_of,
     check_columns,
     check_relation,
-    group_level,
     margin_names,
-    mechanisms_for,
 )
-from .records import COVERAGE, Plan
 from .results import Release
-from .sheet import Sheet, members
+from .sheet import Sheet
+from .spelling import Spelling, spelling_of
+from .values import members
+from .words import question_words
 
 Indices = NDArray[np.int64]
 
@@ -54,10 +53,14 @@ def release(
     dataset: str,
     ledger: Ledger | str,
     count: str | Sequence[str] | Mapping[str, str] | None = None,
+    sum: Any = None,
+    mean: Any = None,
+    share: Any = None,
     by: Sequence[str] = (),
     domain: Any = None,
     alpha: object = None,
     epsilon: object = None,
+    weights: Mapping[str, Any] | None = None,
     mechanism: str | Mechanism = "auto",
     version: str = "1",
     bound: int | None = None,
@@ -65,51 +68,89 @@ def release(
     other: bool = False,
     margins: Sequence[str] = (),
     fresh: bool = False,
+    dry_run: bool = False,
     progress: Progress | None = None,
-) -> Release:
-    """Count, charge, draw, store and return: private counts of `table`, one for each declared group.
+) -> Any:  # a Release, or of a dry run an Expected
+    """Count and add up, charge, draw, store and return: private statistics of `table`, for each declared group.
 
-    The ledger's terms for the data set say what is protected. Under "bit", group membership is public and one person's
-    counted bit is private: group sizes are public, and every group gets a mechanism for its own size. Under "presence",
-    one person is added or removed: give `bound`, the largest count that can be, or the noise has no upper end.
-    `epsilon` is spent once for the whole call: disjoint groups share it, several counts divide it. A file must have been
-    admitted as this `version` (`Ledger.admit`); a table in memory is admitted by this call, and `made.operator` has the
-    report, which is not for publication.
+        count   people for whom a condition is true: a condition, a list of them or {name: condition}
+        sum     of a column, what each person adds within declared bounds: {"income": Grid(0, 100000, 100)}, or a text
+                "income:0..100000/100 where CONDITION missing VALUE", a list of them or {name: text}
+        mean    written like sum
+        share   of the people for whom a condition is true, written like count
+
+    The ledger's terms for the data set say what is protected. Under "bit", group membership is public and what a person
+    adds is private: group sizes are public, and every group gets a mechanism for its own size. Under "presence",
+    one person is added or removed: give `bound`, the largest count that can be, or the noise of counts has no upper end.
+    `epsilon` is spent once for the whole call: disjoint groups share it; several statistics divide it, equally or as
+    `weights` say, {name: number}. A file must have been admitted as this `version` (`Ledger.admit`); a table in memory is
+    admitted by this call, and `made.operator` has the report, which is not for publication. With `dry_run` the errors to
+    expect are returned (an Expected); nothing is drawn and nothing charged.
     """
     with _opened(ledger) as book:
-        question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other)
+        question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other, sum, mean, share,
+                       weights)  # fmt: skip
+        if dry_run:
+            return _expected(table, book, question, margins, progress)
         return _released(table, book, question, margins, fresh, progress)[0]
 
 
 def release_and_dropped(
     table: Any, *, ledger: Ledger, margins: Sequence[str] = (), fresh: bool = False,
     progress: Progress | None = None, **asked: Any,
-) -> tuple[Release, int]:  # fmt: skip
-    """A release, and for the operator alone, outside the guarantee: how many rows stand in none of its groups."""
+) -> tuple[Release, int | None]:  # fmt: skip
+    """A release, and for the operator alone, outside the guarantee: how many rows stand in none of its groups.
+
+    None where a stored answer was given without reading the file.
+    """
     return _released(table, ledger, ask(**asked), margins, fresh, progress)
+
+
+def expected_errors(
+    table: Any, *, ledger: Ledger | str, margins: Sequence[str] = (), progress: Progress | None = None, **asked: Any
+) -> Expected:
+    """The dry run of what `release` is asked."""
+    rest = {"version": "1", "count": None, "by": (), "domain": None, "alpha": None, "epsilon": None, "mechanism": "auto",
+            "bound": None, "max_groups": 1, "other": False}  # fmt: skip
+    with _opened(ledger) as book:
+        return _expected(table, book, ask(**{**rest, **asked}), margins, progress)
+
+
+def _expected(
+    table: Any, book: Ledger, question: Question, margins: Sequence[str], progress: Progress | None
+) -> Expected:
+    expected = expected_of(_prepare(table, book, margins, progress, question).sheet)
+    tell(progress, "done", 1.0)
+    return expected
 
 
 def _released(
     table: Any, book: Ledger, question: Question, margins: Sequence[str], fresh: bool,
     progress: Progress | None,
-) -> tuple[Release, int]:  # fmt: skip
+) -> tuple[Release, int | None]:  # fmt: skip
     dataset = question.dataset
+    again = _stored(table, book, question, margins)
+    if again is not None:
+        tell(progress, "done", 1.0)
+        return again, None
     ready = _prepare(table, book, margins, progress, question)
     sheet = ready.sheet
-    if not sheet.readings:  # public zeros alone: nothing is drawn, nothing is spent
-        zeros = {name: np.zeros(len(sheet.sizes), dtype=np.int64) for name in ready.truths}
+    if sheet.draws_nothing:  # public zeros alone: nothing is spent
+        zeros = [np.zeros(len(sheet.sizes), dtype=np.int64) for _ in sheet.measures]
         tell(progress, "done", 1.0)
         return sheet.filled(zeros, book.balance(dataset), None).told(ready.operator), ready.dropped
-    mechanisms = mechanisms_text(question, sheet.level, sheet.plan)
-    asked = book.begin(dataset, question.canonical(ready.predicates), epsilon=sheet.charge, data=ready.fingerprint,
-                       fresh=fresh, admission=ready.admission)  # fmt: skip
+    head, spelling = mechanisms_text(question, sheet.measures, ready.spelling.contents, sheet.sizes), ready.spelling
+    before = [] if spelling.before is None else [(spelling.before, ready.found.fingerprint)]
+    asked = book.begin(dataset, spelling.question, epsilon=sheet.charge, data=spelling.fingerprint(ready.found.each),
+                       fresh=fresh, admission=ready.admission, spelled=before, what=question_words(question))  # fmt: skip
     if isinstance(asked, Answer):
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
-        reports, plan = read_answer(asked.text, question, sheet.level, sheet.sizes)
+        stored = read_answer(asked.text, question, sheet.measures, spelling.contents, sheet.sizes)
         tell(progress, "done", 1.0)
-        return sheet.drawn_by(plan).filled(reports, book.balance(dataset), asked).told(ready.operator), ready.dropped
-    drawn = {name: _draw(sheet.plan, sheet.sizes, truth) for name, truth in ready.truths.items()}
-    answer = book.finish(asked, answer_text({name: r.tolist() for name, r in drawn.items()}, mechanisms))
+        made = sheet.drawn_by(stored.measures).filled(stored.reports, book.balance(dataset), asked)
+        return made.told(ready.operator), ready.dropped
+    drawn = [_draw(m.plan, sheet.sizes, ready.found.truth(m)) for m in sheet.measures]
+    answer = book.finish(asked, answer_text(drawn, head))
     # the reports are stored: from here on everything is post-processing
     tell(progress, "drawn and stored", _STORED)
     made = sheet.filled(drawn, book.balance(dataset), answer).told(ready.operator)
@@ -117,17 +158,38 @@ def _released(
     return made, ready.dropped
 
 
+def _stored(table: Any, book: Ledger, question: Question, margins: Sequence[str]) -> Release | None:
+    """The stored answer about an admitted version, read without its file; None where there is none, or an older one."""
+    if not isinstance(table, (str, os.PathLike)):
+        return None
+    terms, names = book.terms(question.dataset), margin_names(margins, question)
+    check_relation(question, terms)
+    admission = book.admission(question.dataset, question.version)
+    if admission is None:
+        return None
+    spelling = spelling_of(question, admission.columns)
+    answer = book.stored(question.dataset, spelling.all, admission.number)
+    stored = None if answer is None else read_alone(answer.text, question, terms, spelling.contents)
+    if answer is None or stored is None:
+        return None
+    sheet = Sheet.of(question, terms, charge_of(question.level), stored.sizes, stored.measures, names, table_maker(table))
+    return sheet.filled(stored.reports, book.balance(question.dataset), answer)
+
+
 @dataclass(frozen=True)
 class _Ready:
     """A question that may be asked, its true counts, and all that their release will need."""
 
     sheet: Sheet
-    truths: Mapping[str, Indices]
-    predicates: Mapping[str, str]
-    fingerprint: str
-    dropped: int  # rows in no group: for the operator alone
+    found: Found
+    spelling: Spelling
     admission: int | None  # the line that admitted the file
     operator: Look | None  # of a table in memory
+
+    @property
+    def dropped(self) -> int:
+        """Rows in no group: for the operator alone."""
+        return self.found.dropped
 
 
 def _prepare(
@@ -143,39 +205,33 @@ def _prepare(
     before = None if path is None else stamp(path)
     admission = None if path is None else admission_for(book, path, question.dataset, question.version)
     reading = None if admission is None else Reading.from_dict(admission.reading)
-    counts = count_each(table, predicates=list(question.counts.values()), by=list(question.by), domain=question.domain,
-                        unit=terms.unit, max_groups=question.max_groups, other=question.other,
-                        progress=part(progress, 0.0, _COUNTING), reading=reading,
+    found = counted_for(question, terms, table, progress=part(progress, 0.0, _COUNTING), reading=reading,
                         vouched=admission is not None)  # fmt: skip
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
-    counted = dict(zip(question.counts, counts, strict=True))
-    check_columns(question, terms, counted)
-    level = group_level(question, terms)
-    sizes = _sizes(next(iter(counted.values())), question, terms)
-    plan = mechanisms_for(question, level, sizes)
-    charge = charge_of(question.level) if any(plan.values()) else Fraction(0)
+    check_columns(question, terms, found.columns)
+    sizes = found.sizes(terms.relation)
+    measures = measures_for(question, terms, sizes)
+    charge = charge_of(question.level) if any(any(m.plan.values()) for m in measures) else Fraction(0)
     ready = _Ready(
-        Sheet.of(question, terms, level, charge, sizes, plan, names, table_maker(table)),
-        {name: _truth(c, question.other) for name, c in counted.items()},
-        {name: c.canonical for name, c in counted.items()},
-        _fingerprint(counted),
-        counts[0].dropped,
+        Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table)),
+        found,
+        spelling_of(question, names_of(table) if admission is None else admission.columns),
         None if admission is None else admission.number,
-        _operator(table, terms, question, counts) if path is None else None,
+        _operator(table, terms, question, found) if path is None else None,
     )
     tell(progress, "counted", _PLANNED)
     return ready
 
 
-def _operator(table: Any, terms: Terms, question: Question, counts: Sequence[Counts]) -> Look | None:
+def _operator(table: Any, terms: Terms, question: Question, found: Found) -> Look | None:
     """What the call that admits a table in memory saw of the columns that it used: for whoever holds it, alone.
 
     A value that cannot be looked at must not stop a release, which would tell of it: then there is no report.
     """
-    used = {*question.by, *([terms.unit] if terms.unit else []), *(name for c in counts for name in c.columns)}
+    used = {*question.by, *([terms.unit] if terms.unit else []), *(name for names in found.columns.values() for name in names)}
     try:
-        return examined(table, Reading(), None, terms.unit, only=used).with_dropped(counts[0].dropped)
+        return examined(table, Reading(), None, terms.unit, only=used).with_dropped(found.dropped)
     except Exception:  # in whatever library, for whatever value
         return None
 
@@ -191,55 +247,6 @@ def _opened(ledger: Ledger | str) -> Iterator[Ledger]:
     else:
         with Ledger.existing(ledger) as book:
             yield book
-
-
-def expected_errors(
-    table: Any, *, dataset: str, ledger: Ledger | str, count: Any = None, by: Sequence[str] = (), domain: Any = None,
-    alpha: object = None, epsilon: object = None, mechanism: str | Mechanism = "auto", version: str = "1",
-    bound: int | None = None, max_groups: int = 1, other: bool = False, margins: Sequence[str] = (),
-    progress: Progress | None = None,
-) -> list[dict[str, Any]]:  # fmt: skip
-    """The dry run: how far off each report must be expected to be, from declared and public sizes; nothing is charged."""
-    with _opened(ledger) as book:
-        ready = _prepare(table, book, margins, progress, ask(
-            dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other))  # fmt: skip
-    sheet = ready.sheet
-    expected = {size: _expected(sheet, size) for size in sheet.plan}  # groups of a size are alike
-    rows = [
-        dict(zip(sheet.question.by, key, strict=True)) | expected[size]
-        for key, size in zip(sheet.question.cells, sheet.sizes.tolist(), strict=True)
-    ]
-    tell(progress, "done", 1.0)
-    return rows
-
-
-def _expected(sheet: Sheet, size: int) -> dict[str, Any]:
-    m = sheet.plan[size]
-    if m is None:
-        return {"n": 0, "mechanism": "none", "standard error": 0.0, "half width": 0.0}
-    reading = sheet.readings[size]
-    middle = np.array([10**9 if m.inputs.n is None else m.inputs.n // 2])  # far from the ends, where it is widest
-    low, high = reading.interval(positions(m.outputs, middle, clamp=True), 1 - COVERAGE)
-    return {"n": None if size < 0 else size, "mechanism": m.recipe.family,
-            "standard error": reading.standard_error, "half width": float(high[0] - low[0]) / 2}  # fmt: skip
-
-
-def _sizes(counted: Counts, question: Question, terms: Terms) -> Indices:
-    """The public size of each group under bit privacy; -1, for all alike, under presence privacy."""
-    if terms.relation == "bit":
-        extra = [counted.other_size] if question.other else []
-        return np.array([*counted.sizes.tolist(), *extra], dtype=np.int64)
-    return np.full(len(question.domain.keys) + question.other, -1, dtype=np.int64)
-
-
-def _truth(counted: Counts, other: bool) -> Indices:
-    return np.array([*counted.counts.tolist(), *([counted.other_count] if other else [])], dtype=np.int64)
-
-
-def _fingerprint(counted: Mapping[str, Counts]) -> str:
-    return hashlib.sha256(
-        json.dumps({n: c.fingerprint for n, c in counted.items()}, sort_keys=True).encode()
-    ).hexdigest()
 
 
 def _draw(plan: Plan, sizes: Indices, truth: Indices) -> NDArray[Any]:

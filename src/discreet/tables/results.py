@@ -63,7 +63,7 @@ class Release(Result):
         return csv_lines(self.columns, zip(*self.columns.values(), strict=True))
 
     def _title(self) -> str:
-        what = ", ".join(text or "people" for text in self.record["counts"].values())
+        what = asked_in_words(self.record)
         by = f" by {', '.join(self.record['by'])}" if self.record["by"] else ""
         return one_line(f"{self.record['dataset']}: {what}{by}; {self.size} reports")
 
@@ -95,6 +95,11 @@ class Release(Result):
     def to_dict(self) -> dict[str, Any]:
         """All rows, the totals and the record."""
         return {"rows": plain(self.rows()), "margins": plain(self.margins), "record": plain(self.record)}
+
+
+def asked_in_words(record: Mapping[str, Any]) -> str:
+    """What a release has of each group, for people."""
+    return ", ".join(one["what"] if one["kind"] == "count" else f"{one['kind']} of {one['what']}" for one in record["statistics"])
 
 
 def key_for_people(key: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -19,16 +19,15 @@ from ..errors import ReleaseError
 from ..ledger.ledger import Answer, Balance, Terms
 from ..measure.totals import SumBound
 from ..mechanism import Mechanism
-from ..numbers.level import Level
-from ..numbers.positions import positions
 from .margins import fit_parts
+from .measures import Measure, Plan
 from .question import Question
-from .records import COVERAGE, Plan, release_record
+from .records import release_record
 from .results import Release, key_for_people
+from .values import COVERAGE, Part, error_of, in_steps, published
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Part = dict[str, NDArray[Any]]  # the columns of one count
 
 
 @dataclass(frozen=True)
@@ -41,56 +40,61 @@ class Sheet:
 
     question: Question
     terms: Terms
-    level: Level
     charge: Fraction
     sizes: Indices
-    plan: Plan
+    measures: tuple[Measure, ...]
     margins: tuple[str, ...]
-    readings: Mapping[int, Channel]
+    readings: tuple[Mapping[int, Channel], ...]  # of each measure
     columns: Mapping[str, list[Any]]
-    bound: SumBound | None
+    bounds: tuple[SumBound, ...]  # of each measure, where there are margins
     record: Mapping[str, Any]
     make_table: Callable[[Mapping[str, list[Any]]], Any]
 
     @classmethod
     def of(
-        cls, question: Question, terms: Terms, level: Level, charge: Fraction, sizes: Indices, plan: Plan,
+        cls, question: Question, terms: Terms, charge: Fraction, sizes: Indices, measures: tuple[Measure, ...],
         margins: tuple[str, ...], make_table: Callable[[Mapping[str, list[Any]]], Any],
     ) -> Sheet:  # fmt: skip
-        readings = {size: _readable(m) for size, m in plan.items() if m is not None}
-        columns = _fixed_columns(question, terms, plan, sizes, str(charge / question.touched(terms)))
+        readings = tuple(_readings(measure) for measure in measures)
+        columns = _fixed_columns(question, terms, measures, sizes, charge)
         columns |= {"fitted": []} if margins else {}
-        bound = SumBound(list(readings.values()), 1 - COVERAGE) if margins else None
-        record = release_record(question, terms, plan, readings, sizes, level, charge, list(columns))
+        bounds = tuple(SumBound(list(r.values()), 1 - COVERAGE) for r in readings) if margins else ()
+        record = release_record(question, terms, measures, readings, sizes, charge, list(columns))
         json.dumps(record)
         make_table({name: values[:1] for name, values in columns.items() if values})  # can such a table be built?
-        return cls(question, terms, level, charge, sizes, plan, margins, readings, columns, bound, record, make_table)
+        return cls(question, terms, charge, sizes, measures, margins, readings, columns, bounds, record, make_table)
 
-    def drawn_by(self, plan: Plan) -> Sheet:
+    @property
+    def draws_nothing(self) -> bool:
+        """Are there public zeros alone?"""
+        return not any(self.readings)
+
+    def drawn_by(self, mine: tuple[Measure, ...]) -> Sheet:
         """The same for the mechanisms of a stored answer, where they are others."""
-        mine = {size: plan[size] for size in self.plan}
-        if all(_digest_of(mine[size]) == _digest_of(m) for size, m in self.plan.items()):
+        if all(_digests(new.plan) == _digests(old.plan) for new, old in zip(mine, self.measures, strict=True)):
             return self
-        return Sheet.of(self.question, self.terms, self.level, self.charge, self.sizes, mine, self.margins,
-                        self.make_table)  # fmt: skip
+        return Sheet.of(self.question, self.terms, self.charge, self.sizes, mine, self.margins, self.make_table)
 
-    def filled(self, drawn: Mapping[str, NDArray[Any]], balance: Balance, answer: Answer | None) -> Release:
-        """The rows of a release with their estimates, intervals and margins, and the record that goes with them."""
-        parts = {name: self._read(reports) for name, reports in drawn.items()}
+    def filled(self, drawn: Sequence[NDArray[Any]], balance: Balance, answer: Answer | None) -> Release:
+        """The rows of a release with their estimates, intervals and margins, and the record that goes with them.
+
+        `drawn` has the reports of each measure.
+        """
+        parts = [in_steps(m, r, self.sizes, d) for m, r, d in zip(self.measures, self.readings, drawn, strict=True)]
         columns = dict(self.columns)
-        for name in ("report", "low", "high"):
-            columns[name] = [x for part in parts.values() for x in part[name].tolist()]
-        for name in ("estimate", "standard_error"):
-            columns[name] = [_blank(x) for part in parts.values() for x in part[name].tolist()]
+        shown = [published([self.measures[k] for k in mine], [parts[k] for k in mine], self.sizes)
+                 for mine in self.places.values()]  # fmt: skip
+        for name in set().union(*shown):
+            columns[name] = [x for one in shown for x in one.get(name) or [None] * len(self.sizes)]
         fitted: dict[str, list[dict[str, Any]]] = {}
         if self.margins:
-            wholes = {name: self._fit(part) for name, part in parts.items()}
-            columns["fitted"] = [None if x < 0 else x for whole in wholes.values() for x in whole.tolist()]
+            wholes = [self._fit(k, part) for k, part in enumerate(parts)]
+            columns["fitted"] = [None if x < 0 else x for whole in wholes for x in whole.tolist()]
             for margin in self.margins:
                 fitted[margin] = [
-                    {**({"count": name} if len(parts) > 1 else {}), **row}
-                    for name in parts
-                    for row in self._totals(parts[name], wholes[name], margin)
+                    {**({"count": measure.name} if len(parts) > 1 else {}), **row}
+                    for k, measure in enumerate(self.measures)
+                    for row in self._totals(k, parts[k], wholes[k], margin)
                 ]
         record = {
             **self.record,
@@ -101,31 +105,16 @@ class Sheet:
         }
         return Release(columns, fitted, record, self.make_table)
 
-    def _read(self, reports: NDArray[Any]) -> Part:
-        """Estimate, its error and the interval of each report, all groups of a size at once."""
-        size = len(reports)
-        read: Part = {
-            "report": reports, "estimate": np.zeros(size), "standard_error": np.zeros(size),
-            "low": np.zeros(size, dtype=np.int64), "high": np.zeros(size, dtype=np.int64),
-        }  # fmt: skip
-        for n, chosen in members(self.sizes).items():
-            m, reading = self.plan[n], self.readings.get(n)
-            if m is None or reading is None:
-                continue
-            places = positions(m.outputs, reports[chosen], clamp=True)  # readings know positions, reports are values
-            ends = reading.interval(places, 1 - COVERAGE)
-            # no count is above the public size of its group, whatever the mechanism is made for
-            read["low"][chosen], read["high"][chosen] = ends if n < 0 else (np.minimum(end, n) for end in ends)
-            read["estimate"][chosen] = reading.estimate(places)
-            read["standard_error"][chosen] = reading.standard_error
-        return read
-
     @cached_property
-    def _upper(self) -> Floats:
+    def places(self) -> dict[str, list[int]]:
+        """Which measures belong to each statistic, by its name."""
+        return {name: [k for k, m in enumerate(self.measures) if m.name == name] for name in self.question.names}
+
+    def _upper(self, k: int) -> Floats:
         """The largest count of each group: its public size, or what was declared."""
         tops = {
             n: float(n) if n >= 0 else math.inf if m is None or m.inputs.high is None else float(m.inputs.high)
-            for n, m in self.plan.items()
+            for n, m in self.measures[k].plan.items()
         }
         return np.array([tops[n] for n in self.sizes.tolist()])
 
@@ -136,24 +125,23 @@ class Sheet:
             groups.setdefault(key[place], []).append(k)
         return {value: np.array(members) for value, members in groups.items()}
 
-    def _fit(self, part: Part) -> Indices:
+    def _fit(self, k: int, part: Part) -> Indices:
         """Whole parts, fitted within each group of the first margin; -1 where a part has no estimate to fit."""
-        whole = np.full(len(self.sizes), -1, dtype=np.int64)
+        whole, upper = np.full(len(self.sizes), -1, dtype=np.int64), self._upper(k)
         for chosen in self._groups(self.margins[0]).values():
             estimates, errors = part["estimate"][chosen], part["standard_error"][chosen]
             if np.isfinite(estimates).all():
-                whole[chosen] = fit_parts(estimates, np.maximum(errors, 1e-9), self._upper[chosen])
+                whole[chosen] = fit_parts(estimates, np.maximum(errors, 1e-9), upper[chosen])
         return whole
 
-    def _totals(self, part: Part, whole: Indices, margin: str) -> list[dict[str, Any]]:
+    def _totals(self, k: int, part: Part, whole: Indices, margin: str) -> list[dict[str, Any]]:
         """For each value of one column: the total of the fitted parts, and an interval for the true total.
 
         The interval is around the sum of the unbiased estimates, wide enough by Chernoff's bound; it is stretched to hold
         the total where fitting moved that outside.
         """
-        assert self.bound is not None
-        rows = []
-        kind_of = {size: k for k, size in enumerate(self.readings)}
+        rows, upper, bound = [], self._upper(k), self.bounds[k]
+        kind_of = {size: place for place, size in enumerate(self.readings[k])}
         for value, chosen in self._groups(margin).items():
             sizes = self.sizes[chosen].tolist()
             size = {"n": sum(sizes)} if self.terms.relation == "bit" else {}
@@ -161,8 +149,8 @@ class Sheet:
                 rows.append({margin: value, **size, "total": None, "low": None, "high": None})
                 continue
             times = np.bincount([kind_of[n] for n in sizes if n in kind_of], minlength=len(kind_of))
-            centre, width = float(part["estimate"][chosen].sum()), self.bound.half_width(times)
-            total, most = sum(whole[chosen].tolist()), float(self._upper[chosen].sum())
+            centre, width = float(part["estimate"][chosen].sum()), bound.half_width(times)
+            total, most = sum(whole[chosen].tolist()), float(upper[chosen].sum())
             low, high = max(0.0, centre - width - 1e-9), min(most, centre + width + 1e-9)
             rows.append({
                 margin: value, **size, "total": total, "low": min(math.ceil(low), total),
@@ -171,19 +159,21 @@ class Sheet:
         return rows
 
 
-def members(sizes: Indices) -> dict[int, Indices]:
-    """Where the groups of each size stand, in one pass: there may be as many sizes as groups."""
-    order = np.argsort(sizes, kind="stable")
-    found, starts = np.unique(sizes[order], return_index=True)
-    return dict(zip(found.tolist(), np.split(order, starts[1:]), strict=True))
+def _readings(measure: Measure) -> dict[int, Channel]:
+    """How to read the reports of a measure, by the size of the group; one mechanism may serve many sizes."""
+    known: dict[Mechanism, Channel] = {}
+    for m in measure.plan.values():
+        if m is not None and m not in known:
+            known[m] = _readable(m, error_of(measure))
+    return {size: known[m] for size, m in measure.plan.items() if m is not None}
 
 
-def _readable(m: Mechanism) -> Channel:
+def _readable(m: Mechanism, error: Fraction) -> Channel:
     """How to read a mechanism's reports, with everything computed that reading any of them needs; and its draws ready."""
     first = np.zeros(1, dtype=np.int64)  # position 0 is a report of every grid, and 0 a truth
     try:
         reading = m.channel
-        reading.interval(first, 1 - COVERAGE)  # of all reports: a table of them, or one reach
+        reading.interval(first, error)  # of all reports: a table of them, or one reach
         reading.estimate(first)
         if math.isinf(reading.standard_error):
             raise OverflowError
@@ -195,22 +185,28 @@ def _readable(m: Mechanism) -> Channel:
     return reading
 
 
-def _fixed_columns(question: Question, terms: Terms, plan: Plan, sizes: Indices, label: str) -> dict[str, list[Any]]:
+def _fixed_columns(
+    question: Question, terms: Terms, measures: Sequence[Measure], sizes: Indices, charge: Fraction
+) -> dict[str, list[Any]]:
     """The columns in their order, those that do not hang on the reports already filled."""
-    keys, times = question.cells, len(question.counts)
+    keys, asked = question.cells, question.statistics
     columns: dict[str, list[Any]] = {
-        c: [str(key_for_people(key[k])) if question.other else key[k] for key in keys] * times  # one type beside the pooled cell
+        c: [str(key_for_people(key[k])) if question.other else key[k] for key in keys] * len(asked)  # one type
         for k, c in enumerate(question.by)
     }
-    if times > 1:
-        columns["count"] = [name for name in question.counts for _ in keys]
+    if len(asked) > 1:
+        columns[question.name_column] = [one.name for one in asked for _ in keys]
     columns |= {name: [] for name in ("report", "low", "high", "estimate", "standard_error")}
     if terms.relation == "bit":
-        columns["n"] = sizes.tolist() * times
-    used = [plan[size] for size in sizes.tolist()]
-    columns["mechanism"] = ["public zero" if m is None else m.recipe.family for m in used] * times
-    columns["digest"] = [_digest_of(m) for m in used] * times
-    columns["epsilon"] = ["0" if m is None else label for m in used] * times
+        columns["n"] = sizes.tolist() * len(asked)
+    first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
+    used = [[first[one.name].plan[size] for size in sizes.tolist()] for one in asked]
+    labels = [str(charge * one.weight / question.groups_of_one(terms)) for one in asked]
+    columns["mechanism"] = ["public zero" if m is None else m.recipe.family for mine in used for m in mine]
+    columns["digest"] = [_digest_of(m) for mine in used for m in mine]
+    columns["epsilon"] = ["0" if m is None else label for mine, label in zip(used, labels, strict=True) for m in mine]
+    if any(m.part for m in measures):
+        columns |= {"report_u": [], "report_v": []}
     return columns
 
 
@@ -218,5 +214,5 @@ def _digest_of(m: Mechanism | None) -> str:
     return "" if m is None else m.digest
 
 
-def _blank(x: float) -> float | None:
-    return x if math.isfinite(x) else None
+def _digests(plan: Plan) -> dict[int, str]:
+    return {size: _digest_of(m) for size, m in plan.items()}

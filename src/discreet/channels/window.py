@@ -1,0 +1,257 @@
+"""A window around the truth: every report in it is 1/a times as likely as every report outside (see docs/theory/wave.md).
+
+On a grid of any size with everything in O(n): sums over windows are differences of running sums.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import TableError
+from ..numbers.exact import ball
+from ..numbers.frozen import frozen
+from ..randomness.alias import RealAlias, uniform_integer, uniform_integers
+from ..randomness.source import Stream
+from .contract import MATRIX_ENTRIES, Finite, Floats, Indices, Integers, Ratio
+from .room import Room
+from .table import MAX_ENTRIES
+
+_CIRCLE = 2**14  # up to this many reports one alias table serves all; beyond, the window and the rest are drawn apart
+
+
+@final
+@dataclass(frozen=True)
+class Window(Finite):
+    """Reports 0..n + 2 width; from the truth x those of x..x + 2 width have weight 1, all others weight a.
+
+    The window is centred when report j stands for the value j - width. Turned by -x around the circle of reports it is
+    the same for every truth, so one law of turns serves all of them. Without a width it is Keep.
+    """
+
+    n: int
+    width: int
+    a: Fraction
+
+    def __post_init__(self) -> None:
+        if self.n < 1 or self.width < 1 or not 0 < self.a < 1:
+            raise TableError(f"A window needs n >= 1, width >= 1 and 0 < a < 1, not {self.n}, {self.width} and {self.a}.")
+
+    @property
+    def rows(self) -> int:
+        return self.n + 1
+
+    @property
+    def reports(self) -> int:
+        return self.n + self.length
+
+    @property
+    def length(self) -> int:
+        """The number of reports in the window; n of them lie outside."""
+        return 2 * self.width + 1
+
+    @property
+    def _total(self) -> int:
+        """The sum of a row's weights, when they are whole: the denominator of a inside, its numerator outside."""
+        return self.length * self.a.denominator + self.n * self.a.numerator
+
+    @cached_property
+    def _inside(self) -> Fraction:
+        return Fraction(self.a.denominator, self._total)
+
+    @cached_property
+    def _outside(self) -> Fraction:
+        return Fraction(self.a.numerator, self._total)
+
+    def entry(self, i: int, j: int) -> Fraction:
+        return self._inside if 0 <= j - i < self.length else self._outside
+
+    def ratio(self, first: int, second: int) -> Ratio:
+        """1/a between any two values: the end of one's window lies outside the other's."""
+        if first == second:
+            return Ratio(Fraction(1), first, second, first)
+        return Ratio(1 / self.a, first, second, first if first < second else first + self.length - 1)
+
+    def worst(self, distance: int) -> Ratio:
+        return self.ratio(0, 1)
+
+    def _near(self) -> NDArray[np.bool_]:
+        apart = np.arange(self.reports)[None, :] - np.arange(self.rows)[:, None]
+        return np.asarray((apart >= 0) & (apart < self.length))
+
+    def integers(self) -> tuple[Integers, int] | None:
+        if self.rows * self.reports > MAX_ENTRIES:
+            return None
+        weights = np.full((self.rows, self.reports), self.a.numerator, dtype=object)
+        weights[self._near()] = self.a.denominator
+        return weights, self._total
+
+    # Drawing
+
+    @cached_property
+    def _turn(self) -> RealAlias:
+        """How far the report lies from the window's first, around the circle of all reports."""
+        chances = [*([self._inside] * self.length), *([self._outside] * self.n)]
+        floors = [x.numerator * 2**64 // x.denominator for x in chances]
+        return RealAlias.of(floors, lambda: [*([ball(self._inside)] * self.length), *([ball(self._outside)] * self.n)])
+
+    @cached_property
+    def _circle(self) -> NDArray[np.int64]:
+        """Positions modulo the number of reports, as a look-up: faster than dividing."""
+        return frozen(np.arange(2 * self.reports) % self.reports)
+
+    @cached_property
+    def _coin(self) -> RealAlias:
+        """0: outside the window, 1: inside."""
+        chances = [self._outside * self.n, self._inside * self.length]
+        return RealAlias.of([x.numerator * 2**64 // x.denominator for x in chances], lambda: [ball(x) for x in chances])
+
+    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+        if self.reports <= _CIRCLE:
+            moved = self._turn.draw(stream, np.empty_like(out))
+            moved += places
+            return self._circle.take(moved, out=out, mode="clip")
+        # all three are drawn for every value: the number of words depends neither on the truth nor on the report
+        coin = self._coin.draw(stream, np.empty_like(out))
+        uniform_integers(self.n, stream, out)
+        out += self.length
+        np.copyto(out, uniform_integers(self.length, stream, np.empty_like(out)), where=coin == 1)
+        out += places
+        np.subtract(out, self.reports, out=out, where=out >= self.reports)
+        return out
+
+    def draw_one(self, place: int, stream: Stream) -> int:
+        if self.reports <= _CIRCLE:
+            return (place + self._turn.one(stream)) % self.reports
+        coin = self._coin.one(stream)
+        outside, inside = self.length + uniform_integer(self.n, stream), uniform_integer(self.length, stream)
+        return (place + (inside if coin == 1 else outside)) % self.reports
+
+    # As a linear operator
+
+    def _matrix(self) -> Floats:
+        return np.where(self._near(), float(self._inside), float(self._outside))
+
+    @property
+    def _step(self) -> float:
+        """What a report gains by lying in the window."""
+        return float(self._inside - self._outside)
+
+    def push_rows(self, laws: Floats) -> Floats:
+        """Report j gathers the mass of the truths j - 2 width..j: a difference of two running sums."""
+        sums = np.zeros((len(laws), self.reports + self.length))
+        np.cumsum(laws, axis=1, out=sums[:, self.length : self.length + self.rows])
+        sums[:, self.length + self.rows :] = sums[:, self.length + self.rows - 1, None]
+        gathered = sums[:, self.length :] - sums[:, : self.reports]
+        return np.asarray(float(self._outside) * laws.sum(axis=1, keepdims=True) + self._step * gathered)
+
+    def pull_rows(self, functions: Floats) -> Floats:
+        sums = np.zeros((len(functions), self.reports + 1))
+        np.cumsum(functions, axis=1, out=sums[:, 1:])
+        inside = sums[:, self.length :] - sums[:, : self.rows]
+        return np.asarray(float(self._outside) * functions.sum(axis=1, keepdims=True) + self._step * inside)
+
+    def push(self, p: ArrayLike) -> Floats:
+        return np.asarray(self.push_rows(self._vector(p, self.rows, "The law of the true value")[None])[0])
+
+    def pull(self, v: ArrayLike) -> Floats:
+        return np.asarray(self.pull_rows(self._vector(v, self.reports, "The values of the reports")[None])[0])
+
+    def pull_squares(self, v: Floats) -> Floats:
+        """Squares of two levels are two levels again: outside^2 everywhere, and the rest in the window."""
+        least = float(self._outside) ** 2 * v.sum()
+        share = float(self._inside + self._outside)  # inside^2 - outside^2 = (inside - outside) (inside + outside)
+        return np.asarray(least + share * (self.pull(v) - float(self._outside) * v.sum()))
+
+    def solve(self, q: ArrayLike) -> Floats:
+        """There are more reports than true values, hence no inverse; `unpull` has the estimates."""
+        return self._solved(self._vector(q, self.reports, "The law of the reports"))
+
+    def unpull(self, f: ArrayLike) -> Floats:
+        """Of all h with Ch = f the one closest to the mean of f, in O(n).
+
+        From one truth to the next the window gains its next report and loses its first: h[x + length] - h[x] =
+        (f[x + 1] - f[x]) / step. So h is known along each class of reports modulo the window's length up to a constant t,
+        and one equation binds the constants: step * (sum of h over the first window) + outside * (sum of h) = f[0]. The
+        squares of h are least when t is minus the class's mean, plus a multiple of the equation's coefficient / size.
+        """
+        target = self._columns(f)
+        centre = target.mean(axis=0)
+        rises = np.zeros((self.reports, *target.shape[1:]))
+        rises[self.length :] = np.diff(target, axis=0) / self._step
+        padded = np.zeros((-(-self.reports // self.length) * self.length, *target.shape[1:]))
+        padded[: self.reports] = rises
+        folded = padded.reshape(-1, self.length, *target.shape[1:])
+        np.cumsum(folded, axis=0, out=folded)
+        found = padded[: self.reports]
+        place = np.arange(self.reports) % self.length
+        sizes = np.bincount(place, minlength=self.length).astype(np.float64)
+        full, rest = divmod(self.reports, self.length)
+        sums = folded[:full].sum(axis=0)
+        sums[:rest] += folded[full, :rest] if rest else 0.0
+        means = (sums.T / sizes).T
+        slopes = self._step / sizes + float(self._outside)
+        scale = (target[0] - centre + self._step * means.sum(axis=0)) / float(sizes @ slopes**2)
+        shift = np.multiply.outer(slopes, scale) - means
+        return np.asarray(found + shift[place] + centre)
+
+    # Short ways
+
+    @property
+    def is_structured(self) -> bool:
+        """The window's left ends tell the law: p[x] - p[x - length] is a difference of two chances."""
+        return True
+
+    def loss_by_distance(self, high: Floats, low: Floats) -> Floats:
+        """All reports there is room for at the chance outside, and those of the window, the same for each truth, once more."""
+        far, w = self.n + self.width, self.width
+        above, below = np.cumsum(high[: far + 1]), np.cumsum(low[: far + 1])
+        room = above[w:][::-1] + below[w:] - high[0]  # the truth itself stands in both sums
+        return np.asarray(float(self._outside) * room + self._step * (above[w] + below[w] - high[0]))
+
+    def log_moment(self, t: float) -> float:
+        if self.rows * self.reports <= MATRIX_ENTRIES:
+            return super().log_moment(t)
+        far = abs(t) * float(np.ptp(self._estimates))  # Hoeffding: the estimate lies in an interval of this width
+        return far**2 / 8
+
+    def chance_within(self, k: int, room: Room) -> Fraction | float:
+        """Report j stands for the value j - width: within k lie so many reports of the window, and beyond it as many as
+        there is room for."""
+        beyond = room.near(max(k - self.width, 0)) - 1
+        return self._inside * min(2 * k + 1, self.length) + self._outside * beyond
+
+    def interval(self, reports: Indices, error: Fraction) -> tuple[Indices, Indices]:
+        low, high = _accepted(self, error)
+        return low[reports], high[reports]
+
+    def written(self) -> dict[str, Any]:
+        return {"kind": "window", "n": self.n, "width": self.width, "a": str(self.a)}
+
+
+@lru_cache(maxsize=64)
+def _accepted(channel: Window, error: Fraction) -> tuple[Indices, Indices]:
+    """Neyman's construction (see contract.acceptance) in O(n), decided in integers.
+
+    A greater truth moves mass to the right, so the first and the last report that a truth accepts rise with it, and the
+    truths that accept a report are those between two places.
+    """
+    n, length, p, q = channel.n, channel.length, channel.a.numerator, channel.a.denominator
+    budget = math.floor(channel._total * error / 2)
+    free = min(budget // p, channel.reports)  # reports outside that are cut off where the window begins after them
+    start = np.full(n + 1, free, dtype=np.int64)
+    for x in range(min(free, n) + 1):
+        left = budget - x * p
+        start[x] = x + left // q if left < length * q else min(x + length + (left - length * q) // p, channel.reports)
+    stop = channel.reports - 1 - start[::-1]
+    place = np.arange(channel.reports)
+    low, high = np.searchsorted(stop, place, "left"), np.searchsorted(start, place, "right") - 1
+    nobody = low > high
+    low[nobody], high[nobody] = 0, n
+    return frozen(low), frozen(high)

@@ -1,0 +1,127 @@
+"""Values against the declared bounds of sums, row by row and person by person: for whoever holds the data, and nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import DiscreetError, TableInputError
+from ..questions.predicate import parse, quoted, typed_sql
+from ..questions.sums import SumOf
+from .adding import Adding
+from .duckdb import bind, lock_up, names_in
+from .reading import Reading
+from .sources import Source, open_table
+
+_MOST_PLACES = 5
+_MEMORY_MB = 1024
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Of one sum: how many rows lie below and above its bounds, how many have no number, where the first of them stand; and
+    how many people's rows add up to less or more, in all groups together (None where there are no ids, or too many)."""
+
+    below: int
+    above: int
+    without: int
+    places: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+    people_below: int | None
+    people_above: int | None
+
+
+def outside_bounds(table: Any, sums: Sequence[SumOf], unit: str | None = None, reading: Reading | None = None) -> list[Outside]:
+    """One of them for each sum, by the rule by which rows are added up."""
+    import duckdb
+
+    source = open_table(table, again=True, reading=reading)
+    source.quotable = True
+    person = None if unit is None else names_in([unit], source)[0]
+    columns = [names_in([one.column], source)[0] for one in sums]
+    asked = [None if one.where is None else parse(one.where, source.names) for one in sums]
+    with duckdb.connect(":memory:") as connection:
+        try:
+            lock_up(connection, _MEMORY_MB)
+            used = {*columns, *([person] if person else [])}.union(*(one.columns for one in asked if one is not None))
+            types = bind(connection, source, sorted(used))
+            adding = [Adding(one, columns[j], types[columns[j]], True, j) for j, one in enumerate(sums)]
+            conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
+            numbered = _Numbered(source)
+            connection.register("numbered", numbered)
+            meant = [f"({sql}) AS w{j}" for j, sql in enumerate(conditions)]
+            values = [f"CASE WHEN w{one.number} THEN {one.steps} END AS v{one.number}" for one in adding]
+            ids = [f"{quoted(person)} AS u"] if person else []
+            read = [numbered.place, *ids, *meant, *(part for one in adding for part in one.read)]
+            rows = f"(SELECT *, {', '.join(values)} FROM (SELECT {', '.join(read)} FROM numbered))"
+            tests = [test for one in adding for test in _tests(one)]
+            told = ", ".join(f"count(*) FILTER ({t}), min({numbered.place}, {_MOST_PLACES}) FILTER ({t})" for t in tests)
+            found: Any = connection.execute(f"SELECT {told} FROM {rows}").fetchone()
+            people = _people(connection, adding, rows) if person else [None] * (2 * len(sums))
+        except DiscreetError:
+            raise
+        except Exception as error:  # the engine's and other libraries' own words may quote a value
+            if source.failure is not None:
+                raise source.failure from None
+            raise TableInputError("The values could not be compared with the declared bounds: the table is damaged, or has a type "
+                                  "that cannot be read. Repair it, or convert it to Parquet.", engine=error) from None  # fmt: skip
+    counts, places = found[::2], [tuple(int(n) for n in some or ()) for some in found[1::2]]
+    return [
+        Outside(counts[3 * j], counts[3 * j + 1], counts[3 * j + 2], (places[3 * j], places[3 * j + 1], places[3 * j + 2]),
+                people[2 * j], people[2 * j + 1])
+        for j in range(len(sums))
+    ]
+
+
+def _tests(one: Adding) -> list[str]:
+    low, high = one.asked.steps
+    v = f"v{one.number}"
+    return [f"WHERE {v} < {low}", f"WHERE {v} > {high}", f"WHERE w{one.number} AND {v} IS NULL"]
+
+
+def _people(connection: Any, adding: Sequence[Adding], rows: str) -> list[int | None]:
+    import duckdb
+
+    added = ", ".join(f"sum(v{one.number}) AS s{one.number}, count(v{one.number}) AS a{one.number}" for one in adding)
+    told = ", ".join(
+        f"count(*) FILTER (WHERE a{one.number} > 0 AND {one.total} {sign} {end})"
+        for one in adding for sign, end in zip("<>", one.asked.steps, strict=True)
+    )  # fmt: skip
+    people = f"(SELECT u, {added} FROM {rows} WHERE u IS NOT NULL GROUP BY u)"
+    try:
+        return list(connection.execute(f"SELECT {told} FROM {people}").fetchone())
+    except duckdb.OutOfMemoryException:
+        return [None] * (2 * len(adding))
+
+
+class _Numbered:
+    """A source with where each row stands in a column of its own, named as no other is."""
+
+    def __init__(self, source: Source) -> None:
+        import pyarrow as pa
+
+        name = "place"
+        while name in [used.lower() for used in source.used]:
+            name += "_"
+        self.source, self.place = source, quoted(name)
+        self.schema = pa.schema([pa.field(name, pa.int64()), *source.schema])
+
+    def _batches(self) -> Iterator[Any]:
+        import pyarrow as pa
+
+        try:
+            for numbers, arrays in self.source.numbered():
+                yield pa.record_batch([pa.array(np.asarray(numbers, dtype=np.int64)), *arrays], schema=self.schema)
+        except DiscreetError as error:
+            self.source.failure = error
+            raise
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        import pyarrow as pa
+
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches()).__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self.schema.__arrow_c_schema__()

@@ -1,0 +1,146 @@
+"""Caps: how much of a budget may be spent in a month, a quarter or a year. They pace spending and promise no privacy.
+
+Time is UTC, and never runs backwards: the time of a line is the later of the clock and the line before it. So a clock
+that is set back opens neither an earlier period nor the same one twice; a clock that ran ahead is believed until the
+true time has caught up.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+from ..errors import LedgerError
+from ..numbers import exact
+from ..present.shown import Result, Shown
+from .rationals import chargeable, rational, rational_text
+
+MONTHS = {"year": 12, "quarter": 3, "month": 1}  # the longest first: who has used up a year gains nothing from a new month
+Caps = tuple[tuple[str, Fraction], ...]
+
+_TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
+
+
+@dataclass(frozen=True, repr=False)
+class Period(Result):
+    """What may be spent in the period that a time lies in: its kind and name, its cap, what is spent, when the next begins."""
+
+    kind: str
+    name: str
+    cap: Fraction
+    spent: Fraction
+    next: str
+
+    @property
+    def left(self) -> Fraction:
+        return self.cap - self.spent
+
+    def shown(self) -> Shown:
+        left, cap = exact.show_rational(self.left), exact.show_rational(self.cap)
+        return Shown(f"{left} of {cap} left in the {self.kind} {self.name}, the next begins on {self.next} (UTC)")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Exact texts."""
+        return {
+            "kind": self.kind, "name": self.name, "cap": str(self.cap), "spent": str(self.spent), "left": str(self.left),
+            "next": self.next,
+        }  # fmt: skip
+
+
+def clock() -> str:
+    """The time now, as lines have it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def is_time(when: object) -> bool:
+    """Is this a time as lines have it? Then two of them are in the order of their texts."""
+    try:
+        return isinstance(when, str) and _TIME.fullmatch(when) is not None and datetime.fromisoformat(when) is not None
+    except ValueError:
+        return False
+
+
+def name_of(kind: str, when: str) -> str:
+    """The period that a time lies in: 2026-11, 2026-Q4 or 2026.
+
+    >>> [name_of(kind, "2026-11-16T01:42:56+00:00") for kind in MONTHS]
+    ['2026', '2026-Q4', '2026-11']
+    """
+    year, month = when[:4], int(when[5:7])
+    return {"year": year, "quarter": f"{year}-Q{(month + 2) // 3}", "month": when[:7]}[kind]
+
+
+def next_of(kind: str, when: str) -> str:
+    """The first day of the period after it.
+
+    >>> [next_of(kind, "2026-11-16T01:42:56+00:00") for kind in MONTHS]
+    ['2027-01-01', '2027-01-01', '2026-12-01']
+    """
+    length = MONTHS[kind]
+    months = 12 * int(when[:4]) + (int(when[5:7]) - 1) // length * length + length
+    return f"{months // 12:04d}-{months % 12 + 1:02d}-01"
+
+
+def read_caps(per: Any, budget: Fraction) -> Caps:
+    """What someone wrote for the caps: {"month": "1/2"}, or pairs of a period and an amount."""
+    pairs = list(per.items()) if isinstance(per, Mapping) else per
+    if isinstance(pairs, str) or not isinstance(pairs, Iterable):
+        raise LedgerError(f'Caps are written as per={{"month": "1/2"}}, not {exact.show(per)}.')
+    found: dict[str, Fraction] = {}
+    for pair in pairs:
+        kind, amount = pair if isinstance(pair, (tuple, list)) and len(pair) == 2 else (pair, None)
+        name, cap = kind.strip().lower() if isinstance(kind, str) else "", exact.parse_exact(amount)
+        if name not in MONTHS:
+            raise LedgerError(f"A cap is for a month, a quarter or a year, not for {exact.show(kind)}.")
+        if name in found:
+            raise LedgerError(f"There are two caps for a {name}; give one.")
+        if cap is None or not chargeable(cap) or cap > budget:
+            raise LedgerError(f"What may be spent in a {name} is a positive rational up to the whole budget "
+                              f"{exact.show_rational(budget)}, not {exact.show(amount)}.")  # fmt: skip
+        found[name] = cap
+    return tuple((kind, found[kind]) for kind in MONTHS if kind in found)
+
+
+@dataclass(frozen=True)
+class Running:
+    """The totals of a data set's row beside the whole sum, moved with every charge: what was spent in the period of the last
+    charge, for each cap, and how many charges were stated by somebody and drawn elsewhere."""
+
+    spent: tuple[tuple[str, str, Fraction], ...] = ()  # kind and name of a period, and its sum
+    stated: int = 0
+
+    @classmethod
+    def of(cls, text: str, caps: Caps) -> Running | None:
+        """As a row has it; None where it cannot be read."""
+        try:
+            told = dict(json.loads(text))
+            stated = told.pop("stated", 0)
+            sums = tuple((kind, name, rational(total)) for kind, (name, total) in told.items())
+        except (ValueError, TypeError, RecursionError):
+            return None
+        found = cls(tuple((k, n, x) for k, n, x in sums if x is not None), stated)
+        known = type(stated) is int and {kind for kind, *_ in found.spent} <= {kind for kind, _ in caps}
+        return found if known and found.text == text else None
+
+    @property
+    def text(self) -> str:
+        sums: dict[str, Any] = {kind: [name, rational_text(total)] for kind, name, total in self.spent}
+        return json.dumps(sums | ({"stated": self.stated} if self.stated else {}), sort_keys=True, separators=(",", ":"))
+
+    def periods(self, caps: Caps, when: str) -> tuple[Period, ...]:
+        """The periods that a time lies in: nothing is spent yet where the sum is of an earlier one."""
+        sums = {(kind, name): total for kind, name, total in self.spent}
+        return tuple(
+            Period(kind, name := name_of(kind, when), cap, sums.get((kind, name), Fraction(0)), next_of(kind, when))
+            for kind, cap in caps
+        )
+
+    def charged(self, caps: Caps, when: str, epsilon: Fraction, *, stated: bool) -> Running:
+        """The totals after one more charge."""
+        moved = sorted((p.kind, p.name, p.spent + epsilon) for p in self.periods(caps, when))
+        return Running(tuple(moved), self.stated + stated)

@@ -1,0 +1,138 @@
+"""Mechanisms for local privacy side by side, all at one level between any two values.
+
+The same local epsilon is not the same promise. Randomised response and square wave treat any two values alike: whoever sees the
+report can tell 30 from 31 as well as 30 from 90, and neither by more than epsilon. The geometric mechanism spends epsilon
+over the whole grid: it tells values at a distance of d steps apart by at most d epsilon/n, near ones hardly at all. What a
+report is worth depends on what is done with it: on its own, or with many others to recover the law of the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+from ..designs.design import design
+from ..errors import DiscreetError, GridError, LossError, SizeError
+from ..measure.loss import loss_of
+from ..measure.prior import Prior, prior_of
+from ..measure.privacy import check_privacy
+from ..measure.remaps import bayes_risk
+from ..measure.utility import expected_loss, worst_loss
+from ..mechanism import Mechanism
+from ..mechanisms.geometric import geometric
+from ..mechanisms.response import randomized_response
+from ..mechanisms.wave import square_wave
+from ..numbers.exact import show, show_above
+from ..numbers.grid import Grid
+from ..numbers.level import Level
+from ..progress import Progress, tell
+from .compare import Comparison
+from .reports import number_of
+from .simulation import Simulation, recovered_distance
+from .widths import best_width
+
+_WRITTEN = 2**12  # values up to which a loss is written out
+_SAME = 0.99  # of epsilon, and more, is epsilon in words
+_ALIKE, _NEAR = "any two values alike", "near values more than far ones"
+
+
+def compare_local(
+    n: Any,
+    neighbours: Any,
+    *,
+    alpha: Any = None,
+    epsilon: Any = None,
+    loss: Any = "l1",
+    prior: Any = None,
+    reports: Any = None,
+    method: str | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Geometric, randomised response, square wave (of the usual width and, with `reports`, of the best one for the prior) and
+    the certified design for the loss and the prior.
+
+    Columns: the level between any two values and between values one step apart; what the report hides; the mean loss, the
+    worst one, and that of the best use of one report; with `reports` the mean Kantorovich distance of the recovered law,
+    simulated with a seed, when the truth is the prior.
+    """
+    if neighbours != "any":
+        raise DiscreetError(f'neighbours = {show(neighbours)} is not compared; use "any" (two values), or leave it out.')
+    grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
+    if grid.n is None:
+        raise GridError(f"No noise hides any two values of {grid} from each other; give both ends.")
+    law = prior_of(prior, grid)
+    number = None if reports is None else number_of(reports)
+    way = Simulation(method or "auto", None, runs, 0 if seed is None else seed)
+    if reports is None and (method, runs, seed) != (None, None, None):
+        raise DiscreetError("method, runs and seed are for a number of reports; give one, for example reports=100_000.")
+    short = grid if grid.n < _WRITTEN else Grid(0, 1)  # a loss by its name has one on every grid
+    cost = loss_of(loss, short, short).name
+    found, notes = _candidates(grid, level, loss, law, number, progress)
+    rows = []
+    for name, m in found.items():
+        row = _row(name, m, loss, cost, law)
+        if number is not None:
+            tell(progress, f"recovering from {number} reports of {name}")
+            row["recovered"], row["+-"] = recovered_distance(m, law.floats, number, way)
+        rows.append(MappingProxyType(row))
+    told: tuple[str, ...] = (
+        f"hides: who sees the report tells any two values apart by at most epsilon; where it hides near values more, one step "
+        f"costs {show_above(_one_step(found['geometric']))}",
+        f"worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best remap of one report for the prior",
+    )
+    if number is not None:
+        told = (*told, f"recovered: mean Kantorovich distance of the law recovered from {number} reports by {way}, "
+                f"{way.times} runs, when the truth is {law}")  # fmt: skip
+    question = f"{grid}, {level} between any two values: {cost} under the prior {law}"
+    return Comparison(question, tuple(rows), (*told, *notes), MappingProxyType(found), cost)
+
+
+def _candidates(
+    grid: Grid, level: Level, loss: Any, law: Prior, reports: int | None, progress: Progress | None
+) -> tuple[dict[str, Mechanism], tuple[str, ...]]:
+    """By their names; and why one is missing."""
+    assert grid.n is not None
+    found = {
+        "geometric": geometric(grid, alpha=level, sensitivity=grid.n * grid.step),
+        "kRR": randomized_response(grid, alpha=level),
+        "square wave": square_wave(grid, alpha=level),
+    }
+    if reports is not None:
+        width = best_width(grid, level, law.floats, reports)
+        found[f"square wave, width {width}"] = square_wave(grid, alpha=level, width=width)
+        if found["square wave"] == found[f"square wave, width {width}"]:
+            del found["square wave"]
+    try:
+        best = design(grid, alpha=level, loss=loss, prior=law, neighbours="any", progress=progress)
+    except DiscreetError as reason:
+        return found, (f"no design: {reason}",)
+    return {**found, f"best {best.problem.loss.name}": best.mechanism}, ()
+
+
+def _one_step(m: Mechanism) -> float:
+    return check_privacy(m, neighbours=1).epsilon
+
+
+def _row(name: str, m: Mechanism, loss: Any, cost: str, law: Prior) -> dict[str, Any]:
+    verdict, near = check_privacy(m), _one_step(m)
+
+    def told(number: Callable[[], Fraction | float]) -> float | None:
+        try:
+            return float(number())
+        except (SizeError, LossError):  # of a long grid: the law is recovered all the same
+            return None
+
+    return {
+        "mechanism": name,
+        "local <=": verdict.epsilon,
+        "one step <=": near,
+        "proved": bool(verdict),
+        "hides": _NEAR if near < _SAME * verdict.epsilon else _ALIKE,
+        f"mean {cost}": told(lambda: expected_loss(m, loss, law)),
+        "worst": told(lambda: worst_loss(m, loss)),
+        "best use": told(lambda: bayes_risk(m, loss, law)),
+    }

@@ -1,0 +1,180 @@
+"""What is drawn for a statistic: one measure of each group, or two, and how far one person moves them.
+
+    count, sum             one measure
+    share, mean            under bit privacy one, over the public size of the group
+                           under presence privacy two, u = sum of x and v = sum of (D - x), x in steps 0..D from the lower bound
+
+A measure's `change` is how many steps one person can move it within one group; the two of a pair move by that much
+together, so that they share one level (docs/theory/sums.md has the proofs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LevelError, ReleaseError
+from ..ledger.ledger import Terms
+from ..mechanism import Mechanism
+from ..mechanisms.geometric import geometric
+from ..mechanisms.staircase import staircase
+from ..numbers.exact import show
+from ..numbers.grid import FARTHEST, Grid
+from ..numbers.level import Level
+from .statistics import Statistic
+
+if TYPE_CHECKING:
+    from .question import Question
+
+Indices = NDArray[np.int64]
+Plan = Mapping[int, Mechanism | None]
+
+_OPEN = Grid(None, None)
+_RARE, _FARTHEST = Fraction(1, 80), 2**60  # a report and the end of its interval fit 63 bits
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One true number of each group, in steps, and the mechanism that draws its report, by the public size of the group."""
+
+    statistic: Statistic
+    part: str  # "", or "u" and "v" of a pair
+    change: int
+    level: Level
+    plan: Plan
+    origin: Fraction = Fraction(0)  # of values: a person adds (x - origin) / step
+
+    @property
+    def name(self) -> str:
+        return self.statistic.name
+
+    @property
+    def counts_people(self) -> bool:
+        """Is it a count, with a mechanism as for counts?"""
+        return not self.statistic.of_values and not self.part
+
+    def drawn_by(self, plan: Plan) -> Measure:
+        """The same with the mechanisms of a stored answer."""
+        return replace(self, plan=plan)
+
+    @property
+    def units(self) -> tuple[Fraction, Fraction]:
+        """(start, step): a report at position k of n people stands for n start + k step, in the units of its column."""
+        grid = self.statistic.grid
+        return (Fraction(0), Fraction(1)) if grid is None else (self.origin, grid.step)
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """What the value of one person lies between."""
+        grid = self.statistic.grid
+        if grid is None or grid.low is None or grid.high is None:
+            return Fraction(0), Fraction(1)
+        return grid.low, grid.high
+
+    def ends(self, size: int) -> tuple[int, int]:
+        """The least and the most, in steps, that can be true of a group of a public size; of any other, no more than is known."""
+        if size < 0:
+            return (-FARTHEST, FARTHEST) if self.statistic.of_values and not self.part else (0, FARTHEST)
+        if not self.statistic.of_values:
+            return 0, size
+        low, high = (int((end - self.origin) / self.units[1]) for end in self.bounds)
+        return min(low, 0) * size, max(high, 0) * size
+
+
+def unplanned(question: Question, terms: Terms) -> tuple[Measure, ...]:
+    """The measures of a question before any size of group is known: without mechanisms."""
+    return measures_for(question, terms, np.zeros(0, dtype=np.int64))
+
+
+def measures_for(question: Question, terms: Terms, sizes: Indices) -> tuple[Measure, ...]:
+    """All measures of a question in its order, with a mechanism for each size of group that occurs."""
+    found: list[Measure] = []
+    for one in question.statistics:
+        found += _measures(one, question, terms, sizes)
+    return tuple(found)
+
+
+def _measures(one: Statistic, question: Question, terms: Terms, sizes: Indices) -> list[Measure]:
+    from .question import level_of, mechanisms_for
+
+    level = level_of(question, terms, one.weight)
+    if terms.relation == "presence" and one.kind in ("mean", "share"):
+        return _pair(one, level, sizes)
+    if not one.of_values:
+        return [Measure(one, "", 1, level, mechanisms_for(question, level, sizes))]
+    change, origin = change_of(one, terms)
+    best = total_noise(change, level)
+    return [Measure(one, "", change, level, _alike(best, sizes), origin)]
+
+
+def change_of(one: Statistic, terms: Terms) -> tuple[int, Fraction]:
+    """How many steps one person can move a sum within one group (or a pair, together), and where a part counts from."""
+    grid = one.grid
+    assert grid is not None
+    assert grid.low is not None
+    assert grid.high is not None
+    everybody = one.missing is not None and one.where is None  # adds a value within the bounds
+    if everybody if terms.relation == "bit" else one.kind == "mean":
+        return whole_change(one)
+    if (grid.low / grid.step).denominator != 1:
+        why = "what a person adds who is there" if terms.relation == "presence" else "a missing value or the condition"
+        raise ReleaseError(f"The bounds of {show(one.words())} must be multiples of its step: else the remainder of the sum tells "
+                           f"of {why}. Move the bounds, or choose a step that divides them.")  # fmt: skip
+    if terms.relation == "presence":
+        return _steps(one, max(abs(grid.low), abs(grid.high))), Fraction(0)
+    return _steps(one, max(grid.high, Fraction(0)) - min(grid.low, Fraction(0))), Fraction(0)
+
+
+def whole_change(one: Statistic) -> tuple[int, Fraction]:
+    """From one bound to the other, counted from the lower one."""
+    assert one.grid is not None
+    assert one.grid.n is not None
+    assert one.grid.low is not None
+    return one.grid.n, one.grid.low
+
+
+def _steps(one: Statistic, change: Fraction) -> int:
+    assert one.grid is not None
+    return int(change / one.grid.step)
+
+
+def _pair(one: Statistic, level: Level, sizes: Indices) -> list[Measure]:
+    """u and v with noise of the level beta, beta^D >= alpha: one person moves them by x and D - x, D together."""
+    change, origin = (1, Fraction(0)) if one.grid is None else whole_change(one)
+    plan = _alike(open_noise("geometric", change, level), sizes)
+    return [Measure(one, part, change, level, plan, origin) for part in ("u", "v")]
+
+
+def _alike(m: Mechanism, sizes: Indices) -> dict[int, Mechanism | None]:
+    """One mechanism for every size of group; a public group of nobody needs none."""
+    return {size: None if size == 0 else m for size in np.unique(sizes).tolist()}
+
+
+@lru_cache(maxsize=1024)
+def open_noise(family: str, change: int, level: Level) -> Mechanism:
+    """Noise on the whole numbers that hides a change of so many steps."""
+    make = {"geometric": geometric, "staircase": staircase}[family]
+    try:
+        m = make(_OPEN, alpha=level.alpha, sensitivity=change)
+    except LevelError:
+        m = None
+    if m is None or m.channel.noise is None or m.channel.noise.reach(_RARE) > _FARTHEST:
+        raise ReleaseError(f"Noise that hides {change} steps at this epsilon would be wider than any sum; use a larger epsilon, or "
+                           "a coarser step. Nothing was charged.")  # fmt: skip
+    return m
+
+
+def total_noise(change: int, level: Level) -> Mechanism:
+    """Of both families the one with the smaller expected error: a choice from declared facts alone."""
+    return min((open_noise(family, change, level) for family in ("geometric", "staircase")), key=_mean_error)
+
+
+def _mean_error(m: Mechanism) -> Fraction | float:
+    assert m.channel.noise is not None
+    return m.channel.noise.mean_absolute

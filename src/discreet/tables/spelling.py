@@ -1,0 +1,87 @@
+"""What tells questions apart, however they are spelled: the same in another order of columns, keys or conditions is the same.
+
+Earlier versions took the order and the names of counts for part of the question. What they stored is found by that rule,
+which stays as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..engines.counted import Counts, Sums
+from ..ledger.chain import canonical as one_text
+from ..questions.predicate import find_column, parse, unordered
+from .question import Question
+from .statistics import Statistic
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A question as the ledger knows it, and of each statistic what tells it apart."""
+
+    question: Mapping[str, Any]
+    contents: Mapping[str, Mapping[str, Any]]
+    before: Mapping[str, Any] | None  # as the first versions spelled it; None for what they did not know
+
+    @property
+    def all(self) -> list[Mapping[str, Any]]:
+        return [self.question, *([] if self.before is None else [self.before])]
+
+    def fingerprint(self, found: Mapping[str, Counts | Sums]) -> str:
+        """Of all that was looked at, whatever the statistics are called."""
+        each = sorted([one_text(dict(self.contents[name])), one.fingerprint] for name, one in found.items())
+        return hashlib.sha256(one_text({"found": each}).encode()).hexdigest()
+
+
+def spelling_of(question: Question, names: Collection[str]) -> Spelling:
+    """How a question is told apart, for a table with columns of these names."""
+    contents = {one.name: _content(one, names) for one in question.statistics}
+    by = [find_column(name, names) or name for name in question.by]
+    common = {
+        "version": question.version,
+        "other": question.other,
+        "mechanism": question.mechanism if isinstance(question.mechanism, str) else question.mechanism.digest,
+        "level": str(question.level.alpha),
+        "bound": question.bound,
+        "max_groups": question.max_groups,
+    }
+    asked = {
+        **common,
+        "rule": 2,
+        "statistics": sorted(contents.values(), key=one_text),
+        "by": sorted(by),
+        "domain": _digest(question.domain.contents(by)),
+    }
+    return Spelling(asked, contents, _before(question, names, common))
+
+
+def _content(one: Statistic, names: Collection[str]) -> dict[str, Any]:
+    where = None if one.where is None else unordered(parse(one.where, names))
+    found: dict[str, Any] = {"kind": one.kind, "where": where, "part": str(one.weight)}
+    if one.column is not None and one.grid is not None:
+        found |= {
+            "column": find_column(one.column, names) or one.column,
+            "grid": [str(one.grid.low), str(one.grid.high), str(one.grid.step)],
+            "missing": None if one.missing is None else str(one.missing),
+        }
+    return found
+
+
+def _before(question: Question, names: Collection[str], common: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The frozen rule of the first versions: counts alone, all of one weight, by name and in their order."""
+    asked = question.statistics
+    if any(one.kind != "count" or one.weight != asked[0].weight for one in asked):
+        return None
+    return {
+        **common,
+        "counts": {one.name: "" if one.where is None else parse(one.where, names).canonical for one in asked},
+        "by": list(question.by),
+        "domain": _digest(question.domain.content()),
+    }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

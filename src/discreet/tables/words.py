@@ -1,0 +1,32 @@
+"""A question in words, for the history of a ledger."""
+
+from __future__ import annotations
+
+from ..mechanism import Mechanism
+from ..numbers.exact import show_decimal
+from .question import Question, charge_of
+from .statistics import Statistic
+
+_MOST = 20  # parts that are named; the others are counted
+
+
+def question_words(question: Question) -> str:
+    """What was asked: what of each group, by which columns, of which version, at which epsilon."""
+    asked = [_statistic(one) for one in question.statistics]
+    groups = len(question.cells)
+    by = f" by {_listed(list(question.by))}, {groups} groups" if question.by else ""
+    pooled = " (one of them of all others)" if question.other and question.by else ""
+    own = isinstance(question.mechanism, Mechanism)
+    by_what = "" if question.mechanism == "auto" else f", drawn by {'a mechanism of its own' if own else question.mechanism}"
+    charge = charge_of(question.level)
+    return f"{_listed(asked)}{by}{pooled}; version {question.version}; epsilon {show_decimal(charge)}{by_what}"
+
+
+def _statistic(one: Statistic) -> str:
+    text = f"{one.kind} of {one.words()}"
+    return text if one.name in (one.kind, one.where, one.column, f"{one.kind} {one.column}") else f"{text} ({one.name})"
+
+
+def _listed(parts: list[str]) -> str:
+    more = len(parts) - _MOST
+    return ", ".join(parts[:_MOST]) + (f" and {more} more" if more > 0 else "")

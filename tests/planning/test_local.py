@@ -1,0 +1,154 @@
+"""Local privacy: one level between any two values, for one report and for the recovered law; the width of a square wave."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import discreet as dt
+from discreet.errors import DiscreetError
+from discreet.measure.prior import prior_of
+from discreet.measure.utility import loss_per_value
+from discreet.planning.widths import best_width, predicted_distance
+
+
+def test_all_keep_one_level_between_any_two_values_and_say_what_else_they_hide():
+    found = dt.compare(12, epsilon="1/2", neighbours="any", prior="binomial(0.3)")
+    assert list(found.mechanisms) == ["geometric", "kRR", "square wave", "best l1"]
+    for name, m in found.mechanisms.items():
+        row = found[name]
+        assert row["proved"]
+        assert dt.check_privacy(m, epsilon="1/2", neighbours="any").holds
+        assert row["local <="] == dt.check_privacy(m, neighbours="any").epsilon <= 0.5 + 1e-9
+        assert row["one step <="] == dt.check_privacy(m, neighbours=1).epsilon
+        assert row["mean l1"] == pytest.approx(dt.expected_loss(m, "l1", "binomial(0.3)"))
+        assert row["worst"] == pytest.approx(dt.worst_loss(m, "l1"))
+        assert row["best use"] == pytest.approx(float(dt.bayes_risk(m, "l1", "binomial(0.3)")))
+        assert found["best l1"]["best use"] <= row["best use"] + 1e-9  # certified: nothing of this level does better
+    assert found["geometric"]["one step <="] == pytest.approx(0.5 / 12)
+    assert found["geometric"]["hides"] == "near values more than far ones"
+    assert {found[name]["hides"] for name in ("kRR", "square wave")} == {"any two values alike"}
+    assert "one step costs 0.041" in str(found)
+    assert dt.compare(1, epsilon=1, neighbours="any")["geometric"]["hides"] == "any two values alike"
+
+
+def test_the_recovered_law_is_simulated_as_anybody_could():
+    found = dt.compare(10, alpha="1/3", neighbours="any", reports=5000, prior="binomial(0.4)", method="mle", runs=3, seed=7)
+    law = prior_of("binomial(0.4)", dt.Grid(0, 10)).floats
+    for name, m in found.mechanisms.items():
+        far = []
+        for run in range(3):
+            chances = law @ m.matrix
+            counts = np.random.default_rng([7, run]).multinomial(5000, chances / chances.sum())
+            far.append(np.abs(np.cumsum(dt.recover(counts, m, "mle", kind="counts").distribution - law)).sum())
+        assert found[name]["recovered"] == pytest.approx(np.mean(far), rel=1e-6)
+        assert found[name]["+-"] == pytest.approx(np.std(far, ddof=1) / math.sqrt(3), rel=1e-4, abs=1e-9)
+    again = dt.compare(10, alpha="1/3", neighbours="any", reports="5000", prior="binomial(0.4)", method="mle", runs=3, seed=7)
+    assert again == found
+    waves = [found[name]["recovered"] for name in found.mechanisms if name.startswith("square wave")]
+    assert max(waves) < min(found[name]["recovered"] for name in ("geometric", "kRR", "best l1"))
+
+
+def test_on_a_longer_grid_what_would_need_a_matrix_is_left_out():
+    found = dt.compare(5000, epsilon=1, neighbours="any")
+    assert found["square wave"]["best use"] is None
+    m, middle = dt.square_wave(5000, epsilon=1), 2500
+    own = sum(float(m.channel.entry(middle, j)) * abs(m.outputs.value(j) - middle) for j in range(m.channel.reports))
+    assert min(loss_per_value(m, "l1")) == pytest.approx(own)
+    assert found["square wave"]["mean l1"] == pytest.approx(loss_per_value(m, "l1").mean())
+    assert found["geometric"]["best use"] > 0
+    assert "no design" in str(found)
+    assert found.to_dict()["rows"][2]["best use"] is None
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"neighbours": 3},
+        {"neighbours": "any", "require": "WH"},
+        {"neighbours": "any", "low": 0},
+        {"neighbours": "any", "reports": 0},
+        {"neighbours": "any", "reports": "many"},
+        {"neighbours": "any", "seed": 1},
+        {"neighbours": "any", "reports": 10, "method": "inverse"},
+        {"neighbours": "any", "loss": "l7"},
+        {"reports": 100},
+        {"seed": 3},
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_a_sentence(asked):
+    with pytest.raises(DiscreetError, match=r";|:"):
+        dt.compare(5, epsilon=1, **asked)
+
+
+def test_open_grids_hide_no_two_values():
+    for ask in (lambda g: dt.compare(g, epsilon=1, neighbours="any"), lambda g: dt.plan(g, epsilon=1, neighbours="any", error=1)):
+        with pytest.raises(DiscreetError, match="give both ends"):
+            ask(dt.Grid(0, None))
+
+
+# What is predicted
+
+
+def test_of_two_values_the_prediction_is_what_the_pencil_says():
+    """One curve, f = z at 0 and -z at 1. Nothing seen: the chance of 1 is off by 2 p (1 - p) z. Much seen: by the standard
+    error of randomised response, m (1 - m) / N over the difference of its two chances."""
+    channel, law = dt.randomized_response(1, alpha="1/4").finite(), np.array([0.25, 0.75])
+    p = 0.9 * 0.75 + 0.05
+    shape = math.sqrt(2 / math.pi)
+    silent = dt.randomized_response(1, alpha="0.999999").finite()
+    assert predicted_distance(silent, law, 1) == pytest.approx(2 * p * (1 - p) * shape)
+    m, many = 0.2 + 0.6 * p, 10**9
+    assert predicted_distance(channel, law, many) == pytest.approx(shape * math.sqrt(m * (1 - m) / many) / 0.6, rel=1e-6)
+
+
+def test_the_prediction_is_near_what_recovery_does():
+    x = np.arange(41)
+    law = np.exp(-0.5 * ((x - 14) / 5) ** 2) + 0.3
+    law /= law.sum()
+    found = {}
+    for m in (dt.square_wave(40, epsilon=1), dt.geometric(40, epsilon=1, sensitivity=40)):
+        far = []
+        for run in range(4):
+            counts = np.random.default_rng(run).multinomial(20_000, m.finite().push(law))
+            far.append(dt.kantorovich(dt.recover(counts, m, kind="counts").distribution, law))
+        told = predicted_distance(m.finite(), law, 20_000)
+        assert told / 3 < np.mean(far) < 3 * told
+        found[m.recipe.family] = told, np.mean(far)
+    assert found["square_wave"][0] < found["geometric"][0]
+    assert found["square_wave"][1] < found["geometric"][1]
+
+
+@pytest.mark.parametrize("epsilon", ["1/2", 2, 6])
+def test_the_width_is_nearly_the_best_of_all(epsilon):
+    grid, level = dt.Grid(0, 24), dt.Level.of(epsilon=epsilon)
+    law = prior_of("binomial(0.3)", grid).floats
+    costs = [predicted_distance(dt.square_wave(24, epsilon=epsilon, width=w).finite(), law, 30_000) for w in range(25)]
+    width = best_width(grid, level, law, 30_000)
+    assert costs[width] <= 1.02 * min(costs)
+    assert max(costs) > 1.3 * min(costs)  # it matters, to a degree
+    planned = dt.plan(24, epsilon=epsilon, neighbours="any", reports=30_000, prior="binomial(0.3)")
+    assert planned["square_wave"].width == width
+    assert planned["square_wave"].distance == pytest.approx(costs[width])
+    assert [c.family for c in planned if c.family == "design"]
+    assert planned.winner.distance == min(c.distance for c in planned)
+
+
+def test_longer_grids_are_looked_at_in_cells():
+    level = dt.Level.of(epsilon=1)
+    share = [best_width(dt.Grid(0, n), level, np.full(n + 1, 1 / (n + 1)), 10**5) / n for n in (400, 4000, 10**6)]
+    assert max(share) < 1.3 * min(share)
+
+
+def test_a_plan_answers_one_question():
+    for wrong in ({"reports": 10, "error": 1}, {"reports": 10, "kantorovich": 1}, {"reports": -1}, {"reports": 10, "seed": 1},
+                  {"reports": 10, "of": "mean"}, {"error": 1, "families": "square_wave"}, {"neighbours": 2, "error": 1},
+                  {"neighbours": "any", "sensitivity": 2, "error": 1}):  # fmt: skip
+        with pytest.raises(DiscreetError):
+            dt.plan(8, prior="uniform", **({} if "error" in wrong else {"epsilon": 1}), **wrong)
+    halves = dt.plan(dt.Grid(0, 4, "1/2"), epsilon=1, reports=100, families=["square_wave"])["square_wave"]
+    whole = dt.plan(8, epsilon=1, reports=100, families=["square_wave"])["square_wave"]
+    assert halves.distance == pytest.approx(whole.distance / 2)
+    assert halves.to_dict()["width"] == halves.width
