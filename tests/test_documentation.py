@@ -30,12 +30,6 @@ def test_some_docstrings_have_examples():
     assert sum(doctest.testmod(importlib.import_module(name)).attempted for name in MODULES) >= 10
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda p: p.name)
-def test_python_lines(path, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert doctest.testfile(str(path), module_relative=False, optionflags=doctest.ELLIPSIS).failed == 0
-
-
 def sessions(text: str) -> list[tuple[str, str]]:
     """The commands of ```console blocks, each with the output that the text shows for it."""
     found = []
@@ -47,10 +41,13 @@ def sessions(text: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda p: p.name)
-def test_terminal_lines(path, tmp_path, monkeypatch, capsys):
-    """`discreet ...` lines of a terminal session print what the text shows (... stands for anything)."""
+def test_examples(path, tmp_path, monkeypatch, capsys):
+    """Python lines answer as the text shows, and then, in the same folder, so do `discreet ...` lines (... stands for anything)."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
+    failed = doctest.testfile(str(path), module_relative=False, optionflags=doctest.ELLIPSIS).failed
+    assert failed == 0, capsys.readouterr().out
+    capsys.readouterr()
     for command, output in sessions(path.read_text(encoding="utf-8")):
         words = shlex.split(command)
         if words[0] != "discreet":
