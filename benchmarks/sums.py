@@ -85,7 +85,7 @@ def write(lines: list[dict[str, object]]) -> None:
     RESULTS.mkdir(exist_ok=True)
     about = {"date": date.today().isoformat(), "python": platform.python_version(), "machine": _machine.cpu_model()}
     (RESULTS / "sums.json").write_text(json.dumps({**about, "rows": lines}, indent=1) + "\n", encoding="utf-8")
-    text = ["# Sums", "", f"{', '.join(about.values())}, load {os.getloadavg()[0]:.2f}. The best of three runs each.", "",
+    text = ["# Sums", "", f"{', '.join(about.values())}, load {os.getloadavg()[0]:.2f}. The best of the runs.", "",
             "| case | found | asked at most | |", "|---|--:|--:|---|"]  # fmt: skip
     text += [f"| {r['case']} | {r['found']:.2f} | {r['asked']} | {r['detail']} |" for r in lines]
     (RESULTS / "sums.md").write_text("\n".join(text) + "\n", encoding="utf-8")

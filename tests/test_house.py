@@ -50,8 +50,9 @@ ROOMS = {
     "questions": BASE,
     "engines": f"{BASE} questions progress",
     "tables": f"{BASE} formats present channels files mechanism mechanisms measure registry ledger questions engines progress",
+    "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines tables progress",
     "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery theory scalar sharing registry "
-    "planning studies ledger questions engines tables progress",
+    "planning studies ledger questions engines tables collect progress",
 }
 
 # The only imports that point upwards: all inside functions, so that loading a room never loads what stands on it.

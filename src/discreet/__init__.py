@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import errors as errors
     from . import noise as noise
+    from .collect.perturbing import Perturbed as Perturbed
+    from .collect.perturbing import perturb as perturb
+    from .collect.perturbing import perturb_file as perturb_file
+    from .collect.tallying import tally as tally
     from .designs.design import Design as Design
     from .designs.design import design as design
     from .designs.families import Priors as Priors
@@ -94,6 +98,7 @@ if TYPE_CHECKING:
     from .studies.shelf import study as study
     from .tables.admission import Look as Look
     from .tables.admission import look as look
+    from .tables.checking import check_release as check_release
     from .tables.release import release as release
     from .tables.results import Release as Release
     from .theory.derivable import derivable as derivable
@@ -106,6 +111,10 @@ __version__ = "0.1.0"
 _HOME = {
     "errors": None,
     "noise": None,
+    "Perturbed": "collect.perturbing",
+    "perturb": "collect.perturbing",
+    "perturb_file": "collect.perturbing",
+    "tally": "collect.tallying",
     "Audit": "measure.auditing",
     "Balance": "ledger.chain",
     "Design": "designs.design",
@@ -189,6 +198,7 @@ _HOME = {
     "Ledger": "ledger.ledger",
     "Look": "tables.admission",
     "look": "tables.admission",
+    "check_release": "tables.checking",
     "release": "tables.release",
     "minimax_remap": "theory.minimax",
     "regret": "theory.regret",

@@ -27,6 +27,8 @@
         ├── TableInputError      a table, a file or declared groups that cannot be counted as asked
         └── MissingExtraError    an optional package that is not installed
 
+A PrivacyWarning is no error: what was asked for is done, and tells more than it seems to.
+
 Messages say what was wrong, where, and what to do next. A value that may be private never stands in a message: it is
 an attribute of the exception.
 """
@@ -146,6 +148,10 @@ class PredicateError(DiscreetError):
 
 class TableInputError(DiscreetError):
     """A table, a file or declared groups that cannot be counted as asked. Nothing was released."""
+
+
+class PrivacyWarning(UserWarning):
+    """What was asked for is done, and tells more than it seems to."""
 
 
 class MissingExtraError(DiscreetError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -156,21 +157,70 @@ def write_whole(path: str | os.PathLike[str], content: str, *, private: bool = F
 def write_together(contents: Mapping[Path, str], remove: Iterable[Path] = (), *, private: bool = False) -> None:
     """Write several files: all of them under temporary names first, so that a full disk leaves the old ones untouched.
 
-    Then they are renamed in their order; what is to be removed goes before the last of them takes its place.
+    Then they are renamed in their order; what is to be removed goes before the last of them takes its place. Where that
+    fails half way, what stood there before is put back.
     """
     staged: dict[Path, tuple[Path, Path]] = {}
+    kept: dict[Path, Path | None] = {}
+    removed = list(remove)
     try:
         for target, content in contents.items():
             staged[target] = _stage(target, content, private)
-        for k, (target, (temporary, real)) in enumerate(staged.items(), 1):
-            for old in remove if k == len(staged) else ():
-                with _refusals(old):
-                    old.unlink(missing_ok=True)
-            with _refusals(target):
-                os.replace(temporary, real)
+        if len(staged) + len(removed) > 1:
+            for real in [*(real for _, real in staged.values()), *removed]:
+                with _refusals(real):
+                    kept[real] = _second_name(real)
+        try:
+            for k, (target, (temporary, real)) in enumerate(staged.items(), 1):
+                for old in removed if k == len(staged) else ():
+                    with _refusals(old):
+                        old.unlink(missing_ok=True)
+                with _refusals(target):
+                    os.replace(temporary, real)
+        except BaseException:
+            for real, copy in kept.items():
+                real.unlink(missing_ok=True) if copy is None else os.replace(copy, real)
+            raise
     finally:  # an interrupt too leaves nothing behind
-        for temporary, _ in staged.values():
-            temporary.unlink(missing_ok=True)
+        for spare in [*(temporary for temporary, _ in staged.values()), *filter(None, kept.values())]:
+            spare.unlink(missing_ok=True)
+
+
+def _second_name(real: Path) -> Path | None:
+    """A second name of a file that is there, by which it can be brought back; a copy where names are not to be had."""
+    if not real.exists():
+        return None
+    spare = real.with_name(f".{real.name}.{os.urandom(6).hex()}")
+    try:
+        os.link(real, spare)
+    except OSError:
+        shutil.copy2(real, spare)
+    return spare
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
+    """A temporary name to write a file of any kind under; afterwards it is synced and takes its place, whole or not at all.
+
+    What is there already is refused, before and after, unless it is to be overwritten.
+    """
+    target = Path(file_name(path))
+    temporary, real = _stage(target, "")
+    try:
+        _check_free(target, real, overwrite)
+        yield temporary
+        with _refusals(target):
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+            _check_free(target, real, overwrite)
+            os.replace(temporary, real)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _check_free(target: Path, real: Path, overwrite: bool) -> None:
+    if not overwrite and os.path.lexists(real):
+        raise FileError(f"{target} is there already; choose another name, or say overwrite=True to replace it.", kind="missing")
 
 
 def check_writable(paths: Iterable[Path]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,9 +18,12 @@ import pyarrow
 import pytest
 
 import discreet as dt
+from discreet.collect.charging import Levels
+from discreet.collect.perturbing import Perturbed, tallied
 from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
 from discreet.ledger.periods import Period
 from discreet.present.shown import Result, Shown, plain
+from discreet.tables.checking import Check, ReleaseVerdict
 from discreet.tables.expected import Expected
 from discreet.tables.results import Release
 
@@ -83,6 +87,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "curves in three ways": lambda: dt.tradeoff(step=1, alphas=["1/2"], how="all", draws=100),
     "what three users learn": lambda: dt.collude(G, 3),
     "what some users learn": lambda: dt.collude({EVIL: G}, [1, 3]),
+    "a perturbation": lambda: tallied(pyarrow.table({EVIL: [1, 2, 2]}), EVIL, G),
+    "a perturbation that was paid for": lambda: Perturbed(EVIL, G, 3, Levels(1, math.inf), (EVIL,), Fraction(1), Fraction(2)),
     "a composition": lambda: dt.compose(G, 20),
     "a recalibration": lambda: dt.recalibrate(5, alpha="1/2", n=8),
     "a cascade": lambda: dt.cascade(["3/10", "1/2"], 8),
@@ -110,6 +116,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a dry run": lambda: Expected(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),
     "a release of nothing": lambda: a_release(0),
     "a long release": lambda: a_release(5000),
+    "a check of a release": lambda: ReleaseVerdict(EVIL, (Check("a", True), Check("b", None, EVIL), Check("c", False, EVIL))),
     "a look": lambda: dt.look(pyarrow.table({"town": [EVIL, "b", None], "age": [1, 2, 3]})),
     "a look at ids": lambda: dt.look(pyarrow.table({"id": ["a"] * 30}), unit="id"),
     "an admission": lambda: Admission(EVIL, EVIL, 2, "then", {"encoding": "utf-8"}, (EVIL,), "00"),
@@ -159,7 +166,7 @@ def test_every_result_is_alike(name):
     assert len(repr(result).splitlines()) == 1
     assert repr(result).startswith(f"<{type(result).__name__} ")
     assert str(result).strip()
-    assert len(str(result)) < 4000
+    assert len(str(result)) < 5000
     told = result.to_dict()
     assert isinstance(told, dict)
     assert json.loads(json.dumps(told, allow_nan=False)) == told, "nothing changes on the way: no tuples, no other keys"
@@ -249,7 +256,7 @@ def test_a_number_too_long_to_write_is_no_error():
 def test_the_rows_of_a_long_release_are_not_made_to_print_it(monkeypatch):
     long = a_release(5000)
     monkeypatch.setattr(Release, "rows", lambda self, most=None: pytest.fail("all rows were built"))
-    assert "... and 4976 more rows" in str(long)
+    assert "... and 4970 more rows: rows() and columns have all" in str(long)
     assert "... and 4900 more rows" in long._repr_html_()
     assert repr(long)
 

@@ -144,7 +144,7 @@ def test_margins_of_one_s_own_mechanism_do_not_fail(people, ledger, monkeypatch,
 def test_the_dry_run_of_one_s_own_mechanism(people, ledger, name):
     m = OWN[name]
     rows = expected_errors(people, dataset="people", ledger=ledger, by=["k"], domain={"k": [0]}, epsilon=5, mechanism=m,
-                           bound=m.inputs.n)  # fmt: skip
+                           bound=m.inputs.n).rows()  # fmt: skip
     assert 0 <= rows[0]["half width"] <= m.inputs.n / 2
 
 

@@ -388,7 +388,7 @@ def test_a_question_that_was_stored_by_an_earlier_version_is_found_and_read(peop
     terms = ledger.terms("people")
     found = counted_for(question, terms, people, None, None, False)
     measures = measures_for(question, terms, found.sizes("presence"))
-    spelling = spelling_of(question, list(people.columns))
+    spelling = spelling_of(question, found.columns)
     assert spelling.before is not None
     pending = ledger.begin("people", spelling.before, epsilon=Fraction(1), data=found.fingerprint)
     reports = {"one": [3, 4], "two": [5, 6]}

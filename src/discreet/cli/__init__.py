@@ -1,13 +1,15 @@
 """The command line: library verbs are commands. See `discreet --help`, and app.COMMANDS for the list."""
 
-from . import (  # each registers its commands
+from . import (  # noqa: F401  # each registers its commands
     admission,
     cascades,
+    collecting,
     designs,
     ledgers,
     mechanisms,
     queries,
     recovery,
+    releases,
     sharing,
     studies,
     tables,
@@ -15,7 +17,4 @@ from . import (  # each registers its commands
 )
 from .app import app, main
 
-__all__ = [
-    "admission", "app", "cascades", "designs", "ledgers", "main", "mechanisms", "queries", "recovery", "sharing", "studies",
-    "tables", "tour",
-]  # fmt: skip
+__all__ = ["app", "main"]

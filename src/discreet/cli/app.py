@@ -89,11 +89,16 @@ def make_console() -> Console:
 
 
 COMMANDS = (
-    "make", "check", "show", "audit", "sample", "design", "compare", "plan", "recover", "sensitivity", "collude", "compose",
-    "cascade", "look", "admit", "release", "ledger", "study", "demo",
+    "make", "check", "show", "audit", "sample", "design", "compare", "plan", "perturb", "tally", "recover",
+    "sensitivity", "collude", "compose", "cascade", "look", "admit", "release", "check-release", "ledger", "study",
+    "demo",
 )  # fmt: skip
 _PHRASES = {
     "pass clamp=True": "say --clamp",
+    "pass overwrite=True": "say --overwrite",
+    "say overwrite=True": "say --overwrite",
+    "say rows=True": "say --rows",
+    "say counts=None": "say --counts none",
     "take its reports with at": "see its report with --stored alone",
 }  # fmt: skip
 

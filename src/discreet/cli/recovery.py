@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -11,16 +12,20 @@ from .app import Debug, Json, Out, apart, app, dump, make_console
 from .columns import is_heading, place_of, read_rows
 from .mechanisms import load_mechanism
 
+_TABLES = (".parquet", ".pq", ".arrow", ".feather")
+
 
 @app.command
 def recover(
-    reports: Annotated[str, Parameter(allow_leading_hyphen=True, help="A CSV file of reports; - for standard input.")],
-    /,
-    *,
+    *reports: Annotated[
+        str, Parameter(allow_leading_hyphen=True, help="Files of reports, or tallies, which add up: CSV (- for standard input), "
+                       "Parquet, Arrow.")
+    ],
     mechanism: Annotated[str, Parameter(name=["-m", "--mechanism"], help="The file of the mechanism that made them.")],
     column: Annotated[str | None, Parameter(help="The column of the reports; needed where there are several.")] = None,
     counts: Annotated[
-        str | None, Parameter(help="The column that says how often each report was seen: the file is a histogram.")
+        str | None,
+        Parameter(help="The column that says how often each report was seen: the file is a histogram. A column count is taken."),
     ] = None,
     method: Annotated[
         Literal["auto", "mle", "ibu", "inverse"],
@@ -42,10 +47,14 @@ def recover(
     from ..recovery.recover import recover as run
     from . import terminal
 
+    if not reports:
+        raise RecoveryError("There are no reports: name a file, for example discreet recover reports.csv --column y -m g.json.")
     share(confidence, "--confidence", "how often the intervals cover", error=RecoveryError)
-    apart(out, reports, mechanism)
+    apart(out, *reports, mechanism)
     m = load_mechanism(mechanism)
-    data = _read(reports, column, counts)
+    data: Counter[Any] = Counter()
+    for name in reports:
+        data.update(_read(name, column, counts))
     with terminal.progress("recovering") as progress:
         found = run(data, m, method, iterations=iterations, progress=progress)
     told = found.to_dict(confidence)
@@ -65,16 +74,21 @@ def recover(
     return 0
 
 
-def _read(name: str, column: str | None, counts: str | None) -> Any:
-    """The reports in a CSV file, counted as they are read: {report: how often}."""
+def _read(name: str, column: str | None, counts: str | None) -> dict[Any, int]:
+    """The reports in a file, counted as they are read: {report: how often}."""
     from ..errors import RecoveryError
 
+    if Path(name).suffix.lower() in _TABLES:
+        return _read_table(name, column, counts)
     lines = read_rows(name, "report", RecoveryError)
     if not lines:
         raise RecoveryError(f"{name} is empty; give a file with a heading and one report in each line.")
     heading, rows = lines[0], lines[1:]
     if not is_heading(heading):
         raise RecoveryError(f"The first line of {name} is numbers; add a line with the names of the columns above it.")
+    if counts is None and "count" in heading and column != "count" and (len(heading) == 2 or column is not None):
+        counts = "count"  # a tally, as perturb and tally write it
+        column = column or next(other for other in heading if other != "count")
     place = place_of(heading, column, name, "--column", RecoveryError)
     if counts is not None and counts == column:
         raise RecoveryError(
@@ -93,6 +107,19 @@ def _read(name: str, column: str | None, counts: str | None) -> Any:
                     )
                 seen[row[place] if place < len(row) else ""] += int(often)
     return _values(seen, name)
+
+
+def _read_table(name: str, column: str | None, counts: str | None) -> dict[Any, int]:
+    from ..collect.tallying import tally_of
+    from ..engines.sources import open_table
+    from ..errors import RecoveryError
+
+    if column is None:
+        names = [other for other in open_table(name, again=False).names if other != (counts or "count")]
+        if len(names) != 1:
+            raise RecoveryError(f"{name} has several columns; name the one of the reports with --column.")
+        column = names[0]
+    return dict(tally_of([name], column, counts=counts or "count"))
 
 
 def _values(seen: Counter[str], name: str) -> dict[Any, int]:

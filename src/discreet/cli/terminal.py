@@ -115,7 +115,8 @@ def progress(what: str) -> Iterator[Progress]:
         return
     from rich import progress as rich
 
-    columns = rich.TextColumn(what), rich.BarColumn(), rich.TimeElapsedColumn(), rich.TextColumn("{task.description}", markup=False)
+    words = rich.TextColumn("{task.description}", markup=False)
+    columns = rich.TextColumn(what), rich.BarColumn(), rich.TimeElapsedColumn(), rich.TimeRemainingColumn(), words
     bar = rich.Progress(*columns, console=console, transient=True)
     task = bar.add_task("", total=None)
 

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from .ages import collected
 from .app import Debug, Json, app, dump, make_console
-from .tables import write_release
 
 if TYPE_CHECKING:
     from ..tables.results import Release
 
 PEOPLE, DISTRICTS = 200_000, 40
 BANDS = ["0-17", "18-29", "30-44", "45-64", "65-79", "80+"]
+FIRST = [0, 18, 30, 45, 65, 80]  # years of the bands' youngest
 SICK = "condition = 'asthma'"
 
 
 def town(seed: int = 2026) -> Any:
-    """A made-up town as an Arrow table: people with a district, an age band and perhaps a condition. No real data."""
+    """A made-up town as an Arrow table: people with a district, an age and perhaps a condition. No real data."""
     import numpy as np
     import pyarrow
 
@@ -32,6 +33,7 @@ def town(seed: int = 2026) -> Any:
     condition = np.where(rng.random(PEOPLE) < chance, "asthma", np.where(rng.random(PEOPLE) < 0.2, "other", "none"))
     return pyarrow.table({
         "district": [f"D{d + 1:02}" for d in district], "age": [BANDS[b] for b in band], "condition": condition,
+        "years": rng.integers(np.array(FIRST)[band], np.array([*FIRST[1:], 101])[band]),
     })  # fmt: skip
 
 
@@ -42,7 +44,8 @@ def demo(
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """The tour: a made-up town of 200,000, counts of a condition by district and age released under a budget.
+    """The tour: a made-up town of 200,000, counts of a condition by district and age released under a budget; ages
+    collected under local privacy, and their distribution recovered.
 
     Example: discreet demo --out demo-out
     """
@@ -124,7 +127,7 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
             "domain": {"district": [f"D{d + 1:02}" for d in range(DISTRICTS)], "age": BANDS},
         }  # fmt: skip
         first = release(table, epsilon="1", margins=["district", "age"], **ask)
-        write_release(first, folder / "asthma.csv")
+        first.save(folder / "asthma.csv", overwrite=True)
         rows = sorted(first.rows(), key=lambda r: int(r["n"]))
         some = [rows[0], rows[len(rows) // 4], rows[len(rows) // 2], rows[-1]]
         columns = ("district", "age", "n", "report", "low", "high", "mechanism")
@@ -149,16 +152,18 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         head, balance = book.head("town"), book.balance("town")
         book.verify("town", head=head)
         write_whole(folder / "ledger.json", dump(book.export("town")) + "\n")
-    write_whole(folder / "index.html", _index(first, again, refused, str(balance.spent), str(balance.left)))
-    say(f"\nIn {folder}/: index.html to show a colleague; asthma.csv, its record (.json) and its page (.html); "
+    section, ages = collected(table, folder, say)
+    write_whole(folder / "index.html", _index(first, again, refused, str(balance.spent), str(balance.left), section))
+    say(f"\nIn {folder}/: index.html to show a colleague; asthma.csv, its record (.json) and its page (.html); ages.csv; "
         "ledger.json; GM, EM, UM and kRR.json, which verify.py can check.",
         markup=False)  # fmt: skip
     return {"groups": first.size, "spent": str(balance.spent), "left": str(balance.left), "repeated": same,
-            "refused": refused, "ledger_head": f"{head.count}:{head.hash}"}  # fmt: skip
+            "refused": refused, "ages": ages, "ledger_head": f"{head.count}:{head.hash}"}  # fmt: skip
 
 
-def _index(first: Release, again: Release, refused: str, spent: str, left: str) -> str:
+def _index(first: Release, again: Release, refused: str, spent: str, left: str, ages: str) -> str:
     from ..present.html import page
+    from ..tables.looks import STYLE
     from ..tables.pages import rows_table, statement
 
     small = sorted(first.rows(), key=lambda r: int(r["n"]))
@@ -169,18 +174,19 @@ def _index(first: Release, again: Release, refused: str, spent: str, left: str) 
         "Every number below is noisy on purpose, and says how noisy.</p>",
         statement(first.record),
         "<h2>Totals by age, matching their parts</h2>",
-        rows_table(first.margins["age"], ["age"], "total"),
+        rows_table(first.margins["age"], ["age"], "total", caption="people with asthma, by age"),
         f"<h2>The eight smallest and the eight largest of {len(small)} groups</h2>",
         "<p>Small groups are answered by the explicit fair mechanism, large ones by the geometric mechanism. The dot is "
         "the report, the bar an interval that covers the truth with a probability of at least 95 %, whatever it is.</p>",
-        rows_table(shown, ["district", "age"], "report"),
+        rows_table(shown, ["district", "age"], "report", caption="people with asthma, by district and age"),
         "<h2>Totals by district</h2>",
-        rows_table(first.margins["district"], ["district"], "total"),
+        rows_table(first.margins["district"], ["district"], "total", caption="people with asthma, by district"),
         "<h2>The budget</h2>",
         f"<p>The data set was opened with a budget of 2. This release cost 1. Asking the same question again gave the stored "
         f"answer at no charge ({'the same reports' if again.columns['report'] == first.columns['report'] else 'other reports'}). "
         f"A question at epsilon 3/2 was refused: <i>{html.escape(refused)}</i> Spent {spent}, left {left}.</p>",
+        ages,
         "<p class='small'>Files: <a href='asthma.csv'>asthma.csv</a>, <a href='asthma.html'>all groups</a>, "
         "<a href='asthma.json'>the record</a>, <a href='ledger.json'>the ledger's lines</a>.</p>",
     ]
-    return page("discreet: a made-up town", "\n".join(body))
+    return page("discreet: a made-up town", "\n".join(body), STYLE)

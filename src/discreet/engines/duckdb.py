@@ -57,6 +57,7 @@ _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestam
 _LOOK = 0.1  # seconds between two looks at how far the engine has read
 _MOST_PARTS = 2**16
 _BYTES_ADDED = 48  # for each sum
+_BYTES_GROUP, _BYTES_STATISTIC = 200, 80  # for each declared group, and for each count and sum of it
 _BYTES_EACH = 120  # what the engine holds, about, for each person in a group, besides 8 for each condition
 
 
@@ -86,9 +87,7 @@ def count_each(
     """
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
-        raise TableInputError(
-            "max_groups needs unit, the column that identifies a person; without it a row is a person."
-        )
+        raise TableInputError("max_groups needs unit, the column that identifies a person; without it a row is a person.")
     try:
         import duckdb
         import pyarrow  # noqa: F401  # what hands tables over
@@ -107,7 +106,8 @@ def count_each(
     always = {*names, *([person] if person else [])}
     with duckdb.connect(":memory:") as connection:
         try:
-            lock_up(connection, memory_mb)
+            each = _BYTES_GROUP + _BYTES_STATISTIC * len(texts)
+            lock_up(connection, memory_mb + len(domain) * each // 10**6)
             types = bind(connection, source, sorted(always.union(added, *looked_at)))
             if person is not None and family(types[person]) == "other" and types[person] != "BLOB":
                 raise TableInputError(

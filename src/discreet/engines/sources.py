@@ -24,7 +24,8 @@ from .lines import has_mark, read_lines
 from .reading import Reading
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-_KINDS = (".parquet", ".pq", ".xlsx", *_SEPARATORS)
+_ARROW = (".arrow", ".feather")
+_KINDS = (".parquet", ".pq", ".xlsx", *_ARROW, *_SEPARATORS)
 _BATCH = 2**16  # rows handed over at a time
 _LAST_DAY = 2**31 - 2  # days from 1970 that the engine can hold, either way, and the same in microseconds
 _LAST_MICROSECOND = 9_223_372_022_400_000_000 - 1
@@ -35,7 +36,8 @@ class Source(ABC):
     """A table: its columns' `names`, and, once `bind` said which are used, a stream of them for each who asks.
 
     `quotable`: whether its names may be quoted; the first line of a text file may be a person. `done` of `total`, in
-    whatever unit, is how far the last stream was read. `failure` is what broke it, in our own words.
+    whatever unit, is how far the last stream was read. `failure` is what broke it, in our own words. `at_once` is how many
+    rows are handed over at a time, where the reader can choose.
     """
 
     names: Sequence[str]
@@ -43,6 +45,7 @@ class Source(ABC):
     untyped: frozenset[str] = frozenset()
     decimal = "."  # of numbers in columns without a type
     total = 0
+    at_once = _BATCH
 
     def __init__(self) -> None:
         self.done = 0
@@ -106,6 +109,11 @@ def open_table(table: Any, again: bool, reading: Reading | None = None) -> Sourc
         if is_text(path):
             how.check_for("A text file", "encoding", "separator", "decimal", "quote", "nulls")
             return _Text(path, how)
+        if path.suffix.lower() in _ARROW:
+            from .arrow import ArrowFile  # a source itself
+
+            how.check_for("An Arrow file")
+            return ArrowFile(path)
         how.check_for("A Parquet file")
         return _Parquet(path)
     how.check_for("A table in memory")
@@ -155,7 +163,7 @@ class _Text(Source):
         if not any(self.header):
             raise TableInputError(f"{show(path.name)} has no line of column names in {reading.encoding}; put one first, or say "
                                   "its encoding, such as latin-1.")  # fmt: skip
-        self.names = _distinct(self.header, quotable=False)
+        self.names = distinct(self.header, quotable=False)
         self.untyped, self.total = frozenset(self.names), path.stat().st_size
 
     def fields(self) -> list[tuple[str, Any]]:
@@ -189,7 +197,7 @@ class _Excel(Source):
     def __init__(self, path: Path, reading: Reading) -> None:
         super().__init__()
         self.sheet, self.nulls, self.decimal = Sheet(path, reading), reading.nulls, reading.decimal or "."
-        self.names = _distinct(self.sheet.header, quotable=False)
+        self.names = distinct(self.sheet.header, quotable=False)
         self.untyped = frozenset(self.names)
 
     def fields(self) -> list[tuple[str, Any]]:
@@ -216,7 +224,7 @@ class _Parquet(Source):
                 self.whole, self.total = file.schema_arrow, file.metadata.num_rows
         except Exception:  # whatever the library says: it may quote what it found
             raise TableInputError(f"{show(path.name)} is no readable Parquet file.") from None
-        self.names = _distinct(self.whole.names)
+        self.names = distinct(self.whole.names)
 
     def _opened(self) -> Any:
         import pyarrow.parquet as pq
@@ -228,7 +236,7 @@ class _Parquet(Source):
 
     def batches(self) -> Iterator[Any]:
         with self._opened() as file:
-            for batch in file.iter_batches(_BATCH, columns=self.used):
+            for batch in file.iter_batches(self.at_once, columns=self.used):
                 yield batch
                 self.done += batch.num_rows
 
@@ -238,7 +246,7 @@ class _Stream(Source):
 
     def __init__(self, reader: Any) -> None:
         super().__init__()
-        self.reader, self.names = reader, _distinct(reader.schema.names)
+        self.reader, self.names = reader, distinct(reader.schema.names)
 
     def fields(self) -> list[tuple[str, Any]]:
         return [(name, self.reader.schema.field(name).type) for name in self.used]
@@ -252,11 +260,11 @@ class _Relation(Source):
 
     def __init__(self, relation: Any) -> None:
         super().__init__()
-        self.relation, self.names = relation, _distinct(relation.columns)
+        self.relation, self.names = relation, distinct(relation.columns)
 
     def _reader(self) -> Any:
         picked = ", ".join('"' + name.replace('"', '""') + '"' for name in self.used)
-        return self.relation.project(picked).to_arrow_reader(_BATCH)
+        return self.relation.project(picked).to_arrow_reader(self.at_once)
 
     def fields(self) -> list[tuple[str, Any]]:
         schema = self._reader().schema
@@ -271,7 +279,7 @@ class _Frame(Source):
 
     def __init__(self, frame: Any) -> None:
         super().__init__()
-        self.frame, self.names = frame, _distinct(frame.collect_schema().names())
+        self.frame, self.names = frame, distinct(frame.collect_schema().names())
 
     def fields(self) -> list[tuple[str, Any]]:
         self.table, untyped = _arrow(self.frame, self.used)
@@ -279,7 +287,7 @@ class _Frame(Source):
         return [(name, self.table.schema.field(name).type) for name in self.used]
 
     def batches(self) -> Iterator[Any]:
-        for batch in self.table.to_reader(_BATCH):
+        for batch in self.table.to_reader(self.at_once):
             yield batch
             self.done += batch.num_rows
 
@@ -385,7 +393,7 @@ def _held(scalar: Any) -> Any:
         return None
 
 
-def _distinct(names: Sequence[Any], quotable: bool = True) -> list[str]:
+def distinct(names: Sequence[Any], quotable: bool = True) -> list[str]:
     """The names of a table's columns, when they differ in more than case: the engine does not see that."""
     texts = [name for name in names if isinstance(name, str) and name]
     seen = Counter(name.lower() for name in texts)

@@ -115,12 +115,16 @@ class Pending:
 
 @dataclass(frozen=True)
 class Answer:
-    """A stored answer, safe to show. `repeated`: it was asked before, and nothing was charged now."""
+    """A stored answer, safe to show. `repeated`: it was asked before, and nothing was charged now.
+
+    `head` is the end of the history as the answer was stored.
+    """
 
     text: str
     charge: int
     when: str
     repeated: bool
+    head: Head | None = None
 
 
 @dataclass(frozen=True, repr=False)

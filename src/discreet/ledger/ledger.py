@@ -63,7 +63,7 @@ from .charging import ENTRIES, agreed, append, check_epsilon, running_of, time_o
 from .charging import charge as charge_line
 from .outcomes import ADMITTING, CHARGING, CREATING, storing
 from .places import name_of_place, opener
-from .repeated import stored_answers
+from .repeated import answer_of, stored_answers
 from .secret import Secret, keyed
 from .stores import LEDGER, PATIENCE, Rows, Run, Store
 
@@ -327,7 +327,14 @@ class Ledger:
                 salt=salt,
                 text=answer,
             )
-            return Answer(answer, charge, told["when"], repeated=False)
+            head = Head(told["number"], link_of(account.head, canonical(told)))
+            return Answer(answer, charge, told["when"], repeated=False, head=head)
+
+    def answer(self, name: str, charge: int) -> Answer | None:
+        """The stored answer of a charge, as it was committed to; None where there is none."""
+        with self._store().transaction() as run:
+            self._account(run, name)
+            return answer_of(run, name, charge) if type(charge) is int and 0 < charge < 2**63 else None
 
     def datasets(self) -> list[str]:
         """The names of all data sets."""

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from ..errors import LedgerError
-from .chain import Account, Answer, digest, facts_of, salted
+from .chain import Account, Answer, Head, digest, facts_of, salted
 from .stores import Run
 
-# The answers of one question, the one that was stored first at the front, so that it stays the one that is repeated.
 _STORED = (
-    "SELECT a.charge, a.salt, a.text, c.body, e.body FROM discreet_answer a "
+    "SELECT a.charge, a.salt, a.text, c.body, e.body, e.number, e.hash FROM discreet_answer a "
     "JOIN discreet_entry c ON c.name = a.name AND c.number = a.charge "
-    "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number "
-    "WHERE a.name = :name AND a.question = :question ORDER BY a.number"
+    "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number WHERE a.name = :name AND "
 )
+# The answers of one question, the one that was stored first at the front, so that it stays the one that is repeated.
+_OF_QUESTION = f"{_STORED} a.question = :question ORDER BY a.number"
+_OF_CHARGE = f"{_STORED} a.charge = :charge"
 
 
 def stored_answers(run: Run, account: Account, question: str) -> Iterator[tuple[int, dict[str, Any], Callable[[], Answer]]]:
     """The charges of a question that were answered, oldest first, each with a way to its answer."""
-    name = account.name
-    for charge, salt, text, charged, answered in run(_STORED, name=name, question=digest(account, "question", question)):
+    for row in run(_OF_QUESTION, name=account.name, question=digest(account, "question", question)):
+        charge, charged = row[0], row[3]
+        yield charge, facts_of(account.name, charge, charged), partial(_answer, account.name, row)
 
-        def answer(charge: int = charge, salt: str = salt, text: str = text, answered: str = answered) -> Answer:
-            facts = facts_of(name, charge, answered)
-            if facts.get("commitment") != salted(salt, text):
-                raise LedgerError(f"The stored answer of charge {charge} of {name!r} was changed. Use verify.")
-            return Answer(text, charge, str(facts.get("when")), repeated=True)
 
-        yield charge, facts_of(name, charge, charged), answer
+def answer_of(run: Run, name: str, charge: int) -> Answer | None:
+    """The stored answer of a charge; None where it has none."""
+    rows = run(_OF_CHARGE, name=name, charge=charge)
+    return _answer(name, rows[0]) if rows else None
+
+
+def _answer(name: str, row: Sequence[Any]) -> Answer:
+    charge, salt, text, _, answered, *end = row
+    facts = facts_of(name, charge, answered)
+    if facts.get("commitment") != salted(salt, text):
+        raise LedgerError(f"The stored answer of charge {charge} of {name!r} was changed. Use verify.")
+    return Answer(text, charge, str(facts.get("when")), repeated=True, head=Head(*end))

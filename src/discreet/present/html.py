@@ -35,14 +35,27 @@ def section(shown: Shown, most: int = MOST_ROWS) -> str:
     return "<div>" + "".join(parts) + "</div>"
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool]) -> str:
-    """A table of cells that are HTML already; those of some columns stand to the right."""
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool], *, caption: str = "", heads: int = 0,
+    kinds: Sequence[str] = (),
+) -> str:  # fmt: skip
+    """A table of cells (and a caption) that are HTML already; those of some columns stand to the right.
+
+    The first `heads` cells of a row are its head. `kinds` names a class for each column; such a table becomes one block for
+    each row where the screen is narrow, every cell with the name of its column.
+    """
     align = ['style="text-align:right"' if r else 'style="text-align:left"' for r in right]
-    head = "".join(f"<th {a}>{escape(name)}</th>" for name, a in zip(columns, align, strict=True))
+    names = [escape(name) for name in columns]
+    named = [f' class="{kind}" data-name="{name}"' for kind, name in zip(kinds, names, strict=True)] if kinds else [""] * len(names)
+    head = "".join(f'<th scope="col"{more} {a}>{name}</th>' for name, more, a in zip(names, named, align, strict=True))
+    tags = [('th scope="row"', "th") if k < heads else ("td", "td") for k in range(len(names))]
+    opening = [f"<{tag}{more} {a}>" for (tag, _), more, a in zip(tags, named, align, strict=True)]
+    closing = [f"</{end}>" for _, end in tags]
     body = "".join(
-        "<tr>" + "".join(f"<td {a}>{x}</td>" for x, a in zip(row, align, strict=True)) + "</tr>" for row in rows
+        "<tr>" + "".join(a + x + b for a, x, b in zip(opening, row, closing, strict=True)) + "</tr>" for row in rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    told = f"<caption>{caption}</caption>" if caption else ""
+    return f"<table{' class=rows' if kinds else ''}>{told}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def page(title: str, body: str, style: str = "") -> str:

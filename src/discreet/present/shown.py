@@ -22,7 +22,8 @@ _WRITTEN_BITS = 2**13  # of a rational that is written out; beyond, it is shown 
 class Shown:
     """A title of one or more lines; a table where there are columns; further parts; notes.
 
-    A column named "... <=" is rounded up. `more` counts the rows that a long table has beyond those given here.
+    A column named "... <=" is rounded up. `more` counts the rows that a long table has beyond those given here, and
+    `where` says where to find them.
     """
 
     title: str
@@ -31,6 +32,7 @@ class Shown:
     notes: tuple[str, ...] = ()
     parts: tuple[Shown, ...] = ()  # between the table and the notes
     more: int = 0
+    where: str = ""
 
     def __post_init__(self) -> None:
         """Names and texts come from files and data too: none of them steers a terminal."""

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -31,7 +32,8 @@ def cells(shown: Shown, most: int) -> tuple[list[list[str]], str]:
     kept = shown.rows[:most]
     columns = [_column(name, [row[k] for row in kept]) for k, name in enumerate(shown.columns)]
     left = shown.more + len(shown.rows) - len(kept)
-    return [list(row) for row in zip(*columns, strict=True)], f"... and {left} more rows" if left else ""
+    told = f": {shown.where}" if shown.where else ""
+    return [list(row) for row in zip(*columns, strict=True)], f"... and {left} more rows{told}" if left else ""
 
 
 def _column(name: str, values: list[Any]) -> list[str]:
@@ -66,6 +68,25 @@ def text(shown: Shown, most: int = MOST_ROWS) -> str:
         lines += ["", text(part, most)]
     lines += [""] if shown.parts and shown.notes else []
     return "\n".join([*lines, *shown.notes])
+
+
+def moment(written: str) -> str:
+    """A time as it is written down (ISO 8601), for people, in UTC.
+
+    >>> moment("2026-11-16T01:40:09+00:00")
+    '16 November 2026, 01:40 UTC'
+    """
+    try:
+        at = datetime.fromisoformat(written)
+    except (TypeError, ValueError):
+        return str(written)
+    at = at if at.tzinfo is None else at.astimezone(UTC)
+    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M} UTC"
+
+
+_MONTHS = (  # strftime speaks the language of the machine
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -111,11 +111,10 @@ class Domain:
 
     def contents(self, columns: Sequence[str]) -> str:
         """The same whatever the order of columns, keys, labels and codes; `columns` are the names that they are sorted by."""
-        order = sorted(range(len(columns)), key=lambda k: columns[k])
-        keys = sorted(json.dumps([key[k] for k in order], ensure_ascii=True, separators=(",", ":")) for key in self.keys)
+        order = sorted(range(len(columns)), key=lambda k: columns[k].lower())  # the engine knows no case
         recodings = [self.recodings[k] for k in order] if self.recodings else []
         labels = [None if r is None else r.contents() for r in recodings]
-        return json.dumps([keys, labels], ensure_ascii=True, separators=(",", ":"))
+        return json.dumps([sorted(key_texts(self, columns)), labels], ensure_ascii=True, separators=(",", ":"))
 
     def __len__(self) -> int:
         return len(self.keys)

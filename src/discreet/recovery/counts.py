@@ -27,8 +27,9 @@ _MOST = 2**53  # reports in all: as floats their number is exact
 def histogram_of(data: Any, mechanism: Mechanism, kind: str = "auto") -> Counts:
     """How often each report of the mechanism was seen.
 
-    `data` is a histogram (one count for each report, in the grid's order), a mapping {report: count}, or the reports
-    themselves: a list, a NumPy or Arrow array, a pandas or Polars Series. `kind` says which: "counts" or "reports".
+    `data` is a histogram (one count for each report, in the grid's order), a mapping {report: count}, a tally as `perturb`
+    makes it (a table of reports with a second column "count"), or the reports themselves: a list, a NumPy or Arrow array, a
+    pandas or Polars Series. `kind` says which: "counts" or "reports".
     "auto" takes as many whole numbers of 0 or more as there are reports for counts and everything else for reports. Up to
     16 such numbers that could be reports too are refused until you say what they are; an estimate from more has a note.
     Reports must be values of the grid: nothing is rounded.
@@ -49,6 +50,7 @@ def histogram_of(data: Any, mechanism: Mechanism, kind: str = "auto") -> Counts:
         )
     if size > MATRIX_ENTRIES:
         raise SizeError(f"A histogram of {size} reports is too large; use a coarser grid.")
+    data = _tally(data)
     if isinstance(data, Mapping):
         if kind == "reports":
             raise RecoveryError('A mapping {report: count} is of the kind "counts".')
@@ -64,6 +66,21 @@ def histogram_of(data: Any, mechanism: Mechanism, kind: str = "auto") -> Counts:
     if total == 0:
         raise RecoveryError("There are no reports: all counts are 0, or the list is empty; give at least one report.")
     return counts
+
+
+def _tally(data: Any) -> Any:
+    """A table of reports and their counts as a mapping; anything else as it is."""
+    names = getattr(data, "column_names", None) or getattr(data, "columns", None)
+    if isinstance(data, Mapping) or names is None or [str(name) for name in names][1:] != ["count"]:
+        return data
+    reports, counts = (data[name] for name in names)
+    listed = [part.to_pylist() if hasattr(part, "to_pylist") else part.to_list() for part in (reports, counts)]
+    found: dict[Any, Any] = {}
+    for report, count in zip(*listed, strict=True):
+        if report in found:
+            raise RecoveryError("A report stands twice in the tally; add tallies up with dt.tally first.")
+        found[report] = count
+    return found
 
 
 def _clearly_counts(data: Any, counts: Counts, grid: Grid, kind: str) -> None:
@@ -159,7 +176,7 @@ def _of_mapping(data: Mapping[Any, Any], grid: Grid, size: int) -> Counts:
     counts = np.zeros(size, dtype=np.int64)
     _countable(sum(_count(given) or 0 for given in data.values()))
     for k, (report, given) in enumerate(data.items()):
-        place = grid.place(report)
+        place = grid.placed(report)
         if place is None:
             raise _refusal(k, f"is not on the reports' grid {grid}; use the mechanism that made the reports", report)
         count = _count(given)

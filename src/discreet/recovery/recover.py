@@ -42,8 +42,9 @@ def recover(
 ) -> Estimate:
     """The law of the true values behind many reports of one mechanism.
 
-    `reports` is a histogram with one count for each report, a mapping {report: count}, or the reports themselves in a
-    list, array or Series; `kind` says which where that is not clear (see discreet.recovery.counts). Methods:
+    `reports` is a histogram with one count for each report, a mapping {report: count}, a tally as `perturb` makes it, or the
+    reports themselves in a list, array or Series; `kind` says which where that is not clear (see discreet.recovery.counts).
+    Methods:
 
         "auto"      a regularised law: how far to go towards the maximum likelihood is decided on the reports; for most
                     truths it is nearer to them than the likeliest law is

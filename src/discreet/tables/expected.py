@@ -72,10 +72,11 @@ def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:
     measure = sheet.measures[k]
     m, step = measure.plan[size], float(measure.units[1])
     if m is None:
-        return {"n": 0, "mechanism": "none", "standard error": 0.0, "half width": 0.0}
+        return {"n": 0, "mechanism": "none", "epsilon": "0", "standard error": 0.0, "half width": 0.0}
     reading = sheet.readings[k][size]
     error = reading.standard_error * step
-    told = {"n": None if size < 0 else size, "mechanism": m.recipe.family}
+    each = next(one["epsilon"] for one in sheet.record["statistics"] if one["name"] == measure.name)
+    told = {"n": None if size < 0 else size, "mechanism": m.recipe.family, "epsilon": each}
     if measure.part:
         return {**told, "standard error": None, "half width": None, "error by size": error}
     over = size if measure.statistic.kind in ("mean", "share") else 1

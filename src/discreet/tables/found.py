@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from ..engines.counted import Counts, Sums
 from ..engines.duckdb import count_each
 from ..engines.reading import Reading
-from ..engines.sources import open_table
 from ..ledger.ledger import Terms
 from ..progress import Progress
 from .measures import Measure, change_of
@@ -88,8 +87,3 @@ def counted_for(
     )  # fmt: skip
     counts = dict(zip([one.name for one in conditions], counted.counts, strict=False))  # sizes alone where there are none
     return Found(question, counted.counts[0], counts, dict(zip([one.name for one in values], counted.sums, strict=True)))
-
-
-def names_of(table: Any) -> Sequence[str]:
-    """The names of a table's columns."""
-    return list(open_table(table, again=True).names)

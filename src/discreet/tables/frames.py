@@ -3,23 +3,51 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import MissingExtraError
 
 
-def table_maker(table: Any) -> Callable[[Mapping[str, list[Any]]], Any]:
-    """A function from columns to a table of the same kind as `table`; an Arrow table where there is no such kind."""
-    backend = "pyarrow"
-    if not isinstance(table, (str, os.PathLike)):
+@dataclass(frozen=True)
+class TableMaker:
+    """Makes tables of one kind; a value, so that it can be pickled and compared."""
+
+    backend: str
+
+    def __call__(self, columns: Mapping[str, list[Any]]) -> Any:
         try:
             import narwhals as nw
         except ImportError:
             raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
-        implementation = str(nw.get_native_namespace(table).__name__) if _known(nw, table) else "pyarrow"
-        backend = implementation if implementation in ("pandas", "polars", "pyarrow") else "pyarrow"
-    return lambda columns: _build(columns, backend)
+        kind: Any = self.backend
+        return nw.to_native(nw.from_dict({name: _one_type(values) for name, values in columns.items()}, backend=kind))
+
+
+def table_maker(table: Any) -> TableMaker:
+    """A function from columns to a table of the same kind as `table`; an Arrow table where there is no such kind."""
+    return TableMaker(kind_of(table))
+
+
+def kind_of(table: Any) -> str:
+    """The library whose kind a table is: pandas, polars, or pyarrow for files and all others."""
+    if isinstance(table, (str, os.PathLike)):
+        return "pyarrow"
+    try:
+        import narwhals as nw
+    except ImportError:
+        raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
+    found = str(nw.get_native_namespace(table).__name__) if _known(nw, table) else "pyarrow"
+    return found if found in ("pandas", "polars", "pyarrow") else "pyarrow"
+
+
+def as_kind(table: Any, kind: str) -> Any:
+    """An Arrow table as one of that library."""
+    import narwhals as nw
+
+    frame = nw.from_native(table)
+    return {"pandas": frame.to_pandas, "polars": frame.to_polars, "pyarrow": frame.to_native}[kind]()
 
 
 def _known(nw: Any, table: Any) -> bool:
@@ -30,13 +58,13 @@ def _known(nw: Any, table: Any) -> bool:
     return True
 
 
-def _build(columns: Mapping[str, list[Any]], backend: str) -> Any:
+def arrow_table(columns: Mapping[str, list[Any]]) -> Any:
+    """The columns as an Arrow table."""
     try:
-        import narwhals as nw
+        import pyarrow
     except ImportError:
-        raise MissingExtraError.needing("Tables need Narwhals", "tables") from None
-    kind: Any = backend
-    return nw.to_native(nw.from_dict({name: _one_type(values) for name, values in columns.items()}, backend=kind))
+        raise MissingExtraError.needing("Tables need Arrow", "tables") from None
+    return pyarrow.table({name: _one_type(values) for name, values in columns.items()})
 
 
 def _one_type(values: list[Any]) -> list[Any]:

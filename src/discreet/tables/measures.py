@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,10 +95,11 @@ def unplanned(question: Question, terms: Terms) -> tuple[Measure, ...]:
 
 def measures_for(question: Question, terms: Terms, sizes: Indices) -> tuple[Measure, ...]:
     """All measures of a question in its order, with a mechanism for each size of group that occurs."""
-    found: list[Measure] = []
-    for one in question.statistics:
-        found += _measures(one, question, terms, sizes)
-    return tuple(found)
+    found = [_measures(one, question, terms, sizes) for one in question.statistics]
+    granted = prod((mine[0].level.alpha for mine in found), start=Fraction(1))  # in each group; the two of a pair share one level
+    if not question.level.admits(granted, question.groups_of_one(terms)):
+        raise ReleaseError("The parts of epsilon add up to more than was asked. Nothing was charged.")
+    return tuple(measure for mine in found for measure in mine)
 
 
 def _measures(one: Statistic, question: Question, terms: Terms, sizes: Indices) -> list[Measure]:

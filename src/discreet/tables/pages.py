@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
 from html import escape
 from typing import Any
 
 from ..numbers.exact import ball, float_above
 from ..present.html import page, table
-from .question import MISSING
-from .results import Release, asked_in_words
+from ..present.words import moment
+from .looks import STYLE
+from .results import Release, asked_in_words, key_for_people
+from .scales import Scale, Span
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
 
@@ -22,7 +24,7 @@ def statement(record: Mapping[str, Any]) -> str:
     bound = times_at_most(Fraction(record["epsilon_charged"]))
     otherwise = "with any other data of yours" if record["relation"] == "bit" else "if you were not in the data at all"
     return (
-        "<div class='box'><p><b>For the people in these data.</b> These counts are not exact. Random noise was added to them "
+        "<div class='box'><p><b>For the people in these data.</b> These numbers are not exact. Random noise was added to them "
         f"before anyone saw them. {escape(str(record['protects']))} Whatever somebody concludes about you from this table "
         f"is at most {bound} times as likely with your data as {otherwise}. "
         f"{escape(str(record['person']))}</p>"
@@ -42,82 +44,109 @@ def times_at_most(epsilon: Fraction) -> str:
     return f"{(1 + rounded if little else rounded).normalize():,f}"
 
 
-def interval_bar(low: float, high: float, report: float, width: int = 260) -> str:
-    """An interval as a small picture on a scale from 0 to 1: a bar from low to high and a dot at the report."""
-    left, right, dot = (6 + min(max(x, 0.0), 1.0) * (width - 12) for x in (low, high, report))
-    return (
-        f"<svg width='{width}' height='16' aria-hidden='true'>"
-        f"<line x1='6' y1='8' x2='{width - 6}' y2='8' stroke='#eee9df' stroke-width='2'/>"
-        f"<line x1='{left:.1f}' y1='8' x2='{right:.1f}' y2='8' stroke='#c9a5bd' stroke-width='7' stroke-linecap='round'/>"
-        f"<circle cx='{dot:.1f}' cy='8' r='4' fill='#7a3b69'/></svg>"
-    )
+def rows_table(
+    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], value: str, more: int = 0, *, caption: str = "", kind: str = "count"
+) -> str:
+    """Rows with their intervals drawn on one scale: counts as shares of their groups where the sizes are public.
 
-
-def rows_table(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], value: str, more: int = 0) -> str:
-    """Rows with their intervals drawn on one scale: as shares of their groups where the sizes are public, else as counts.
-
-    `more` counts the rows that are not given.
+    `more` counts the rows that are not given. `kind` is that of the statistic.
     """
     shown = rows[:_MOST_ROWS]
-    shares = bool(shown) and "n" in shown[0]
-
-    def unit(row: Mapping[str, Any]) -> float:
-        return float(max(row["n"], 1)) if shares else 1.0
-
-    known = [r for r in shown if r["low"] is not None and r[value] is not None]
-    top = (
-        max((float(r["high"] if r["high"] is not None else 2 * r[value] + 1) / unit(r) for r in known), default=1.0)
-        or 1.0
-    )
-    fitted = bool(shown) and "fitted" in shown[0]
+    sized = bool(shown) and "n" in shown[0]
+    shares = sized and kind == "count"
+    fitted = bool(shown) and shown[0].get("fitted") is not None
+    told = _percent if kind == "share" else _number
+    spans = [_span(row, value, float(max(row["n"], 1)) if shares else 1.0) for row in shown]
+    scale = Scale.of([span for span in spans if span is not None])
     lines = []
-    for r in shown:
-        exact = " (exact)" if r.get("mechanism") == "public zero" else ""
-        span = bar = ""
-        if r["low"] is not None and r[value] is not None:
-            span = f"{r['low']} to {'any' if r['high'] is None else r['high']}"
-            scale = top * unit(r)
-            bar = interval_bar(r["low"] / scale, 1.0 if r["high"] is None else r["high"] / scale, r[value] / scale)
-        counts = [*([r["n"]] if shares else []), r[value], *([r["fitted"]] if fitted else [])]
-        numbers = [_number(x) + (exact if k == shares else "") for k, x in enumerate(counts)]
-        lines.append([*(escape(str(MISSING if r[k] is None else r[k])) for k in keys), *numbers, span, bar])
-    counted = [*(["of"] if shares else []), value, *(["fitted to the totals"] if fitted else []), "95 % interval"]
-    picture = f"share of the group, 0 to {top:.0%}" if shares else f"0 to {top:.0f}"
+    for row, span in zip(shown, spans, strict=True):
+        exact = " (exact)" if row.get("mechanism") == "public zero" and row[value] is not None else ""
+        ends = ["any" if row[name] is None else told(row[name], out) for name, out in _OUTWARD.items()]
+        numbers = [*([_number(row["n"])] if sized else []), "not determined" if row[value] is None else told(row[value]) + exact]
+        numbers += [_number(row["fitted"])] if fitted else []
+        drawn = [f"{ends[0]} to {ends[1]}" if span else "", scale.bar(span) if span else ""]
+        lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *drawn])
+    counted = [*(["of"] if sized else []), value, *(["fitted to the totals"] if fitted else []), "95 % interval"]
+    kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
-    drawn = table([*keys, *counted, picture], lines, right)
+    end = _percent if shares else told
+    words = f"{'share of the group, ' if shares else ''}{end(scale.low, ROUND_FLOOR)} to {end(scale.high, ROUND_CEILING)}"
+    caption = f"{escape(caption)}<span class='narrow'>{'; ' if caption else ''}bars: {words}</span>"
+    made = table([*keys, *counted, words], lines, right, caption=caption, heads=len(keys), kinds=kinds)
+    if scale.cut:
+        made += "<p class='small'>The scale is chosen so that most rows can be read: a bar with an arrow goes on beyond it.</p>"
     if len(rows) + more > len(shown):
-        drawn += f"<p class='small'>The first {len(shown)} of {len(rows) + more} rows; the CSV has all of them.</p>"
-    return drawn
+        made += f"<p class='small'>The first {len(shown):,} of {len(rows) + more:,} rows; the CSV has all of them.</p>"
+    return made
 
 
-def _number(value: Any) -> str:
+_OUTWARD = {"low": ROUND_FLOOR, "high": ROUND_CEILING}  # an interval that is rounded must not become narrower
+
+
+def _span(row: Mapping[str, Any], value: str, unit: float) -> Span | None:
+    """The interval of a row and its report, to be drawn; None where there is none. An end that is missing is open."""
+    if row[value] is None or (row["low"] is None and row["high"] is None):
+        return None
+    low, high = (-math.inf if row["low"] is None else row["low"]), (math.inf if row["high"] is None else row["high"])
+    return low / unit, high / unit, row[value] / unit
+
+
+def _percent(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A share for people."""
+    return f"{(Decimal(value) * 100).quantize(Decimal('0.01'), rounding).normalize():f} %"
+
+
+def _number(value: Any, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A number for people: whole ones in full, others in six digits or, where they are large, two after the point."""
     if value is None:
         return ""
-    return f"{value:.10g}" if isinstance(value, float) else escape(str(value))
+    if abs(value) < _IN_FULL and value == int(value):
+        return f"{int(value):,}"
+    with localcontext(prec=max(6, len(str(int(abs(value)))) + 2) if abs(value) < _IN_FULL else 6, rounding=rounding):
+        short = (+Decimal(value)).normalize()
+    return f"{short:,f}" if 1e-4 <= abs(value) < _IN_FULL else str(short)
+
+
+_IN_FULL = 10**15
 
 
 def release_page(release: Release) -> str:
-    """A release for people: the table, the intervals as pictures, and what it means for those in the data."""
+    """A release for people: totals, rows, the intervals as pictures, and what it means for those in the data."""
     record = release.record
-    what = asked_in_words(record)
-    several = [name for name in ("count", "statistic") if name in release.columns and name not in record["by"]]
-    keys = [*record["by"], *several]
-    first = release.rows(_MOST_ROWS)
+    asked = record["statistics"]
+    what = asked_in_words(record) if len(asked) == 1 else ", ".join(one["name"] for one in asked)
+    several = next((name for name in ("statistic", "count") if len(asked) > 1 and name in release.columns), None)
+    most = max(_MOST_ROWS // max(len(asked), 1), 50)
     parts = [
         f"<h1>{escape(str(record['dataset']))}: {escape(what)}</h1>",
-        f"<p class='lead'>{record['groups']} groups, epsilon {escape(str(record['epsilon_charged']))}, "
-        f"{escape(str(record['released']))}</p>",
+        f"<p class='lead'>{record['groups']:,} groups, epsilon {escape(str(record['epsilon_charged']))}, "
+        f"{escape(moment(str(record['released'])))}</p>",
         statement(record),
-        "<h2>Counts</h2>",
-        rows_table(first, keys, "report", release.size - len(first)),
     ]
-    for margin, rows in release.margins.items():
+    for margin, totals in release.margins.items():
         parts.append(f"<h2>Totals by {escape(margin)}, matching their parts</h2>")
-        parts.append(rows_table(rows, [margin, *several], "total"))
+        for one in asked:
+            mine = [row for row in totals if several is None or row.get(several, one["name"]) == one["name"]]
+            keys = [name for name in (mine or [{}])[0] if name in record["by"]]
+            caption = _caption(one, f"by {margin}")
+            parts.append(rows_table(mine[:most], keys, "total", len(mine) - most, caption=caption, kind=one["kind"]))
+    parts.append("<h2>Each group</h2>")
+    size = release.size // max(len(asked), 1)
+    for k, one in enumerate(asked):
+        mine = release.rows(most, start=k * size)[: size]
+        by = f"by {', '.join(record['by'])}" if record["by"] else ""
+        parts.append(rows_table(mine, record["by"], "report", size - len(mine), caption=_caption(one, by), kind=one["kind"]))
     left = record["budget"]
     parts.append(
-        f"<h2>How to read this</h2><p>The 95 % interval, {escape(str(record['interval']))}. Where there are totals, the parts "
-        "fitted to them add up; the reports need not. The CSV has an unbiased estimate for each count, for adding up and not for "
-        f"reading: it may be negative.</p><p>Budget: {left['spent']} of {left['budget']} spent, {left['left']} left.</p>"
+        f"<h2>How to read this</h2><p>The dot is the report. The bar is the 95 % interval: {escape(str(record['interval']))}. "
+        "Where there are totals, the parts fitted to them add up; the reports need not. The CSV has an unbiased estimate for each "
+        "report, for adding up and not for reading: it may be negative.</p>"
+        f"<p>Budget: {left['spent']} of {left['budget']} spent, {left['left']} left. The record beside this page can be checked "
+        "without the data: <code>discreet check-release</code>.</p>"
     )
-    return page(f"{record['dataset']}: private counts", "\n".join(parts))
+    return page(f"{record['dataset']}: private statistics", "\n".join(parts), STYLE)
+
+
+def _caption(one: Mapping[str, Any], by: str) -> str:
+    named = f"{one['name']}: " if one["name"] not in (one["what"], one["kind"]) else ""
+    return f"{named}{one['kind']} of {one['what']} {by}".strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from importlib.metadata import version
@@ -13,8 +14,11 @@ from numpy.typing import NDArray
 
 from ..channels import Channel
 from ..errors import FileError
+from ..files import document
 from ..formats import Format
 from ..ledger.ledger import Terms
+from ..mechanism import Mechanism
+from ..numbers.exact import parse_exact
 from .measures import Measure
 from .question import Question
 from .statistics import Statistic
@@ -48,6 +52,7 @@ def release_record(
         "version": question.version,
         "relation": terms.relation,
         "protects": PROTECTS[terms.relation] if _number(question) == "count" else PROTECTS_VALUES[terms.relation],
+        "unit": terms.unit,
         "person": _person(terms, question),
         "beware": _beware(terms, question),
         "statistics": parts,
@@ -55,6 +60,7 @@ def release_record(
         "groups": len(sizes),
         "domain_source": question.domain.source,
         "other_cell": question.other,
+        "null_keys": [name for k, name in enumerate(question.by) if any(key[k] is None for key in question.cells)],
         "bound": question.bound,
         "max_groups": question.max_groups,
         "empty_groups": empty,
@@ -63,11 +69,13 @@ def release_record(
         "alpha_each_report": _same(part["alpha"] for part in parts),
         "budget": {},
         "ledger_line": None,
+        "ledger_head": None,
         "mechanisms": [
             {"family": family, "citation": next(m.recipe.citation for m, _ in used if m.recipe.family == family),
              "sizes": len({n for measure in plans for n, m in measure.plan.items() if m is not None and m.recipe.family == family})}
             for family in families
         ],
+        "own_mechanism": document(question.mechanism) if isinstance(question.mechanism, Mechanism) else None,
         "columns": columns,
         "confidence": float(COVERAGE),
         "interval": f"low to high covers the {_number(question)} with a probability of at least {float(COVERAGE):.0%}, "
@@ -76,7 +84,7 @@ def release_record(
         + (f"; {RATIO}" if any(m.part for m in measures) else ""),
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
         "no_estimate": [f"{family}: its channel has no well-posed inverse" for family in no_estimate],
-        "files": [],
+        "files": {},
     }  # fmt: skip
 
 
@@ -118,7 +126,7 @@ def _record_with_source(old: dict[str, Any]) -> dict[str, Any]:
 
 
 def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
-    """Version 3 knew counts alone, all at one level."""
+    """Version 3 knew counts alone, all at one level, no digests of its files, and neither the ledger's head nor the id column."""
     none = {"column": None, "low": None, "high": None, "step": None, "missing": None}
     counts = old["counts"]
     parts = [
@@ -127,7 +135,10 @@ def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
         for name, where in counts.items()
     ]  # fmt: skip
     rest = {name: value for name, value in old.items() if name != "counts"}
-    return {**rest, "format_version": 4, "statistics": parts}
+    unit = re.match(r"A person is one value of (.*), counted once per group", str(old.get("person")))
+    new: dict[str, Any] = {"unit": unit and unit[1], "null_keys": [], "ledger_head": None, "own_mechanism": None,
+           "files": dict.fromkeys(old["files"])}  # fmt: skip
+    return {**rest, "format_version": 4, "statistics": parts, **new}
 
 
 RECORD: Format[dict[str, Any]] = Format(
@@ -189,4 +200,15 @@ def _beware(terms: Terms, question: Question) -> list[str]:
         warnings += _about(one, terms)
     if terms.relation == "bit":
         warnings.append("A group of nobody is an exact zero without noise; its mechanism is named public zero.")
+    if any(_like_a_formula(x) for key in question.cells for x in key):
+        warnings.append("Some keys begin with =, +, - or @ and are written as they are: a spreadsheet that opens the CSV may take "
+                        "them for formulas. Import those columns as text.")  # fmt: skip
     return warnings
+
+
+def _like_a_formula(key: Any) -> bool:
+    """Would a spreadsheet compute this text? A number with a sign it only reads."""
+    return isinstance(key, str) and key[:1] in _FORMULA and parse_exact(key) is None
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")

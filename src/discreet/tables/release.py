@@ -27,7 +27,7 @@ from ..progress import Progress, part, tell
 from .admission import Look, admission_for, examined
 from .answers import answer_text, mechanisms_text, read_alone, read_answer
 from .expected import Expected, expected_of
-from .found import Found, counted_for, names_of
+from .found import Found, counted_for
 from .frames import table_maker
 from .measures import Plan, measures_for
 from .question import (
@@ -167,7 +167,7 @@ def _stored(table: Any, book: Ledger, question: Question, margins: Sequence[str]
     admission = book.admission(question.dataset, question.version)
     if admission is None:
         return None
-    spelling = spelling_of(question, admission.columns)
+    spelling = spelling_of(question, dict.fromkeys(question.names, admission.columns))
     answer = book.stored(question.dataset, spelling.all, admission.number)
     stored = None if answer is None else read_alone(answer.text, question, terms, spelling.contents)
     if answer is None or stored is None:
@@ -216,7 +216,7 @@ def _prepare(
     ready = _Ready(
         Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table)),
         found,
-        spelling_of(question, names_of(table) if admission is None else admission.columns),
+        spelling_of(question, found.columns),
         None if admission is None else admission.number,
         _operator(table, terms, question, found) if path is None else None,
     )

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from ..present.shown import Result, Shown, one_line, plain
-from ..present.words import csv_lines
+from ..present.words import csv_lines, text
 from .question import MISSING
 
-_FOR_MACHINES = ("digest", "estimate", "standard_error", "epsilon")  # columns that are not printed
+_FOR_MACHINES = ("digest", "estimate", "standard_error", "epsilon", "report_u", "report_v")  # columns that are not printed
 _FIRST, _LONGEST = 100, 40  # rows that are shown, and characters of a key
+_WHERE = "rows() and columns have all, save() writes them"
+_PRINTED = 30  # rows of each table that print shows
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,15 +56,40 @@ class Release(Result):
         """How many rows there are."""
         return len(self.columns["report"])
 
-    def rows(self, most: int | None = None) -> list[dict[str, Any]]:
-        """The rows as dictionaries, or the first ones. `columns` holds the same and is quicker to go through."""
-        names = list(self.columns)
-        lines = zip(*(values[:most] for values in self.columns.values()), strict=True)
+    def rows(self, most: int | None = None, start: int = 0) -> list[dict[str, Any]]:
+        """The rows as dictionaries, or the first ones from `start` on. `columns` holds the same and is quicker to go through."""
+        names, end = list(self.columns), None if most is None else start + most
+        lines = zip(*(values[start:end] for values in self.columns.values()), strict=True)
         return [dict(zip(names, line, strict=True)) for line in lines]
 
     def csv_text(self) -> str:
         """All rows as CSV, numbers in full."""
         return csv_lines(self.columns, zip(*self.columns.values(), strict=True))
+
+    def to_arrow(self) -> Any:
+        """All rows as an Arrow table."""
+        from .frames import arrow_table
+
+        return arrow_table(self.columns)
+
+    def to_html(self) -> str:
+        """The whole page for people, in one text that needs nothing else."""
+        from .pages import release_page
+
+        return release_page(self)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False, bom: bool = False) -> list[Path]:
+        """Write the rows to `path` (.csv), and beside it the totals, the page (.html) and the record (.json): all or none.
+
+        `bom` begins each CSV with a byte order mark, which some spreadsheets need. What is there already is kept unless
+        `overwrite`; then the totals of an earlier release that this one does not have are removed. Returns the files.
+        """
+        from .saving import save_release
+
+        return save_release(self, path, overwrite=overwrite, bom=bom)
+
+    def __str__(self) -> str:
+        return text(self.shown(), _PRINTED)
 
     def _title(self) -> str:
         what = asked_in_words(self.record)
@@ -74,11 +103,13 @@ class Release(Result):
         by = set(self.record["by"])
         rows = tuple(tuple(_short(key_for_people(x) if n in by else x) for n, x in zip(names, row, strict=True)) for row in first)
         totals = tuple(
-            Shown.of(f"Totals by {_short(margin)}, matching the fitted parts:",
-                     [{name: _short(key_for_people(x) if name == margin else x) for name, x in line.items()} for line in lines])
+            replace(Shown.of(
+                f"Totals by {_short(margin)}, matching the fitted parts:",
+                [{name: _short(key_for_people(x) if name == margin else x) for name, x in line.items()} for line in lines],
+            ), where="margins has all")
             for margin, lines in self.margins.items()
         )  # fmt: skip
-        return Shown(self._title(), names, rows, self._notes(), totals, more=self.size - len(rows))
+        return Shown(self._title(), names, rows, self._notes(), totals, more=self.size - len(rows), where=_WHERE)
 
     def _notes(self) -> tuple[str, ...]:
         record, left = self.record, self.record["budget"]

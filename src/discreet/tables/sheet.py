@@ -102,6 +102,7 @@ class Sheet:
             "repeated": answer is not None and answer.repeated,
             "budget": {"budget": str(balance.budget), "spent": str(balance.spent), "left": str(balance.left)},
             "ledger_line": None if answer is None else answer.charge,
+            "ledger_head": None if answer is None or answer.head is None else answer.head.to_dict(),
         }
         return Release(columns, fitted, record, self.make_table)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..engines.counted import Counts, Sums
 from ..ledger.chain import canonical as one_text
-from ..questions.predicate import find_column, parse, unordered
+from ..questions.predicate import Predicate, find_column, parse, unordered
 from .question import Question
 from .statistics import Statistic
 
@@ -36,10 +36,11 @@ class Spelling:
         return hashlib.sha256(one_text({"found": each}).encode()).hexdigest()
 
 
-def spelling_of(question: Question, names: Collection[str]) -> Spelling:
-    """How a question is told apart, for a table with columns of these names."""
-    contents = {one.name: _content(one, names) for one in question.statistics}
-    by = [find_column(name, names) or name for name in question.by]
+def spelling_of(question: Question, names: Mapping[str, Collection[str]]) -> Spelling:
+    """How a question is told apart; `names` has for each statistic columns of the table, those that it looks at among them."""
+    conditions = {one.name: None if one.where is None else parse(one.where, names[one.name]) for one in question.statistics}
+    contents = {one.name: _content(one, conditions[one.name], names[one.name]) for one in question.statistics}
+    by = [name.lower() for name in question.by]  # the engine knows no case
     common = {
         "version": question.version,
         "other": question.other,
@@ -55,12 +56,11 @@ def spelling_of(question: Question, names: Collection[str]) -> Spelling:
         "by": sorted(by),
         "domain": _digest(question.domain.contents(by)),
     }
-    return Spelling(asked, contents, _before(question, names, common))
+    return Spelling(asked, contents, _before(question, conditions, common))
 
 
-def _content(one: Statistic, names: Collection[str]) -> dict[str, Any]:
-    where = None if one.where is None else unordered(parse(one.where, names))
-    found: dict[str, Any] = {"kind": one.kind, "where": where, "part": str(one.weight)}
+def _content(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {"kind": one.kind, "where": None if where is None else unordered(where), "part": str(one.weight)}
     if one.column is not None and one.grid is not None:
         found |= {
             "column": find_column(one.column, names) or one.column,
@@ -70,14 +70,16 @@ def _content(one: Statistic, names: Collection[str]) -> dict[str, Any]:
     return found
 
 
-def _before(question: Question, names: Collection[str], common: Mapping[str, Any]) -> dict[str, Any] | None:
+def _before(
+    question: Question, conditions: Mapping[str, Predicate | None], common: Mapping[str, Any]
+) -> dict[str, Any] | None:
     """The frozen rule of the first versions: counts alone, all of one weight, by name and in their order."""
     asked = question.statistics
     if any(one.kind != "count" or one.weight != asked[0].weight for one in asked):
         return None
     return {
         **common,
-        "counts": {one.name: "" if one.where is None else parse(one.where, names).canonical for one in asked},
+        "counts": {name: "" if where is None else where.canonical for name, where in conditions.items()},
         "by": list(question.by),
         "domain": _digest(question.domain.content()),
     }

@@ -1,0 +1,47 @@
+"""The tour's local part: everybody's age becomes a report before it is collected, and the town's ages come back from those."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+AGES = "how old they are"
+EPSILON = "2"
+
+
+def collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str, dict[str, Any]]:
+    """Perturb the years, tally, recover; a section for the page, and what was found."""
+    import numpy as np
+
+    from ..collect.perturbing import perturb_file
+    from ..collect.tallying import tally
+    from ..mechanisms.wave import square_wave
+    from ..present.plot import inline
+    from ..recovery.recover import recover
+
+    m = square_wave(100, epsilon=EPSILON)
+    m.save(folder / "wave.json")
+    made = perturb_file(table, folder / "ages.csv", "years", m, overwrite=True)
+    estimate = recover(tally(folder / "ages.csv", "years", m), m)
+    low, high = estimate.interval(0.95)
+    truth = table.column("years").to_numpy()
+    true_mean = float(truth.mean())
+    say(f"\nNobody tells {AGES}: each age becomes a report on the person's own device (square wave, epsilon {EPSILON} between any "
+        "two ages), and only the reports are counted.", style="bold")  # fmt: skip
+    say(f"From {made.reports:,} reports: mean age {estimate.mean():.1f}, between {low:.1f} and {high:.1f} with 95 % confidence "
+        f"(in truth {true_mean:.1f}); median {estimate.quantile(0.5)}.")  # fmt: skip
+    law = np.bincount(truth, minlength=101) / len(truth)
+    picture = "".join(inline(lambda kind=kind: estimate.plot(kind, truth=law)) for kind in ("law", "cdf"))  # type: ignore[misc]
+    section = [
+        f"<h2>And {AGES}, without anybody telling</h2>",
+        f"<p>Before it is collected, each age becomes a report: near the truth, or anywhere, so that no report tells any two ages "
+        f"apart by more than epsilon {EPSILON}. The collector sees {made.reports:,} reports, and recovers from their tally how old "
+        f"the town is: mean age {estimate.mean():.1f}, between {low:.1f} and {high:.1f} with 95 % confidence. The true mean, which "
+        f"nobody collected, is {true_mean:.1f}.</p>",
+        picture or "<p class='small'>The picture needs the extra plots.</p>",
+        f"<p class='small'>{html.escape(made.notes[0])} On a device the reporters do the same for one value. Files: "
+        "<a href='ages.csv'>the tally</a>, <a href='wave.json'>the mechanism</a>.</p>",
+    ]
+    return "\n".join(section), {"reports": made.reports, "mean": estimate.mean(), "low": low, "high": high, "true_mean": true_mean}

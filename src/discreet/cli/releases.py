@@ -1,0 +1,37 @@
+"""Commands about releases that were saved: check-release."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from .app import Debug, Json, app, dump, make_console
+
+
+@app.command(name="check-release")
+def check_release(
+    record: Annotated[str, Parameter(help="The record of a release, the .json beside its CSV.")],
+    /,
+    *,
+    ledger: Annotated[
+        str | None, Parameter(help="The ledger it was charged to: then its line, head and stored answer are compared too.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
+    """Check a saved release again, without the data. Exit code 1 when something does not hold.
+
+    Digests of its files, mechanisms and their levels, intervals and estimates, totals, what it cost, what the record says.
+
+    Example: discreet check-release released.json --ledger budget.db
+    """
+    from ..tables.checking import check_release as check
+    from . import terminal
+
+    found = check(record, ledger=ledger)
+    if json:
+        print(dump(found.to_dict()))
+    else:
+        terminal.show(make_console(), found.shown())
+    return 0 if found else 1

@@ -1,0 +1,1 @@
+"""Collecting under local privacy: each value becomes a report before it is collected, and statistics come from the reports."""

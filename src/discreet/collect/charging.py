@@ -1,0 +1,148 @@
+"""What a perturbation costs a data set that has a ledger.
+
+The reports of one person tell at most epsilon (between any two values of the column) for each of the person's rows. That is
+charged before anything is drawn, for the first perturbation as for every other; the tally is stored, and asking the same
+again gives it once more, free of charge. Rows are the same tally written out, and cost nothing beyond it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..engines.reading import Reading
+from ..errors import ReleaseError
+from ..ledger.ledger import Answer, Balance, Ledger, Pending, Terms
+from ..measure.privacy import check_privacy
+from ..mechanism import Mechanism
+from ..numbers.exact import show, show_above
+from ..numbers.given import whole
+from ..tables.admission import admission_for
+from .counting import Counts
+from .values import Flags, Rule
+
+_STEP = 10**12  # charges that are no rational numbers are rounded up to these parts
+
+
+@dataclass(frozen=True)
+class Levels:
+    """What a report tells at most: between values one step apart, and between any two."""
+
+    near: float
+    far: float
+
+    @classmethod
+    def of(cls, m: Mechanism) -> Levels:
+        far = math.inf if m.inputs.size is None else check_privacy(m, neighbours="any").epsilon
+        return cls(check_privacy(m, neighbours=1).epsilon, far)
+
+    def __str__(self) -> str:
+        near, far = ("no bound" if x == math.inf else f"epsilon {show_above(x)}" for x in (self.near, self.far))
+        return f"Each report: {near} between values one step apart, {far} between any two."
+
+
+def cost(m: Mechanism, levels: Levels) -> Fraction:
+    """The epsilon between any two values: as it was asked for where it was asked so, else rounded up."""
+    asked = m.level.asked
+    if asked is not None and asked.base is None and m.inputs.n is not None and m.sensitivity == m.inputs.n:
+        return asked.factor
+    above = Fraction(levels.far)
+    return max(Fraction(-(-above.numerator * _STEP // above.denominator), _STEP), Fraction(1, _STEP))
+
+
+@dataclass(frozen=True)
+class Account:
+    """One perturbation of a data set with a ledger: what it is charged, and what is asked."""
+
+    book: Ledger
+    terms: Terms
+    question: dict[str, Any]
+    epsilon: Fraction
+    max_rows: int
+    admission: int | None
+    reading: Reading | None
+    fresh: bool
+
+    @classmethod
+    def of(
+        cls, book: Ledger, table: Any, dataset: str, version: str, column: str, m: Mechanism, rule: Rule, levels: Levels,
+        max_rows: Any, fresh: bool, keep: tuple[str, ...], source: Any,
+    ) -> Account:  # fmt: skip
+        """All that can be refused before any data are read."""
+        terms = book.terms(dataset)
+        most = 1 if max_rows is None else whole(max_rows, "max_rows", error=ReleaseError)
+        if terms.relation == "presence":
+            raise ReleaseError(f"In {show(dataset)} it is private who is in the data, and the number of reports is the number of "
+                               "people; release counts of it instead. Nothing was charged.")  # fmt: skip
+        if keep:
+            raise ReleaseError("Kept columns link reports to people, and the order of rows tells, which no charge covers; for a "
+                               "data set with a ledger leave keep out. Nothing was charged.")  # fmt: skip
+        if rule.drop:
+            raise ReleaseError("Values that are left out tell by their absence, which no charge covers; for a data set with a "
+                               'ledger use on_bad="map=VALUE" or "clamp,map=VALUE". Nothing was charged.')  # fmt: skip
+        if source is not None:
+            raise ReleaseError("What a ledger is charged for is drawn once, from the secure source; leave source out. Nothing was "
+                               "charged.")  # fmt: skip
+        if levels.far == math.inf:
+            raise ReleaseError("This mechanism has no level between any two values, which is what a collected report costs; use "
+                               "one on a closed grid, such as m.truncate(0, 100). Nothing was charged.")  # fmt: skip
+        found = None
+        if isinstance(table, (str, os.PathLike)):
+            found = admission_for(book, Path(table), dataset, version)
+        question = {"kind": "perturb", "version": version, "column": column, "mechanism": m.digest, "on_bad": rule.text,
+                    "max_rows": most, "unit": terms.unit}  # fmt: skip
+        return cls(book, terms, question, cost(m, levels) * most, most, None if found is None else found.number,
+                   None if found is None else Reading.from_dict(found.reading), fresh)  # fmt: skip
+
+    def begin(self, truth: Counts) -> Answer | Pending:
+        """The stored tally, or a charge that is on disk."""
+        data = hashlib.sha256(json.dumps([part.tolist() for part in truth.pairs()]).encode()).hexdigest()
+        return self.book.begin(self.terms.name, self.question, epsilon=self.epsilon, data=data, fresh=self.fresh,
+                               admission=self.admission)  # fmt: skip
+
+    def finish(self, pending: Pending, reports: Counts) -> None:
+        at, often = reports.pairs()
+        self.book.finish(pending, json.dumps({"at": at.tolist(), "count": often.tolist()}))
+
+    def balance(self) -> Balance:
+        return self.book.balance(self.terms.name)
+
+
+def stored(answer: Answer) -> Counts:
+    """The tally of an earlier answer."""
+    found = json.loads(answer.text)
+    return Counts(np.array(found["at"], dtype=np.int64), np.array(found["count"], dtype=np.int64))
+
+
+class FirstRows:
+    """Which rows count: the first `most` of each person, in the order of the table, and none without an id.
+
+    Whether a row counts depends on its own person's rows alone, and not on any value in the column that is perturbed.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most, self._seen = most, dict[Any, int]()
+
+    def stay(self, ids: Any) -> Flags:
+        """For the next batch of ids."""
+        import pyarrow.types as kinds
+
+        coded = ids if kinds.is_dictionary(ids.type) else ids.dictionary_encode()
+        words = coded.dictionary.to_pylist()
+        codes = coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
+        often = np.bincount(codes)
+        order = np.argsort(codes, kind="stable")
+        rank = np.empty(len(codes), dtype=np.int64)
+        rank[order] = np.arange(len(codes)) - np.repeat(np.cumsum(often) - often, often)
+        before = np.array([*(self._seen.get(word, 0) for word in words), self.most], dtype=np.int64)
+        for word, count in zip(words, often.tolist(), strict=False):
+            self._seen[word] = self._seen.get(word, 0) + count
+        return np.asarray(rank + before[codes] < self.most)

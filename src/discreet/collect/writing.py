@@ -1,0 +1,46 @@
+"""Tables as files that appear whole or not at all: Parquet, CSV and Arrow, by their names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import FileError
+from ..files import check_writable, file_name, whole_file
+from ..numbers.exact import show
+
+_SUFFIXES = (".parquet", ".csv", ".arrow")
+
+
+def check_out(out: str | os.PathLike[str], overwrite: bool, read: Sequence[str | os.PathLike[str]] = ()) -> Path:
+    """Refuse, before anything is charged or drawn, a file that could not be written."""
+    target = Path(file_name(out))
+    if target.suffix.lower() not in _SUFFIXES:
+        raise FileError(f"{show(target.name)} must end in {', '.join(_SUFFIXES)}: that says what is written.", kind="missing")
+    check_writable([target])
+    if target.resolve() in {Path(name).resolve() for name in read if "://" not in os.fspath(name)}:
+        raise FileError(f"{target} is read as well and would be overwritten; choose another name.", kind="missing")
+    if not overwrite and os.path.lexists(target):
+        raise FileError(f"{target} is there already; choose another name, or say overwrite=True to replace it.", kind="missing")
+    return target
+
+
+def write_batches(target: Path, schema: Any, batches: Iterable[Any], overwrite: bool) -> None:
+    """Record batches into a file; when one of them fails, there is no file."""
+    with whole_file(target, overwrite=overwrite) as temporary, _writer(temporary, target.suffix.lower(), schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _writer(path: Path, suffix: str, schema: Any) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv
+    from pyarrow import parquet as pq
+
+    if suffix == ".parquet":
+        return pq.ParquetWriter(path, schema)
+    if suffix == ".csv":
+        return csv.CSVWriter(path, schema, write_options=csv.WriteOptions(quoting_style="needed"))
+    return pa.ipc.new_file(str(path), schema)

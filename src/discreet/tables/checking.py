@@ -1,0 +1,345 @@
+"""Is a saved release what it says? Everything about it that can be checked without the data.
+
+Each matter has a checker of its own, which tells what is wrong (the first of it is shown) or what could not be checked.
+A digest finds every change of a byte; the other checks find changes whose digests were made anew. What a release says of
+itself in both ways consistently, only the ledger can refute.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+from ..errors import DiscreetError, LedgerError
+from ..ledger.ledger import Ledger
+from ..measure.privacy import check_privacy
+from ..numbers.level import Level
+from ..present.shown import Result, Shown, plain
+from ..present.words import csv_text
+from .pages import release_page
+from .question import MISSING
+from .rebuilt import Rebuilt, rebuild
+from .saved import Saved
+from .saving import body_digest, digest_of, outputs, written
+from .stored import differences
+
+FIRST_WITH_DIGESTS = 4  # the version of records that list the digests of their files
+_OWN_DIGESTS = 2  # before this version, mechanisms had another digest
+
+
+@dataclass(frozen=True)
+class Check:
+    """One matter: `held` is None where it could not be checked, and `told` says why, or what is wrong."""
+
+    matter: str
+    held: bool | None
+    told: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class ReleaseVerdict(Result):
+    """What was checked of a saved release, and whether all of it held."""
+
+    path: str
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Did nothing that could be checked fail?"""
+        return all(check.held is not False for check in self.checks)
+
+    @property
+    def complete(self) -> bool:
+        """Could everything be checked?"""
+        return all(check.held is not None for check in self.checks)
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def shown(self) -> Shown:
+        words = {True: "yes", False: "NO", None: "not checked"}
+        rows = tuple((check.matter, words[check.held], check.told) for check in self.checks)
+        told = "what was checked holds" if self.holds else "does not hold"
+        return Shown(f"{self.path}: {told}", ("what", "holds", "why"), rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"path": self.path, "holds": self.holds, "complete": self.complete,
+                "checks": [plain(vars(check)) for check in self.checks]}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Something that could not be checked, and why."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """A saved release with all that the checkers need."""
+
+    saved: Saved
+    ledger: Ledger | None = None
+
+    @cached_property
+    def rebuilt(self) -> Rebuilt:
+        return rebuild(self.saved)
+
+    @property
+    def made_by_us(self) -> bool:
+        """Was it written by this version? Only then its words must be today's."""
+        return bool(self.saved.record["discreet"] == version("discreet")) and self.saved.version >= FIRST_WITH_DIGESTS
+
+
+Checker = Callable[[Case], Iterator[str | Unknown]]
+CHECKERS: dict[str, Checker] = {}  # by matter, in the order in which they are shown
+_BROKEN = (DiscreetError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RecursionError)
+
+
+def checker(matter: str) -> Callable[[Checker], Checker]:
+    """Register what checks a matter: a generator of what is wrong, or Unknown; nothing where all of it holds."""
+
+    def register(check: Checker) -> Checker:
+        CHECKERS[matter] = check
+        return check
+
+    return register
+
+
+def check_release(path: str | os.PathLike[str], *, ledger: Ledger | str | os.PathLike[str] | None = None) -> ReleaseVerdict:
+    """Check a saved release again, by its record (the .json that `save` or `release -o` wrote), without the data.
+
+    Digests of its files, mechanisms (made again, their levels proved), intervals and estimates, totals, what it cost and
+    what the record says. With the `ledger`, also that its line, the head of the history and the stored answer fit.
+    """
+    saved = Saved.read(path)
+    if ledger is None or isinstance(ledger, Ledger):
+        return _checked(Case(saved, ledger))
+    with Ledger.existing(ledger) as book:
+        return _checked(Case(saved, book))
+
+
+def _checked(case: Case) -> ReleaseVerdict:
+    return ReleaseVerdict(str(case.saved.path), tuple(judged(case, matter) for matter in CHECKERS))
+
+
+def judged(case: Case, matter: str) -> Check:
+    """One matter of a case. What is so broken that a checker stumbles over it does not hold."""
+    unknown = ""
+    try:
+        for found in CHECKERS[matter](case):
+            if isinstance(found, str):
+                return Check(matter, False, found)
+            unknown = unknown or found.why
+    except _BROKEN as error:
+        return Check(matter, False, f"It cannot be made again from what is written: {_first_line(error)}")
+    return Check(matter, None if unknown else True, unknown)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), "") or type(error).__name__
+
+
+@checker("the record's own file")
+def _record_file(case: Case) -> Iterator[str | Unknown]:
+    saved = case.saved
+    if saved.version < FIRST_WITH_DIGESTS:
+        yield Unknown(f"A record of version {saved.version} has no digest of itself.")
+        return
+    body = {name: value for name, value in saved.document.items() if name != "digest"}
+    if saved.document.get("digest") != body_digest(body) or set(body) != {"record", "margins"}:
+        yield "Its digest is of another content."
+    if saved.text != written(saved.document):
+        yield "It is not spelled as it was written."
+
+
+@checker("digests of the files")
+def _digests(case: Case) -> Iterator[str | Unknown]:
+    saved, listed = case.saved, case.saved.record["files"]
+    dated = saved.version < FIRST_WITH_DIGESTS
+    for name in [saved.rows_name, *listed]:
+        content = saved.beside(str(name))
+        if content is None:
+            yield f"{name} is not there."
+        elif not dated and listed.get(name) != digest_of(content):
+            yield f"{name} has another content than was written."
+    if dated:
+        yield Unknown(f"A record of version {saved.version} has no digests of its files.")
+
+
+@checker("rows and their keys")
+def _rows(case: Case) -> Iterator[str | Unknown]:
+    saved, record = case.saved, case.saved.record
+    columns, size = saved.columns, record["groups"]
+    if list(columns) != list(record["columns"]):
+        yield "The CSV has other columns than the record says."
+    if len(columns["report"]) != size * len(record["statistics"]):
+        yield f"There are {len(columns['report'])} rows, not {size} for each of {len(record['statistics'])} statistics."
+    keys = saved.keys
+    if any(keys[k] != keys[k % size] for k in range(len(keys))):
+        yield "The statistics do not have the same groups in the same order."
+    if len({*keys[:size]}) < size:
+        yield Unknown("Two groups have keys that a CSV cannot tell apart.")
+
+
+@checker("what it cost")
+def _epsilon(case: Case) -> Iterator[str | Unknown]:
+    record = case.saved.record
+    charge, budget = Fraction(record["epsilon_charged"]), {k: Fraction(x) for k, x in record["budget"].items()}
+    groups = record["max_groups"] if record["unit"] is not None else 1
+    if budget["left"] != budget["budget"] - budget["spent"] or not charge <= budget["spent"] <= budget["budget"]:
+        yield "The budget does not add up."
+    if groups != record["max_groups"] or type(groups) is not int or groups < 1:
+        yield "Without an id column a person is in one group, and else in a whole number of them."
+    if sum(Fraction(one["part"]) for one in record["statistics"]) != 1:
+        yield "The parts of the statistics do not add up to the whole charge."
+    for one in record["statistics"]:
+        each = charge * Fraction(one["part"]) / groups
+        if Fraction(one["epsilon"]) != each:
+            yield f"{one['name']}: epsilon is {one['epsilon']} for each report, but must be {each}."
+        if charge and not Level.of(epsilon=each).admits(Fraction(one["alpha"])):
+            yield f"{one['name']}: alpha {one['alpha']} is less private than epsilon {each}."
+
+
+@checker("mechanisms and their levels")
+def _mechanisms(case: Case) -> Iterator[str | Unknown]:
+    saved, sheet, size = case.saved, case.rebuilt.sheet, len(case.rebuilt.sheet.sizes)
+    for place, (name, mine) in enumerate(sheet.places.items()):
+        measure = sheet.measures[mine[0]]  # both of a pair have one mechanism
+        digests = {n: "" if m is None else m.digest for n, m in measure.plan.items()}
+        for k, n in enumerate(sheet.sizes.tolist()):
+            row = place * size + k
+            if (measure.plan[n] is None) != (n == 0):
+                yield f"{_row(saved, row)}: a public group of nobody, and no other, needs no mechanism."
+            if saved.version >= _OWN_DIGESTS and saved.columns["digest"][row] != digests[n]:
+                yield f"{_row(saved, row)}: its {saved.columns['mechanism'][row]} mechanism has another digest."
+        for m in {digests[n]: m for n, m in measure.plan.items() if m is not None}.values():
+            if not check_privacy(m, alpha=measure.level.alpha) or m.sensitivity is None or m.sensitivity < measure.change:
+                yield f"{name}: {m!r} does not hold alpha {measure.level.alpha} for what one person changes."
+    if saved.version < _OWN_DIGESTS:
+        yield Unknown("Mechanisms had another digest in version 1; that they hold their level was checked.")
+
+
+@checker("intervals and estimates")
+def _columns(case: Case) -> Iterator[str | Unknown]:
+    saved, again = case.saved, case.rebuilt.release.columns
+    for name, column in saved.columns.items():
+        if name == "digest" and saved.version < _OWN_DIGESTS:
+            continue
+        for k, (text, value) in enumerate(zip(column, again[name], strict=True)):
+            if not _same(text, value):
+                yield f"{_row(saved, k)}: {name} is {text or 'missing'}, but must be {'missing' if value is None else value}."
+                break
+
+
+@checker("totals")
+def _totals(case: Case) -> Iterator[str | Unknown]:
+    saved, again = case.saved, case.rebuilt.release.margins
+    for margin, rows in saved.margins.items():
+        name = _total_name(saved, margin)
+        text = None if name is None else saved.csv_at(name)
+        if name is None and saved.version >= FIRST_WITH_DIGESTS:
+            yield f"The totals by {margin} are in none of the files."
+        elif text is None:
+            yield Unknown(f"The file of the totals by {margin} was not found.")
+        elif text != csv_text(rows):
+            yield f"{name} has other totals than the record."
+        for k, (row, must) in enumerate(zip(rows, again[margin], strict=True), 1):
+            wrong = [one for one in {*row, *must} if not _same(_text(row.get(one)), must.get(one))]
+            if wrong:
+                yield f"Totals by {margin}, row {k}: {wrong[0]} is {row.get(wrong[0])}, but must be {must.get(wrong[0])}."
+        yield from _parts(saved, margin, rows)
+
+
+def _parts(saved: Saved, margin: str, rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Do the fitted parts, as they stand in the CSV, add up to each total of counts?"""
+    kinds = {one["name"]: one["kind"] for one in saved.record["statistics"]}
+    names = [name for name in saved.record["by"] if rows and name in rows[0]]
+    told = saved.columns.get("statistic", saved.columns.get("count", [next(iter(kinds))] * len(saved.keys)))
+    sums: dict[tuple[str, ...], int | None] = {}
+    for k, (name, fitted) in enumerate(zip(told, saved.columns.get("fitted", []), strict=True)):
+        key = (name, *(saved.columns[column][k] for column in names))
+        known = sums.get(key, 0)
+        sums[key] = None if known is None or not fitted.isascii() or not fitted.isdigit() else known + int(fitted)
+    missing = MISSING if saved.record["other_cell"] else ""  # beside a pooled cell, keys are texts for people
+    for row in rows:
+        name = str(row.get("statistic", row.get("count", next(iter(kinds)))))
+        of = [missing if row[column] is None else str(row[column]) for column in names]
+        if kinds.get(name) == "count" and row["total"] is not None and sums.get((name, *of)) != row["total"]:
+            yield f"Totals by {margin}: the parts of {', '.join(of)} do not add up to {row['total']}."
+
+
+def _total_name(saved: Saved, margin: str) -> str | None:
+    name = outputs(saved.path.with_suffix(".csv"), [margin])[1].name
+    return name if saved.version < FIRST_WITH_DIGESTS or name in saved.record["files"] else None
+
+
+@checker("what the record says")
+def _words(case: Case) -> Iterator[str | Unknown]:
+    saved, again = case.saved, case.rebuilt.release.record
+    for name in sorted({*again, *saved.record}):
+        if name in ("files", "discreet"):
+            continue
+        if _texts(saved.record.get(name)) != _texts(again.get(name)):
+            if case.made_by_us or name not in _WORDS:
+                yield f"{name} does not follow from the rest."
+            else:
+                yield Unknown(f"It was written by discreet {saved.record['discreet']}, which may have said {name} in other words.")
+
+
+_WORDS = {"protects", "person", "beware", "interval", "estimate", "fitted", "no_estimate", "mechanisms"}
+
+
+@checker("the page for people")
+def _page(case: Case) -> Iterator[str | Unknown]:
+    content = case.saved.beside(case.saved.path.with_suffix(".html").name)
+    if not case.made_by_us:
+        yield Unknown(f"It was written by another version ({case.saved.record['discreet']}).")
+    elif content is None or content.decode("utf-8") != release_page(case.rebuilt.release):
+        yield "It does not show what the record and the CSV say."
+
+
+@checker("the ledger")
+def _ledger(case: Case) -> Iterator[str | Unknown]:
+    record = case.saved.record
+    if case.ledger is None:
+        yield Unknown("No ledger was given: whether these are the stored reports, only the ledger can tell.")
+    elif record["ledger_line"] is None:
+        yield Unknown("Nothing was charged, so there is no line.")
+    else:
+        try:
+            yield from map(_told, differences(case.ledger, case.saved, case.rebuilt))
+        except LedgerError as error:
+            yield str(error)
+
+
+def _told(found: str | None) -> str | Unknown:
+    return found or Unknown("A record of an older version does not have the ledger's head.")
+
+
+def _row(saved: Saved, k: int) -> str:
+    return f"Row {k + 1} ({', '.join(saved.keys[k])})" if saved.record["by"] else f"Row {k + 1}"
+
+
+def _text(value: Any) -> str:
+    """As a CSV has it."""
+    return "" if value is None else str(value)
+
+
+def _same(text: str, value: Any) -> bool:
+    """Is this what a CSV has for a value? Floats may differ in the last digits, from machine to machine."""
+    if isinstance(value, float) and text:
+        return abs(float(text) - value) <= 1e-9 * max(abs(value), 1e-9)
+    return text == _text(value)
+
+
+def _texts(value: Any) -> Any:
+    """A value of a record with all keys as texts: a CSV has no others."""
+    if isinstance(value, Mapping):
+        return {str(name): _texts(part) for name, part in value.items()}
+    return [_texts(part) for part in value] if isinstance(value, (list, tuple)) else _text(value)

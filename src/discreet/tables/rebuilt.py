@@ -1,0 +1,140 @@
+"""A release made again from its record and its reports, without the data: what it must say if it says the truth.
+
+Mechanisms are made from family, size and level; intervals, estimates, totals and the words of the record follow from them
+and from the reports, by the code that released them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import files
+from ..ledger.ledger import Answer, Balance, Head, Terms
+from ..mechanism import Mechanism
+from ..numbers.grid import Grid
+from ..numbers.level import Level
+from ..questions.domain import Domain
+from .measures import Measure, change_of, open_noise, whole_change
+from .question import MISSING, Question, made, mechanisms_for
+from .results import Release
+from .saved import Saved
+from .sheet import Sheet
+from .statistics import KINDS, Statistic
+
+Indices = NDArray[np.int64]
+ZERO = "public zero"
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """The sheet of a saved release, its reports in steps (of each measure), and the release that they make."""
+
+    sheet: Sheet
+    drawn: list[NDArray[Any]]
+    release: Release
+
+
+def rebuild(saved: Saved) -> Rebuilt:
+    """Everything again. What cannot be made of a record and its rows is some ValueError, KeyError or DiscreetError."""
+    record, charge = saved.record, Fraction(saved.record["epsilon_charged"])
+    size = int(record["groups"])
+    question, terms = _question(saved, size), _terms(record)
+    numbers = saved.columns["n"] if terms.relation == "bit" else ["-1"] * size
+    sizes = np.array([int(n) for n in numbers[:size]], dtype=np.int64)
+    measures: list[Measure] = []
+    drawn: list[NDArray[Any]] = []
+    for k, told in enumerate(record["statistics"]):
+        rows = slice(k * size, (k + 1) * size)
+        for measure in _measures(question, terms, told, k, saved.columns["mechanism"][rows], sizes):
+            measures.append(measure)
+            drawn.append(_reports(measure, saved.columns, rows, sizes))
+    sheet = Sheet.of(question, terms, charge, sizes, tuple(measures), tuple(saved.margins), dict)
+    spent = record["budget"]
+    balance = Balance(Fraction(spent["budget"]), Fraction(spent["spent"]), Fraction(spent["left"]), 0)
+    head = record["ledger_head"]
+    answer = Answer("", record["ledger_line"], record["released"], record["repeated"],
+                    None if head is None else Head(head["count"], head["hash"]))  # fmt: skip
+    return Rebuilt(sheet, drawn, sheet.filled(drawn, balance, answer))
+
+
+def _question(saved: Saved, size: int) -> Question:
+    record = saved.record
+    by, declared = tuple(record["by"]), size - bool(record["other_cell"])
+    missing = MISSING if record["other_cell"] else ""
+    null = [name in record["null_keys"] for name in by]
+    keys = tuple(
+        tuple(None if maybe and text == missing else text for maybe, text in zip(null, key, strict=True))
+        for key in saved.keys[:declared]
+    )
+    own = record["own_mechanism"]
+    mechanism = "auto" if own is None else files.loads(json.dumps(own).encode(), "the mechanism in the record")
+    return Question(
+        record["dataset"], record["version"], tuple(map(_statistic, record["statistics"])), by,
+        Domain(by, keys, (), record["domain_source"]), bool(record["other_cell"]), mechanism, Level(Fraction(1)),
+        record["bound"], record["max_groups"],
+    )  # fmt: skip
+
+
+def _terms(record: Mapping[str, Any]) -> Terms:
+    if record["relation"] not in ("bit", "presence"):
+        raise ValueError("the relation is neither bit nor presence")
+    return Terms(record["dataset"], Fraction(record["budget"]["budget"]), record["relation"], (), record["unit"], "")
+
+
+def _statistic(told: Mapping[str, Any]) -> Statistic:
+    if told["kind"] not in KINDS:
+        raise ValueError("a statistic is of no known kind")
+    grid = None if told["step"] is None else Grid(told["low"], told["high"], told["step"])
+    missing = None if told["missing"] is None else Fraction(told["missing"])
+    return Statistic(told["name"], told["kind"], told["where"], told["column"], grid, missing, Fraction(told["part"]))
+
+
+def _measures(
+    question: Question, terms: Terms, told: Mapping[str, Any], k: int, families: Sequence[str], sizes: Indices
+) -> list[Measure]:
+    """The measures of one statistic, with the mechanisms that its rows name."""
+    one, level = question.statistics[k], Level(Fraction(told["alpha"]))
+    pair = terms.relation == "presence" and one.kind in ("mean", "share")
+    if not one.of_values:
+        change, origin = 1, Fraction(0)
+    else:
+        change, origin = whole_change(one) if pair else change_of(one, terms)
+    named = dict(zip(sizes.tolist(), families, strict=True))
+    counted = not one.of_values and not pair
+    if counted and isinstance(question.mechanism, Mechanism):
+        plan = mechanisms_for(question, level, sizes)
+    else:
+        plan = {
+            n: None if family == ZERO
+            else made(family, question.bound if n < 0 else n, level) if counted
+            else open_noise(family, change, level)
+            for n, family in named.items()
+        }  # fmt: skip
+    return [Measure(one, part, change, level, plan, origin) for part in (("u", "v") if pair else ("",))]
+
+
+def _reports(measure: Measure, columns: Mapping[str, list[str]], rows: slice, sizes: Indices) -> NDArray[Any]:
+    """The reports as they were drawn: of values, the places of which the CSV has the values."""
+    texts = columns[f"report_{measure.part}" if measure.part else "report"][rows]
+    if measure.part or not (measure.statistic.of_values or measure.statistic.kind == "share"):
+        return np.array([_number(text) for text in texts])
+    (start, step), over = measure.units, measure.statistic.kind in ("mean", "share")
+    places = []
+    for text, n in zip(texts, sizes.tolist(), strict=True):
+        total = Fraction(text or 0) * (n if over else 1)
+        places.append(round((total - max(n, 0) * start) / step) if text else 0)
+    return np.array(places, dtype=np.int64)
+
+
+def _number(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)

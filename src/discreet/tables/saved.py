@@ -1,0 +1,91 @@
+"""A saved release as it is found: read, and not yet believed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..errors import FileError
+from ..files import file_name
+from .records import record_of
+from .saving import MARK
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The file of a record, and the files beside it."""
+
+    path: Path
+    text: str
+    document: Mapping[str, Any]  # what the text says
+    version: int  # of the record as it was written
+    record: Mapping[str, Any]  # as today's version has it
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Saved:
+        """From the .json of a release; what is no record at all is refused."""
+        place = Path(file_name(path))
+        try:
+            text = place.read_bytes().decode("utf-8")
+            document = json.loads(text)
+            written = document["record"]
+            record = record_of(written)
+        except FileError:
+            raise
+        except OSError as error:
+            raise FileError(
+                f"{place} cannot be read ({error.strerror}); give the .json that release wrote.", kind="missing"
+            ) from None
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise FileError(f"{place} is no record of a release; give the .json that release wrote.", kind="shape") from None
+        return cls(place, text, document, int(written.get("format_version", 1)), record)
+
+    @property
+    def margins(self) -> Mapping[str, list[dict[str, Any]]]:
+        return dict(self.document["margins"])
+
+    def beside(self, name: str) -> bytes | None:
+        """A file that lies beside the record; None where there is none."""
+        if Path(name).name != name or "\0" in name:
+            return None
+        try:
+            return self.path.with_name(name).read_bytes()
+        except OSError:
+            return None
+
+    def csv_at(self, name: str) -> str | None:
+        """The text of a CSV beside the record, without its byte order mark."""
+        content = self.beside(name)
+        return None if content is None else content.decode("utf-8").removeprefix(MARK)
+
+    @property
+    def rows_name(self) -> str:
+        """The name of the CSV with the rows."""
+        return self.path.with_suffix(".csv").name
+
+    @cached_property
+    def columns(self) -> dict[str, list[str]]:
+        """The rows of the CSV as texts, column by column. A file that is no such table is a ValueError."""
+        text = self.csv_at(self.rows_name)
+        if text is None:
+            raise ValueError(f"{self.rows_name} is not there")
+        try:
+            head, *lines = (line for line in csv.reader(io.StringIO(text, newline=""), strict=True) if line)
+        except csv.Error as error:
+            raise ValueError(f"{self.rows_name} is no CSV ({error})") from None
+        if len({*head}) < len(head) or any(len(line) != len(head) for line in lines):
+            raise ValueError(f"{self.rows_name} is no table of rows that are all as long as its head")
+        return {name: [line[k] for line in lines] for k, name in enumerate(head)}
+
+    @property
+    def keys(self) -> list[tuple[str, ...]]:
+        """The keys of all rows, as texts."""
+        by = [self.columns[name] for name in self.record["by"]]
+        return list(zip(*by, strict=True)) if by else [()] * len(self.columns["report"])

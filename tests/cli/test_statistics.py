@@ -1,0 +1,39 @@
+"""Statistics on the command line: several of a kind, named where an = is no comparison."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.cli.statistics import asked_by
+from discreet.errors import ReleaseError
+
+
+def conditions(*texts):
+    return asked_by(list(texts), None, None, None, "")["count"]
+
+
+@pytest.mark.parametrize("text", [
+    "sick='yes'", "x = 1 or y = 2", "x=y or z = 2", "a=b", "sick", "x>=3", "a = 'b=c'", "x = ", "NOT x=1",
+])  # fmt: skip
+def test_a_condition_is_a_condition_whatever_its_equals_signs(text):
+    assert conditions(text) == text
+
+
+@pytest.mark.parametrize(("text", "what"), [
+    ("ill=sick='yes'", "sick='yes'"), ("ill = sick = 'yes'", "sick = 'yes'"), ("ill=x > 3 and y = 1", "x > 3 and y = 1"),
+    ("ill=x IN (1, 2)", "x IN (1, 2)"), ("ill=x between 1 and 2", "x between 1 and 2"), ("ill=a IS NULL", "a IS NULL"),
+])  # fmt: skip
+def test_a_name_before_a_condition_is_its_name(text, what):
+    assert conditions(text) == {"ill": what}
+    assert conditions(text, "z = 1") == {"ill": what, "z = 1": "z = 1"}
+
+
+def test_sums_and_weights_are_named():
+    asked = asked_by(None, ["income:0..9/3", "pay=income:0..5 where x = 1"], ["age:0..120"], None, "pay=2, income=1/2")
+    assert asked["sum"] == {"income": "income:0..9/3", "pay": "income:0..5 where x = 1"}
+    assert (asked["mean"], asked["count"], asked["share"]) == (["age:0..120"], None, None)
+    assert asked["weights"] == {"pay": "2", "income": "1/2"}
+    with pytest.raises(ReleaseError, match="names and numbers"):
+        asked_by(None, None, None, None, "pay")
+    with pytest.raises(ReleaseError, match="own name"):
+        asked_by(None, ["a=x:0..1", "a=y:0..1"], None, None, "")

@@ -1,0 +1,143 @@
+"""A data set with a ledger is charged before anything is drawn, at the level between any two values, for each row of a person."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dt
+from discreet.collect import perturbing
+from discreet.collect.charging import FirstRows
+from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
+
+G = dt.geometric(100, epsilon="ln(2)/10")
+RESPONSE = dt.randomized_response(100, epsilon="1/2")
+SURE = dt.geometric(100, epsilon=45)
+
+
+@pytest.fixture
+def book(tmp_path):
+    with dt.Ledger(tmp_path / "budget.db") as ledger:
+        ledger.create("ages", "20", relation="bit")
+        yield ledger
+
+
+def table() -> pa.Table:
+    return pa.table({"age": np.arange(1000) % 101})
+
+
+def test_the_first_is_charged_between_any_two_and_a_repeat_is_free(book):
+    asked = {"dataset": "ages", "ledger": book}
+    first = dt.perturb(table(), "age", G, **asked)
+    spent = book.balance("ages").spent
+    assert 10 * np.log(2) <= spent <= 10 * np.log(2) + 1e-11
+    assert dt.perturb(table(), "age", G, **asked) == first
+    rows = dt.perturb(table(), "age", G, rows=True, **asked)  # the same tally, written out
+    assert dt.tally(rows, "age").to_pydict() == first.to_pydict()
+    assert book.balance("ages").spent == spent
+    dt.perturb(table(), "age", RESPONSE, **asked)
+    assert book.balance("ages").spent == spent + Fraction(1, 2)  # as it was asked, not rounded
+    dt.perturb(table(), "age", RESPONSE, max_rows=3, **asked)
+    assert book.balance("ages").spent == spent + Fraction(1, 2) * 4
+    told = perturbing.tallied(table(), "age", RESPONSE, **asked)
+    assert told.repeated
+    assert "free of charge" in str(told)
+    book.verify("ages")
+
+
+def test_beyond_the_budget_nothing_is_drawn(book, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(perturbing.Work, "_drawn", lambda *_: drawn.append(1))
+    with pytest.raises(BudgetError):
+        dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book, max_rows=50)
+    assert drawn == []
+    assert book.balance("ages").spent == 0
+
+
+def test_the_charge_is_on_disk_before_the_draw(book, monkeypatch):
+    def killed(*_: object) -> None:
+        assert book.balance("ages").spent == Fraction(1, 2)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(perturbing.Work, "_drawn", killed)
+    with pytest.raises(KeyboardInterrupt):
+        dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book)
+    assert book.balance("ages").pending == 1
+
+
+def test_what_no_charge_covers_is_refused(book):
+    book.create("who", "20", relation="presence")
+    more = table().append_column("town", pa.array(["x"] * 1000))
+    refused = {
+        "number of people": {"dataset": "who"}, "Kept columns": {"rows": True, "keep": ["town"]}, "absence": {"on_bad": "drop"},
+        "any two values": {"mechanism": dt.geometric(dt.Grid(None, None), epsilon=1)},
+        "leave source out": {"source": dt.insecure_source(1)},
+    }  # fmt: skip
+    for words, ask in refused.items():
+        with pytest.raises(ReleaseError, match=words):
+            dt.perturb(more, **{"column": "age", "mechanism": G, "dataset": "ages", "ledger": book, **ask})
+    assert book.balance("ages").spent == 0
+
+
+def test_bad_values_are_for_the_holder_and_cost_nothing_or_never_fail(book):
+    bad = pa.table({"age": [1, None, 300]})
+    with pytest.raises(dt.errors.OutOfRangeError, match="row 2"):
+        dt.perturb(bad, "age", RESPONSE, dataset="ages", ledger=book)
+    assert book.balance("ages").spent == 0
+    book.create("rich", "100000")
+    made = dt.perturb(bad, "age", SURE, dataset="rich", ledger=book, on_bad="clamp,map=7")
+    assert made.to_pydict() == {"age": [1, 7, 100], "count": [1, 1, 1]}
+
+
+def test_a_file_must_be_the_one_that_was_admitted(book, tmp_path):
+    path = tmp_path / "ages.csv"
+    path.write_text("age;id\n" + "".join(f"{k % 101};{k}\n" for k in range(300)))
+    asked = {"dataset": "ages", "ledger": book, "column": "age", "mechanism": RESPONSE}
+    with pytest.raises(ReleaseError, match="was not admitted"):
+        dt.perturb(path, **asked)
+    book.admit(path, "ages", separator=";")
+    made = dt.perturb(path, **asked)
+    assert sum(made.column("count").to_pylist()) == 300
+    with pytest.raises(TableInputError, match="as it was admitted"):
+        dt.perturb(path, separator=";", **asked)
+    path.write_text(path.read_text() + "5;9\n")
+    with pytest.raises(ReleaseError, match="is not the file"):
+        dt.perturb(path, **asked)
+    assert book.balance("ages").spent == Fraction(1, 2)
+
+
+def test_other_data_under_the_same_question_are_refused(book):
+    dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book)
+    other = pa.table({"age": [5] * 1000})
+    with pytest.raises(LedgerError, match="other data"):
+        dt.perturb(other, "age", RESPONSE, dataset="ages", ledger=book)
+    dt.perturb(other, "age", RESPONSE, dataset="ages", ledger=book, fresh=True)
+    assert book.balance("ages").spent == 1
+
+
+def test_of_a_person_the_first_rows_count(tmp_path, monkeypatch):
+    """Whoever has more rows counts with the first, whatever stands in them; without an id nobody does."""
+    monkeypatch.setattr(perturbing, "BATCH", 3)
+    with dt.Ledger(tmp_path / "budget.db") as book:
+        book.create("visits", "100000", unit="id")
+        visits = pa.table({"id": ["a", "b", "a", None, "a", "b", "c", "a"], "age": [1, 2, 3, 4, 5, 6, 7, 8]})
+        made = dt.perturb(visits, "age", SURE, dataset="visits", ledger=book, max_rows=2)
+        assert made.column("age").to_pylist() == [1, 2, 3, 6, 7]
+        assert book.balance("visits").spent == pytest.approx(2 * 45 * 100, rel=1e-12)
+        assert dt.perturb(visits, "age", SURE, dataset="visits", ledger=book, max_rows=1).column("age").to_pylist() == [1, 2, 7]
+
+
+def test_first_rows_against_plain_counting():
+    rng = np.random.default_rng(2)
+    ids = [None if x == 0 else int(x) for x in rng.integers(0, 40, 500)]
+    first, seen, stays = FirstRows(3), dict[int | None, int](), []
+    for start in range(0, 500, 70):
+        stays += first.stay(pa.array(ids[start : start + 70], pa.int64())).tolist()
+    expected = []
+    for each in ids:
+        seen[each] = seen.get(each, 0) + 1
+        expected.append(each is not None and seen[each] <= 3)
+    assert stays == expected

@@ -1,0 +1,302 @@
+"""perturb and tally: every value to its report, by the exact law; bad values, kinds of tables, files, keyed draws."""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dt
+from discreet.collect import counting, perturbing
+from discreet.collect.batches import perturb_batches
+from discreet.collect.counting import Counts, counted
+from discreet.errors import FileError, PrivacyWarning, TableInputError
+
+SURE = dt.geometric(100, epsilon=45)  # a report differs from its truth with probability 6e-20: none does here
+AGES = np.random.default_rng(3).integers(0, 101, 20_000)
+
+
+def rows_of(table: pa.Table, column: str = "age") -> list:
+    return table.column(column).to_pylist()
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    monkeypatch.setattr(perturbing, "BATCH", 777)
+    monkeypatch.setattr(counting, "TASK", 1000)
+
+
+def test_a_tally_is_the_counts_of_the_rows(small_batches):
+    table = pa.table({"age": AGES.astype(np.uint8), "town": ["x"] * len(AGES)})
+    made = dt.perturb(table, "age", SURE)
+    values, often = np.unique(AGES, return_counts=True)
+    assert made.to_pydict() == {"age": values.tolist(), "count": often.tolist()}
+    assert made.schema.types == [pa.uint8(), pa.int64()]
+    assert rows_of(dt.perturb(table, "age", SURE, rows=True)) == sorted(AGES.tolist())
+
+
+@pytest.mark.parametrize("m", [
+    dt.geometric(9, alpha="1/2"), dt.randomized_response(9, epsilon=1), dt.square_wave(9, epsilon=1),
+    dt.geometric(dt.Grid(None, None), alpha="1/3"),
+], ids=["geometric", "response", "wave", "open"])  # fmt: skip
+@pytest.mark.parametrize("way", ["tally", "kept"])
+def test_reports_follow_the_law_of_the_truth(m, way):
+    """Both ways of drawing, against n p C of the exact entries; chi-squared beyond 10 standard deviations is no chance, and
+    the law of another truth is far beyond it."""
+    truth, size = np.repeat([1, 4, 9], [50_000, 30_000, 20_000]), 100_000
+    table = pa.table({"age": truth, "id": np.arange(size)})
+    if way == "tally":
+        made = dt.perturb(table, "age", m, source=dt.insecure_source(5))
+        seen = dict(zip(rows_of(made), rows_of(made, "count"), strict=True))
+    else:
+        with pytest.warns(PrivacyWarning):
+            kept = dt.perturb(table, "age", m, rows=True, keep=["id"], source=dt.insecure_source(5))
+        assert rows_of(kept, "id") == list(range(size))
+        seen = dict(zip(*(part.tolist() for part in np.unique(rows_of(kept), return_counts=True)), strict=True))
+    closed = m if m.inputs.size else m.truncate(-30, 40)
+
+    def distance(shares: dict[int, int]) -> float:
+        law = sum(often * closed.finite().row(closed.inputs.place(value)) for value, often in shares.items())
+        reports = [int(closed.outputs.value(j)) for j in range(len(law))]
+        chi = sum((seen.get(r, 0) - e) ** 2 / e for r, e in zip(reports, law, strict=True) if e > 5)
+        degrees = sum(e > 5 for e in law)
+        return float((chi - degrees) / np.sqrt(2 * degrees))
+
+    assert abs(distance({1: 50_000, 4: 30_000, 9: 20_000})) < 10
+    assert distance({1: 30_000, 4: 50_000, 9: 20_000}) > 100
+    assert sum(seen.values()) == size
+
+
+def test_a_repeatable_source_repeats_and_the_secure_one_does_not():
+    g, table = dt.geometric(100, epsilon="1/10"), pa.table({"age": AGES})
+    first, second = (dt.perturb(table, "age", g, source=dt.insecure_source(7)) for _ in range(2))
+    assert first == second
+    assert dt.perturb(table, "age", g) != dt.perturb(table, "age", g)
+
+
+def test_keyed_draws_are_functions_of_the_record_however_rows_are_divided(small_batches):
+    g, table = dt.geometric(100, epsilon="1/10"), pa.table({"age": AGES, "number": np.arange(len(AGES)) * 3})
+    with dt.Job("ages") as job:
+        source = job.source("ages", "age", g.digest)
+        whole = dt.perturb(table, "age", g, source=source)
+        with pytest.warns(PrivacyWarning):
+            rows = dt.perturb(table, "age", g, rows=True, keep=["number"], source=source)
+        assert dt.tally(rows.select(["age"]), "age").to_pydict() == whole.to_pydict()
+        parts = [table.slice(start, 3331).to_batches()[0] for start in range(0, len(AGES), 3331)]
+        numbered = [
+            [made for batch in order for made in perturb_batches([batch], "age", g, source, keep=["number"], numbers="number")]
+            for order in (parts, parts[::-1])
+        ]
+        ahead, back = (pa.Table.from_batches(made).sort_by("number") for made in numbered)
+        assert ahead == back
+        assert rows_of(ahead) != rows_of(rows)  # other record numbers are other draws
+        twice = pa.record_batch({"age": np.zeros(70_000, np.int64), "number": np.arange(70_000) % 69_999})
+        with pytest.raises(dt.errors.SourceError, match="same record number"):
+            list(perturb_batches([twice], "age", g, source, numbers="number"))
+        other = dt.geometric(100, epsilon="1/5")
+        with pytest.raises(dt.errors.SourceError, match="another mechanism"):
+            dt.perturb(table, "age", other, source=source)
+
+
+KINDS = {
+    "pandas": lambda: pd.DataFrame({"age": AGES}), "polars": lambda: pl.DataFrame({"age": AGES}),
+    "lazy": lambda: pl.DataFrame({"age": AGES}).lazy(), "objects": lambda: pd.DataFrame({"age": AGES.astype(object)}),
+    "texts": lambda: pa.table({"age": [f" {a}" for a in AGES]}), "floats": lambda: pa.table({"age": AGES.astype(np.float32)}),
+    "decimals": lambda: pa.table({"age": [Decimal(int(a)) for a in AGES]}),
+    "dictionary": lambda: pa.table({"age": pa.array(AGES).dictionary_encode()}),
+    "reader": lambda: pa.table({"age": AGES}).to_reader(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_result_is_of_the_kind_that_came_in(kind):
+    made = dt.perturb(KINDS[kind](), "age", SURE)
+    expected = {"pandas": pd.DataFrame, "objects": pd.DataFrame, "polars": pl.DataFrame, "lazy": pl.DataFrame}.get(kind, pa.Table)
+    assert isinstance(made, expected)
+    again = dt.tally([made, made], "age", SURE)
+    assert isinstance(again, expected)
+    counts = np.asarray(again["count"])
+    assert counts.tolist() == (2 * np.bincount(AGES)).tolist()
+    assert dt.recover(made, SURE, method="inverse").mean() == pytest.approx(AGES.mean())
+
+
+@pytest.mark.parametrize("kind", [".parquet", ".csv", ".arrow"])
+def test_files_of_every_kind_go_round(tmp_path, kind, small_batches):
+    source = tmp_path / f"ages{kind}"
+    with pytest.warns(PrivacyWarning, match="order of the rows"):
+        dt.perturb_file(pa.table({"age": AGES, "town": ["x"] * len(AGES)}), source, "age", SURE, rows=True, keep=["town"])
+    for rows in (False, True):
+        out = tmp_path / f"noisy-{rows}{kind}"
+        told = dt.perturb_file(source, out, "age", SURE, rows=rows)
+        assert told.reports == len(AGES)
+        assert "not against the holder" in str(told)
+        assert dt.tally(out, "age").column("count").to_pylist() == np.bincount(AGES).tolist()
+    with pytest.raises(FileError, match="there already"):
+        dt.perturb_file(source, out, "age", SURE)
+    dt.perturb_file(source, out, "age", SURE, overwrite=True)
+    with pytest.raises(FileError, match="read as well"):
+        dt.perturb_file(source, source, "age", SURE, overwrite=True)
+    with pytest.raises(FileError, match="must end in"):
+        dt.perturb_file(source, tmp_path / "x.txt", "age", SURE)
+
+
+BAD = {"missing": None, "beyond": 101, "below": -1, "half": 37.5, "infinite": float("inf"), "no number": float("nan")}
+
+
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("texts", [False, True])
+def test_bad_values(name, texts, tmp_path, small_batches):
+    """In row 1700 of 2000, so in a later batch: an error names the row and not the value, and nothing is written."""
+    column: list = [float(a) for a in AGES[:2000]]
+    column[1699] = BAD[name]
+    table = pa.table({"age": [None if v is None else str(v) for v in column] if texts else pa.array(column, pa.float64())})
+    for ask in (dt.perturb, lambda *words: dt.perturb_file(words[0], tmp_path / "noisy.parquet", *words[1:])):
+        with pytest.raises(dt.errors.OutOfRangeError, match="row 1700 of the column 'age'") as refused:
+            ask(table, "age", SURE)
+        assert str(BAD[name]) not in str(refused.value).replace("0..100", "")
+    assert os.listdir(tmp_path) == []
+    rest = np.delete(np.array(AGES[:2000]), 1699)
+
+    def tallied(*more: int) -> list:
+        return [[v, n] for v, n in enumerate(np.bincount([*rest, *more], minlength=101).tolist()) if n]
+
+    def found(rule: str) -> list:
+        made = dt.perturb(table, "age", SURE, on_bad=rule)
+        return [list(pair) for pair in zip(rows_of(made), rows_of(made, "count"), strict=True)]
+
+    assert found("map=50") == tallied(50)
+    number = {"beyond": 100, "below": 0, "half": 38, "infinite": 100}.get(name)
+    if name == "infinite" and texts:
+        number = None  # the text inf is no number
+    assert found("clamp,map=50") == tallied(50 if number is None else number)
+    if number is None:
+        with pytest.raises(dt.errors.OutOfRangeError, match="row 1700"):
+            found("clamp")
+    else:
+        assert found("clamp") == tallied(number)
+    with pytest.warns(PrivacyWarning, match="not private"):
+        assert found("drop") == tallied()
+
+
+def test_a_text_file_names_the_line_and_no_value(tmp_path):
+    path = tmp_path / "ages.csv"
+    path.write_text('age,note\n30,"two\nlines"\n31,x\nsecret,y\n')
+    with pytest.raises(dt.errors.OutOfRangeError, match="line 5 of the column 'age'") as refused:
+        dt.perturb(path, "age", SURE)
+    assert "secret" not in str(refused.value)
+    path.write_text("age;n\n30,0;1\n-;2\n")
+    made = dt.perturb(path, "age", SURE, separator=";", decimal=",", null="-", on_bad="map=7")
+    assert made.to_pydict() == {"age": [7, 30], "count": [1, 1]}
+
+
+@pytest.mark.parametrize("ask", [
+    {"column": "nothing"}, {"keep": ["town"]}, {"rows": True, "keep": ["age"]}, {"rows": True, "keep": ["nothing"]},
+    {"on_bad": "ignore"}, {"on_bad": "map=200"}, {"on_bad": None}, {"column": "town", "on_bad": "error"}, {"column": "day"},
+    {"dataset": "x"}, {"ledger": "x"}, {"max_rows": 3}, {"encoding": "latin-1"}, {"mechanism": "geometric"}, {"source": 3},
+], ids=str)  # fmt: skip
+def test_what_cannot_be_asked_is_refused_in_a_sentence(ask):
+    table = pa.table({"age": [1, 2], "town": ["a", "b"], "day": pa.array([1, 2], pa.date32())})
+    with pytest.raises(dt.errors.DiscreetError) as refused:
+        dt.perturb(table, **{"column": "age", "mechanism": SURE, **ask})
+    assert str(refused.value).endswith(".")
+
+
+def test_a_column_of_counts_cannot_be_confused():
+    with pytest.raises(TableInputError, match="rename"):
+        dt.perturb(pa.table({"count": [1]}), "count", SURE)
+    assert dt.tally(pa.table({"age": [1, 1], "count": [5, 6]}), "age", counts=None).to_pydict() == {"age": [1], "count": [2]}
+    for bad in ([-1], [1.5], [None], ["x"]):
+        with pytest.raises(TableInputError, match="no count"):
+            dt.tally(pa.table({"age": [1], "count": bad}), "age")
+    with pytest.raises(TableInputError, match="no report"):
+        dt.tally(pa.table({"age": [101]}), "age", SURE)
+    with pytest.raises(dt.errors.RecoveryError, match="stands twice"):
+        dt.recover(pa.table({"age": [1, 1], "count": [5, 6]}), SURE)
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
+    path, out = tmp_path / "ages.parquet", tmp_path / "noisy.parquet"
+    pq.write_table(pa.table({"age": AGES, "town": ["x"] * len(AGES)}), path)
+    out.write_text("the old one")
+
+    def broken(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.files.os.replace", broken)
+    with pytest.raises(KeyboardInterrupt):
+        dt.perturb_file(path, out, "age", SURE, overwrite=True)
+    assert out.read_text() == "the old one"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["ages.parquet", "noisy.parquet"]
+
+
+def test_counts_put_together_from_parts():
+    """Against NumPy's own counting, for near and far positions, and the runs give all of them back."""
+    rng = np.random.default_rng(1)
+    for spread in (10, 10**12):
+        parts = [rng.integers(-spread, spread, size) for size in (0, 1, 500, 40_000)]
+        counts = Counts()
+        for part in parts:
+            counts.add(counted(part))
+        values, often = np.unique(np.concatenate(parts), return_counts=True)
+        assert [part.tolist() for part in counts.pairs()] == [values.tolist(), often.tolist()]
+        runs = list(counts.runs(777))
+        assert np.concatenate(runs).tolist() == np.sort(np.concatenate(parts)).tolist()
+        assert {len(run) for run in runs[:-1]} == {777}
+
+
+def test_levels_between_neighbours_and_any_two():
+    """ln2/10 on 0..100 is 10 ln 2 between any two; an open grid has no such level."""
+    told = perturbing.tallied(pa.table({"age": [1]}), "age", dt.geometric(100, epsilon="ln(2)/10"))
+    assert told.to_dict()["epsilon_any_two"] == pytest.approx(10 * np.log(2), rel=1e-14)
+    assert told.to_dict()["epsilon_one_step"] == pytest.approx(np.log(2) / 10, rel=1e-14)
+    unbounded = perturbing.tallied(pa.table({"age": [1]}), "age", dt.geometric(dt.Grid(None, None), epsilon=1))
+    assert unbounded.to_dict()["epsilon_any_two"] is None
+    assert "no bound between any two" in str(unbounded)
+
+
+def test_progress_says_rows_rate_and_part(tmp_path):
+    path, lines = tmp_path / "ages.parquet", []
+    pq.write_table(pa.table({"age": AGES}), path)
+    dt.perturb(path, "age", SURE, progress=lines.append)
+    assert lines[-1].done == 1.0
+    assert [line.done for line in lines] == sorted(line.done for line in lines)
+    assert all("rows, " in line and "million a second" in line for line in lines)
+
+
+def test_a_damaged_arrow_file_is_refused(tmp_path):
+    path = Path(tmp_path / "x.arrow")
+    path.write_text("secret")
+    with pytest.raises(TableInputError, match="no readable Arrow file"):
+        dt.perturb(path, "age", SURE)
+
+
+def test_a_table_of_nobody():
+    nobody = pa.table({"age": pa.array([], pa.uint8()), "town": pa.array([], pa.string())})
+    assert dt.perturb(nobody, "age", SURE).to_pydict() == {"age": [], "count": []}
+    assert dt.perturb(nobody, "age", SURE, rows=True).to_pydict() == {"age": []}
+    with pytest.warns(PrivacyWarning):
+        assert dt.perturb(nobody, "age", SURE, rows=True, keep=["town"]).to_pydict() == {"age": [], "town": []}
+    assert dt.tally(pa.table({"age": pa.array([], pa.int64())}), "age").num_rows == 0
+
+
+def test_floats_stand_for_the_values_that_they_are_nearest_to():
+    """0.3 is no multiple of 1/10, but the float nearest to one; the next float is not. Exact numbers stand for themselves."""
+    m = dt.geometric(dt.Grid(0, 1, "1/10"), epsilon=450)
+    made = dt.perturb(pa.table({"x": [0.3, 0.1 + 0.2 - 2**-54, 0.7]}), "x", m)
+    assert made.to_pydict() == {"x": [0.3, 0.7], "count": [2, 1]}
+    assert dt.recover(made, m, method="inverse").mean() == pytest.approx(13 / 30)
+    assert dt.tally(made, "x", m) == made
+    for near in (float(np.nextafter(0.3, 1)), 0.35, 1.1, -0.1):
+        with pytest.raises(dt.errors.OutOfRangeError, match="row 1"):
+            dt.perturb(pa.table({"x": [near]}), "x", m)
+        with pytest.raises(TableInputError, match="no report"):
+            dt.tally(pa.table({"x": [near]}), "x", m)
+        assert m.inputs.placed(near) is None
+    assert [m.inputs.placed(x) for x in (0.3, "3/10", Decimal("0.3"), "0.3000000000000000001")] == [3, 3, 3, None]

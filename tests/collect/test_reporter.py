@@ -1,0 +1,292 @@
+"""Reporters for single devices: the law of their draws, in Python and in JavaScript, is that of the file, choice by choice."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import discreet as dt
+from discreet import files, verify
+from discreet.channels import Geometric, Keep
+from discreet.collect import reporter
+from discreet.collect.reporter import Chances, RefusedError, Reporter
+
+HERE = Path(__file__).parent
+SCRIPT = Path(reporter.__file__)
+MODULE = SCRIPT.with_suffix(".mjs")
+LEAST = 10**7  # rarer paths are left out, and accounted for
+
+G = dt.geometric(4, alpha="2/3")
+KINDS = {
+    "a table": dt.from_matrix([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.125, 0.125, 0.75]]),
+    "geometric": G,
+    "geometric in steps": dt.geometric(dt.Grid("-1/2", "3/2", "1/2"), alpha="1/2"),
+    "wide geometric": dt.geometric(6, alpha="9/10"),
+    "randomised response": dt.randomized_response(4, epsilon="ln 3"),
+    "square wave": dt.square_wave(5, epsilon="ln 3"),
+    "a staircase": dt.staircase(6, alpha="1/2", sensitivity=3),
+    "explicit fair": dt.explicit_fair(4, alpha="9/10"),
+    "a map afterwards": G.remap([0, 0, 2, 3, 4]),
+    "a map before": dt.rounded(dt.Grid(0, 6, 1), [0, 3, 6], alpha="3/10", sensitivity=1),
+    "kept, or geometric": dt.Mechanism(
+        G.inputs, G.outputs, Keep(5, Fraction(1, 4), Geometric(4, Fraction(1, 2)), Fraction(1, 3)), dt.Level(Fraction(0)),
+        1, G.recipe,  # type: ignore[arg-type]
+    ),
+    "uniform": dt.uniform(3),
+}
+OPEN = dt.geometric(dt.Grid(None, None), alpha="1/2")
+
+
+class Need(Exception):
+    def __init__(self, weights: list[int]) -> None:
+        self.weights = weights
+
+
+class Told(Chances):
+    """Choices that were made before; the first that was not is asked for."""
+
+    def __init__(self, path: list[int]) -> None:
+        self.path = iter(path)
+
+    def choose(self, weights: list[int]) -> int:
+        made = next(self.path, None)
+        if made is None:
+            raise Need(weights)
+        return made
+
+    def below(self, size: int) -> int:
+        return self.choose([1] * size)
+
+    def chance(self, part: int, whole: int) -> bool:
+        return self.choose([part, whole - part]) == 0
+
+    def pick(self, weights: list[int]) -> int:
+        return self.choose(weights)
+
+
+def every_choice(made: Reporter, value: str) -> list[tuple[str | None, Fraction]]:
+    leaves: list[tuple[str | None, Fraction]] = []
+    open_paths: list[tuple[list[int], Fraction]] = [([], Fraction(1))]
+    while open_paths:
+        path, chance = open_paths.pop()
+        if chance * LEAST < 1:
+            leaves.append((None, chance))
+            continue
+        try:
+            leaves.append((made.report(value, Told(path)), chance))
+        except Need as need:
+            total = sum(need.weights)
+            open_paths += [([*path, k], chance * Fraction(w, total)) for k, w in enumerate(need.weights) if w]
+    return leaves
+
+
+def in_javascript(m: dt.Mechanism, values: list[str]) -> list[list[tuple[str | None, Fraction]]]:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node")
+    asked = json.dumps({"file": files.text(m), "values": values, "least": LEAST})
+    done = subprocess.run([node, str(HERE / "laws.mjs"), str(MODULE)], input=asked, capture_output=True, text=True, check=True)
+    return [[(report, Fraction(int(a), int(b))) for report, a, b in leaves] for leaves in json.loads(done.stdout)]
+
+
+def assert_is_the_law(leaves: list[tuple[str | None, Fraction]], law: dict[str, Fraction]) -> None:
+    """What was seen is at most the law, and no more is missing than was left out: two bounds, both exact."""
+    seen: Counter[str | None] = Counter()
+    for report, chance in leaves:
+        seen[report] += chance  # type: ignore[assignment]
+    rest = Fraction(seen.pop(None, 0))
+    assert sum(seen.values()) + rest == 1
+    assert rest < Fraction(1, 1000)
+    assert set(seen) <= set(law)
+    assert all(seen[report] <= chance <= seen[report] + rest for report, chance in law.items())
+
+
+def law_of(m: dt.Mechanism, row: int) -> dict[str, Fraction]:
+    """By verify.py, which shares no code with what draws."""
+    weights = verify._channel(verify.parse(files.text(m).encode())["channel"]).weights
+    assert weights is not None
+    return {str(m.outputs.value(j)): Fraction(w, weights[1]) for j, w in enumerate(weights[0][row]) if w}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_choice_of_a_draw_adds_up_to_the_law(name):
+    m = KINDS[name]
+    rows = [0, 1, (m.inputs.size or 1) - 1]
+    values = [str(m.inputs.value(row)) for row in rows]
+    made = Reporter(files.text(m).encode())
+    for row, value, javascript in zip(rows, values, in_javascript(m, values), strict=True):
+        assert_is_the_law(every_choice(made, value), law_of(m, row))
+        assert_is_the_law(javascript, law_of(m, row))
+        if row > 1 and name != "uniform":  # negative control: another row's law is another one
+            with pytest.raises(AssertionError):
+                assert_is_the_law(javascript, law_of(m, 0))
+
+
+def test_noise_on_an_open_grid():
+    """Pr[k] = (1 - a)/(1 + a) a^|k|, written down here."""
+    law = {str(7 + k): Fraction(1, 3) / 2 ** abs(k) for k in range(-40, 41)}
+    assert_is_the_law(every_choice(Reporter(files.text(OPEN).encode()), "7"), law)
+    assert_is_the_law(in_javascript(OPEN, ["7"])[0], law)
+
+
+def test_whole_numbers_come_from_fair_bits():
+    """Every string of three bits: five of eight give a number, each its own; the others are drawn again."""
+
+    class Again(Exception):
+        pass
+
+    def one(word: int) -> int:
+        words = iter([word])
+
+        def bits(length: int) -> int:
+            assert length == 3
+            try:
+                return next(words)
+            except StopIteration:
+                raise Again from None
+
+        return Chances(bits).below(5)
+
+    made = []
+    for word in range(8):
+        try:
+            made.append(one(word))
+        except Again:
+            made.append(-1)
+    assert sorted(made) == [-1, -1, -1, 0, 1, 2, 3, 4]
+    assert [Chances(lambda _, w=w: w).chance(3, 8) for w in range(8)] == [True] * 3 + [False] * 5
+    assert [Chances(lambda _, w=w: w).pick([1, 0, 5, 2]) for w in range(8)] == [0, 2, 2, 2, 2, 2, 3, 3]
+    code = f"""
+    const {{ Chances }} = await import({json.dumps(str(MODULE))});
+    class Fixed extends Chances {{
+      constructor(list) {{ super(); this.list = list; }}
+      bytes(n) {{ return Uint8Array.from(this.list.splice(0, n)); }}
+    }}
+    const found = [];
+    for (let byte = 0; byte < 256; byte++) {{
+      try {{ found.push(Number(new Fixed([byte]).below(5n))); }} catch {{ found.push(-1); }}
+    }}
+    const wide = new Fixed([1, 2, 3]).bits(17);
+    const picked = [..."01234567"].map((w) => Number(new Fixed([Number(w)]).pick([1n, 0n, 5n, 2n])));
+    console.log(JSON.stringify([found, String(wide), picked]));
+    """
+    if shutil.which("node") is None:
+        pytest.skip("needs node")
+    done = subprocess.run(["node", "--input-type=module", "-e", code], capture_output=True, text=True, check=True)
+    found, wide, picked = json.loads(done.stdout)
+    assert Counter(found) == {-1: 96, **dict.fromkeys(range(5), 32)}
+    assert int(wide) == 0x010203 & (2**17 - 1)
+    assert picked == [0, 2, 2, 2, 2, 2, 3, 3]
+
+
+def script(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-I", *words], capture_output=True, text=True, **more)  # type: ignore[call-overload]
+
+
+def test_the_program_runs_alone_and_refuses_in_one_sentence(tmp_path):
+    alone = shutil.copy(SCRIPT, tmp_path / "alone.py")
+    G.save(tmp_path / "g.json")
+    done = script(alone, str(tmp_path / "g.json"), "3")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) in range(5)
+    assert script(alone, str(tmp_path / "g.json"), "-", input="2\n").returncode == 0
+    text = files.text(G)
+    changed = {
+        "digest": text.replace('"a": "2/3"', '"a": "1/3"'), "cut": text[:100], "other": "[1]",
+        "doubled": text.replace('"version": 2', '"version": 2, "version": 2'),
+    }  # fmt: skip
+    for name, broken in changed.items():
+        (tmp_path / "bad.json").write_text(broken)
+        done = script(alone, str(tmp_path / "bad.json"), "3")
+        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), name
+        assert done.stderr.startswith("reporter: ")
+    for value in ("77", "1.5", "x", "1/0", "", "9" * 50):
+        done = script(alone, str(tmp_path / "g.json"), value)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert value == "" or value not in done.stderr
+
+
+def signed(content: dict) -> str:
+    return json.dumps({**content, "digest": verify.digest(content)})
+
+
+@pytest.mark.parametrize("change", [
+    {"kind": "unheard of"}, {"extra": 1}, {"n": 5}, {"a": "3/2"}, {"a": "99999999/100000000"},
+])  # fmt: skip
+def test_what_is_not_understood_is_refused_even_with_a_good_digest(change):
+    content = json.loads(files.text(G))
+    content["channel"] |= change
+    with pytest.raises(RefusedError, match="cannot be used"):
+        Reporter(signed(content).encode())
+    node = shutil.which("node")
+    if node is not None:
+        code = f"""
+        const {{ load, RefusedError }} = await import({json.dumps(str(MODULE))});
+        try {{ await load({json.dumps(signed(content))}); console.log("taken"); }}
+        catch (error) {{ console.log(error instanceof RefusedError ? error.message : String(error)); }}
+        """
+        done = subprocess.run([node, "--input-type=module", "-e", code], capture_output=True, text=True, check=True)
+        assert "cannot be used" in done.stdout
+
+
+def test_a_memo_repeats_reports_and_freezes(tmp_path):
+    """Scripted draws: three different values with most=2 get two draws; the third and all later ones repeat the last."""
+    made, memo = Reporter(files.text(dt.uniform(9)).encode()), str(tmp_path / "memo.json")
+    draws = iter([7, 3, 5, 1])
+
+    class Script(Chances):
+        def chance(self, part: int, whole: int) -> bool:
+            return False
+
+        def below(self, size: int) -> int:
+            return next(draws)
+
+    told = [made.remembered(value, memo, 2, Script()) for value in ("1", "4", "1", "4.0", "8", "1", "2")]
+    assert told == ["7", "3", "7", "3", "3", "3", "3"]
+    assert next(draws) == 5  # nothing more was drawn
+    assert (tmp_path / "memo.json").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["memo.json"]
+    with pytest.raises(RefusedError, match="belongs to another"):
+        made.remembered("1", memo, 3)
+    with pytest.raises(RefusedError, match="belongs to another"):
+        Reporter(files.text(G).encode()).remembered("1", memo, 2)
+    (tmp_path / "memo.json").write_text("{")
+    with pytest.raises(RefusedError, match="a lost one counts as new values"):
+        made.remembered("1", memo, 2)
+    (tmp_path / "memo.json.lock").touch()
+    with pytest.raises(RefusedError, match="Another program"):
+        made.remembered("1", memo, 2)
+    node = shutil.which("node")
+    if node is not None:
+        code = f"""
+        const {{ load, Chances }} = await import({json.dumps(str(MODULE))});
+        const draws = [7n, 3n, 5n];
+        class Script extends Chances {{ chance() {{ return false; }} below() {{ return draws.shift(); }} }}
+        const reporter = await load({json.dumps(files.text(dt.uniform(9)))});
+        let memo = null; const told = [];
+        for (const value of ["1", "4", "1", "4.0", "8", "1", "2"]) {{
+          const made = reporter.remembered(value, memo, 2, new Script()); memo = made.memo; told.push(made.report);
+        }}
+        console.log(JSON.stringify([told, draws.length]));
+        """
+        done = subprocess.run([node, "--input-type=module", "-e", code], capture_output=True, text=True, check=True)
+        assert json.loads(done.stdout) == [["7", "3", "7", "3", "3", "3", "3"], 1]
+
+
+def test_a_memo_that_cannot_be_written_shows_no_report(tmp_path, monkeypatch):
+    made, memo = Reporter(files.text(G).encode()), tmp_path / "memo.json"
+    first = made.remembered("1", str(memo), 2)
+    before = memo.read_text()
+    monkeypatch.setattr(reporter.os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(RefusedError, match="not shown"):
+        made.remembered("2", str(memo), 2)
+    monkeypatch.undo()
+    assert memo.read_text() == before
+    assert made.remembered("1", str(memo), 2) == first

@@ -1,0 +1,279 @@
+"""check-release: what was saved holds; every changed byte is noticed, and every changed field whose digests were made anew."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+import discreet as dt
+from discreet.errors import FileError, LedgerError
+from discreet.present.words import csv_lines, csv_text
+from discreet.tables.checking import Case, ReleaseVerdict, judged
+from discreet.tables.saved import Saved
+from discreet.tables.saving import digest_of, record_text
+
+LANDED = Path(__file__).parent.parent / "landed"
+PAGE, LEDGER = "the page for people", "the ledger"
+FILES = ("digests of the files", "the record's own file")
+DOMAIN = {"town": ["a", "b", None], "age": ["old", "young"]}
+
+
+@pytest.fixture(scope="module")
+def people() -> pandas.DataFrame:
+    rng = np.random.default_rng(11)
+    return pandas.DataFrame({
+        "town": np.array(["a", "b", None], dtype=object)[rng.choice(3, 300, p=[0.7, 0.27, 0.03])],
+        "age": rng.choice(["old", "young"], 300), "ill": rng.random(300) < 0.3, "income": rng.integers(0, 5000, 300) * 2.0,
+        "id": rng.integers(0, 150, 300),
+    })  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    with dt.Ledger(tmp_path_factory.mktemp("checking") / "budget.db") as ledger:
+        ledger.create("bits", "99", relation="bit", public=["town", "age"])
+        ledger.create("people", "99", relation="presence")
+        ledger.create("persons", "99", relation="presence", unit="id")
+        yield ledger
+
+
+SUMS = {"count": "ill", "sum": {"income": dt.Grid(0, 10000, 4)}, "mean": "income:0..10000/4", "share": {"part": "ill"}}
+ASKED = {
+    "counts and totals": {"dataset": "people", "count": {"ill": "ill", "well": "not ill"}, "margins": ["town", "age"]},
+    "totals of bits": {"dataset": "bits", "count": "ill", "margins": ["age"]},
+    "few bits": {"dataset": "bits", **SUMS, "by": ["town"], "domain": {"town": ["a", None, "z"]}},
+    "a pooled cell": {"dataset": "bits", "count": "ill", "other": True, "margins": ["town"]},
+    "one's own mechanism": {"dataset": "bits", "count": "ill", "mechanism": dt.geometric(300, alpha="3/4").truncate(2, 250)},
+    "halves": {"dataset": "bits", "count": "ill", "mechanism": dt.geometric(300, alpha="3/4").remap(
+        lambda v: v / 2, outputs=dt.Grid(0, 150, "1/2"))},
+    "a bound": {"dataset": "people", "bound": 40, "alpha": "1/2", "epsilon": None},
+    "sums of bits": {"dataset": "bits", **SUMS},
+    "sums under presence": {"dataset": "people", **SUMS, "weights": {"part": 3}},
+    "sums of persons": {"dataset": "persons", **SUMS, "max_groups": 2, "epsilon": "ln(3)"},
+    "public zeros": {"dataset": "bits", "count": "ill", "domain": {"town": ["y", "z"], "age": ["old"]}},
+}  # fmt: skip
+
+
+def released(people, book, **asked) -> dt.Release:
+    return dt.release(people, ledger=book, **{"by": ["town", "age"], "domain": DOMAIN, "epsilon": "1/2", **asked})
+
+
+@pytest.mark.parametrize("what", ASKED)
+def test_what_was_saved_holds(people, book, tmp_path, what):
+    released(people, book, **ASKED[what]).save(tmp_path / "x.csv", bom=what == "a bound")
+    verdict = dt.check_release(tmp_path / "x.json", ledger=book)
+    assert verdict, str(verdict)
+    assert verdict.complete is (what != "public zeros")  # where nothing was charged the ledger has no line
+    alone = dt.check_release(tmp_path / "x.json")
+    assert [check.matter for check in alone.checks if check.held is not True] == [LEDGER]
+    assert alone
+
+
+@pytest.fixture(scope="module", params=["counts and totals", "few bits"])
+def saved(people, book, tmp_path_factory, request) -> Path:
+    folder = tmp_path_factory.mktemp("saved")
+    released(people, book, **ASKED[request.param]).save(folder / "x.csv")
+    return folder
+
+
+def wrong(path: Path, ledger: dt.Ledger | None = None) -> set[str]:
+    return {check.matter for check in dt.check_release(path, ledger=ledger).checks if check.held is False}
+
+
+def test_every_changed_byte_is_noticed(saved, tmp_path):
+    """By the digests alone; a lost and an added byte too."""
+    folder = Path(shutil.copytree(saved, tmp_path / "s"))
+    for path in sorted(folder.iterdir()):
+        content = path.read_bytes()
+        places = range(0, len(content), max(1, len(content) // 100))
+        changes = [content[:k] + bytes([content[k] ^ 1]) + content[k + 1 :] for k in places]
+        for changed in [*changes, content[:-1], content + b"\n"]:
+            path.write_bytes(changed)
+            try:
+                case = Case(Saved.read(folder / "x.json"))
+            except FileError:  # not JSON any more, or no record
+                continue
+            assert any(judged(case, matter).held is False for matter in FILES), path.name
+        path.write_bytes(content)
+    assert dt.check_release(folder / "x.json")  # negative control: put back, all of it holds
+
+
+class Forger:
+    """Changes a saved release and makes all digests anew."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        document = json.loads((folder / "x.json").read_text())
+        self.record, self.margins = document["record"], document["margins"]
+        head, *lines = csv.reader(io.StringIO((folder / "x.csv").read_text()))
+        self.head, self.lines = head, lines
+
+    def write(self) -> Path:
+        (self.folder / "x.csv").write_text(csv_lines(self.head, self.lines))
+        for margin, rows in self.margins.items():
+            (self.folder / f"x-by-{margin}.csv").write_text(csv_text(rows))
+        digests = {name: digest_of((self.folder / name).read_bytes()) for name in self.record["files"]}
+        (self.folder / "x.json").write_text(record_text({**self.record, "files": digests}, self.margins))
+        return self.folder / "x.json"
+
+
+@pytest.fixture
+def forger(saved, tmp_path) -> Forger:
+    return Forger(Path(shutil.copytree(saved, tmp_path / "s")))
+
+
+def test_negative_control_new_digests_alone_change_nothing(forger, book):
+    assert not wrong(forger.write(), book)
+
+
+def leaves(value, path=()):
+    """Every single value of a record, and every list as a whole."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if not isinstance(value, dict):
+        yield path
+    for name, part in parts:
+        yield from leaves(part, (*path, name))
+
+
+def other(value):
+    """Another value of the same kind."""
+    match value:
+        case bool():
+            return not value
+        case int() | float():
+            return value + 1
+        case str():
+            return str(int(value) + 1) if value.isdigit() else value + "x"
+        case None:
+            return "x"
+        case list():
+            return [*value, "x"]
+    raise AssertionError(value)
+
+
+def changed(record: dict, path: tuple) -> dict:
+    new = copy.deepcopy(record)
+    place = new
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = other(place[path[-1]])
+    return new
+
+
+# What a record says once, and nothing else follows from: names and times. A ledger knows some of them.
+WITH_LEDGER = {"dataset", "released", "ledger_line", "ledger_head", "unit"}
+FREE = {"version", "discreet", "domain_source", "repeated"}
+
+
+def test_every_changed_field_of_the_record_is_noticed(forger, book):
+    true = forger.record
+    unseen = set()
+    for path in leaves(true):
+        if path[:1] == ("files",) or path[:2] in [("statistics", 1), ("statistics", 2)]:  # the first and the last are enough
+            continue
+        forger.record = changed(true, path)
+        try:
+            found = wrong(forger.write())
+        except FileError:  # no record any more
+            continue
+        if not found - {PAGE}:
+            unseen.add(path[0])
+            assert path[0] in FREE or (path[0] in WITH_LEDGER and LEDGER in wrong(forger.folder / "x.json", book)), path
+    assert {"dataset", "version"} <= unseen  # the test reaches those that cannot be noticed
+
+
+def test_every_changed_cell_of_the_rows_is_noticed(forger, book):
+    true = [list(line) for line in forger.lines]
+    keys = len(forger.record["by"])
+    for row in (0, len(true) // 2, len(true) - 1):
+        for column, name in enumerate(forger.head):
+            forger.lines = [list(line) for line in true]
+            text = true[row][column]
+            forger.lines[row][column] = f"1{text}"
+            found = wrong(forger.write(), book) - {PAGE}
+            assert found, (row, name)
+            if column >= keys:  # a key is noticed without the ledger where there are totals or several statistics
+                assert found - {LEDGER}, (row, name)
+
+
+def test_every_changed_cell_of_the_totals_is_noticed(forger):
+    true = copy.deepcopy(forger.margins)
+    for margin, rows in true.items():
+        for k in (0, len(rows) - 1):
+            for name, value in rows[k].items():
+                forger.margins = copy.deepcopy(true)
+                forger.margins[margin][k][name] = other(value)
+                assert "totals" in wrong(forger.write()), (margin, k, name)
+
+
+def test_a_consistent_other_release_is_refuted_by_the_ledger_alone(people, book, tmp_path):
+    """Reports of another draw with their own intervals, under the line and head of the true one."""
+    true = released(people, book, dataset="people", version="true")
+    twin = released(people, book, dataset="people", version="twin")
+    kept = ("version", "ledger_line", "ledger_head", "released", "budget")
+    forged = dt.Release(twin.columns, twin.margins, {**twin.record, **{name: true.record[name] for name in kept}}, dict)
+    assert true.columns["report"] != twin.columns["report"]
+    forged.save(tmp_path / "x.csv")
+    assert not wrong(tmp_path / "x.json")
+    assert wrong(tmp_path / "x.json", book) == {LEDGER}
+
+
+def test_a_cut_or_changed_ledger_is_noticed(people, book, tmp_path):
+    released(people, book, dataset="people", version="cut").save(tmp_path / "x.csv")
+    with dt.Ledger(tmp_path / "other.db") as empty:
+        empty.create("people", "99", relation="presence")
+        assert wrong(tmp_path / "x.json", empty) == {LEDGER}
+    with pytest.raises(LedgerError, match="There is no ledger"):
+        dt.check_release(tmp_path / "x.json", ledger=tmp_path / "nowhere.db")
+
+
+@pytest.mark.parametrize(("version", "unchecked"), [(1, 5), (2, 4), (3, 4)])
+def test_old_records_are_checked_as_far_as_they_carry(tmp_path, version, unchecked):
+    if version == 3:
+        shutil.copytree(LANDED / "release-v3", tmp_path / "old")
+        path = (tmp_path / "old" / "v3.json").rename(tmp_path / "old" / "v3.json")
+    else:
+        old = "" if version == 1 else ".v2"
+        (tmp_path / "old").mkdir()
+        path = tmp_path / "old" / "v3.json"
+        record = json.loads((LANDED / f"release.record{old}.json").read_text())
+        path.write_text(json.dumps({"record": record, "margins": {}}))
+        columns = json.loads((LANDED / f"release.columns{old}.json").read_text())["columns"]
+        path.with_suffix(".csv").write_text(csv_lines(columns, zip(*columns.values(), strict=True)))
+    verdict = dt.check_release(path)
+    assert verdict, str(verdict)
+    assert [check.held for check in verdict.checks].count(None) == unchecked
+    assert all(check.told for check in verdict.checks if check.held is None)
+    text = path.with_suffix(".csv").read_text()
+    path.with_suffix(".csv").write_text(text.replace(",14,", ",15,").replace(",13,", ",15,"))
+    assert "intervals and estimates" in wrong(path)  # negative control
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"record": {"format": "discreet-mechanism"}}', "[" * 10**5, "\xff"])
+def test_what_is_no_record_is_bad_input(tmp_path, content):
+    (tmp_path / "x.json").write_text(content, encoding="latin-1")
+    for name in ("x.json", "y.json"):
+        with pytest.raises(FileError):
+            dt.check_release(tmp_path / name)
+
+
+@pytest.mark.parametrize("break_it", [
+    lambda f: (f / "x.csv").unlink(), lambda f: (f / "x.csv").write_text(""), lambda f: (f / "x.csv").write_bytes(b"\xff,"),
+    lambda f: (f / "x.csv").write_text('a,"b\n'), lambda f: (f / "x.csv").write_text("report,report\n1,2\n"),
+])  # fmt: skip
+def test_a_csv_that_is_none_is_a_check_that_fails(saved, tmp_path, break_it):
+    folder = Path(shutil.copytree(saved, tmp_path / "s"))
+    break_it(folder)
+    verdict = dt.check_release(folder / "x.json")
+    assert not verdict
+    assert {"digests of the files", "rows and their keys", "intervals and estimates"} <= wrong(folder / "x.json")
+    assert isinstance(verdict, ReleaseVerdict)
+    json.dumps(verdict.to_dict())
