@@ -49,7 +49,8 @@ ROOMS = {
     "ledger": f"{BASE} formats present",
     "questions": BASE,
     "engines": f"{BASE} questions progress",
-    "tables": f"{BASE} formats present channels files mechanism mechanisms measure registry ledger questions engines progress",
+    "tables": f"{BASE} formats present channels files mechanism mechanisms measure designs sharing registry ledger "
+    "questions engines progress",
     "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines tables progress",
     "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery theory scalar sharing registry "
     "planning studies ledger questions engines tables collect progress",

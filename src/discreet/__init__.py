@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from .studies.shelf import study as study
     from .tables.admission import Look as Look
     from .tables.admission import look as look
+    from .tables.audiences import Audiences as Audiences
     from .tables.checking import check_release as check_release
     from .tables.release import release as release
     from .tables.results import Release as Release
@@ -123,6 +124,7 @@ _HOME = {
     "Prior": "measure.prior",
     "Priors": "designs.families",
     "Release": "tables.results",
+    "Audiences": "tables.audiences",
     "Verdict": "measure.privacy",
     "audit": "measure.auditing",
     "describe": "measure.description",

@@ -60,6 +60,12 @@ def a_release(groups: int = 3, keys: str = EVIL) -> Release:
     return Release(columns, {EVIL: totals}, record(), lambda columns: dict(columns))
 
 
+def audiences() -> dt.Audiences:
+    one = a_release()
+    mine = {"alpha": "1/2", "epsilon": "7/10", "charged": "13/10"}
+    return dt.Audiences({EVIL: dataclasses.replace(one, record={**one.record, "audience": mine})})
+
+
 RESULTS: dict[str, Callable[[], Result]] = {
     "a verdict that holds": lambda: dt.check_privacy(G),
     "a verdict that does not": lambda: dt.check_privacy(G, epsilon="1/20"),
@@ -113,6 +119,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a graph": lambda: dt.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
     "findings": lambda: dt.study("fair-matrix", quick=True),
     "a release": a_release,
+    "releases for audiences": audiences,
     "a dry run": lambda: Expected(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),
     "a release of nothing": lambda: a_release(0),
     "a long release": lambda: a_release(5000),

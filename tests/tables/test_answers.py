@@ -15,7 +15,7 @@ import pytest
 import discreet as dt
 from discreet.errors import FileError, ReleaseError
 from discreet.ledger.ledger import Answer, Balance, Terms
-from discreet.tables import answers, question, records
+from discreet.tables import answers, purpose, records
 from discreet.tables.answers import answer_text, mechanisms_text, read_answer
 from discreet.tables.measures import measures_for
 from discreet.tables.question import ask
@@ -77,7 +77,7 @@ def test_an_answer_is_read_as_it_was_drawn_whatever_would_be_chosen_today(
     people, ledger, monkeypatch, threshold, mechanism
 ):
     first = asked(people, ledger, mechanism=mechanism)
-    monkeypatch.setattr(question, "SMALL_GROUP", threshold)
+    monkeypatch.setattr(purpose, "SMALL_GROUP", threshold)
     again = asked(people, ledger, mechanism=mechanism)
     assert again.record["repeated"]
     assert dict(again.columns) == dict(first.columns)
@@ -87,14 +87,14 @@ def test_an_answer_is_read_as_it_was_drawn_whatever_would_be_chosen_today(
 
 def test_the_threshold_is_what_a_new_question_follows(people, ledger, monkeypatch):
     """Negative control: the change above does reach what is chosen."""
-    monkeypatch.setattr(question, "SMALL_GROUP", 10)
+    monkeypatch.setattr(purpose, "SMALL_GROUP", 10)
     assert asked(people, ledger).columns["mechanism"] == ["explicit_fair", *["geometric"] * 4, "public zero"]
 
 
 @pytest.mark.parametrize("bound", [None, 20, 5000])
 def test_under_presence_privacy_too(people, ledger, monkeypatch, bound):
     first = asked(people, ledger, dataset="people", bound=bound)
-    monkeypatch.setattr(question, "SMALL_GROUP", 2000)
+    monkeypatch.setattr(purpose, "SMALL_GROUP", 2000)
     again = asked(people, ledger, dataset="people", bound=bound)
     assert again.record["repeated"]
     assert dict(again.columns) == dict(first.columns)
@@ -160,7 +160,7 @@ def test_an_answer_of_another_question_is_refused(reports):
 @pytest.mark.parametrize("threshold", [64, 10, 1000])
 def test_an_answer_of_version_1_is_read_with_the_choice_of_version_1(monkeypatch, threshold):
     """Its text from the ledger of that version, and what that version published of it."""
-    monkeypatch.setattr(question, "SMALL_GROUP", threshold)
+    monkeypatch.setattr(purpose, "SMALL_GROUP", threshold)
     with closing(sqlite3.connect(f"{(LANDED / 'ledger.db').as_uri()}?immutable=1", uri=True)) as connection:
         ((text,),) = connection.execute("SELECT text FROM discreet_answer WHERE name = 'town'")
     published = json.loads((LANDED / "release.columns.json").read_text())["columns"]

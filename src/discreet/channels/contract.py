@@ -152,6 +152,11 @@ class Channel(Frozen, ABC):
         """Ends of an interval that misses the truth with probability at most `error`, for every true value."""
 
     @abstractmethod
+    def interval_between(self, first: Indices, last: Indices, error: Fraction) -> tuple[Indices, Indices]:
+        """The same when all that is known of a report is that it lies from `first` to `last`: one of the cells, apart from
+        one another, into which reports were merged. The merged channel is inverted, so it covers as often."""
+
+    @abstractmethod
     def chance_within(self, k: int, room: Room) -> Fraction | float:
         """Pr[|report - truth| <= k steps], of the worst true value or on average (see Room)."""
 
@@ -346,6 +351,17 @@ class Finite(Channel):
         low, high = acceptance(self, error)
         return low[reports], high[reports]
 
+    def interval_between(self, first: Indices, last: Indices, error: Fraction) -> tuple[Indices, Indices]:
+        """A truth accepts a cell when it accepts a report in it: what is cut off at an end of its row are whole cells."""
+        starts, stops = accepted_reports(self, error)
+        cells, which = np.unique(np.stack([first, last], axis=1), axis=0, return_inverse=True)
+        ends = np.empty((len(cells), 2), dtype=np.int64)
+        for k, (start, stop) in enumerate(cells.tolist()):
+            truths = np.flatnonzero((starts <= stop) & (stops >= start))
+            ends[k] = (truths[0], truths[-1]) if len(truths) else (0, self.rows - 1)  # nobody: all remain possible
+        low, high = ends[which.ravel()].T
+        return low, high
+
     def chance_within(self, k: int, room: Room) -> Fraction | float:
         exact = self.integers()
         if exact is None:
@@ -383,16 +399,11 @@ _ROUNDING = Fraction(1, 10**12)  # a tail of floats is off by less than this par
 
 
 @lru_cache(maxsize=256)
-def acceptance(channel: Finite, error: Fraction) -> tuple[Indices, Indices]:
-    """For each report the first and last truth that accepts it (Neyman's construction).
-
-    A truth accepts the reports that are left when at most error/2 of its mass is cut off at either end. So a truth is
-    outside its report's interval with probability at most error. The ends are those of all truths that accept. Small
-    channels are decided in integers; in floats less is cut off, by more than their rounding.
-    """
+def accepted_reports(channel: Finite, error: Fraction) -> tuple[Indices, Indices]:
+    """For each truth the first and last report that it accepts: what is left when at most error/2 of its mass is cut off at
+    either end. Small channels are decided in integers; in floats less is cut off, by more than their rounding."""
     exact = channel.integers() if channel.rows * channel.reports <= _ACCEPTED else None
-    low = np.full(channel.reports, channel.rows, dtype=np.int64)
-    high = np.full(channel.reports, -1, dtype=np.int64)
+    starts, stops = np.empty(channel.rows, dtype=np.int64), np.empty(channel.rows, dtype=np.int64)
     weights, budget = (channel.matrix, error / 2 - _ROUNDING) if exact is None else (exact[0], exact[1] * error / 2)
     for x in range(channel.rows):
         row = weights[x].tolist()
@@ -403,6 +414,20 @@ def acceptance(channel: Finite, error: Fraction) -> tuple[Indices, Indices]:
         while stop >= start and above + row[stop] <= budget:
             above += row[stop]
             stop -= 1
+        starts[x], stops[x] = start, stop
+    return frozen(starts), frozen(stops)
+
+
+@lru_cache(maxsize=256)
+def acceptance(channel: Finite, error: Fraction) -> tuple[Indices, Indices]:
+    """For each report the first and last truth that accepts it (Neyman's construction).
+
+    A truth rejects its report with probability at most error, so that it is outside that report's interval no more often.
+    The ends are those of all truths that accept.
+    """
+    low = np.full(channel.reports, channel.rows, dtype=np.int64)
+    high = np.full(channel.reports, -1, dtype=np.int64)
+    for x, (start, stop) in enumerate(zip(*(ends.tolist() for ends in accepted_reports(channel, error)), strict=True)):
         low[start : stop + 1] = np.minimum(low[start : stop + 1], x)
         high[start : stop + 1] = np.maximum(high[start : stop + 1], x)
     nobody = high < 0  # a report that no truth accepts: all of them remain possible

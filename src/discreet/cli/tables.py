@@ -41,10 +41,20 @@ def release(
     domain: Annotated[str | None, Parameter(help='A JSON file of declared keys: {"column": [values], ...}.')] = None,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
+    alphas: Annotated[
+        str | None,
+        Parameter(help="Levels of several audiences, 3/10,1/2,4/5: a file for each, one charge for the least private."),
+    ] = None,
     weights: Annotated[
         str, Parameter(help="Parts of epsilon by name where they are not equal: count=1,income=3.")
     ] = "",
     mechanism: Annotated[str, Parameter(help=f"auto, {', '.join(RELEASED)}, or a file.")] = "auto",
+    purpose: Annotated[
+        str | None,
+        Parameter(help='What the counts are for, which chooses the mechanism: reading (the default), adding or "least error".'),
+    ] = None,
+    loss: Annotated[str | None, Parameter(help="Of the least error: l0, l1, l2, threshold(5) ...")] = None,
+    prior: Annotated[str | None, Parameter(help="Of the least error, from public facts: uniform, binomial(0.3) ...")] = None,
     version: Annotated[
         str, Parameter(help="Your name for this version of the data; a new one is a new question.")
     ] = "1",
@@ -52,6 +62,8 @@ def release(
     max_groups: Annotated[int, Parameter(help="With an id column: in how many groups a person may count.")] = 1,
     other: Annotated[bool, Parameter(negative=(), help="Pool undeclared and missing keys in one cell.")] = False,
     margins: Annotated[str, Parameter(help="Columns of --by for totals that match their parts.")] = "",
+    round_to: Annotated[str | None, Parameter(help="Round the noisy reports to multiples of this, and all made from them.")] = None,
+    hide_below: Annotated[str | None, Parameter(help="Hide noisy reports below this, and all made from them.")] = None,
     fresh: Annotated[bool, Parameter(negative=(), help="Draw anew on changed data, and pay again.")] = False,
     strict: Annotated[
         bool, Parameter(negative=(), help="For the operator, outside the guarantee: say how many rows were dropped.")
@@ -82,6 +94,9 @@ def release(
     Example: discreet release people.csv --dataset survey-2026 --count "income = '>50K'" --by sex --domain domain.json
     --epsilon 1 --ledger budget.db -o released.csv
 
+    Example: discreet release people.csv --dataset survey-2026 --count "income = '>50K'" --by sex --domain domain.json
+    --alphas 4/5,9/10 --round-to 5 --ledger budget.db -o for.csv
+
     Example: discreet release people.csv --dataset survey-2026 --sum "age:0..100" --share "income = '>50K'" --by sex
     --domain domain.json --epsilon 1 --ledger budget.db --dry-run
     """
@@ -91,12 +106,15 @@ def release(
     from ..files import load
     from ..ledger.ledger import Ledger
     from ..questions.domain import Domain
+    from ..tables.audiences import each_release
     from ..tables.release import expected_errors
     from ..tables.release import release_and_dropped as run
     from ..tables.saving import check_outputs, write_release
     from . import terminal
 
     one_of(json, csv)
+    if csv and alphas is not None:
+        raise FileError("Each audience has its own rows; write them to files with -o, or use --json.", kind="missing")
     columns = [c.strip() for c in by.split(",") if c.strip()]
     asked: dict[str, Any] = {
         "dataset": dataset,
@@ -105,6 +123,10 @@ def release(
         "domain": None if domain is None else Domain.read(domain, columns),
         "epsilon": epsilon,
         "alpha": alpha,
+        "purpose": purpose,
+        "loss": loss,
+        "prior": prior,
+        "alphas": alphas,
         "mechanism": load(mechanism) if Path(mechanism).suffix == ".json" else mechanism.replace("-", "_"),
         "version": version,
         "bound": bound,
@@ -113,17 +135,19 @@ def release(
     }
     console = make_console()
     totals = [c.strip() for c in margins.split(",") if c.strip()]
-    old: list[Path] = []
+    shape: dict[str, Any] = {"margins": totals, "round_to": round_to, "hide_below": hide_below}
+    places = _places(out, alphas)
+    old: dict[Path, list[Path]] = {}
     with Ledger.existing(ledger) as book:
         if out is not None:
             read = [table, domain, ledger, mechanism, str(book.secret_file)]
             try:
-                old = check_outputs(Path(out), totals, read, overwrite or dry_run)
+                old = {place: check_outputs(place, totals, read, overwrite or dry_run) for place in places}
             except FileError as error:
                 raise FileError(f"{error} Nothing was charged.", kind=error.kind) from None
         if dry_run:
             with terminal.progress("counting") as advance:
-                expected = expected_errors(table, ledger=book, margins=totals, progress=advance, **asked)
+                expected = expected_errors(table, ledger=book, progress=advance, **shape, **asked)
             if json:
                 print(dump(expected.to_dict()["rows"]))
             elif csv:
@@ -133,10 +157,11 @@ def release(
             return 0
         with terminal.progress("releasing") as advance:
             most = 1.0 if out is None else 0.7  # writing takes about as long as drawing and reading
-            made, lost = run(table, ledger=book, margins=totals, fresh=fresh, progress=part(advance, 0.0, most), **asked)
+            made, lost = run(table, ledger=book, fresh=fresh, progress=part(advance, 0.0, most), **shape, **asked)
             if out is not None:
                 try:
-                    write_release(made, Path(out), old, bom=bom)
+                    for place, each in zip(places, each_release(made), strict=True):
+                        write_release(each, place, old[place], bom=bom)
                 except FileError as error:
                     raise FileError(
                         f"{error} The answer is in the ledger: ask the same question again, and it costs nothing.",
@@ -151,10 +176,24 @@ def release(
     if json:
         print(dump(made.to_dict()))
     elif csv:
-        print(made.csv_text(), end="")
+        print(each_release(made)[0].csv_text(), end="")
     else:
         everything = f"{out} has all" if out is not None else "-o FILE.csv writes all"
         terminal.show(console, replace(made.shown(), where=everything))
         if out is not None:
-            console.print(f"Written: {out}, with the record and a page for people beside it.", markup=False)
+            names = ", ".join(map(str, places))
+            console.print(f"Written: {names}, with the record and a page for people beside it.", markup=False)
     return 0
+
+
+def _places(out: str | None, alphas: str | None) -> list[Path]:
+    """The CSV to write, or for several audiences that of each: released-3_10.csv."""
+    from ..tables.audiences import file_part, name_of
+    from ..tables.question import levels_of
+
+    if out is None:
+        return []
+    path = Path(out)
+    if alphas is None:
+        return [path]
+    return [path.with_name(f"{path.stem}-{file_part(name_of(level))}{path.suffix}") for level in levels_of(alphas, None)]

@@ -8,7 +8,7 @@ stored says which ones were used, and an answer is always read with those, never
 
 Reports stand in the order of the keys, one list for each measure; whoever asks in another order gets them in that order.
 Mechanisms that a family makes again from its largest count (or the change that it hides) and level are stored as that, for
-all sizes of group at once, with a digest over their laws; any other is stored whole, as its file. Version 1 was
+all sizes of group at once, with a digest over their laws; any other, and every design, is stored whole, as its file. Version 1 was
 {"reports": {name: [...]}} alone, version 2 had one list of mechanisms for all; both stood in the order of their question.
 """
 
@@ -189,7 +189,8 @@ def _entries(question: Question, level: Level, plan: Plan, change: int | None) -
     entries: list[Document] = [{"sizes": zeros, "family": None}] if zeros else []
     if isinstance(question.mechanism, Mechanism) and change is None:
         return [*entries, {"sizes": list(used), "document": files.document(question.mechanism)}] if used else entries
-    for family in sorted({m.recipe.family for m in used.values()}):
+    entries += [{"sizes": [size], "document": files.document(m)} for size, m in used.items() if m.recipe.family == "design"]
+    for family in sorted({m.recipe.family for m in used.values()} - {"design"}):
         mine = {size: m for size, m in used.items() if m.recipe.family == family}
         hidden = {} if change is None else {"change": change}
         entries.append(

@@ -111,7 +111,7 @@ def _measures(one: Statistic, question: Question, terms: Terms, sizes: Indices) 
     if not one.of_values:
         return [Measure(one, "", 1, level, mechanisms_for(question, level, sizes))]
     change, origin = change_of(one, terms)
-    best = total_noise(change, level)
+    best = open_noise("geometric", change, level) if question.audiences else total_noise(change, level)
     return [Measure(one, "", change, level, _alike(best, sizes), origin)]
 
 

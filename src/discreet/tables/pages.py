@@ -62,9 +62,11 @@ def rows_table(
     for row, span in zip(shown, spans, strict=True):
         exact = " (exact)" if row.get("mechanism") == "public zero" and row[value] is not None else ""
         ends = ["any" if row[name] is None else told(row[name], out) for name, out in _OUTWARD.items()]
-        numbers = [*([_number(row["n"])] if sized else []), "not determined" if row[value] is None else told(row[value]) + exact]
+        report = _absent(row, value, kind) if row[value] is None else told(row[value]) + exact
+        numbers = [*([_number(row["n"])] if sized else []), report]
         numbers += [_number(row["fitted"])] if fitted else []
-        drawn = [f"{ends[0]} to {ends[1]}" if span else "", scale.bar(span) if span else ""]
+        known = row["low"] is not None or row["high"] is not None  # also where the report is hidden
+        drawn = [f"{ends[0]} to {ends[1]}" if known else "", scale.bar(span) if span else ""]
         lines.append([*(f"<bdi>{escape(str(key_for_people(row[k])))}</bdi>" for k in keys), *numbers, *drawn])
     counted = [*(["of"] if sized else []), value, *(["fitted to the totals"] if fitted else []), "95 % interval"]
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
@@ -89,6 +91,12 @@ def _span(row: Mapping[str, Any], value: str, unit: float) -> Span | None:
         return None
     low, high = (-math.inf if row["low"] is None else row["low"]), (math.inf if row["high"] is None else row["high"])
     return low / unit, high / unit, row[value] / unit
+
+
+def _absent(row: Mapping[str, Any], value: str, kind: str) -> str:
+    """A report that is not shown though something is known of it was hidden; but for means of people that may be nobody."""
+    hidden = value == "report" and kind in ("count", "sum") and (row["low"], row["high"]) != (None, None)
+    return "hidden" if hidden else "not determined"
 
 
 def _percent(value: float, rounding: str = ROUND_HALF_EVEN) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -21,11 +21,11 @@ from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..questions.domain import Domain
 from ..registry import RELEASED
+from .purpose import ADDING, FOR_READING, Purpose
 from .statistics import Statistic, statistics_of
 
 Indices = NDArray[np.int64]
 
-SMALL_GROUP = 64  # up to this size, auto takes the explicit fair mechanism; beyond it, the geometric one
 OTHER, MISSING = "(other)", "(missing)"
 _WEAKEST = 1 - Fraction(1, 2**61)  # of one report: at a 95 % interval of ln(20) * 2^61, half widths still fit 63 bits
 RESERVED = frozenset(
@@ -61,6 +61,8 @@ class Question:
     level: Level
     bound: int | None
     max_groups: int
+    purpose: Purpose = FOR_READING
+    audiences: tuple[Level, ...] = ()  # their levels, the most accurate first, which is `level`
 
     @property
     def cells(self) -> list[tuple[Any, ...]]:
@@ -82,6 +84,28 @@ class Question:
         return self.max_groups if terms.unit is not None else 1
 
 
+def levels_of(alphas: Any, epsilons: Any) -> tuple[Level, ...]:
+    """The levels of several audiences, the most accurate first, in whatever order they were given."""
+    if alphas is not None and epsilons is not None:
+        raise ReleaseError("alphas and epsilons say the same thing; give one of them.")
+    name, given = ("alpha", alphas) if epsilons is None else ("epsilon", epsilons)
+    listed = given.split(",") if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
+    if not listed:
+        raise ReleaseError(f'{name}s are a list of levels, one for each audience, for example alphas=["3/10", "1/2", "4/5"].')
+    found = sorted((Level.of(**{name: x.strip() if isinstance(x, str) else x}) for x in listed), key=lambda level: level.alpha)
+    if len({level.alpha for level in found}) < len(found):
+        raise ReleaseError("Two audiences have the same level; give each level once, and its release to both of them.")
+    return tuple(found)
+
+
+def check_audiences(mechanism: str | Mechanism, purpose: Purpose) -> None:
+    if isinstance(mechanism, Mechanism) or mechanism not in ("auto", "geometric"):
+        raise ReleaseError("Several audiences need geometric noise: the reports of other mechanisms are not remaps of one another "
+                           "at every two levels. Leave the mechanism out, or release it at one level alone.")  # fmt: skip
+    if purpose.declared and purpose.name != ADDING:
+        raise ReleaseError('Several audiences get geometric noise, which is for adding: say purpose="adding", or leave it out.')
+
+
 def charge_of(level: Level) -> Fraction:
     """The epsilon to charge: as it was asked, or a certified upper bound in steps of 1e-12 where that is no rational."""
     return level.charge
@@ -90,14 +114,24 @@ def charge_of(level: Level) -> Fraction:
 def ask(
     dataset: str, version: str, count: Any, by: Sequence[str], domain: Any, alpha: object, epsilon: object,
     mechanism: str | Mechanism, bound: int | None, max_groups: int, other: bool, sum: Any = None, mean: Any = None,
-    share: Any = None, weights: Any = None,
+    share: Any = None, weights: Any = None, purpose: object = None, loss: object = None, prior: object = None,
+    alphas: Any = None, epsilons: Any = None,
 ) -> Question:  # fmt: skip
     """Everything declared, checked before any data are read."""
-    level = Level.of(alpha=alpha, epsilon=epsilon)
+    audiences = () if alphas is None and epsilons is None else levels_of(alphas, epsilons)
+    if audiences and (alpha is not None or epsilon is not None):
+        raise ReleaseError("Give one level (alpha or epsilon), or the levels of several audiences (alphas or epsilons).")
+    level = audiences[0] if audiences else Level.of(alpha=alpha, epsilon=epsilon)
     if not isinstance(mechanism, Mechanism) and mechanism != "auto" and mechanism not in RELEASED:
         raise ReleaseError(
             f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)} or a Mechanism."
         )
+    aim = Purpose.of(purpose, loss, prior)
+    if purpose is not None and mechanism != "auto":
+        raise ReleaseError("The purpose chooses the mechanism: give one of the two, and leave the other out.")
+    if audiences:  # only geometric noise leads from every level to every more private one (docs/theory/cascade.md)
+        check_audiences(mechanism, aim)
+        mechanism, aim = "auto", Purpose(ADDING)
     bound = None if bound is None else whole(bound, "bound", example=100, error=ReleaseError)
     max_groups = whole(max_groups, "max_groups", error=ReleaseError)
     if not isinstance(other, bool):
@@ -118,11 +152,13 @@ def ask(
     )
     if other and any(OTHER in key for key in keys.keys):
         raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
-    return Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups)
+    return Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups, aim,
+                    audiences)  # fmt: skip
 
 
 def check_relation(question: Question, terms: Terms) -> None:
     """Does the relation of the data set allow this question?"""
+    question.purpose.check([one.kind for one in question.statistics], terms.relation)
     if terms.relation == "bit":
         public = {name.lower() for name in terms.public}  # the engine knows no case
         outside = [c for c in question.by if c.lower() not in public]
@@ -198,7 +234,9 @@ def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int
     A public group of nobody needs none: its count is 0, exactly.
     """
     found: dict[int, Mechanism | None] = {}
-    for size in np.unique(sizes).tolist():
+    occurring = np.unique(sizes).tolist()
+    question.purpose.check_sizes(len(occurring))
+    for size in occurring:
         if size == 0:
             found[size] = None
             continue
@@ -206,7 +244,8 @@ def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int
         if isinstance(question.mechanism, Mechanism):
             found[size] = _given(question.mechanism, top, level)
         elif question.mechanism == "auto":
-            found[size] = made("explicit_fair" if top is not None and top <= SMALL_GROUP else "geometric", top, level)
+            choice = question.purpose.mechanism(top, level)
+            found[size] = choice if isinstance(choice, Mechanism) else made(choice, top, level)
         else:
             found[size] = made(question.mechanism, top, level)
     return found

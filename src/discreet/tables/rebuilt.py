@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -21,7 +21,9 @@ from ..mechanism import Mechanism
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..questions.domain import Domain
+from .coarse import Coarse, line_of
 from .measures import Measure, change_of, open_noise, whole_change
+from .purpose import LEAST, Purpose
 from .question import MISSING, Question, made, mechanisms_for
 from .results import Release
 from .saved import Saved
@@ -48,20 +50,37 @@ def rebuild(saved: Saved) -> Rebuilt:
     question, terms = _question(saved, size), _terms(record)
     numbers = saved.columns["n"] if terms.relation == "bit" else ["-1"] * size
     sizes = np.array([int(n) for n in numbers[:size]], dtype=np.int64)
+    coarse = Coarse.of(record["round_to"], record["hide_below"])
     measures: list[Measure] = []
     drawn: list[NDArray[Any]] = []
     for k, told in enumerate(record["statistics"]):
         rows = slice(k * size, (k + 1) * size)
         for measure in _measures(question, terms, told, k, saved.columns["mechanism"][rows], sizes):
             measures.append(measure)
-            drawn.append(_reports(measure, saved.columns, rows, sizes))
-    sheet = Sheet.of(question, terms, charge, sizes, tuple(measures), tuple(saved.margins), dict)
+            drawn.append(_reports(measure, saved.columns, rows, sizes, coarse))
+    sheet = Sheet.of(question, terms, charge, sizes, tuple(measures), tuple(saved.margins), dict, coarse)
     spent = record["budget"]
     balance = Balance(Fraction(spent["budget"]), Fraction(spent["spent"]), Fraction(spent["left"]), 0)
     head = record["ledger_head"]
     answer = Answer("", record["ledger_line"], record["released"], record["repeated"],
                     None if head is None else Head(head["count"], head["hash"]))  # fmt: skip
-    return Rebuilt(sheet, drawn, sheet.filled(drawn, balance, answer))
+    again = sheet.filled(drawn, balance, answer)
+    return Rebuilt(sheet, drawn, replace(again, record={**again.record, **_declared(record, sheet)}))
+
+
+def _declared(record: Mapping[str, Any], sheet: Sheet) -> dict[str, Any]:
+    """What is declared, as far as it fits the rest: the purpose by its mechanisms, an audience by its level and its cost."""
+    counted = [(n, m) for one in sheet.measures if one.counts_people for n, m in one.plan.items() if m is not None]
+    aim, bound = sheet.question.purpose, sheet.question.bound
+    fits = all(
+        aim.name == LEAST or aim.mechanism(bound if n < 0 else n, m.level) == m.recipe.family for n, m in counted
+    )
+    mine = record["audience"]
+    if mine is not None:
+        own, charged = record["epsilon_charged"], Fraction(mine["charged"])
+        known = Level.of(epsilon=own).admits(Fraction(mine["alpha"])) and charged >= Fraction(own)
+        mine = {"alpha": mine["alpha"], "epsilon": own, "charged": mine["charged"]} if known else None
+    return {"audience": mine, "purpose": aim.written() if record["purpose"] is not None and fits else None}
 
 
 def _question(saved: Saved, size: int) -> Question:
@@ -78,7 +97,7 @@ def _question(saved: Saved, size: int) -> Question:
     return Question(
         record["dataset"], record["version"], tuple(map(_statistic, record["statistics"])), by,
         Domain(by, keys, (), record["domain_source"]), bool(record["other_cell"]), mechanism, Level(Fraction(1)),
-        record["bound"], record["max_groups"],
+        record["bound"], record["max_groups"], Purpose.read(record["purpose"]),
     )  # fmt: skip
 
 
@@ -113,16 +132,27 @@ def _measures(
     else:
         plan = {
             n: None if family == ZERO
-            else made(family, question.bound if n < 0 else n, level) if counted
+            else _counting(question, family, n, level) if counted
             else open_noise(family, change, level)
             for n, family in named.items()
         }  # fmt: skip
     return [Measure(one, part, change, level, plan, origin) for part in (("u", "v") if pair else ("",))]
 
 
-def _reports(measure: Measure, columns: Mapping[str, list[str]], rows: slice, sizes: Indices) -> NDArray[Any]:
-    """The reports as they were drawn: of values, the places of which the CSV has the values."""
+def _counting(question: Question, family: str, size: int, level: Level) -> Mechanism:
+    top = question.bound if size < 0 else size
+    design = question.purpose.mechanism(top, level) if family == "design" else None
+    return design if isinstance(design, Mechanism) else made(family, top, level)
+
+
+def _reports(
+    measure: Measure, columns: Mapping[str, list[str]], rows: slice, sizes: Indices, coarse: Coarse
+) -> NDArray[Any]:
+    """The reports as they were drawn: of values, the places of which the CSV has the values. Of merged ones any that is shown
+    like them: what was published is the same for all."""
     texts = columns[f"report_{measure.part}" if measure.part else "report"][rows]
+    if coarse:
+        return np.array([_merged(measure, text, n, coarse) for text, n in zip(texts, sizes.tolist(), strict=True)])
     if measure.part or not (measure.statistic.of_values or measure.statistic.kind == "share"):
         return np.array([_number(text) for text in texts])
     (start, step), over = measure.units, measure.statistic.kind in ("mean", "share")
@@ -131,6 +161,17 @@ def _reports(measure: Measure, columns: Mapping[str, list[str]], rows: slice, si
         total = Fraction(text or 0) * (n if over else 1)
         places.append(round((total - max(n, 0) * start) / step) if text else 0)
     return np.array(places, dtype=np.int64)
+
+
+def _merged(measure: Measure, text: str, size: int, coarse: Coarse) -> Any:
+    m, line = measure.plan[size], line_of(measure, size)
+    if m is None:
+        return 0
+    over = size if not measure.part and measure.statistic.kind in ("mean", "share") else 1
+    in_steps = measure.part and measure.statistic.of_values
+    shown = None if not text else Fraction(text) * (line.step if in_steps else over)
+    place = coarse.some_place(line, shown)
+    return place if measure.statistic.of_values else m.outputs.value(place)
 
 
 def _number(text: str) -> int | float:

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import Channel
 from ..errors import FileError
 from ..files import document
 from ..formats import Format
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..numbers.exact import parse_exact
+from .coarse import AS_DRAWN, Coarse
 from .measures import Measure
 from .question import Question
 from .statistics import Statistic
-from .values import COVERAGE
+from .values import COVERAGE, Reading
 
 Indices = NDArray[np.int64]
 
@@ -31,8 +31,8 @@ ADDING_UP = "for adding up, not for reading"
 
 
 def release_record(
-    question: Question, terms: Terms, measures: Sequence[Measure], readings: Sequence[Mapping[int, Channel]], sizes: Indices,
-    charge: Fraction, columns: list[str],
+    question: Question, terms: Terms, measures: Sequence[Measure], readings: Sequence[Mapping[int, Reading]], sizes: Indices,
+    charge: Fraction, columns: list[str], coarse: Coarse = AS_DRAWN,
 ) -> dict[str, Any]:  # fmt: skip
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
     plans = [m for m in measures if m.part != "v"]  # both of a pair have one mechanism
@@ -54,7 +54,7 @@ def release_record(
         "protects": PROTECTS[terms.relation] if _number(question) == "count" else PROTECTS_VALUES[terms.relation],
         "unit": terms.unit,
         "person": _person(terms, question),
-        "beware": _beware(terms, question),
+        "beware": [*_beware(terms, question), *([coarse.words()] if coarse else [])],
         "statistics": parts,
         "by": list(question.by),
         "groups": len(sizes),
@@ -63,12 +63,16 @@ def release_record(
         "null_keys": [name for k, name in enumerate(question.by) if any(key[k] is None for key in question.cells)],
         "bound": question.bound,
         "max_groups": question.max_groups,
+        "purpose": question.purpose.written() if question.mechanism == "auto" else None,
+        "round_to": None if coarse.round_to is None else str(coarse.round_to),
+        "hide_below": None if coarse.hide_below is None else str(coarse.hide_below),
         "empty_groups": empty,
         "epsilon_charged": str(charge),
         "epsilon_each_report": _same(part["epsilon"] for part in parts),
         "alpha_each_report": _same(part["alpha"] for part in parts),
         "budget": {},
         "ledger_line": None,
+        "audience": None,
         "ledger_head": None,
         "mechanisms": [
             {"family": family, "citation": next(m.recipe.citation for m, _ in used if m.recipe.family == family),
@@ -83,7 +87,8 @@ def release_record(
         "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count"
         + (f"; {RATIO}" if any(m.part for m in measures) else ""),
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
-        "no_estimate": [f"{family}: its channel has no well-posed inverse" for family in no_estimate],
+        "no_estimate": [f"{family}: {'its reports were merged' if coarse else 'its channel has no well-posed inverse'}"
+                        for family in no_estimate],
         "files": {},
     }  # fmt: skip
 
@@ -136,7 +141,8 @@ def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
     ]  # fmt: skip
     rest = {name: value for name, value in old.items() if name != "counts"}
     unit = re.match(r"A person is one value of (.*), counted once per group", str(old.get("person")))
-    new: dict[str, Any] = {"unit": unit and unit[1], "null_keys": [], "ledger_head": None, "own_mechanism": None,
+    new: dict[str, Any] = {"unit": unit and unit[1], "null_keys": [], "ledger_head": None, "own_mechanism": None, "purpose": None,
+           "round_to": None, "hide_below": None, "audience": None,
            "files": dict.fromkeys(old["files"])}  # fmt: skip
     return {**rest, "format_version": 4, "statistics": parts, **new}
 

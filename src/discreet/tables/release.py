@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 
 from ..engines.reading import Reading
 from ..engines.sources import stamp
-from ..errors import TableInputError
+from ..errors import ReleaseError, TableInputError
 from ..ledger.ledger import Answer, Ledger, Terms
 from ..mechanism import Mechanism
 from ..progress import Progress, part, tell
 from .admission import Look, admission_for, examined
 from .answers import answer_text, mechanisms_text, read_alone, read_answer
+from .audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, for_audience, handed_out
+from .coarse import Coarse
 from .expected import Expected, expected_of
 from .found import Found, counted_for
 from .frames import table_maker
@@ -60,17 +62,24 @@ def release(
     domain: Any = None,
     alpha: object = None,
     epsilon: object = None,
+    alphas: Any = None,
+    epsilons: Any = None,
     weights: Mapping[str, Any] | None = None,
     mechanism: str | Mechanism = "auto",
+    purpose: str | None = None,
+    loss: str | None = None,
+    prior: Any = None,
     version: str = "1",
     bound: int | None = None,
     max_groups: int = 1,
     other: bool = False,
     margins: Sequence[str] = (),
+    round_to: object = None,
+    hide_below: object = None,
     fresh: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,
-) -> Any:  # a Release, or of a dry run an Expected
+) -> Any:  # a Release, for several audiences Audiences, of a dry run an Expected
     """Count and add up, charge, draw, store and return: private statistics of `table`, for each declared group.
 
         count   people for whom a condition is true: a condition, a list of them or {name: condition}
@@ -86,54 +95,68 @@ def release(
     `weights` say, {name: number}. A file must have been admitted as this `version` (`Ledger.admit`); a table in memory is
     admitted by this call, and `made.operator` has the report, which is not for publication. With `dry_run` the errors to
     expect are returned (an Expected); nothing is drawn and nothing charged.
+
+    `purpose` chooses the mechanisms of counts: "reading" (small groups as fair as can be), "adding" (the smallest error of
+    sums of reports) or "least error" for a `loss` and a public `prior`. `round_to` and `hide_below` merge noisy reports before
+    anything is computed from them; like `margins` they are no part of the question, and cost nothing when asked for later.
+
+    `alphas` (or `epsilons`) are the levels of several audiences: each gets a release of its own (`made["1/2"]`), drawn such
+    that whoever shares learns what the least private of them knows; the charge is that of the least private level, once.
     """
+    coarse = Coarse.of(round_to, hide_below)
     with _opened(ledger) as book:
         question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other, sum, mean, share,
-                       weights)  # fmt: skip
+                       weights, purpose, loss, prior, alphas, epsilons)  # fmt: skip
         if dry_run:
-            return _expected(table, book, question, margins, progress)
-        return _released(table, book, question, margins, fresh, progress)[0]
+            return _expected(table, book, question, margins, coarse, progress)
+        run = _to_audiences if question.audiences else _released
+        return run(table, book, question, margins, coarse, fresh, progress)[0]
 
 
 def release_and_dropped(
-    table: Any, *, ledger: Ledger, margins: Sequence[str] = (), fresh: bool = False,
-    progress: Progress | None = None, **asked: Any,
-) -> tuple[Release, int | None]:  # fmt: skip
+    table: Any, *, ledger: Ledger, margins: Sequence[str] = (), round_to: object = None, hide_below: object = None,
+    fresh: bool = False, progress: Progress | None = None, **asked: Any,
+) -> tuple[Release | Audiences, int | None]:  # fmt: skip
     """A release, and for the operator alone, outside the guarantee: how many rows stand in none of its groups.
 
     None where a stored answer was given without reading the file.
     """
-    return _released(table, ledger, ask(**asked), margins, fresh, progress)
+    question, coarse = ask(**asked), Coarse.of(round_to, hide_below)
+    run = _to_audiences if question.audiences else _released
+    return run(table, ledger, question, margins, coarse, fresh, progress)
 
 
 def expected_errors(
-    table: Any, *, ledger: Ledger | str, margins: Sequence[str] = (), progress: Progress | None = None, **asked: Any
-) -> Expected:
+    table: Any, *, ledger: Ledger | str, margins: Sequence[str] = (), round_to: object = None, hide_below: object = None,
+    progress: Progress | None = None, **asked: Any,
+) -> Expected:  # fmt: skip
     """The dry run of what `release` is asked."""
     rest = {"version": "1", "count": None, "by": (), "domain": None, "alpha": None, "epsilon": None, "mechanism": "auto",
             "bound": None, "max_groups": 1, "other": False}  # fmt: skip
     with _opened(ledger) as book:
-        return _expected(table, book, ask(**{**rest, **asked}), margins, progress)
+        return _expected(table, book, ask(**{**rest, **asked}), margins, Coarse.of(round_to, hide_below), progress)
 
 
 def _expected(
-    table: Any, book: Ledger, question: Question, margins: Sequence[str], progress: Progress | None
+    table: Any, book: Ledger, question: Question, margins: Sequence[str], coarse: Coarse, progress: Progress | None
 ) -> Expected:
-    expected = expected_of(_prepare(table, book, margins, progress, question).sheet)
+    if question.audiences:
+        raise ReleaseError('A dry run is of one level: ask for each audience with its alpha and purpose "adding".')
+    expected = expected_of(_prepare(table, book, margins, coarse, progress, question).sheet)
     tell(progress, "done", 1.0)
     return expected
 
 
 def _released(
-    table: Any, book: Ledger, question: Question, margins: Sequence[str], fresh: bool,
+    table: Any, book: Ledger, question: Question, margins: Sequence[str], coarse: Coarse, fresh: bool,
     progress: Progress | None,
 ) -> tuple[Release, int | None]:  # fmt: skip
     dataset = question.dataset
-    again = _stored(table, book, question, margins)
+    again = _stored(table, book, question, margins, coarse)
     if again is not None:
         tell(progress, "done", 1.0)
-        return again, None
-    ready = _prepare(table, book, margins, progress, question)
+        return again[0], None
+    ready = _prepare(table, book, margins, coarse, progress, question)
     sheet = ready.sheet
     if sheet.draws_nothing:  # public zeros alone: nothing is spent
         zeros = [np.zeros(len(sheet.sizes), dtype=np.int64) for _ in sheet.measures]
@@ -158,8 +181,54 @@ def _released(
     return made, ready.dropped
 
 
-def _stored(table: Any, book: Ledger, question: Question, margins: Sequence[str]) -> Release | None:
-    """The stored answer about an admitted version, read without its file; None where there is none, or an older one."""
+def _to_audiences(
+    table: Any, book: Ledger, question: Question, margins: Sequence[str], coarse: Coarse, fresh: bool,
+    progress: Progress | None,
+) -> tuple[Audiences, int | None]:  # fmt: skip
+    """A release for each audience: one charge, one stored answer, a cascade of reports for each group."""
+    dataset, asked = question.dataset, [for_audience(question, level) for level in question.audiences]
+    again = _stored(table, book, question, margins, coarse)
+    if again is not None:
+        tell(progress, "done", 1.0)
+        return handed_out(again, question, charge_of(question.level)), None
+    ready = _prepare(table, book, margins, coarse, progress, question)
+    sheets = [_at_level(ready.sheet, mine) for mine in asked]
+    cascades = [cascades_for([sheet.measures[k] for sheet in sheets]) for k in range(len(ready.sheet.measures))]
+    sizes, spelling, balance = ready.sheet.sizes, ready.spelling, book.balance
+    if ready.sheet.draws_nothing:
+        zeros = [np.zeros(len(sizes), dtype=np.int64) for _ in cascades]
+        made = [sheet.filled(zeros, balance(dataset), None) for sheet in sheets]
+        return handed_out(made, question, Fraction(0)).told(ready.operator), ready.dropped
+    heads = [mechanisms_text(mine, sheet.measures, spelling.contents, sizes) for mine, sheet in zip(asked, sheets, strict=True)]
+    begun = book.begin(dataset, spelling.question, epsilon=ready.sheet.charge, data=spelling.fingerprint(ready.found.each),
+                       fresh=fresh, admission=ready.admission)  # fmt: skip
+    if isinstance(begun, Answer):
+        made = []
+        for text, mine, sheet in zip(answers_of(begun.text), asked, sheets, strict=True):
+            stored = read_answer(text, mine, sheet.measures, spelling.contents, sizes)
+            made.append(sheet.drawn_by(stored.measures).filled(stored.reports, balance(dataset), begun))
+    else:
+        truths = [ready.found.truth(measure) for measure in ready.sheet.measures]
+        drawn = [draw_levels(c, sizes, truth, len(asked)) for c, truth in zip(cascades, truths, strict=True)]
+        levels = [list(reports) for reports in zip(*drawn, strict=True)]  # of each audience the reports of each measure
+        texts = [answer_text(reports, head) for reports, head in zip(levels, heads, strict=True)]
+        answer = book.finish(begun, audiences_text(texts))
+        tell(progress, "drawn and stored", _STORED)
+        made = [sheet.filled(reports, balance(dataset), answer) for sheet, reports in zip(sheets, levels, strict=True)]
+    tell(progress, "done", 1.0)
+    return handed_out(made, question, ready.sheet.charge).told(ready.operator), ready.dropped
+
+
+def _at_level(sheet: Sheet, question: Question) -> Sheet:
+    """The sheet of one audience: everything at its own level."""
+    charge = charge_of(question.level) if sheet.charge else Fraction(0)
+    return Sheet.of(question, sheet.terms, charge, sheet.sizes, measures_for(question, sheet.terms, sheet.sizes), sheet.margins,
+                    sheet.make_table, sheet.coarse)  # fmt: skip
+
+
+def _stored(table: Any, book: Ledger, question: Question, margins: Sequence[str], coarse: Coarse) -> list[Release] | None:
+    """The stored answer about an admitted version, read without its file, of each audience; None where there is none, or an
+    older one."""
     if not isinstance(table, (str, os.PathLike)):
         return None
     terms, names = book.terms(question.dataset), margin_names(margins, question)
@@ -169,11 +238,17 @@ def _stored(table: Any, book: Ledger, question: Question, margins: Sequence[str]
         return None
     spelling = spelling_of(question, dict.fromkeys(question.names, admission.columns))
     answer = book.stored(question.dataset, spelling.all, admission.number)
-    stored = None if answer is None else read_alone(answer.text, question, terms, spelling.contents)
-    if answer is None or stored is None:
+    if answer is None:
         return None
-    sheet = Sheet.of(question, terms, charge_of(question.level), stored.sizes, stored.measures, names, table_maker(table))
-    return sheet.filled(stored.reports, book.balance(question.dataset), answer)
+    made, texts = [], answers_of(answer.text) if question.audiences else [answer.text]
+    for level, text in zip(question.audiences or [question.level], texts, strict=True):
+        mine = for_audience(question, level)
+        stored = read_alone(text, mine, terms, spelling.contents)
+        if stored is None:
+            return None
+        sheet = Sheet.of(mine, terms, charge_of(level), stored.sizes, stored.measures, names, table_maker(table), coarse)
+        made.append(sheet.filled(stored.reports, book.balance(question.dataset), answer))
+    return made
 
 
 @dataclass(frozen=True)
@@ -193,7 +268,7 @@ class _Ready:
 
 
 def _prepare(
-    table: Any, book: Ledger, margins: Sequence[str], progress: Progress | None, question: Question
+    table: Any, book: Ledger, margins: Sequence[str], coarse: Coarse, progress: Progress | None, question: Question
 ) -> _Ready:
     """Check everything declared, count, choose the mechanisms: all that can fail, before anything is charged."""
     terms = book.terms(question.dataset)
@@ -214,7 +289,7 @@ def _prepare(
     measures = measures_for(question, terms, sizes)
     charge = charge_of(question.level) if any(any(m.plan.values()) for m in measures) else Fraction(0)
     ready = _Ready(
-        Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table)),
+        Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table), coarse),
         found,
         spelling_of(question, found.columns),
         None if admission is None else admission.number,

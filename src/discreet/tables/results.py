@@ -117,7 +117,9 @@ class Release(Result):
         if record["empty_groups"]:
             some = ", ".join("/".join(str(_short(key_for_people(x))) for x in key) for key in record["empty_groups"][:10])
             notes.append(f"Nobody is in: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Is that spelt right?")
-        cost = f"Charged epsilon {record['epsilon_charged']}."
+        cost, mine = f"Charged epsilon {record['epsilon_charged']}.", record.get("audience")
+        if mine is not None:
+            cost = f"Private at epsilon {mine['epsilon']}; epsilon {mine['charged']} was charged, once for all audiences."
         repeated = "The same question was asked before: this is the stored answer, at no charge."
         notes.append(repeated if record["repeated"] else cost)
         notes.append(f"Budget of {record['dataset']}: {left['spent']} of {left['budget']} spent, {left['left']} left.")

@@ -19,12 +19,13 @@ from ..errors import ReleaseError
 from ..ledger.ledger import Answer, Balance, Terms
 from ..measure.totals import SumBound
 from ..mechanism import Mechanism
+from .coarse import AS_DRAWN, Coarse, merged_reading
 from .margins import fit_parts
 from .measures import Measure, Plan
 from .question import Question
 from .records import release_record
 from .results import Release, key_for_people
-from .values import COVERAGE, Part, error_of, in_steps, published
+from .values import COVERAGE, Part, Reading, error_of, in_steps, published
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -44,25 +45,27 @@ class Sheet:
     sizes: Indices
     measures: tuple[Measure, ...]
     margins: tuple[str, ...]
-    readings: tuple[Mapping[int, Channel], ...]  # of each measure
+    readings: tuple[Mapping[int, Reading], ...]  # of each measure
     columns: Mapping[str, list[Any]]
     bounds: tuple[SumBound, ...]  # of each measure, where there are margins
     record: Mapping[str, Any]
     make_table: Callable[[Mapping[str, list[Any]]], Any]
+    coarse: Coarse
 
     @classmethod
     def of(
         cls, question: Question, terms: Terms, charge: Fraction, sizes: Indices, measures: tuple[Measure, ...],
-        margins: tuple[str, ...], make_table: Callable[[Mapping[str, list[Any]]], Any],
+        margins: tuple[str, ...], make_table: Callable[[Mapping[str, list[Any]]], Any], coarse: Coarse = AS_DRAWN,
     ) -> Sheet:  # fmt: skip
-        readings = tuple(_readings(measure) for measure in measures)
+        readings = tuple(_readings(measure, coarse) for measure in measures)
         columns = _fixed_columns(question, terms, measures, sizes, charge)
         columns |= {"fitted": []} if margins else {}
-        bounds = tuple(SumBound(list(r.values()), 1 - COVERAGE) for r in readings) if margins else ()
-        record = release_record(question, terms, measures, readings, sizes, charge, list(columns))
+        channels = [[m.channel for m in one.plan.values() if m is not None] for one in measures] if margins else []
+        bounds = tuple(SumBound(mine, 1 - COVERAGE) for mine in channels)
+        record = release_record(question, terms, measures, readings, sizes, charge, list(columns), coarse)
         json.dumps(record)
         make_table({name: values[:1] for name, values in columns.items() if values})  # can such a table be built?
-        return cls(question, terms, charge, sizes, measures, margins, readings, columns, bounds, record, make_table)
+        return cls(question, terms, charge, sizes, measures, margins, readings, columns, bounds, record, make_table, coarse)
 
     @property
     def draws_nothing(self) -> bool:
@@ -73,7 +76,8 @@ class Sheet:
         """The same for the mechanisms of a stored answer, where they are others."""
         if all(_digests(new.plan) == _digests(old.plan) for new, old in zip(mine, self.measures, strict=True)):
             return self
-        return Sheet.of(self.question, self.terms, self.charge, self.sizes, mine, self.margins, self.make_table)
+        return Sheet.of(self.question, self.terms, self.charge, self.sizes, mine, self.margins, self.make_table,
+                        self.coarse)  # fmt: skip
 
     def filled(self, drawn: Sequence[NDArray[Any]], balance: Balance, answer: Answer | None) -> Release:
         """The rows of a release with their estimates, intervals and margins, and the record that goes with them.
@@ -130,7 +134,8 @@ class Sheet:
         """Whole parts, fitted within each group of the first margin; -1 where a part has no estimate to fit."""
         whole, upper = np.full(len(self.sizes), -1, dtype=np.int64), self._upper(k)
         for chosen in self._groups(self.margins[0]).values():
-            estimates, errors = part["estimate"][chosen], part["standard_error"][chosen]
+            estimates = part["centre"][chosen]
+            errors = np.nan_to_num(part["standard_error"][chosen], nan=1.0)  # of merged reports: all alike
             if np.isfinite(estimates).all():
                 whole[chosen] = fit_parts(estimates, np.maximum(errors, 1e-9), upper[chosen])
         return whole
@@ -150,7 +155,8 @@ class Sheet:
                 rows.append({margin: value, **size, "total": None, "low": None, "high": None})
                 continue
             times = np.bincount([kind_of[n] for n in sizes if n in kind_of], minlength=len(kind_of))
-            centre, width = float(part["estimate"][chosen].sum()), bound.half_width(times)
+            centre = float(part["centre"][chosen].sum())
+            width = bound.half_width(times) + float(part["slack"][chosen].sum())
             total, most = sum(whole[chosen].tolist()), float(upper[chosen].sum())
             low, high = max(0.0, centre - width - 1e-9), min(most, centre + width + 1e-9)
             rows.append({
@@ -160,13 +166,20 @@ class Sheet:
         return rows
 
 
-def _readings(measure: Measure) -> dict[int, Channel]:
+def _readings(measure: Measure, coarse: Coarse) -> dict[int, Reading]:
     """How to read the reports of a measure, by the size of the group; one mechanism may serve many sizes."""
     known: dict[Mechanism, Channel] = {}
     for m in measure.plan.values():
         if m is not None and m not in known:
             known[m] = _readable(m, error_of(measure))
-    return {size: known[m] for size, m in measure.plan.items() if m is not None}
+    plain = {size: known[m] for size, m in measure.plan.items() if m is not None}
+    if not coarse:
+        return {**plain}
+    merged = {size: merged_reading(measure, size, channel, coarse) for size, channel in plain.items()}
+    for reading in merged.values():  # what reading any report needs is computed now
+        reading.estimate(np.zeros(1, dtype=np.int64))
+        reading.around(np.zeros(1, dtype=np.int64))
+    return {**merged}
 
 
 def _readable(m: Mechanism, error: Fraction) -> Channel:

@@ -14,6 +14,7 @@ from typing import Any
 from ..engines.counted import Counts, Sums
 from ..ledger.chain import canonical as one_text
 from ..questions.predicate import Predicate, find_column, parse, unordered
+from .purpose import READING
 from .question import Question
 from .statistics import Statistic
 
@@ -49,8 +50,11 @@ def spelling_of(question: Question, names: Mapping[str, Collection[str]]) -> Spe
         "bound": question.bound,
         "max_groups": question.max_groups,
     }
+    aim = question.purpose.written()
     asked = {
         **common,
+        **({} if aim["name"] == READING else {"purpose": aim}),  # reading is what auto always meant
+        **({"levels": [str(level.alpha) for level in question.audiences]} if question.audiences else {}),
         "rule": 2,
         "statistics": sorted(contents.values(), key=one_text),
         "by": sorted(by),
@@ -75,7 +79,7 @@ def _before(
 ) -> dict[str, Any] | None:
     """The frozen rule of the first versions: counts alone, all of one weight, by name and in their order."""
     asked = question.statistics
-    if any(one.kind != "count" or one.weight != asked[0].weight for one in asked):
+    if question.purpose.name != READING or any(one.kind != "count" or one.weight != asked[0].weight for one in asked):
         return None
     return {
         **common,

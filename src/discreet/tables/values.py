@@ -14,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels import Channel
+from ..numbers.grid import FARTHEST
 from ..numbers.positions import positions
+from .coarse import MergedReports
 from .measures import Measure
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Part = dict[str, NDArray[Any]]  # of one measure: report, low, high, estimate, standard_error, in steps
+Part = dict[str, NDArray[Any]]  # of one measure: report, low, high, estimate, standard_error, centre, slack, in steps
+Reading = Channel | MergedReports
 Published = dict[str, list[Any]]  # the same of one statistic in its units, with None where there is nothing to say
 
 COVERAGE = Fraction(19, 20)
@@ -38,11 +41,16 @@ def error_of(measure: Measure) -> Fraction:
     return (1 - COVERAGE) / (2 if measure.part else 1)
 
 
-def in_steps(measure: Measure, readings: Mapping[int, Channel], sizes: Indices, reports: NDArray[Any]) -> Part:
-    """Estimate, its error and the interval of each report, all groups of a size at once."""
+def in_steps(measure: Measure, readings: Mapping[int, Reading], sizes: Indices, reports: NDArray[Any]) -> Part:
+    """Estimate, its error and the interval of each report, all groups of a size at once.
+
+    `centre` is for adding up: the estimate or, of merged reports, the middle of those that theirs may be, `slack` apart.
+    """
     size = len(reports)
+    merged = any(isinstance(reading, MergedReports) for reading in readings.values())
     read: Part = {
-        "report": reports, "estimate": np.zeros(size), "standard_error": np.zeros(size),
+        "report": reports.astype(object) if merged else reports, "estimate": np.zeros(size), "standard_error": np.zeros(size),
+        "centre": np.zeros(size), "slack": np.zeros(size),
         "low": np.zeros(size, dtype=np.int64), "high": np.zeros(size, dtype=np.int64),
     }  # fmt: skip
     for n, chosen in members(sizes).items():
@@ -55,6 +63,12 @@ def in_steps(measure: Measure, readings: Mapping[int, Channel], sizes: Indices, 
         read["low"][chosen], read["high"][chosen] = (np.clip(end, least, most) for end in ends)
         read["estimate"][chosen] = reading.estimate(places)
         read["standard_error"][chosen] = reading.standard_error
+        read["centre"][chosen] = read["estimate"][chosen]
+        if isinstance(reading, MergedReports):
+            read["report"][chosen] = reading.shown(places)
+            below, above = reading.around(places)
+            with np.errstate(invalid="ignore"):
+                read["centre"][chosen], read["slack"][chosen] = (below + above) / 2, (above - below) / 2
     return read
 
 
@@ -83,6 +97,8 @@ def _valued(measure: Measure, part: Part, sizes: Indices, over: Indices, whole: 
     start, step = measure.units
     n = np.maximum(sizes, 0)
     shown: Published = {name: _in_units(n, start, part[name], step, over, whole) for name in ("report", "low", "high")}
+    for name, far in (("low", part["low"] <= -FARTHEST), ("high", part["high"] >= FARTHEST)):
+        shown[name] = [None if beyond else x for beyond, x in zip(far.tolist(), shown[name], strict=True)]
     shown["estimate"] = blank((n * float(start) + part["estimate"] * float(step)) / over)
     shown["standard_error"] = blank(part["standard_error"] * float(step) / over)
     return shown
@@ -94,10 +110,11 @@ def _in_units(sizes: Indices, start: Fraction, places: NDArray[Any], step: Fract
     first, each = int(start * unit), int(step * unit)
     if places.dtype.kind == "f":  # of a mechanism that reports between the whole numbers
         return list(((sizes * float(start) + places * float(step)) / over).tolist())
-    numbers = [n * first + k * each for n, k in zip(sizes.tolist(), places.tolist(), strict=True)]
-    if whole and unit == 1 and max(map(abs, numbers), default=0) < 2**63:
+    numbers = [None if k is None else n * first + k * each for n, k in zip(sizes.tolist(), places.tolist(), strict=True)]
+    known = [number for number in numbers if number is not None]
+    if whole and unit == 1 and all(isinstance(x, int) for x in known) and max(map(abs, known), default=0) < 2**63:
         return numbers
-    return [number / (unit * n) for number, n in zip(numbers, over.tolist(), strict=True)]  # rounded once
+    return [None if x is None else float(Fraction(x) / (unit * n)) for x, n in zip(numbers, over.tolist(), strict=True)]
 
 
 def _ratio(measure: Measure, u: Part, v: Part) -> Published:
@@ -112,13 +129,22 @@ def _ratio(measure: Measure, u: Part, v: Part) -> Published:
     width, rounding = float(high - low), _ROUNDING * float(abs(low) + abs(high))
     least = np.where(known, float(low) + width * _part_of(u1, v2) - rounding, -math.inf)
     most = np.where(known, float(low) + width * _part_of(u2, v1) + rounding, math.inf)
-    x, y = (np.maximum(part["report"], 0).astype(np.float64) for part in (u, v))
+    x, y = (np.maximum(_floats(part["report"]), 0) for part in (u, v))
     value = np.where(known, np.clip(float(low) + width * _part_of(x, y), least, most), math.nan)
     return {
         "report": blank(value), "low": np.clip(least, float(low), float(high)).tolist(),
         "high": np.clip(most, float(low), float(high)).tolist(), "estimate": blank(value),
-        "standard_error": [None] * len(value), "report_u": u["report"].tolist(), "report_v": v["report"].tolist(),
+        "standard_error": [None] * len(value), "report_u": _plain(u["report"]), "report_v": _plain(v["report"]),
     }  # fmt: skip
+
+
+def _floats(reports: NDArray[Any]) -> Floats:
+    """NaN for what is hidden."""
+    return np.array([math.nan if x is None else x for x in reports.tolist()], dtype=np.float64)
+
+
+def _plain(reports: NDArray[Any]) -> list[Any]:
+    return [float(x) if isinstance(x, Fraction) else x for x in reports.tolist()]
 
 
 def _part_of(x: Floats, y: Floats) -> Floats:

@@ -1,0 +1,171 @@
+"""One release for several audiences: a cascade for each group, its levels from the most accurate to the most private.
+
+The most accurate report is drawn from the truth, each next one from the report before it (discreet.sharing.cascades): a
+coalition of audiences learns what its least private member knows and nothing more, so all of it costs what the most accurate
+level costs, once. Each audience gets a release of its own. Its reports, fits, totals, record and files are computed from its
+own reports alone, at its own level. What is stored in the ledger holds all levels: it is as sensitive as the least private.
+
+    {"format": "discreet-audiences", "version": 1, "answers": [the answer of each audience, as answers.py has it]}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import LevelError, ReleaseError
+from ..formats import Format
+from ..numbers.grid import Grid
+from ..numbers.level import Level
+from ..present.shown import Result, Shown, one_line
+from ..sharing.cascades import Cascade, told
+from .measures import Measure
+from .question import Question
+from .results import Release, asked_in_words
+from .values import members
+
+Indices = NDArray[np.int64]
+
+FORMAT = "discreet-audiences"
+_VERSIONS: Format[dict[str, Any]] = Format("stored answer for several audiences")
+
+
+@dataclass(frozen=True, repr=False)
+class Audiences(Result):
+    """A release for each audience, by the name of its level, the most accurate first: made["1/2"] is that of alpha 1/2.
+
+    Give each audience its own release, never this: together they are as sensitive as the least private of them.
+    """
+
+    audiences: Mapping[str, Release]
+
+    def __getitem__(self, name: Any) -> Release:
+        """The release of one audience: by its name, its alpha in any spelling, or its place from 0."""
+        if isinstance(name, int) and not isinstance(name, bool) and -len(self) <= name < len(self):
+            return list(self.audiences.values())[name]
+        if isinstance(name, str) and name in self.audiences:
+            return self.audiences[name]
+        try:
+            wanted = str(Level.of(alpha=name).alpha)
+        except LevelError:
+            wanted = ""
+        found = [made for made in self.audiences.values() if made.record["audience"]["alpha"] == wanted]
+        if not found:
+            raise ReleaseError(f"There is no such audience; there are {', '.join(self.audiences)}.")
+        return found[0]
+
+    def __len__(self) -> int:
+        return len(self.audiences)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.audiences)
+
+    @property
+    def operator(self) -> Any:
+        """Of a table in memory, what was seen of it as it was admitted: for you alone, and in none of the releases."""
+        return getattr(self, "_operator", None)
+
+    def told(self, operator: Any) -> Audiences:
+        object.__setattr__(self, "_operator", operator)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"audiences": dict(self.audiences)}
+
+    def shown(self) -> Shown:
+        """A line for each audience, and what all of it cost."""
+        records = [made.record for made in self.audiences.values()]
+        first = records[0]
+        lines = [
+            {"audience": name, "alpha": record["audience"]["alpha"], "epsilon": record["audience"]["epsilon"], "reports": made.size}
+            for (name, made), record in zip(self.audiences.items(), records, strict=True)
+        ]
+        paid = "The same question was asked before: these are the stored answers, at no charge." if first["repeated"] else (
+            f"Charged epsilon {first['audience']['charged']}, once for all of them.")  # fmt: skip
+        return replace(
+            Shown.of(one_line(f"{first['dataset']}: {asked_in_words(first)}; {len(self)} audiences"), lines),
+            notes=(paid, "Give each audience its own release alone: together they tell what the least private one tells."),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """What each audience's release holds, by its name; together as sensitive as the least private."""
+        return {"audiences": {name: made.to_dict() for name, made in self.audiences.items()}}
+
+
+def name_of(level: Level) -> str:
+    """The name of an audience: its alpha, or the epsilon that was asked for."""
+    return str(level.alpha) if level.asked is None else told(level)
+
+
+def file_part(name: str) -> str:
+    """A name as it stands in the names of files: 3/10 as 3_10."""
+    return "".join(c if c.isalnum() or c == "-" else "_" if c == "/" else "-" for c in name)
+
+
+def each_release(made: Release | Audiences) -> list[Release]:
+    """One release, or that of each audience."""
+    return [made] if isinstance(made, Release) else list(made.audiences.values())
+
+
+def for_audience(question: Question, level: Level) -> Question:
+    """What one audience's release answers: the same question at its own level."""
+    return replace(question, level=level)
+
+
+def cascades_for(measures: Sequence[Measure]) -> dict[int, Cascade]:
+    """One cascade for each size of group, from what one measure is at each level, the most accurate first."""
+    found: dict[tuple[Any, ...], Cascade] = {}
+    plan: dict[int, Cascade] = {}
+    for size, m in measures[0].plan.items():
+        if m is None:
+            continue
+        key = (m.inputs, measures[0].change)
+        if key not in found:
+            found[key] = _cascade(m.inputs, measures)
+            if tuple(each.plan[size] for each in measures) != found[key].mechanisms:
+                raise ReleaseError("These mechanisms are not those of a cascade. Nothing was charged.")
+        plan[size] = found[key]
+    return plan
+
+
+def _cascade(grid: Grid, measures: Sequence[Measure]) -> Cascade:
+    return Cascade(tuple(Level(each.level.alpha) for each in measures), grid, measures[0].change * grid.step)
+
+
+def draw_levels(cascades: Mapping[int, Cascade], sizes: Indices, truth: Indices, levels: int, source: Any = None) -> list[Indices]:
+    """A report of each group for each level, all groups of a size at once."""
+    drawn = [np.zeros(len(truth), dtype=np.int64) for _ in range(levels)]
+    for size, chosen in members(sizes).items():
+        if size in cascades:
+            for mine, reports in zip(drawn, cascades[size].release(truth[chosen], clamp=True, source=source), strict=True):
+                mine[chosen] = reports
+    return drawn
+
+
+def handed_out(made: Sequence[Release], question: Question, charged: Fraction) -> Audiences:
+    """The releases by the names of their audiences; each record says its own level, and what was charged for all."""
+    found = {}
+    for release, level in zip(made, question.audiences, strict=True):
+        mine = {"alpha": str(level.alpha), "epsilon": release.record["epsilon_charged"], "charged": str(charged)}
+        found[name_of(level)] = replace(release, record={**release.record, "audience": mine})
+    return Audiences(found)
+
+
+def audiences_text(answers: Sequence[str]) -> str:
+    """All answers as they are stored, under one charge."""
+    return f'{{"format":"{FORMAT}","version":{_VERSIONS.version},"answers":[{",".join(answers)}]}}'
+
+
+def answers_of(text: str) -> list[str]:
+    """The answer of each audience again."""
+    content = json.loads(text)
+    if content.get("format") != FORMAT:
+        raise ReleaseError("The stored answer is not one for several audiences; nothing was charged.")
+    content = _VERSIONS.upgrade(content, content.get("version", 1))
+    return [json.dumps(one, separators=(",", ":")) for one in content["answers"]]

@@ -1,0 +1,144 @@
+"""What a release is for, which chooses its mechanisms: declared, and part of the question.
+
+    reading        each count is read by itself: small groups get the explicit fair mechanism, whose reports are not drawn to
+                   the ends, larger ones the geometric. The default: what a call meant before there were purposes.
+    adding         counts are added up: the geometric mechanism throughout. Its channel has an inverse, so its unbiased
+                   estimate is the only one, and by Jensen's inequality that of no remap of it has a smaller variance.
+    least error    the least expected loss for a declared loss and a public prior: a design with its certificate. Such
+                   reports are for reading one by one; most have no unbiased estimate.
+
+The choice rests on declared and public facts alone. The default does not look at margins or hierarchies, which may be asked
+for later and must lead to the same question then. Sums and means are for adding, whatever else is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from ..errors import DiscreetError, ReleaseError
+from ..measure.loss import loss_of
+from ..measure.prior import Prior, prior_of
+from ..mechanism import Mechanism
+from ..numbers.exact import parse_exact, show
+from ..numbers.grid import Grid
+from ..numbers.level import Level
+
+READING, ADDING, LEAST = "reading", "adding", "least error"
+PURPOSES = (READING, ADDING, LEAST)
+SMALL_GROUP = 64  # up to this size, reading takes the explicit fair mechanism; beyond it, the geometric one
+LARGEST = 200  # people of a group for which a design is made: half a second each
+_SIZES = 100  # different sizes of group that one release makes designs for
+
+Law = tuple[Fraction, ...] | tuple[tuple[Fraction, Fraction], ...]  # one chance for each value, or values with theirs
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a release is for; of the least error, by which loss and under which prior (a text, or exact chances)."""
+
+    name: str = READING
+    loss: str | None = None
+    prior: str | Law | None = None
+    declared: bool = field(default=False, compare=False)
+
+    @classmethod
+    def of(cls, purpose: object, loss: object = None, prior: object = None) -> Purpose:
+        """As it was asked for: names in any case."""
+        if purpose is None and loss is None and prior is None:
+            return cls()
+        name = " ".join(purpose.lower().replace("_", " ").replace("-", " ").split()) if isinstance(purpose, str) else ""
+        if purpose is not None and name not in PURPOSES:
+            raise ReleaseError(f'purpose = {show(purpose)} is not known; use "reading", "adding" or "least error".')
+        if name != LEAST and (loss is not None or prior is not None):
+            raise ReleaseError('A loss and a prior go with purpose="least error"; say that, or leave them out.')
+        if name != LEAST:
+            return cls(name, declared=True)
+        if not isinstance(loss, str):
+            raise ReleaseError('The least error needs a loss by its name, for groups of every size: loss="l1", "l2" or '
+                               '"threshold(5)", for example.')  # fmt: skip
+        spelled = "".join(loss.lower().split())
+        loss_of(spelled, Grid(0, LARGEST), Grid(0, 1))  # is there such a loss?
+        return cls(LEAST, spelled, _spelled(prior), declared=True)
+
+    def written(self) -> dict[str, Any]:
+        """For the question and the record."""
+        if self.name != LEAST:
+            return {"name": self.name}
+        return {"name": self.name, "loss": self.loss, "prior": _written(self.prior)}
+
+    @classmethod
+    def read(cls, written: Mapping[str, Any] | None) -> Purpose:
+        """Again from what `written` gave."""
+        if written is None or written["name"] == READING:
+            return cls()
+        prior = written.get("prior")
+        pairs = isinstance(prior, list) and prior and isinstance(prior[0], list)
+        return cls.of(written["name"], written.get("loss"), dict(prior) if pairs and prior is not None else prior)
+
+    def mechanism(self, top: int | None, level: Level) -> Mechanism | str:
+        """For counts from 0 to `top` (None: any number): a design, or the name of a family."""
+        if self.name == LEAST:
+            return _designed(self, top, level)
+        return "explicit_fair" if self.name == READING and top is not None and top <= SMALL_GROUP else "geometric"
+
+    def check(self, kinds: Iterable[str], relation: str) -> None:
+        """Does it make sense for what is asked? Sums and means, and shares of unknown sizes, are for adding alone."""
+        wrong = [kind for kind in kinds if kind in ("sum", "mean") or (kind == "share" and relation == "presence")]
+        if self.declared and self.name != ADDING and wrong:
+            raise ReleaseError(f'A {wrong[0]} is for adding, with noise that has no ends; for another purpose than "adding" ask '
+                               "for counts in a call of their own.")  # fmt: skip
+
+    def check_sizes(self, sizes: int) -> None:
+        """Are there few enough different sizes of group?"""
+        if self.name == LEAST and sizes > _SIZES:
+            raise ReleaseError(f'purpose="least error" makes a design for each size of group, for at most {_SIZES} of them, and '
+                               f'these are {sizes}; use "reading" or "adding", or fewer groups.')  # fmt: skip
+
+
+FOR_READING = Purpose()
+
+
+def _spelled(prior: Any) -> str | Law | None:
+    """A prior as a value of its own: a name, or exact chances."""
+    if prior is None:
+        return "uniform"
+    if isinstance(prior, str):
+        return "".join(prior.lower().split())
+    if isinstance(prior, Prior):
+        return tuple(Fraction(w, prior.total) for w in prior.weights)
+    pairs = prior.items() if isinstance(prior, Mapping) else enumerate(prior) if hasattr(prior, "__iter__") else ()
+    found = [(parse_exact(value), parse_exact(chance)) for value, chance in pairs]
+    known = [(value, chance) for value, chance in found if value is not None and chance is not None]
+    if not found or len(known) < len(found):
+        raise ReleaseError('The prior is public knowledge about a count: "uniform", "binomial(0.3)", a list of probabilities or '
+                           "{value: probability}.")  # fmt: skip
+    return tuple(sorted(known)) if isinstance(prior, Mapping) else tuple(chance for _, chance in known)
+
+
+def _written(prior: str | Law | None) -> Any:
+    if prior is None or isinstance(prior, str):
+        return prior
+    return [[str(x) for x in part] if isinstance(part, tuple) else str(part) for part in prior]
+
+
+@lru_cache(maxsize=512)
+def _designed(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
+    """The certified optimum for counts up to `top`; made once for each size."""
+    if top is None:
+        raise ReleaseError("The least error needs an upper end: declare bound, the largest count that can be.")
+    if top > LARGEST:
+        raise ReleaseError(f'purpose="least error" makes designs for groups of up to {LARGEST}, not {top}; use "reading" or '
+                           '"adding", whose error is little larger there.')  # fmt: skip
+    from ..designs.design import design  # a slow import, for those who ask for it
+
+    law: Any = purpose.prior
+    if isinstance(law, tuple):
+        law = dict(law) if law and isinstance(law[0], tuple) else list(law)
+    try:
+        return design(Grid(0, top), alpha=level.alpha, loss=purpose.loss, prior=prior_of(law, Grid(0, top))).mechanism
+    except DiscreetError as error:
+        raise ReleaseError(f"For groups of {top}: {error} Nothing was charged.") from None

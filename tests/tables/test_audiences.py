@@ -1,0 +1,222 @@
+"""Several audiences: the joint law is the cascade's, nobody's files tell of another's reports, one charge, one stored answer."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from fractions import Fraction
+from itertools import pairwise, product
+
+import numpy as np
+import pandas
+import pytest
+
+import discreet as dt
+from discreet.errors import ReleaseError
+from discreet.tables import release as module
+from discreet.tables.audiences import Audiences, cascades_for, draw_levels
+from discreet.tables.measures import measures_for
+from discreet.tables.pages import release_page
+from discreet.tables.question import ask, charge_of
+from discreet.tables.release import release
+
+ALPHAS = ["3/10", "1/2", "4/5"]
+LEVELS = [Fraction(a) for a in ALPHAS]
+ASKED = {"count": "ill = 'yes'", "by": ["town"], "domain": {"town": ["a", "b", "c"]}}
+
+
+@pytest.fixture
+def people():
+    return pandas.DataFrame({"town": ["a"] * 30 + ["b"] * 6, "ill": ["yes", "no"] * 18, "pay": [10, 15] * 18})
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with dt.Ledger(tmp_path / "budget.db") as book:
+        book.create("bits", "9", relation="bit", public=["town"])
+        book.create("people", "9", relation="presence")
+        yield book
+
+
+def geometric(n: int, a: Fraction) -> list[list[Fraction]]:
+    """The law by its definition: two-sided geometric noise, what lies beyond an end at that end."""
+    return [[(a ** abs(i - j) / (1 + a)) * (1 if j in (0, n) else 1 - a) for j in range(n + 1)] for i in range(n + 1)]
+
+
+def inverse(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
+    """By Gauss and Jordan."""
+    size = len(matrix)
+    rows = [[*row, *(Fraction(int(i == k)) for k in range(size))] for i, row in enumerate(matrix)]
+    for c in range(size):
+        pivot = next(r for r in range(c, size) if rows[r][c])
+        rows[c], rows[pivot] = rows[pivot], rows[c]
+        rows[c] = [x / rows[c][c] for x in rows[c]]
+        for r in range(size):
+            if r != c:
+                rows[r] = [x - rows[r][c] * y for x, y in zip(rows[r], rows[c], strict=True)]
+    return [row[size:] for row in rows]
+
+
+def times(a: list[list[Fraction]], b: list[list[Fraction]]) -> list[list[Fraction]]:
+    return [[sum((x * y for x, y in zip(row, column, strict=True)), Fraction(0)) for column in zip(*b, strict=True)] for row in a]
+
+
+def joint(n: int, levels: list[Fraction]) -> dict[tuple[int, ...], list[Fraction]]:
+    """Pr[reports | truth] from G_a and the steps G_a^-1 G_b, for each tuple of reports a chance for each truth."""
+    laws = [geometric(n, a) for a in levels]
+    steps = [times(inverse(first), second) for first, second in pairwise(laws)]
+    found = {}
+    for reports in product(range(n + 1), repeat=len(levels)):
+        rest = Fraction(1)
+        for step, (i, j) in zip(steps, pairwise(reports), strict=True):
+            rest *= step[i][j]
+        found[reports] = [laws[0][x][reports[0]] * rest for x in range(n + 1)]
+    return found
+
+
+def cascades(n: int) -> dict[int, dt.Cascade]:
+    terms = type("Terms", (), {"relation": "bit", "unit": None, "public": ("town",)})()
+    questions = [ask("d", "1", "x = 1", [], None, None, None, "auto", None, 1, False, alphas=ALPHAS)]
+    questions = [module.for_audience(questions[0], level) for level in questions[0].audiences]
+    return cascades_for([measures_for(q, terms, np.array([n]))[0] for q in questions])
+
+
+def test_the_reports_of_a_release_are_drawn_as_one_cascade():
+    """The exact law of what is drawn, and the draws themselves against it; independent draws fail the same test."""
+    n, truth, size = 3, 1, 20000
+    made = cascades(n)
+    exact = joint(n, LEVELS)
+    listed = made[n].joint()
+    assert all(listed[(x, *reports)] == chances[x] for reports, chances in exact.items() for x in range(n + 1))
+    sizes, truths = np.full(size, n), np.full(size, truth)
+    drawn = draw_levels(made, sizes, truths, 3, source=dt.insecure_source(5))
+    alone = [dt.geometric(n, alpha=a).sample(truths, source=dt.insecure_source(6 + k)) for k, a in enumerate(ALPHAS)]
+
+    def distance(reports) -> float:  # Pearson's statistic; 63 degrees of freedom
+        cells = np.ravel_multi_index(tuple(reports), (n + 1,) * 3)
+        seen = np.bincount(cells, minlength=(n + 1) ** 3)
+        wanted = np.array([float(exact[key][truth]) * size for key in product(range(n + 1), repeat=3)])
+        return float(((seen - wanted) ** 2 / wanted).sum())
+
+    assert distance(drawn) < 150 < distance(alone)  # a chance of 1e-8 to lie above 150
+
+
+@pytest.mark.parametrize("members", [(0, 1), (0, 2), (1, 2), (0, 1, 2)])
+def test_a_coalition_learns_no_more_than_its_least_private_member(members):
+    """Every pair of neighbouring truths, every tuple of its reports, in fractions."""
+    together: dict[tuple[int, ...], list[Fraction]] = {}
+    for reports, chances in joint(4, LEVELS).items():
+        mine = tuple(reports[k] for k in members)
+        together[mine] = [a + b for a, b in zip(together.get(mine, [Fraction(0)] * 5), chances, strict=True)]
+    ratios = [c[x] / c[x + 1] for c in together.values() for x in range(4) if c[x + 1]]
+    assert max(*ratios, *(1 / r for r in ratios if r)) == 1 / LEVELS[members[0]]
+
+
+def everything(made) -> str:
+    # the head covers the answer's commitment, whose salt of 128 bits stays in the ledger
+    record = {**made.record, "ledger_head": None, "released": None, "ledger_line": None, "budget": None, "version": None}
+    page = re.sub(r"<p class='lead'>.*?</p>", "", release_page(made)).partition("<p>Budget")[0]
+    return "\n".join([made.csv_text(), json.dumps(made.to_dict()["rows"]), json.dumps(made.margins), json.dumps(record), page])
+
+
+def test_nobody_sees_anything_of_anothers_reports(people, ledger, monkeypatch):
+    """The reports of one audience change, and nothing of what the others get does; its own does."""
+    asked = {**ASKED, "by": ["town", "ill"], "count": "pay = 10", "domain": {"town": ["a", "b"], "ill": ["yes", "no"]}}
+    told = []
+    for k, first in enumerate([[9, 4, 2, 1], [3, 5, 0, 1]]):
+        reports = [first, [8, 4, 3, 1], [7, 5, 1, 0]]
+        monkeypatch.setattr(module, "draw_levels", lambda *_, r=reports: [np.array(each) for each in r])
+        made = release(people, dataset="people", ledger=ledger, version=str(k), alphas=ALPHAS, margins=["town"], **asked)
+        told.append([everything(one) for one in made.audiences.values()])
+    assert told[0][0] != told[1][0]
+    assert told[0][1:] == told[1][1:]
+
+
+def test_one_charge_one_answer_and_the_question_is_found_again(people, ledger):
+    made = release(people, dataset="bits", ledger=ledger, alphas=ALPHAS, **ASKED)
+    assert isinstance(made, Audiences)
+    assert list(made) == ALPHAS
+    spent = ledger.balance("bits").spent
+    assert spent == charge_of(dt.Level.of(alpha="3/10"))
+    again = release(people, dataset="bits", ledger=ledger, alphas="4/5, 0.3, 1/2", purpose="adding", round_to=None, **ASKED)
+    assert again[0].record["repeated"]
+    assert [one.csv_text() for one in again.audiences.values()] == [one.csv_text() for one in made.audiences.values()]
+    rounded = release(people, dataset="bits", ledger=ledger, alphas=ALPHAS, round_to=5, **ASKED)
+    assert all(report % 5 == 0 for one in rounded.audiences.values() for report in one.columns["report"])
+    assert ledger.balance("bits").spent == spent
+    for name, one in made.audiences.items():
+        assert one.columns["mechanism"] == ["geometric", "geometric", "public zero"]
+        assert one.columns["digest"][0] == dt.geometric(30, alpha=name).digest
+        assert one.record["alpha_each_report"] == name
+        assert Fraction(one.record["epsilon_charged"]) == charge_of(dt.Level.of(alpha=name))
+        assert Fraction(one.record["audience"]["charged"]) == spent
+        assert one.operator is None
+    assert made["0.5"] is made["1/2"] is made[1]
+    assert made.operator is not None
+    assert pickle.loads(pickle.dumps(made.audiences["1/2"].record)) == made["1/2"].record
+    assert made[0].columns["standard_error"][0] < made[1].columns["standard_error"][0] < made[2].columns["standard_error"][0]
+    ledger.verify("bits")
+
+
+def test_a_further_audience_is_another_question(people, ledger):
+    release(people, dataset="bits", ledger=ledger, alphas=ALPHAS, **ASKED)
+    more = release(people, dataset="bits", ledger=ledger, alphas=[*ALPHAS, "9/10"], **ASKED)
+    assert not more[0].record["repeated"]
+    assert ledger.balance("bits").spent == 2 * charge_of(dt.Level.of(alpha="3/10"))
+
+
+def test_sums_means_and_shares_for_audiences(people, ledger):
+    asked = {"by": ["town"], "domain": {"town": ["a", "b"]}, "sum": "pay:0..20/5 missing 0", "share": "ill = 'yes'"}
+    made = release(people, dataset="people", ledger=ledger, epsilons=["2", "1/2"], mean={"m": "pay:0..20/5"}, **asked)
+    assert list(made) == ["epsilon 2", "epsilon 1/2"]
+    for one in made.audiences.values():
+        assert set(one.columns["mechanism"]) == {"geometric"}
+        assert one.size == 6
+    again = release(people, dataset="people", ledger=ledger, epsilons=["2", "1/2"], mean={"m": "pay:0..20/5"}, **asked)
+    assert again[1].csv_text() == made[1].csv_text()
+    assert ledger.balance("people").spent == 2
+
+
+@pytest.mark.parametrize(("asked", "words"), [
+    ({"alphas": ["1/2", "1/2"]}, "same level"), ({"alphas": []}, "list of levels"), ({"alphas": 3}, "list of levels"),
+    ({"alphas": ["1/2"], "epsilon": 1}, "one level"), ({"alphas": ["1/2"], "epsilons": ["1"]}, "same thing"),
+    ({"alphas": ["1/2"], "mechanism": "explicit_fair"}, "geometric noise"),
+    ({"alphas": ["1/2"], "purpose": "reading"}, "for adding"), ({"alphas": ["1/2"], "dry_run": True}, "one level"),
+])  # fmt: skip
+def test_bad_audiences_are_refused_before_any_charge(people, ledger, asked, words):
+    with pytest.raises(ReleaseError, match=words):
+        release(people, dataset="bits", ledger=ledger, **ASKED, **asked)
+    assert ledger.balance("bits").spent == 0
+
+
+def test_a_stored_cascade_is_read_without_its_file(people, ledger, tmp_path):
+    file = tmp_path / "people.csv"
+    people.to_csv(file, index=False)
+    ledger.admit(file, "bits")
+    made = release(file, dataset="bits", ledger=ledger, alphas=ALPHAS, **ASKED)
+    file.unlink()
+    again = release(file, dataset="bits", ledger=ledger, alphas=ALPHAS, **ASKED)
+    assert [one.csv_text() for one in again.audiences.values()] == [one.csv_text() for one in made.audiences.values()]
+
+
+def test_each_audience_has_files_that_can_be_checked(people, ledger, tmp_path):
+    asked = {**ASKED, "alphas": ALPHAS, "round_to": 5, "hide_below": 5, "margins": []}
+    made = release(people, dataset="bits", ledger=ledger, **asked)
+    for k, one in enumerate(made.audiences.values()):
+        one.save(tmp_path / f"{k}.csv")
+        verdict = dt.check_release(tmp_path / f"{k}.json", ledger=ledger)
+        assert verdict.holds, str(verdict)
+    plain = release(people, dataset="bits", ledger=ledger, **{**asked, "round_to": None, "hide_below": None})
+    plain[2].save(tmp_path / "plain.csv")
+    assert dt.check_release(tmp_path / "plain.json", ledger=ledger).complete
+    record = (tmp_path / "plain.json").read_text()
+    (tmp_path / "plain.json").write_text(record.replace(f'"charged": "{made[0].record["audience"]["charged"]}"', '"charged": "1"'))
+    assert not dt.check_release(tmp_path / "plain.json", ledger=ledger).holds
+
+
+def test_an_unknown_audience_is_refused(people, ledger):
+    made = release(people, dataset="bits", ledger=ledger, alphas=["1/2"], **ASKED)
+    for wrong in ("1/3", 7, "x"):
+        with pytest.raises(ReleaseError, match="no such audience"):
+            made[wrong]

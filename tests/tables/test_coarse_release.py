@@ -1,0 +1,134 @@
+"""Rounded and hidden releases: nothing that is published tells more than the cells, later costs nothing, sums too."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+
+import numpy as np
+import pandas
+import pytest
+
+import discreet as dt
+from discreet.tables import release as module
+from discreet.tables.pages import release_page
+
+DOMAIN = {"town": ["a", "b", "c"], "age": ["old", "young"]}
+
+
+@pytest.fixture
+def people():
+    rng = np.random.default_rng(3)
+    return pandas.DataFrame({"town": rng.choice(["a", "b", "c"], 400, p=[0.7, 0.2, 0.1]),
+                             "age": rng.choice(["old", "young"], 400), "ill": rng.choice(["yes", "no"], 400)})  # fmt: skip
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with dt.Ledger(tmp_path / "budget.db") as book:
+        book.create("bits", "9", relation="bit", public=["town", "age"])
+        book.create("people", "9", relation="presence")
+        yield book
+
+
+ASKED = {
+    "bits": {"count": "ill = 'yes'", "by": ["town", "age"], "domain": DOMAIN, "epsilon": "1/2"},
+    "people": {"count": "ill = 'yes'", "by": ["town", "age"], "domain": DOMAIN, "epsilon": "1/2"},
+}
+
+
+def everything(made) -> str:
+    """All that can be published of a release, but for when it was made and which line of the ledger it is."""
+    record = {**made.record, "ledger_head": None, "released": None, "ledger_line": None, "budget": None, "repeated": None}
+    page = re.sub(r"<p class='lead'>.*?</p>", "", release_page(made)).partition("<p>Budget")[0]
+    return "\n".join([made.csv_text(), json.dumps(made.rows()), json.dumps(made.margins), json.dumps(record), page])
+
+
+def with_reports(monkeypatch, people, ledger, dataset, reports, version, **post):
+    monkeypatch.setattr(module, "_draw", lambda plan, sizes, truth: np.array(reports))
+    return module.release(people, dataset=dataset, ledger=ledger, version=version, **ASKED[dataset], **post)
+
+
+@pytest.mark.parametrize("dataset", ["bits", "people"])
+def test_two_reports_of_one_cell_are_published_in_the_same_bytes(people, ledger, monkeypatch, dataset):
+    """For every unit by which one report can be moved within its cell, margins and fitted parts included."""
+    first = [13, 22, 8, 9, 3, 0]
+    post = {"round_to": 5, "hide_below": 5, "margins": ["town"]}
+    sent = {"version": "0", **post}
+    told = everything(with_reports(monkeypatch, people, ledger, dataset, first, **sent))
+    moved = [([14, 20, 11, 12, 7, 2], True), ([13, 23, 8, 9, 3, 0], False), ([13, 22, 8, 9, 2, 0], False)]
+    for k, (reports, same) in enumerate(moved, 1):
+        other = everything(with_reports(monkeypatch, people, ledger, dataset, reports, str(k), **post))
+        assert (other.replace(f'"version": "{k}"', '"version": "0"') == told) is same
+    plain = {"margins": ["town"]}  # the negative control: without rounding each of them is told apart
+    monkeypatch.undo()
+    texts = {everything(module.release(people, dataset=dataset, ledger=ledger, version=str(k), **ASKED[dataset], **plain))
+             .replace(f'"version": "{k}"', "") for k in range(4)}  # fmt: skip
+    assert len(texts) == 4
+
+
+def test_rounding_is_no_part_of_the_question_and_says_what_stays_published(people, ledger):
+    plain = module.release(people, dataset="bits", ledger=ledger, **ASKED["bits"])
+    spent = ledger.balance("bits").spent
+    for post in ({"round_to": 5}, {"hide_below": 10}, {"round_to": 10, "hide_below": 10, "margins": ["town"]}):
+        made = module.release(people, dataset="bits", ledger=ledger, **ASKED["bits"], **post)
+        assert made.record["repeated"]
+        assert any("stays published" in text for text in made.record["beware"])
+        for report, shown in zip(plain.columns["report"], made.columns["report"], strict=True):
+            width = post.get("round_to", 1)
+            nearest = (report + Fraction(width, 2)) // width * width
+            assert shown == (None if nearest < post.get("hide_below", 0) else nearest)
+    assert ledger.balance("bits").spent == spent
+    assert plain.record["round_to"] is None
+    assert not any("stays published" in text for text in plain.record["beware"])
+
+
+def test_a_public_zero_is_no_report_and_stays(people, ledger):
+    few = {**ASKED["bits"], "domain": {"town": ["a", "z"], "age": ["old"]}}
+    made = module.release(people, dataset="bits", ledger=ledger, **few, hide_below=1000)
+    assert made.columns["report"] == [None, 0]
+    assert made.columns["low"][0] == 0
+    assert made.columns["estimate"][0] is None
+
+
+def test_totals_of_merged_reports_cover_exactly(ledger, monkeypatch):
+    """Two parts of 7 people each: every pair of truths, every pair of reports, with their chances as fractions."""
+    sheets, of = [], module.Sheet.of
+    monkeypatch.setattr(module.Sheet, "of", lambda *given: sheets.append(of(*given)) or sheets[-1])
+    few = pandas.DataFrame({"town": ["a"] * 14, "age": ["old", "young"] * 7, "ill": ["yes"] * 14})
+    asked = {**ASKED["bits"], "domain": {"town": ["a"], "age": ["old", "young"]}, "epsilon": "2", "mechanism": "geometric"}
+    module.release(few, dataset="bits", ledger=ledger, **asked, round_to=3, margins=["town"])
+    balance, law = ledger.balance("bits"), dt.geometric(7, epsilon=2).finite()
+    held = {}
+    for i in range(8):
+        for j in range(8):
+            (row,) = sheets[0].filled([np.array([i, j])], balance, None).margins["town"]
+            for total in range(row["low"], row["high"] + 1):
+                held.setdefault(total, []).append((i, j))
+    chance = [[law.entry(x, i) for i in range(8)] for x in range(8)]
+    covered = [sum(chance[x][i] * chance[y][j] for i, j in held[x + y]) for x in range(8) for y in range(8)]
+    assert min(covered) >= Fraction(19, 20)
+    assert len(held[7]) < 64  # and not because it holds everything
+
+
+WAYS = [{"round_to": 5}, {"hide_below": 12}, {"round_to": 7, "hide_below": 10}, {"round_to": "5/2", "hide_below": 4}]
+
+
+@pytest.mark.parametrize("dataset", ["bits", "people"])
+def test_merged_releases_can_be_checked_without_the_data(people, ledger, tmp_path, dataset):
+    """Sums, means and shares too; and a report that was changed to another cell is noticed."""
+    more = {"sum": "pay:-5..20/5 missing 0", "mean": {"m": "pay:-5..20/5 missing 0"}, "share": "ill = 'no'"}
+    table = people.assign(pay=np.arange(len(people)) % 6 * 5 - 5)
+    for k, way in enumerate(WAYS):
+        made = module.release(table, dataset=dataset, ledger=ledger, **{**ASKED[dataset], "epsilon": 2}, **more, **way)
+        made.save(tmp_path / f"{k}.csv")
+        verdict = dt.check_release(tmp_path / f"{k}.json", ledger=ledger)
+        assert verdict.holds, str(verdict)
+    rows = (tmp_path / "0.csv").read_text().splitlines()
+    at = rows[0].split(",").index("report")
+    changed = rows[1].split(",")
+    changed[at] = str(int(changed[at]) + 5)
+    (tmp_path / "0.csv").write_text("\n".join([rows[0], ",".join(changed), *rows[2:]]) + "\n")
+    checks = {check.matter: check.held for check in dt.check_release(tmp_path / "0.json").checks}
+    assert checks["intervals and estimates"] is False
