@@ -77,6 +77,26 @@ def test_the_table_of_mechanisms_is_the_one_that_the_code_has():
     assert with_table(readme.replace("| uniform (UM)", "| another")) == readme
 
 
-def test_the_readme_opens_with_eight_lines():
-    first_screen = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:40]
-    assert sum(line.startswith(">>> ") for line in first_screen) == 8
+def test_the_readme_opens_with_the_three_kinds_of_people():
+    """Before the install, and before any logarithm or Greek letter but epsilon, which is a word in a call there."""
+    screen = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Two commands")[0]
+    assert len(screen.splitlines()) <= 56
+    places = [screen.index(f"**You {what}") for what in ("publish tables", "collect from people", "do research")]
+    assert places == sorted(places)
+    assert not re.search(r"alpha|delta|\bln\b|\blog|e\^", screen)
+
+
+def test_speeds_in_the_readme_are_those_of_the_results():
+    """Every number of a row of speeds stands in a file of results, and so does the date."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    results = {name: (ROOT / "benchmarks" / "results" / f"{name}.md").read_text(encoding="utf-8") for name in ("drawing", "recovery")}
+    [date] = re.findall(r"two cores, (\d{4}-\d\d-\d\d)", readme)
+    assert all(f"{date}, Python" in text for text in results.values())
+    ours, *theirs = re.findall(r"[\d,]{4,}", next(line for line in readme.splitlines() if line.startswith("| values a second")))
+    assert f"{int(ours.replace(',', '')) / 10**6} M/s" in results["drawing"]
+    assert len(theirs) == 3
+    assert all(f"| {number} |" in results["drawing"] for number in theirs)
+    fast, slow = re.findall(r"\d+\.\d+", next(line for line in readme.splitlines() if line.startswith("| likeliest law")))
+    [line] = [line for line in results["recovery"].splitlines() if f"| {slow} s |" in line]
+    assert "0..1,000 at ln(2)/10" in line
+    assert round(float(line.split("|")[2].removesuffix(" s ")), 3) == float(fast)
