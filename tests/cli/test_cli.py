@@ -677,6 +677,29 @@ def survey(run):
             "income > 50000", "--epsilon", "1/2"]  # fmt: skip
 
 
+def test_totals_of_a_map_the_grand_total_and_measured_ones(run, survey):
+    """The containing column is in no file but domain.json; a stored answer is read without the data."""
+    Path("domain.json").write_text('{"sex": ["f", "m", "x"], "education": ["high", "low"], '
+                                   '"kind": {"of": "sex", "map": {"known": ["f", "m"], "other": ["x"]}}}')  # fmt: skip
+    words = [*survey, "--margins", "kind, kind+education", "--measure", "total=1,cells=3"]
+    told = run("release", *words, "-o", "out.csv")
+    assert (told.code, told.err) == (0, "")
+    assert "The grand total, matching the fitted parts:" in told.out
+    assert "Totals by kind and education" in told.out
+    saved = json.loads(Path("out.json").read_text())
+    assert saved["record"]["files"] == ["out.html", "out-by-kind.csv", "out-by-kind%2Beducation.csv", "out-by-total.csv", "out.csv",
+                                        "out.json"]  # fmt: skip
+    assert [level["epsilon"] for level in saved["record"]["measured"]] == ["1/8", "3/8"]
+    rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
+    assert saved["margins"]["total"][0]["total"] == sum(int(row["fitted"]) for row in rows)
+    Path("people.csv").write_text("")
+    again = json.loads(run("release", *words, "--json").out)
+    assert again["record"]["repeated"]
+    assert again["margins"] == saved["margins"]
+    assert_one_good_error(run("release", *survey, "--measure", "income"))
+    assert_one_good_error(run("release", *survey, "--margins", "kind+income"))
+
+
 def test_a_release_writes_rows_totals_record_and_page(run, survey):
     told = run("release", *survey, "--margins", "sex", "-o", "out.csv")
     assert (told.code, told.err) == (0, "")

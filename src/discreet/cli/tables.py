@@ -61,7 +61,12 @@ def release(
     bound: Annotated[int | None, Parameter(help="Presence private: the largest count that can be.")] = None,
     max_groups: Annotated[int, Parameter(help="With an id column: in how many groups a person may count.")] = 1,
     other: Annotated[bool, Parameter(negative=(), help="Pool undeclared and missing keys in one cell.")] = False,
-    margins: Annotated[str, Parameter(help="Columns of --by for totals that match their parts.")] = "",
+    margins: Annotated[
+        str, Parameter(help="Totals that match their parts, by columns of --by: sex,sex+district,total.")
+    ] = "",
+    measure: Annotated[
+        str, Parameter(help="Totals to measure besides the cells, for a part of epsilon: total,district or total=1,cells=6.")
+    ] = "",
     round_to: Annotated[str | None, Parameter(help="Round the noisy reports to multiples of this, and all made from them.")] = None,
     hide_below: Annotated[str | None, Parameter(help="Hide noisy reports below this, and all made from them.")] = None,
     fresh: Annotated[bool, Parameter(negative=(), help="Draw anew on changed data, and pay again.")] = False,
@@ -110,6 +115,8 @@ def release(
     from ..tables.release import expected_errors
     from ..tables.release import release_and_dropped as run
     from ..tables.saving import check_outputs, write_release
+    from ..tables.sums import names_of_totals
+    from ..tables.tiers import measure_of
     from . import terminal
 
     one_of(json, csv)
@@ -132,6 +139,7 @@ def release(
         "bound": bound,
         "max_groups": max_groups,
         "other": other,
+        "measure": measure_of(measure),
     }
     console = make_console()
     totals = [c.strip() for c in margins.split(",") if c.strip()]
@@ -141,8 +149,10 @@ def release(
     with Ledger.existing(ledger) as book:
         if out is not None:
             read = [table, domain, ledger, mechanism, str(book.secret_file)]
+            known = Domain((), ()) if asked["domain"] is None else asked["domain"]
+            names = names_of_totals(totals, asked["measure"], columns, known)
             try:
-                old = {place: check_outputs(place, totals, read, overwrite or dry_run) for place in places}
+                old = {place: check_outputs(place, names, read, overwrite or dry_run) for place in places}
             except FileError as error:
                 raise FileError(f"{error} Nothing was charged.", kind=error.kind) from None
         if dry_run:
@@ -181,8 +191,8 @@ def release(
         everything = f"{out} has all" if out is not None else "-o FILE.csv writes all"
         terminal.show(console, replace(made.shown(), where=everything))
         if out is not None:
-            names = ", ".join(map(str, places))
-            console.print(f"Written: {names}, with the record and a page for people beside it.", markup=False)
+            written = ", ".join(map(str, places))
+            console.print(f"Written: {written}, with the record and a page for people beside it.", markup=False)
     return 0
 
 

@@ -1,7 +1,8 @@
 """The declared groups of a release: keys are declared, never learned from the data.
 
 In a file, {"column": [values], ...} declares every combination, with null for missing values where they are to be
-counted, and {"column": {label: band or codes}} groups by labels (recoding.py). What `discreet look` writes says so:
+counted, {"column": {label: band or codes}} groups by labels (recoding.py), and {"column": {"of": column, "map": ...}} says in
+what the keys of a column lie (hierarchy.py). What `discreet look` writes says so:
 
     {"format": "discreet-domain", "version": 1, "learned": ..., "source": ..., "columns": {"column": [values], ...}}
 
@@ -23,6 +24,7 @@ import numpy as np
 
 from ..errors import TableInputError
 from ..numbers.exact import encodable, parse_exact, show
+from .hierarchy import Hierarchy, is_hierarchy, read_hierarchies
 from .recoding import Recoding, recodings_text
 
 Key = int | str | bool | None  # None: the value is missing
@@ -40,6 +42,7 @@ class Domain:
     keys: tuple[tuple[Key, ...], ...]
     recodings: tuple[Recoding | None, ...] = ()  # one for each column where there is any
     source: str = ""  # where the keys come from, where somebody said so
+    hierarchies: tuple[Hierarchy, ...] = ()  # columns that contain one of these; no part of what is read or asked
 
     @classmethod
     def of(cls, groups: Mapping[str, Sequence[Any]], columns: Sequence[str] = ()) -> Domain:
@@ -53,6 +56,8 @@ class Domain:
         groups, source = _unmarked(groups)
         if not isinstance(groups, Mapping) or not all(isinstance(v, (list, tuple, range, Mapping)) for v in groups.values()):
             raise TableInputError('Declare groups as {column: [values]} or {"keys": [[value, ...], ...]}.')
+        declared: Mapping[str, Any] = groups
+        groups = {name: v for name, v in groups.items() if not is_hierarchy(v)}
         recoded = {name: Recoding.of(str(name), v) for name, v in groups.items() if isinstance(v, Mapping)}
         groups = {name: recoded[name].labels if name in recoded else v for name, v in groups.items()}
         listed = groups.get("keys") if len(groups) == 1 else None
@@ -71,6 +76,9 @@ class Domain:
         else:
             names = tuple(columns) or tuple(groups)
             lacking = [name for name in names if name not in groups]
+            if lacking and lacking[0] in declared:
+                raise TableInputError(f"{lacking[0]} contains {declared[lacking[0]]['of']} by its map and is never read: group by "
+                                      f"{declared[lacking[0]]['of']}, and ask for {lacking[0]} as a margin.")  # fmt: skip
             if lacking:
                 raise TableInputError(
                     f"No values are declared for {', '.join(lacking)}; the declared columns are {', '.join(groups) or 'none'}. "
@@ -83,7 +91,9 @@ class Domain:
         if len(set(keys)) != size:
             raise TableInputError("A declared key stands there twice; every key needs to be declared once.")
         recodings = tuple(recoded.get(name) for name in names)
-        return cls(names, keys, recodings if any(recodings) else (), source)
+        listed_keys = {name: list(dict.fromkeys(values)) for name, values in zip(names, lists, strict=bool(names))}
+        wanted = {name: v for name, v in declared.items() if is_hierarchy(v) and _base(name, declared) in (*names, None)}
+        return cls(names, keys, recodings if any(recodings) else (), source, read_hierarchies(wanted, listed_keys))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], columns: Sequence[str] = ()) -> Domain:
@@ -102,7 +112,8 @@ class Domain:
             )
         places = [mine.index(name.lower()) for name in columns]
         recodings = tuple(self.recodings[p] for p in places) if self.recodings else ()
-        return Domain(tuple(columns), tuple(tuple(key[p] for p in places) for key in self.keys), recodings, self.source)
+        return Domain(tuple(columns), tuple(tuple(key[p] for p in places) for key in self.keys), recodings, self.source,
+                      tuple(replace(h, of=columns[places.index(mine.index(h.of.lower()))]) for h in self.hierarchies))  # fmt: skip
 
     def content(self) -> str:
         """Keys, and how values become them, as one text: what tells two domains apart. Without recodings it is the keys."""
@@ -159,7 +170,16 @@ def declared_columns(groups: Any) -> dict[str, Any]:
         raise TableInputError("Declare groups as {column: [values]}.")
     keys = groups.get("keys") if len(groups) == 1 else None
     listed = isinstance(keys, (list, tuple)) and all(isinstance(key, (list, tuple)) for key in keys)
-    return {} if listed else dict(groups)
+    return {} if listed else {name: what for name, what in groups.items() if not is_hierarchy(what)}
+
+
+def _base(column: str, declared: Mapping[str, Any]) -> str | None:
+    """The column that a containing one contains in the end; None where that is not declared, or where they go in a circle."""
+    seen: list[str] = []
+    while column in declared and is_hierarchy(declared[column]) and column not in seen:
+        seen.append(column)
+        column = declared[column]["of"]
+    return column if column in declared and column not in seen else None
 
 
 def _unmarked(groups: Any) -> tuple[Any, str]:

@@ -6,6 +6,8 @@ stored says which ones were used, and an answer is always read with those, never
     {"format": "discreet-answer", "version": 3, "by": [column, ...], "keys": [[value, ...], ...], "sizes": [n, ...],
      "measures": [{"statistic": ..., "part": "", "mechanisms": [...]}, ...], "reports": [[value, ...], ...]}
 
+and, where totals were measured, "levels": [the same for each level, with the columns of its totals as "by"].
+
 Reports stand in the order of the keys, one list for each measure; whoever asks in another order gets them in that order.
 Mechanisms that a family makes again from its largest count (or the change that it hides) and level are stored as that, for
 all sizes of group at once, with a digest over their laws; any other, and every design, is stored whole, as its file. Version 1 was
@@ -17,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,8 +31,10 @@ from ..formats import Format
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..numbers.level import Level
+from ..questions.domain import Domain
 from .measures import Measure, Plan, open_noise, unplanned
 from .question import Question, made
+from .tiers import Tier, bounded
 
 Indices = NDArray[np.int64]
 Document = dict[str, Any]
@@ -39,7 +43,9 @@ FORMAT = "discreet-answer"
 _SMALL_GROUP_OF_VERSION_1 = 64  # history: what version 1's "auto" chose; not to be changed with today's choice
 
 
-def mechanisms_text(question: Question, measures: Sequence[Measure], contents: Mapping[str, Any], sizes: Indices) -> str:
+def mechanisms_text(
+    question: Question, measures: Sequence[Measure], contents: Mapping[str, Any], sizes: Indices, tiers: Sequence[Tier] = ()
+) -> str:
     """All of an answer but the reports, as JSON: it is written before anything is charged.
 
     `contents` says of each statistic what tells it apart from others.
@@ -50,16 +56,28 @@ def mechanisms_text(question: Question, measures: Sequence[Measure], contents: M
         "by": list(question.by),
         "keys": [list(key) for key in question.cells],
         "sizes": sizes.tolist(),
-        "measures": [
-            {"statistic": contents[m.name], "part": m.part, "mechanisms": _mechanisms(question, m)} for m in measures
-        ],
+        "measures": _drawn_by(question, measures, contents),
+        **({"levels": [_level(question, tier, contents) for tier in tiers]} if tiers else {}),
     }
     return json.dumps(head, separators=(",", ":"))
 
 
-def answer_text(reports: Sequence[NDArray[Any]], head: str) -> str:
-    """An answer as it is stored, with the text that `mechanisms_text` gave."""
-    return f'{head[:-1]},"reports":{json.dumps([r.tolist() for r in reports], separators=(",", ":"))}}}'
+def _drawn_by(question: Question, measures: Sequence[Measure], contents: Mapping[str, Any]) -> list[Document]:
+    return [{"statistic": contents[m.name], "part": m.part, "mechanisms": _mechanisms(question, m)} for m in measures]
+
+
+def _level(question: Question, tier: Tier, contents: Mapping[str, Any]) -> Document:
+    groups = tier.groups
+    return {"by": list(groups.margin), "keys": [list(key) for key in groups.keys], "sizes": tier.sizes.tolist(),
+            "measures": _drawn_by(question, tier.measures, contents)}  # fmt: skip
+
+
+def answer_text(reports: Sequence[NDArray[Any]], head: str, totals: Sequence[Sequence[NDArray[Any]]] = ()) -> str:
+    """An answer as it is stored, with the text that `mechanisms_text` gave; `totals` are the reports of each level."""
+    drawn = json.dumps([r.tolist() for r in reports], separators=(",", ":"))
+    levels = json.dumps([[r.tolist() for r in level] for level in totals], separators=(",", ":"))
+    more = f',"totals":{levels}' if totals else ""
+    return f'{head[:-1]},"reports":{drawn}{more}}}'
 
 
 @dataclass(frozen=True)
@@ -89,6 +107,33 @@ def read_answer(
     """A stored answer of any version, and the mechanisms that drew it."""
     written = json.loads(text)
     content = _format(question, measures, contents, sizes).upgrade(written, written.get("version", 1))
+    return _read(content, question, measures, contents, sizes)
+
+
+def read_levels(
+    text: str, question: Question, tiers: Sequence[Tier], contents: Mapping[str, Any]
+) -> tuple[tuple[Tier, ...], list[list[NDArray[Any]]]]:
+    """The measured levels of a stored answer, with the mechanisms that drew them, and their reports."""
+    content = json.loads(text)
+    known = {frozenset(c.lower() for c in level["by"]): k for k, level in enumerate(content.get("levels", []))}
+    drawn, reports = [], []
+    for tier in tiers:
+        groups = tier.groups
+        which = known.get(frozenset(c.lower() for c in groups.margin))
+        if which is None:
+            raise ReleaseError("The stored answer has other measured totals than this question; nothing was charged.")
+        level = {**content["levels"][which], "reports": content["totals"][which]}
+        asked = replace(bounded(question, groups), by=groups.margin, domain=Domain(groups.margin, groups.keys), other=False)
+        stored = _read(level, asked, tier.measures, contents, tier.sizes)
+        drawn.append(replace(tier, measures=stored.measures))
+        reports.append(stored.reports)
+    return tuple(drawn), reports
+
+
+def _read(
+    content: Document, question: Question, measures: Sequence[Measure], contents: Mapping[str, Any], sizes: Indices
+) -> Stored:
+    """An answer of today's version, or one of its levels, for whoever asks in this order."""
     order = _order(content, question)
     found: dict[str, list[int]] = {}
     for place, one in enumerate(content["measures"]):

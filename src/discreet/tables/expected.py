@@ -45,7 +45,11 @@ class Expected(Result):
         shown = Shown.of(self._title(), self.lines[:_FIRST])
         notes = (f"It would charge epsilon {self.record['epsilon_charged']}; nothing was drawn, nothing charged.",)
         more = len(self.lines) - len(shown.rows)
-        return Shown(shown.title, shown.columns, shown.rows, notes, (Shown.of("Parts of epsilon:", parts),), more)
+        tables = [Shown.of("Parts of epsilon:", parts)]
+        if self.record.get("measured"):
+            levels = [{**level, "by": ", ".join(level["by"]) or "all together"} for level in self.record["measured"]]
+            tables.append(Shown.of("Levels that are measured, and their parts of it:", levels))
+        return Shown(shown.title, shown.columns, shown.rows, notes, tuple(tables), more)
 
     def to_dict(self) -> dict[str, Any]:
         """All rows, and the record that the release would have but for its answer."""

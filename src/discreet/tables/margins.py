@@ -1,62 +1,90 @@
-"""Totals that match their parts: post-processing of released counts, at no cost to privacy."""
+"""Margins: which totals were asked for, and the cells that each of them adds up."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ..errors import ReleaseError
+from ..numbers.exact import show
+from ..questions.domain import Domain
+
 Indices = NDArray[np.int64]
+Margin = tuple[str, ...]  # the columns that a total is by; none for the grand total
 
-_MOST = 2.0**61  # no count is larger (see discreet.numbers.grid)
-_WHOLE = 2.0**53  # from here on floats skip whole numbers
+TOTAL = "total"
+OF_TOTALS = ("n", "total", "low", "high", "interval_by", "report")  # columns of the rows of totals that are no keys
 
 
-def fit_parts(estimates: Floats, errors: Floats, upper: Floats) -> Indices:
-    """Whole numbers from 0 to `upper` that stay close to unbiased estimates and keep their sum.
+def margin_name(margin: Margin) -> str:
+    """What a margin is called: sex, sex+district, or total."""
+    return "+".join(margin) or TOTAL
 
-    Clamping each part alone would push every small count up and so every total too high. Instead the total is fixed
-    first, at the sum of the unbiased estimates (within what is possible), and the parts are the weighted least squares
-    fit to their estimates under that total and their bounds: z = clip(estimate + lambda error^2, 0, upper) for one
-    lambda. Then they are rounded down, and the largest remainders take what is left. Beyond 2^53, where floats skip whole
-    numbers, the sum may be off by their rounding; the parts are whole all the same.
+
+def read_margins(given: Any, by: Sequence[str], domain: Domain, what: str = "margins") -> tuple[Margin, ...]:
+    """Margins as they are asked for: columns, lists of columns, "a+b" for both, [] or "total" for the grand total.
+
+    >>> read_margins(["sex", ["sex", "age"], []], ["sex", "age", "town"], Domain.of({"sex": ["f"], "age": [1], "town": [1]}))
+    (('sex',), ('sex', 'age'), ())
     """
-    upper = np.minimum(upper, _MOST)
-    total = float(np.clip(np.rint(estimates.sum()), 0, np.floor(upper).sum()))
-    # with the largest error as the unit, lambda is on the scale of the estimates: 200 halvings reach it, no square overflows
-    fitted = _on_the_total(estimates, (errors / errors.max()) ** 2, np.floor(upper), total)
-    whole = np.floor(fitted + 1e-9)
-    short = int(total - whole.sum())
-    order = np.argsort(-(fitted - whole), kind="stable")
-    while short > 0:
-        room = order[whole[order] < np.floor(upper[order])][:short]
-        if len(room) == 0 or whole[room].max() >= _WHOLE:
-            break
-        whole[room] += 1
-        short -= len(room)
-    if short < 0:  # rounding up within 1e-9 passed the total: take it back where there is something to take
-        back = order[::-1][whole[order[::-1]] > 0][:-short]
-        whole[back] -= 1
-    return whole.astype(np.int64)
+    known = [*by, *(h.column for h in domain.hierarchies)]
+    try:
+        listed = [given] if isinstance(given, str) else list(given)
+        margins = [_columns(one, known) for one in listed]
+    except TypeError:
+        raise ReleaseError(
+            f'{what} = {show(given)} is no list of margins; for example {what}=["sex", ["sex", "age"], []].'
+        ) from None
+    for margin in margins:
+        if set(margin) == set(by):
+            raise ReleaseError(f"The counts are by {', '.join(margin) or 'nothing'} already; a margin is a total over the "
+                               "other columns of `by`.")  # fmt: skip
+        unknown = [name for name in margin if name not in known]
+        if unknown:
+            raise ReleaseError(f"{what} are columns of `by` ({', '.join(known) or 'none'}), not "
+                               f"{', '.join(str(name) for name in unknown)}.")  # fmt: skip
+    distinct = {frozenset(margin): margin for margin in reversed(margins)}
+    found = tuple(margin for margin in dict.fromkeys(margins) if distinct[frozenset(margin)] == margin)
+    if len({margin_name(margin) for margin in found}) < len(found):
+        raise ReleaseError(f"Two of the {what} have one name; rename the column with a + in the data.")
+    return found
 
 
-def _on_the_total(estimates: Floats, weights: Floats, upper: Floats, total: float) -> Floats:
-    """clip(estimates + lambda weights, 0, upper) for the lambda that gives the total: bisection, as the sum only rises."""
+def _columns(given: Any, known: Sequence[str]) -> Margin:
+    if isinstance(given, str):
+        if given in known:
+            return (given,)
+        return () if given == TOTAL else tuple(name.strip() for name in given.split("+"))
+    return tuple(dict.fromkeys(given))
 
-    def fitted(x: float) -> Floats:
-        return np.clip(estimates + x * weights, 0.0, upper)
 
-    low, high = -1.0, 1.0
-    while fitted(low).sum() > total and low > -1e300:
-        low *= 2
-    while fitted(high).sum() < total and high < 1e300:
-        high *= 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):  # floats leave nothing between
-            break
-        if fitted(middle).sum() < total:
-            low = middle
-        else:
-            high = middle
-    return np.asarray(fitted(high))
+@dataclass(frozen=True)
+class Groups:
+    """The totals of one margin: their keys, and for each cell the total it belongs to."""
+
+    margin: Margin
+    keys: tuple[tuple[Any, ...], ...]
+    place: Indices
+
+    @property
+    def members(self) -> list[Indices]:
+        """For each total its cells."""
+        order = np.argsort(self.place, kind="stable")
+        return np.split(order, np.searchsorted(self.place[order], np.arange(1, len(self.keys))))
+
+
+def groups_of(margin: Margin, by: Sequence[str], domain: Domain, cells: Sequence[tuple[Any, ...]]) -> Groups:
+    """The totals of a margin over cells with these keys. A containing column is looked up in the declared map; the pooled
+    cell, which no map knows, keeps its own name."""
+    contained = {h.column: (by.index(h.of), dict(h.containers)) for h in domain.hierarchies if h.of in by}
+    looks = [(by.index(name), None) if name in by else contained[name] for name in margin]
+    keys = [
+        tuple(cell[k] if containers is None else containers.get(cell[k], cell[k]) for k, containers in looks) for cell in cells
+    ]
+    places: dict[tuple[Any, ...], int] = {}
+    place = np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
+    return Groups(margin, tuple(places), place)

@@ -10,7 +10,7 @@ together, so that they share one level (docs/theory/sums.md has the proofs).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -93,19 +93,26 @@ def unplanned(question: Question, terms: Terms) -> tuple[Measure, ...]:
     return measures_for(question, terms, np.zeros(0, dtype=np.int64))
 
 
-def measures_for(question: Question, terms: Terms, sizes: Indices) -> tuple[Measure, ...]:
-    """All measures of a question in its order, with a mechanism for each size of group that occurs."""
-    found = [_measures(one, question, terms, sizes) for one in question.statistics]
-    granted = prod((mine[0].level.alpha for mine in found), start=Fraction(1))  # in each group; the two of a pair share one level
-    if not question.level.admits(granted, question.groups_of_one(terms)):
-        raise ReleaseError("The parts of epsilon add up to more than was asked. Nothing was charged.")
+def measures_for(question: Question, terms: Terms, sizes: Indices, part: Fraction | None = None) -> tuple[Measure, ...]:
+    """All measures of a question in its order, with a mechanism for each size of group that occurs; for the part of epsilon
+    that the cells get, or another."""
+    part = question.cells_part if part is None else part
+    found = [_measures(one, question, terms, sizes, part) for one in question.statistics]
+    check_granted([measure for mine in found for measure in mine], question, terms)
     return tuple(measure for mine in found for measure in mine)
 
 
-def _measures(one: Statistic, question: Question, terms: Terms, sizes: Indices) -> list[Measure]:
+def check_granted(measures: Sequence[Measure], question: Question, terms: Terms) -> None:
+    """All that is drawn of one person must stay within what was asked, in every group; the two of a pair share one level."""
+    granted = prod((m.level.alpha for m in measures if m.part != "v"), start=Fraction(1))
+    if not question.level.admits(granted, question.groups_of_one(terms)):
+        raise ReleaseError("The parts of epsilon add up to more than was asked. Nothing was charged.")
+
+
+def _measures(one: Statistic, question: Question, terms: Terms, sizes: Indices, part: Fraction) -> list[Measure]:
     from .question import level_of, mechanisms_for
 
-    level = level_of(question, terms, one.weight)
+    level = level_of(question, terms, one.weight * part)
     if terms.relation == "presence" and one.kind in ("mean", "share"):
         return _pair(one, level, sizes)
     if not one.of_values:

@@ -13,7 +13,8 @@ from ..numbers.exact import ball, float_above
 from ..present.html import page, table
 from ..present.words import moment
 from .looks import STYLE
-from .results import Release, asked_in_words, key_for_people
+from .margins import OF_TOTALS
+from .results import Release, asked_in_words, key_for_people, totals_title
 from .scales import Scale, Span
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
@@ -132,11 +133,11 @@ def release_page(release: Release) -> str:
         statement(record),
     ]
     for margin, totals in release.margins.items():
-        parts.append(f"<h2>Totals by {escape(margin)}, matching their parts</h2>")
+        parts.append(f"<h2>{escape(totals_title(margin))}, matching their parts</h2>")
         for one in asked:
             mine = [row for row in totals if several is None or row.get(several, one["name"]) == one["name"]]
-            keys = [name for name in (mine or [{}])[0] if name in record["by"]]
-            caption = _caption(one, f"by {margin}")
+            keys = [name for name in (mine or [{}])[0] if name not in (*OF_TOTALS, several)]
+            caption = _caption(one, f"by {' and '.join(keys)}" if keys else "in all")
             parts.append(rows_table(mine[:most], keys, "total", len(mine) - most, caption=caption, kind=one["kind"]))
     parts.append("<h2>Each group</h2>")
     size = release.size // max(len(asked), 1)

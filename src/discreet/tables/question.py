@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -23,6 +23,7 @@ from ..questions.domain import Domain
 from ..registry import RELEASED
 from .purpose import ADDING, FOR_READING, Purpose
 from .statistics import Statistic, statistics_of
+from .tiers import read_tiers
 
 Indices = NDArray[np.int64]
 
@@ -42,6 +43,7 @@ RESERVED = frozenset(
         "count",
         "fitted",
         "total",
+        "interval_by",
     ]
 )
 ALSO_RESERVED = frozenset(["statistic", "report_u", "report_v"])  # where there is more than counts
@@ -63,11 +65,17 @@ class Question:
     max_groups: int
     purpose: Purpose = FOR_READING
     audiences: tuple[Level, ...] = ()  # their levels, the most accurate first, which is `level`
+    tiers: tuple[tuple[tuple[str, ...], Fraction], ...] = ()  # totals that are measured too, each with its part of epsilon
 
     @property
     def cells(self) -> list[tuple[Any, ...]]:
         """The keys of the reports in their order: the declared ones, then the pooled cell."""
         return [*self.domain.keys, *([(OTHER,) * len(self.by)] if self.other else [])]
+
+    @property
+    def cells_part(self) -> Fraction:
+        """What measured totals leave of epsilon for the cells."""
+        return 1 - sum((part for _, part in self.tiers), Fraction(0))
 
     @property
     def names(self) -> list[str]:
@@ -115,7 +123,7 @@ def ask(
     dataset: str, version: str, count: Any, by: Sequence[str], domain: Any, alpha: object, epsilon: object,
     mechanism: str | Mechanism, bound: int | None, max_groups: int, other: bool, sum: Any = None, mean: Any = None,
     share: Any = None, weights: Any = None, purpose: object = None, loss: object = None, prior: object = None,
-    alphas: Any = None, epsilons: Any = None,
+    alphas: Any = None, epsilons: Any = None, measure: Any = None,
 ) -> Question:  # fmt: skip
     """Everything declared, checked before any data are read."""
     audiences = () if alphas is None and epsilons is None else levels_of(alphas, epsilons)
@@ -152,8 +160,12 @@ def ask(
     )
     if other and any(OTHER in key for key in keys.keys):
         raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
-    return Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups, aim,
-                    audiences)  # fmt: skip
+    question = Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups, aim,
+                        audiences)  # fmt: skip
+    tiers = read_tiers(measure, question)
+    if tiers and audiences:
+        raise ReleaseError("Totals are measured for one level; release to several audiences without measure.")
+    return replace(question, tiers=tiers)
 
 
 def check_relation(question: Question, terms: Terms) -> None:
@@ -198,20 +210,6 @@ def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, froz
             raise ReleaseError(
                 f"The {one.kind} {one.name!r} uses public columns alone: its answer is public and needs no noise."
             )
-
-
-def margin_names(margins: Sequence[str], question: Question) -> tuple[str, ...]:
-    names = tuple([margins] if isinstance(margins, str) else margins)
-    if names and any(one.kind != "count" for one in question.statistics):
-        raise ReleaseError("margins are totals of counts; ask for sums, means and shares without them.")
-    if names and len(question.by) == 1 and names[0] in question.by:
-        raise ReleaseError(f"The counts are by {names[0]} already; a margin is a total over the other columns of `by`.")
-    unknown = [name for name in names if name not in question.by]
-    if unknown:
-        raise ReleaseError(
-            f"margins are columns of `by` ({', '.join(question.by) or 'none'}), not {', '.join(unknown)}."
-        )
-    return names
 
 
 def level_of(question: Question, terms: Terms, part: Fraction) -> Level:

@@ -58,7 +58,8 @@ def rebuild(saved: Saved) -> Rebuilt:
         for measure in _measures(question, terms, told, k, saved.columns["mechanism"][rows], sizes):
             measures.append(measure)
             drawn.append(_reports(measure, saved.columns, rows, sizes, coarse))
-    sheet = Sheet.of(question, terms, charge, sizes, tuple(measures), tuple(saved.margins), dict, coarse)
+    asked = [[name] for name in saved.margins] if record["margins"] is None else record["margins"]
+    sheet = Sheet.of(question, terms, charge, sizes, tuple(measures), tuple(map(tuple, asked)), dict, coarse)
     spent = record["budget"]
     balance = Balance(Fraction(spent["budget"]), Fraction(spent["spent"]), Fraction(spent["left"]), 0)
     head = record["ledger_head"]

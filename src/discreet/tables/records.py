@@ -102,7 +102,7 @@ def _told(measure: Measure, question: Question, terms: Terms, charge: Fraction) 
     one = measure.statistic
     return {
         "name": one.name, "kind": one.kind, "what": one.words(), "where": one.where, **_summed(one),
-        "part": str(one.weight), "epsilon": str(charge * one.weight / question.groups_of_one(terms)),
+        "part": str(one.weight), "epsilon": str(charge * one.weight * question.cells_part / question.groups_of_one(terms)),
         "alpha": str(measure.level.alpha), "change": measure.change, "pair": bool(measure.part),
     }  # fmt: skip
 
@@ -143,7 +143,7 @@ def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
     unit = re.match(r"A person is one value of (.*), counted once per group", str(old.get("person")))
     new: dict[str, Any] = {"unit": unit and unit[1], "null_keys": [], "ledger_head": None, "own_mechanism": None, "purpose": None,
            "round_to": None, "hide_below": None, "audience": None,
-           "files": dict.fromkeys(old["files"])}  # fmt: skip
+           "margins": None, "containers": [], "measured": [], "files": dict.fromkeys(old["files"])}  # fmt: skip
     return {**rest, "format_version": 4, "statistics": parts, **new}
 
 

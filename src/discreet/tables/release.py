@@ -25,12 +25,13 @@ from ..ledger.ledger import Answer, Ledger, Terms
 from ..mechanism import Mechanism
 from ..progress import Progress, part, tell
 from .admission import Look, admission_for, examined
-from .answers import answer_text, mechanisms_text, read_alone, read_answer
+from .answers import answer_text, mechanisms_text, read_alone, read_answer, read_levels
 from .audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, for_audience, handed_out
 from .coarse import Coarse
 from .expected import Expected, expected_of
 from .found import Found, counted_for
 from .frames import table_maker
+from .margins import read_margins
 from .measures import Plan, measures_for
 from .question import (
     Question,
@@ -38,11 +39,11 @@ from .question import (
     charge_of,
     check_columns,
     check_relation,
-    margin_names,
 )
 from .results import Release
 from .sheet import Sheet
 from .spelling import Spelling, spelling_of
+from .tiers import tiers_for
 from .values import members
 from .words import question_words
 
@@ -73,7 +74,8 @@ def release(
     bound: int | None = None,
     max_groups: int = 1,
     other: bool = False,
-    margins: Sequence[str] = (),
+    margins: Any = (),
+    measure: Any = (),
     round_to: object = None,
     hide_below: object = None,
     fresh: bool = False,
@@ -96,6 +98,9 @@ def release(
     admitted by this call, and `made.operator` has the report, which is not for publication. With `dry_run` the errors to
     expect are returned (an Expected); nothing is drawn and nothing charged.
 
+        margins  totals that match their parts, from the reports that are there, at no cost: ["sex", ["sex", "district"], []]
+        measure  totals to draw reports of too, for a part of epsilon: [[], "district"], or weights {"total": 1, "cells": 6}
+
     `purpose` chooses the mechanisms of counts: "reading" (small groups as fair as can be), "adding" (the smallest error of
     sums of reports) or "least error" for a `loss` and a public `prior`. `round_to` and `hide_below` merge noisy reports before
     anything is computed from them; like `margins` they are no part of the question, and cost nothing when asked for later.
@@ -106,7 +111,7 @@ def release(
     coarse = Coarse.of(round_to, hide_below)
     with _opened(ledger) as book:
         question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other, sum, mean, share,
-                       weights, purpose, loss, prior, alphas, epsilons)  # fmt: skip
+                       weights, purpose, loss, prior, alphas, epsilons, measure)  # fmt: skip
         if dry_run:
             return _expected(table, book, question, margins, coarse, progress)
         run = _to_audiences if question.audiences else _released
@@ -114,7 +119,7 @@ def release(
 
 
 def release_and_dropped(
-    table: Any, *, ledger: Ledger, margins: Sequence[str] = (), round_to: object = None, hide_below: object = None,
+    table: Any, *, ledger: Ledger, margins: Any = (), round_to: object = None, hide_below: object = None,
     fresh: bool = False, progress: Progress | None = None, **asked: Any,
 ) -> tuple[Release | Audiences, int | None]:  # fmt: skip
     """A release, and for the operator alone, outside the guarantee: how many rows stand in none of its groups.
@@ -127,7 +132,7 @@ def release_and_dropped(
 
 
 def expected_errors(
-    table: Any, *, ledger: Ledger | str, margins: Sequence[str] = (), round_to: object = None, hide_below: object = None,
+    table: Any, *, ledger: Ledger | str, margins: Any = (), round_to: object = None, hide_below: object = None,
     progress: Progress | None = None, **asked: Any,
 ) -> Expected:  # fmt: skip
     """The dry run of what `release` is asked."""
@@ -138,7 +143,7 @@ def expected_errors(
 
 
 def _expected(
-    table: Any, book: Ledger, question: Question, margins: Sequence[str], coarse: Coarse, progress: Progress | None
+    table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse, progress: Progress | None
 ) -> Expected:
     if question.audiences:
         raise ReleaseError('A dry run is of one level: ask for each audience with its alpha and purpose "adding".')
@@ -148,7 +153,7 @@ def _expected(
 
 
 def _released(
-    table: Any, book: Ledger, question: Question, margins: Sequence[str], coarse: Coarse, fresh: bool,
+    table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse, fresh: bool,
     progress: Progress | None,
 ) -> tuple[Release, int | None]:  # fmt: skip
     dataset = question.dataset
@@ -160,29 +165,37 @@ def _released(
     sheet = ready.sheet
     if sheet.draws_nothing:  # public zeros alone: nothing is spent
         zeros = [np.zeros(len(sheet.sizes), dtype=np.int64) for _ in sheet.measures]
+        none = [[np.zeros(len(tier.sizes), dtype=np.int64) for _ in tier.measures] for tier in sheet.tiers]
         tell(progress, "done", 1.0)
-        return sheet.filled(zeros, book.balance(dataset), None).told(ready.operator), ready.dropped
-    head, spelling = mechanisms_text(question, sheet.measures, ready.spelling.contents, sheet.sizes), ready.spelling
+        return sheet.filled(zeros, book.balance(dataset), None, none).told(ready.operator), ready.dropped
+    spelling = ready.spelling
+    head = mechanisms_text(question, sheet.measures, spelling.contents, sheet.sizes, sheet.tiers)
     before = [] if spelling.before is None else [(spelling.before, ready.found.fingerprint)]
     asked = book.begin(dataset, spelling.question, epsilon=sheet.charge, data=spelling.fingerprint(ready.found.each),
                        fresh=fresh, admission=ready.admission, spelled=before, what=question_words(question))  # fmt: skip
     if isinstance(asked, Answer):
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         stored = read_answer(asked.text, question, sheet.measures, spelling.contents, sheet.sizes)
+        tiers, levels = read_levels(asked.text, question, sheet.tiers, spelling.contents)
         tell(progress, "done", 1.0)
-        made = sheet.drawn_by(stored.measures).filled(stored.reports, book.balance(dataset), asked)
+        made = sheet.drawn_by(stored.measures, tiers).filled(stored.reports, book.balance(dataset), asked, levels)
         return made.told(ready.operator), ready.dropped
     drawn = [_draw(m.plan, sheet.sizes, ready.found.truth(m)) for m in sheet.measures]
-    answer = book.finish(asked, answer_text(drawn, head))
+    totals = [
+        [_draw(m.plan, tier.sizes, tier.added(ready.found.truth(m), question.bound if m.counts_people else None))
+         for m in tier.measures]
+        for tier in sheet.tiers
+    ]  # fmt: skip
+    answer = book.finish(asked, answer_text(drawn, head, totals))
     # the reports are stored: from here on everything is post-processing
     tell(progress, "drawn and stored", _STORED)
-    made = sheet.filled(drawn, book.balance(dataset), answer).told(ready.operator)
+    made = sheet.filled(drawn, book.balance(dataset), answer, totals).told(ready.operator)
     tell(progress, "done", 1.0)
     return made, ready.dropped
 
 
 def _to_audiences(
-    table: Any, book: Ledger, question: Question, margins: Sequence[str], coarse: Coarse, fresh: bool,
+    table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse, fresh: bool,
     progress: Progress | None,
 ) -> tuple[Audiences, int | None]:  # fmt: skip
     """A release for each audience: one charge, one stored answer, a cascade of reports for each group."""
@@ -226,12 +239,12 @@ def _at_level(sheet: Sheet, question: Question) -> Sheet:
                     sheet.make_table, sheet.coarse)  # fmt: skip
 
 
-def _stored(table: Any, book: Ledger, question: Question, margins: Sequence[str], coarse: Coarse) -> list[Release] | None:
+def _stored(table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse) -> list[Release] | None:
     """The stored answer about an admitted version, read without its file, of each audience; None where there is none, or an
     older one."""
     if not isinstance(table, (str, os.PathLike)):
         return None
-    terms, names = book.terms(question.dataset), margin_names(margins, question)
+    terms, names = book.terms(question.dataset), read_margins(margins, question.by, question.domain)
     check_relation(question, terms)
     admission = book.admission(question.dataset, question.version)
     if admission is None:
@@ -246,8 +259,9 @@ def _stored(table: Any, book: Ledger, question: Question, margins: Sequence[str]
         stored = read_alone(text, mine, terms, spelling.contents)
         if stored is None:
             return None
-        sheet = Sheet.of(mine, terms, charge_of(level), stored.sizes, stored.measures, names, table_maker(table), coarse)
-        made.append(sheet.filled(stored.reports, book.balance(question.dataset), answer))
+        tiers, totals = read_levels(text, mine, tiers_for(mine, terms, stored.sizes), spelling.contents)
+        sheet = Sheet.of(mine, terms, charge_of(level), stored.sizes, stored.measures, names, table_maker(table), coarse, tiers)
+        made.append(sheet.filled(stored.reports, book.balance(question.dataset), answer, totals))
     return made
 
 
@@ -268,12 +282,12 @@ class _Ready:
 
 
 def _prepare(
-    table: Any, book: Ledger, margins: Sequence[str], coarse: Coarse, progress: Progress | None, question: Question
+    table: Any, book: Ledger, margins: Any, coarse: Coarse, progress: Progress | None, question: Question
 ) -> _Ready:
     """Check everything declared, count, choose the mechanisms: all that can fail, before anything is charged."""
     terms = book.terms(question.dataset)
     check_relation(question, terms)
-    names = margin_names(margins, question)
+    names = read_margins(margins, question.by, question.domain)
     if hasattr(table, "read_all"):  # a reader of record batches is used up by one pass
         table = table.read_all()
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
@@ -286,10 +300,10 @@ def _prepare(
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     check_columns(question, terms, found.columns)
     sizes = found.sizes(terms.relation)
-    measures = measures_for(question, terms, sizes)
+    measures, tiers = measures_for(question, terms, sizes), tiers_for(question, terms, sizes)
     charge = charge_of(question.level) if any(any(m.plan.values()) for m in measures) else Fraction(0)
     ready = _Ready(
-        Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table), coarse),
+        Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table), coarse, tiers),
         found,
         spelling_of(question, found.columns),
         None if admission is None else admission.number,

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..present.shown import Result, Shown, one_line, plain
 from ..present.words import csv_lines, text
+from .margins import OF_TOTALS, TOTAL
 from .question import MISSING
 
 _FOR_MACHINES = ("digest", "estimate", "standard_error", "epsilon", "report_u", "report_v")  # columns that are not printed
@@ -104,8 +105,8 @@ class Release(Result):
         rows = tuple(tuple(_short(key_for_people(x) if n in by else x) for n, x in zip(names, row, strict=True)) for row in first)
         totals = tuple(
             replace(Shown.of(
-                f"Totals by {_short(margin)}, matching the fitted parts:",
-                [{name: _short(key_for_people(x) if name == margin else x) for name, x in line.items()} for line in lines],
+                f"{totals_title(margin)}, matching the fitted parts:",
+                [{n: _short(x if n in OF_TOTALS else key_for_people(x)) for n, x in line.items()} for line in lines],
             ), where="margins has all")
             for margin, lines in self.margins.items()
         )  # fmt: skip
@@ -133,6 +134,11 @@ class Release(Result):
 def asked_in_words(record: Mapping[str, Any]) -> str:
     """What a release has of each group, for people."""
     return ", ".join(one["what"] if one["kind"] == "count" else f"{one['kind']} of {one['what']}" for one in record["statistics"])
+
+
+def totals_title(margin: str) -> str:
+    """What the totals of a margin are called."""
+    return "The grand total" if margin == TOTAL else f"Totals by {_short(margin.replace('+', ' and '))}"
 
 
 def key_for_people(key: Any) -> Any:

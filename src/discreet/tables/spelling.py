@@ -17,6 +17,7 @@ from ..questions.predicate import Predicate, find_column, parse, unordered
 from .purpose import READING
 from .question import Question
 from .statistics import Statistic
+from .tiers import spelled
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def spelling_of(question: Question, names: Mapping[str, Collection[str]]) -> Spe
         "statistics": sorted(contents.values(), key=one_text),
         "by": sorted(by),
         "domain": _digest(question.domain.contents(by)),
+        **({"measured": _digest(one_text({"levels": spelled(question)}))} if question.tiers else {}),
     }
     return Spelling(asked, contents, _before(question, conditions, common))
 
@@ -79,7 +81,9 @@ def _before(
 ) -> dict[str, Any] | None:
     """The frozen rule of the first versions: counts alone, all of one weight, by name and in their order."""
     asked = question.statistics
-    if question.purpose.name != READING or any(one.kind != "count" or one.weight != asked[0].weight for one in asked):
+    if question.tiers or question.purpose.name != READING:
+        return None
+    if any(one.kind != "count" or one.weight != asked[0].weight for one in asked):
         return None
     return {
         **common,

@@ -1,0 +1,65 @@
+"""Measured totals: least squares against a dense solution, and bounds of weighted sums."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import discreet as dt
+from discreet.measure.leastsquares import Measured, WeightedBound
+from discreet.measure.totals import SumBound
+
+ERROR = Fraction(1, 20)
+
+
+def crossed(seed: int):
+    """12 cells with their total, 3 rows and 4 columns, all measured, with unequal variances."""
+    g = np.random.default_rng(seed)
+    places = (np.zeros(12, dtype=int), np.arange(12) // 4, np.arange(12) % 4)
+    return g, Measured(places, g.uniform(0.5, 3, 12), tuple(g.uniform(0.5, 3, k) for k in (1, 3, 4)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_least_squares_against_the_dense_solution(seed):
+    g, system = crossed(seed)
+    design = np.vstack([np.eye(12), *(np.eye(p.max() + 1)[:, p] for p in system.places)])
+    variances = np.concatenate([system.cell_variance, *system.total_variances])
+    reports = g.normal(10, 5, 20)
+    root = 1 / np.sqrt(variances)
+    dense = np.linalg.lstsq(design * root[:, None], reports * root, rcond=None)[0]
+    totals = np.split(reports[12:], [1, 4])
+    assert system.estimate(reports[:12], totals) == pytest.approx(dense, abs=1e-10)
+    covariance = np.linalg.inv(design.T @ (design / variances[:, None]))
+    for members in (np.array([0]), np.arange(12), np.array([1, 5, 9]), np.array([2, 3])):
+        weights = system.weights(members)
+        assert weights[0] @ reports[:12] + weights[1] @ reports[12:] == pytest.approx(dense[members].sum(), abs=1e-9)
+        chosen = np.isin(np.arange(12), members).astype(float)
+        assert system.standard_error(weights) ** 2 == pytest.approx(chosen @ covariance @ chosen)
+
+
+def test_equal_weights_give_chernoff_s_bound():
+    m = dt.geometric(dt.Grid(None, None), epsilon="1/2").channel
+    for count in (1, 7, 240):
+        plain = SumBound([m], ERROR).half_width(np.array([count]))
+        weighted = WeightedBound([m], ERROR).half_width(np.zeros(count, dtype=int), np.ones(count))
+        assert plain <= weighted * 1.01
+        assert weighted < plain * 1.05
+        halved = WeightedBound([m], ERROR).half_width(np.zeros(count, dtype=int), np.full(count, -0.5))
+        assert halved == pytest.approx(weighted / 2, rel=0.01)
+
+
+def test_weighted_sums_stay_within_their_bound():
+    """10^4 seeded sums with mixed weights and channels: misses are rare, and half the bound misses often."""
+    one, two = dt.geometric(dt.Grid(0, None), epsilon="1/4"), dt.explicit_fair(20, epsilon=1)
+    kinds = np.array([0] * 10 + [1] * 10)
+    weights = np.concatenate([np.linspace(-0.3, 1, 10), np.linspace(0.01, 0.6, 10)])
+    width = WeightedBound([one.channel, two.channel], ERROR).half_width(kinds, weights)
+    off = np.zeros(10_000)
+    for k, w in enumerate(weights):
+        m, truth = (one, 3) if k < 10 else (two, 4)
+        reports = m.sample(np.full(10_000, truth), source=dt.insecure_source(k + 1))
+        off += w * (m.channel.estimate(reports) - truth)
+    assert (np.abs(off) > width).mean() < 0.05
+    assert (np.abs(off) > width / 3).mean() > 0.1
