@@ -49,7 +49,8 @@ def _write_reference(app: Any) -> None:
 
 def _without_links_outside(app: Any, name: str, text: list[str]) -> None:
     """Links to files of the project that are no pages of the site become their names."""
-    text[0] = re.sub(r"\[([^\]]+)\]\((?:\.\./)*((?:benchmarks|src|tests|notebooks|README|CONTRIBUTING|VISION)[^)]*)\)", _named, text[0])
+    elsewhere = r"(?:benchmarks|src|tests|notebooks|README|CONTRIBUTING|VISION)[^)]*"
+    text[0] = re.sub(rf"\[([^\]]+)\]\((?:\.\./)*({elsewhere})\)", _named, text[0])
 
 
 def _named(link: re.Match[str]) -> str:

@@ -89,7 +89,8 @@ def test_the_readme_opens_with_the_three_kinds_of_people():
 def test_speeds_in_the_readme_are_those_of_the_results():
     """Every number of a row of speeds stands in a file of results, and so does the date."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    results = {name: (ROOT / "benchmarks" / "results" / f"{name}.md").read_text(encoding="utf-8") for name in ("drawing", "recovery")}
+    folder = ROOT / "benchmarks" / "results"
+    results = {name: (folder / f"{name}.md").read_text(encoding="utf-8") for name in ("drawing", "recovery")}
     [date] = re.findall(r"two cores, (\d{4}-\d\d-\d\d)", readme)
     assert all(f"{date}, Python" in text for text in results.values())
     ours, *theirs = re.findall(r"[\d,]{4,}", next(line for line in readme.splitlines() if line.startswith("| values a second")))
