@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import discreet
 from discreet.cli import main
-from discreet.registry import with_table
+from discreet.registry import FAMILIES, with_table
 
 ROOT = Path(__file__).parent.parent
 TEXTS = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "api.md")]
@@ -40,7 +43,11 @@ def sessions(text: str) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda p: p.name)
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=named)
 def test_examples(path, tmp_path, monkeypatch, capsys):
     """Python lines answer as the text shows, and then, in the same folder, so do `discreet ...` lines (... stands for anything)."""
     monkeypatch.chdir(tmp_path)
@@ -49,17 +56,42 @@ def test_examples(path, tmp_path, monkeypatch, capsys):
     assert failed == 0, capsys.readouterr().out
     capsys.readouterr()
     for command, output in sessions(path.read_text(encoding="utf-8")):
-        words = shlex.split(command)
-        if words[0] != "discreet":
-            continue
-        with pytest.raises(SystemExit):
-            main(words[1:])
-        told = capsys.readouterr()
-        shown = re.sub(r"[ \t]+$", "", told.out + told.err, flags=re.MULTILINE)
+        told = _told(command, tmp_path, capsys)
+        shown = re.sub(r"[ \t]+$", "", told, flags=re.MULTILINE)
         assert doctest.OutputChecker().check_output(output, shown, doctest.ELLIPSIS), f"$ {command}\n{shown}"
 
 
-@pytest.mark.parametrize("path", [*TEXTS, ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)
+def _told(command: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command prints; scripts of ours that stand alone lie in the folder, where readers are told to copy them."""
+    if command.startswith("discreet "):
+        with pytest.raises(SystemExit):
+            main(shlex.split(command)[1:])
+        told = capsys.readouterr()
+        return told.out + told.err
+    for name in re.findall(r"\bpython (\w+\.py)", command):
+        [script] = (ROOT / "src").rglob(name)
+        (folder / name).write_bytes(script.read_bytes())
+    own = {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    ran = subprocess.run(command, shell=True, cwd=folder, env=own, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 0, f"$ {command}\n{ran.stderr}"
+    return ran.stdout
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=named)
+def test_every_block_of_code_is_run(path):
+    """Or is no code. Help examples are run by tests/cli, the lines for browsers by tests/collect, make by whoever reads."""
+    also = {"collect.md": {"js"}, "commands.md": {"sh"}}.get(path.name, set())
+    for kind, body in re.findall(r"^```([^\n`]*)\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+        if kind == "sh" and path.name == "README.md":
+            assert all(line.startswith("make ") for line in body.splitlines())
+            continue
+        assert kind in {"python", "console", "text", "json", "{toctree}", *also}, f"{kind}: {body}"
+        assert kind != "python" or body.startswith(">>> "), body
+        assert kind != "console" or body.startswith("$ "), body
+        assert kind not in ("text", "json") or not re.search(r"^(?:\$|>>>|discreet|python) ", body, re.MULTILINE), body
+
+
+@pytest.mark.parametrize("path", [*TEXTS, ROOT / "CONTRIBUTING.md"], ids=named)
 def test_links_lead_somewhere_and_names_exist(path):
     """Relative links point to files, and every dt.name or dt.noise.name of a text is one."""
     text = path.read_text(encoding="utf-8")
@@ -101,3 +133,19 @@ def test_speeds_in_the_readme_are_those_of_the_results():
     [line] = [line for line in results["recovery"].splitlines() if f"| {slow} s |" in line]
     assert "0..1,000 at ln(2)/10" in line
     assert round(float(line.split("|")[2].removesuffix(" s ")), 3) == float(fast)
+
+
+def test_every_family_has_its_place_in_the_page_on_which_mechanism():
+    """But those that are here to be checked, which the page sends to docs/office.md, and the bottom line."""
+    text = (ROOT / "docs" / "which.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"\bdt\.(\w+)", text))
+    elsewhere = {"uniform", "random_rounding", "suppression", "cell_key"}
+    assert {family.name for family in FAMILIES} - told == elsewhere
+
+
+def test_the_words_of_the_readme_are_in_the_glossary():
+    words = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Words")[2].partition("\n## ")[0]
+    glossary = re.findall(r"\*\*([\w ]+)\*\*(?=[^\n]*\n: )", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
+    named_here = {word.lower() for word in re.findall(r"\*\*([\w ]+)\*\*", words)}
+    assert {"law", "level", "channel", "neighbours", "report"} <= named_here
+    assert named_here <= set(glossary)
