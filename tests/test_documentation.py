@@ -85,7 +85,7 @@ def test_every_block_of_code_is_run(path):
         if kind == "sh" and path.name == "README.md":
             assert all(line.startswith("make ") for line in body.splitlines())
             continue
-        assert kind in {"python", "console", "text", "json", "{toctree}", "{include}", *also}, f"{kind}: {body}"
+        assert kind in {"python", "console", "text", "json", "{toctree}", "{include} ../SECURITY.md", *also}, f"{kind}: {body}"
         assert kind != "python" or body.startswith(">>> "), body
         assert kind != "console" or body.startswith("$ "), body
         assert kind not in ("text", "json") or not re.search(r"^(?:\$|>>>|discreet|python) ", body, re.MULTILINE), body
