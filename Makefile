@@ -54,7 +54,7 @@ audit: $(VENV)/.dist-stamp  ## known faults of the locked packages (needs the ne
 	$(BIN)/python tools/dist.py audit
 
 docs: $(VENV)/.dev-stamp  ## build the documentation as a site, offline: docs/_build/index.html
-	$(BIN)/python -m sphinx -W -q -b html docs docs/_build
+	$(BIN)/python -m sphinx -W -q -E -b html docs docs/_build
 
 mutants: $(VENV)/.dev-stamp  ## change single tokens of ROOM=numbers.level (COUNT=20 SEED=1 WHOLE=) and list what no test notices
 	$(BIN)/python tests/mutants.py $(ROOM) --count $(COUNT) --seed $(SEED) $(if $(WHOLE),--whole)
