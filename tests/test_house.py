@@ -52,8 +52,10 @@ ROOMS = {
     "tables": f"{BASE} formats present channels files mechanism mechanisms measure designs sharing registry ledger "
     "questions engines progress",
     "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines tables progress",
+    "studio": f"{BASE} present progress files mechanism mechanisms measure designs recovery sharing registry ledger questions "
+    "engines tables",
     "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery theory scalar sharing registry "
-    "planning studies ledger questions engines tables collect progress",
+    "planning studies ledger questions engines tables collect progress studio",
 }
 
 # The only imports that point upwards: all inside functions, so that loading a room never loads what stands on it.
