@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.engines.adding import Adding
 from discreet.engines.bounds import outside_bounds
 from discreet.engines.duckdb import count_each
 from discreet.engines.reading import Reading
@@ -246,6 +247,21 @@ def test_no_order_of_columns_or_keys_decides():
     assert counted(backwards, ["g", "h"], keys, Grid(0, 90), 12)[1].sums.sum() == whole.sums.sum() + 1
 
 
+@pytest.mark.parametrize("width", [9, 18, 19, 38])
+def test_no_decimal_is_too_large_for_its_type(width):
+    """Digits times 10^scale did not fit for a million in DECIMAL(18, 6): the release failed, which told of it."""
+    for scale in range(width + 1):
+        digits = [sign * k for e in range(width) for k in (10**e, 10 ** (e + 1) - 1) for sign in (1, -1)]
+        values = [Decimal((int(k < 0), tuple(map(int, str(abs(k)))), -scale)) for k in digits]
+        rows = pa.table({"x": pa.array(values, pa.decimal128(width, scale))})
+        one = Adding(SumOf("x", Grid(0, 10)), "x", f"DECIMAL({width},{scale})", False, 0)
+        assert [r for (r,) in duckdb.sql(f"SELECT {one.read[0]} FROM rows").fetchall()] == digits
+        if scale % 6:
+            continue
+        sums = count_each(rows, predicates=[], sums=[SumOf("x", Grid(0, 10))], by=[], domain=Domain.of({})).sums[0].sums
+        assert sums.tolist() == [sum(min(max(math.floor(Fraction(x) + Fraction(1, 2)), 0), 10) for x in values)]
+
+
 def test_sums_as_people_write_them():
     found = read_sum("income:0..100000/100 where sex = 'f' missing 500")
     assert found == SumOf("income", Grid(0, 100000, 100), "sex = 'f'", Fraction(500))
@@ -283,5 +299,10 @@ def test_values_beyond_the_bounds_are_told_by_their_lines(tmp_path):
     assert not report.grave
     frame = pa.table({"place": [1, 5, None], "x": [2.0, math.nan, 7.0]})  # a column by the name that ours would have
     assert outside_bounds(frame, [SumOf("place", Grid(2, 4)), SumOf("x", Grid(0, 5))])[0].places == ((1,), (2,), (3,))
+    near = pa.table({"id": [1, 2, 3, 4, 5], "x": [-5.0, 0.0, 1.1, 1000.0, 1049.0]})  # within half a step of the bounds
+    for grid, below, above in ((Grid(0, 1000, 100), 1, 1), (Grid("0.1", "1.1", "0.1"), 2, 2), (Grid("1/3", "4/3"), 2, 2)):
+        out = outside_bounds(near, [SumOf("x", grid)], "id")[0]
+        assert (out.below, out.above) == (below, above)
+    assert outside_bounds(pa.table({"id": [1], "x": [1 / 3]}), [SumOf("x", Grid("1/3", "4/3"))], "id")[0].people_below == 0
     with pytest.raises(TableInputError, match="no column"):
         outside_bounds(path, [SumOf("wage", Grid(0, 1))], None, reading)

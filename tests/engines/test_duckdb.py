@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from datetime import date, datetime
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -499,10 +500,19 @@ def test_one_object_does_not_decide_how_another_is_read():
     for values, key in (
         (["b"] * 3 + [b"a"] * 5, "b"), ([day] * 4, "2020-01-01"), ([1e16] * 4, 10**16), ([7.0, 7, "7"], 7), ([True] * 3, True),
     ):  # fmt: skip
-        for more in ([], [5], ["x"], [object()], ["\ud800"], [10**5000]):
+        for more in ([], [5], ["x"], [object()], ["\ud800"], [10**5000], [Decimal("sNaN")], [pd.NaT, pd.NA, None]):
             frame = pd.DataFrame({"k": pd.Series([*values, *more], dtype=object)})
             found = count_groups(frame, predicate=None, by=["k"], domain=Domain.of({"k": [key]}))
             assert found.sizes.tolist() == [sum(v != b"a" for v in values)]
+
+
+def test_categories_and_texts_of_pandas_do_not_fail_by_content():
+    """Categories that are objects have no one type; Python's own texts may be none."""
+    for more in ([], [1], ["\ud800"]):
+        mixed = pd.Categorical.from_codes(range(1 + len(more)), categories=pd.Index(["a", *more], dtype=object))
+        for column in (mixed, pd.array(["a", *filter(lambda v: isinstance(v, str), more)], dtype=pd.StringDtype("python"))):
+            found = count_groups(pd.DataFrame({"k": column}), predicate=None, by=["k"], domain=Domain.of({"k": ["a"]}))
+            assert found.sizes.tolist() == [1]
 
 
 GOOD = b"a,1,x\n"

@@ -143,6 +143,14 @@ def test_bad_widths_are_refused_in_a_sentence(bad):
         Coarse.of(**bad)
 
 
+@pytest.mark.parametrize("round_to", ["5/2", None])
+def test_what_is_hidden_does_not_decide_how_others_are_written(round_to):
+    """10 or 10.0: a hidden 2.5 beside it would tell."""
+    line = Line.of(dt.Grid(0, 20, 1 if round_to else "1/2"))
+    texts = {str(Coarse.of(round_to, 5).cells(line, np.array([hidden, 10])).shown) for hidden in (0, 1, 2, 3)}
+    assert len(texts) == 1
+
+
 def test_far_reports_are_merged_without_wrapping():
     grid = dt.Grid(0, None)
     far = np.array([2**61 - 1, 2**61 - 2])

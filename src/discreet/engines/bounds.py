@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,10 @@ class Outside:
 
 
 def outside_bounds(table: Any, sums: Sequence[SumOf], unit: str | None = None, reading: Reading | None = None) -> list[Outside]:
-    """One of them for each sum, by the rule by which rows are added up."""
+    """One of them for each sum: rows as they are, people by the rule by which their rows are added up."""
     import duckdb
 
+    sums = [replace(one, origin=one.grid.reach[0]) for one in sums]
     source = open_table(table, again=True, reading=reading)
     source.quotable = True
     person = None if unit is None else names_in([unit], source)[0]
@@ -76,9 +78,14 @@ def outside_bounds(table: Any, sums: Sequence[SumOf], unit: str | None = None, r
 
 
 def _tests(one: Adding) -> list[str]:
-    low, high = one.asked.steps
-    v = f"v{one.number}"
-    return [f"WHERE {v} < {low}", f"WHERE {v} > {high}", f"WHERE w{one.number} AND {v} IS NULL"]
+    """A row is judged before it is rounded to a step, but for what floats cannot tell."""
+    q, shift = f"q{one.number}", one.asked.origin / one.asked.grid.step
+    first = shift if shift.denominator == 1 else Fraction(0)  # what the float of a row counts from (`Adding.read`)
+    low, high = (float(first + steps) for steps in one.asked.steps)
+    slack = 1e-9 * max(abs(low), abs(high), 1.0)
+    there = f"WHERE v{one.number} IS NOT NULL AND"
+    return [f"{there} {q} < {low - slack!r}", f"{there} {q} > {high + slack!r}",
+            f"WHERE w{one.number} AND v{one.number} IS NULL"]  # fmt: skip
 
 
 def _people(connection: Any, adding: Sequence[Adding], rows: str) -> list[int | None]:

@@ -11,16 +11,16 @@ import os
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import DiscreetError, MissingExtraError, TableInputError
-from ..numbers.exact import parse_exact, show
+from ..errors import DiscreetError, TableInputError
+from ..numbers.exact import show
 from .excel import Sheet
 from .lines import has_mark, read_lines
+from .memory import as_arrow, recognised
 from .reading import Reading
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
@@ -133,7 +133,7 @@ def open_table(table: Any, again: bool, reading: Reading | None = None) -> Sourc
 
         if is_spark(table):
             return SparkTable(table)
-    return _Frame(_recognised(table))
+    return _Frame(recognised(table))
 
 
 def is_text(path: Path) -> bool:
@@ -287,7 +287,7 @@ class _Frame(Source):
         self.frame, self.names = frame, distinct(frame.collect_schema().names())
 
     def fields(self) -> list[tuple[str, Any]]:
-        self.table, untyped = _arrow(self.frame, self.used)
+        self.table, untyped = as_arrow(self.frame, self.used)
         self.untyped, self.total = frozenset(untyped), self.table.num_rows
         return [(name, self.table.schema.field(name).type) for name in self.used]
 
@@ -422,69 +422,3 @@ def stamp(path: Path) -> tuple[int, ...]:
     if state.st_size == 0:
         raise TableInputError(f"{show(path.name)} is empty; it needs a line of column names at least.")
     return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_dev, state.st_ino
-
-
-def _recognised(table: Any) -> Any:
-    try:
-        import narwhals as nw
-    except ImportError:
-        raise MissingExtraError.needing("Data frames need Narwhals", "tables") from None
-    try:
-        frame = nw.from_native(table)
-        frame.collect_schema()
-    except nw.exceptions.DuplicateError:
-        raise TableInputError("Two columns have the same name; rename one.") from None
-    except TypeError:
-        raise TableInputError(f"Cannot count a {type(table).__name__}; give a path, a data frame, an Arrow table or "
-                              "reader, or a DuckDB relation.") from None  # fmt: skip
-    return frame
-
-
-def _arrow(frame: Any, used: Sequence[str]) -> tuple[Any, set[str]]:
-    """The used columns of a data frame as an Arrow table, and those that have no one type (pandas' objects)."""
-    import pyarrow as pa
-
-    try:
-        picked = frame.select(used)
-        picked = picked.collect(backend="pyarrow") if hasattr(picked, "collect") else picked
-        if not picked.implementation.is_pandas_like():
-            return picked.to_arrow(), set()
-        native = picked.to_native()
-        untyped = {name for name in used if native[name].dtype == object}
-        arrays = {
-            name: _texts(native[name]) if name in untyped else pa.Array.from_pandas(native[name]) for name in used
-        }
-        return pa.table(arrays), untyped
-    except Exception as error:  # whatever another library says may quote a value
-        raise TableInputError(
-            "The columns cannot be handed over as Arrow data; give them plain types.", engine=error
-        ) from None
-
-
-def _texts(column: Any) -> Any:
-    """Python objects as texts, each by itself: the type of one must not decide how another is read."""
-    import pyarrow as pa
-
-    missing = column.isna().to_numpy()
-    return pa.array([None if gone else _text_of(v) for v, gone in zip(column, missing, strict=True)], type=pa.string())
-
-
-def _text_of(value: Any) -> str | None:
-    """One object as a text, whole numbers and days the same however they are held; None for what has no plain text."""
-    try:
-        if isinstance(value, str):
-            value.encode()
-            return value
-        if isinstance(value, (bool, np.bool_)):
-            return str(value).lower()
-        if isinstance(value, datetime):
-            day = value.tzinfo is None and value.time() == time()
-            return value.date().isoformat() if day else value.isoformat(sep=" ")
-        if isinstance(value, date):
-            return value.isoformat()
-        number = parse_exact(value)
-        if number is not None:
-            return str(number.numerator) if number.denominator == 1 else repr(float(number))
-    except Exception:  # an object of another library's making: what it says must not be seen
-        return None
-    return None

@@ -264,7 +264,7 @@ class Job:
         copy = b"" if key is None else bytes(key)
         if source.job is not self or key is None or self._key is not key:
             raise SourceError(_ENDED if key is None or self._key is not key else "This source is of another job; ask that one.")
-        return WorkerKey(copy, source._label, source.digest)
+        return WorkerKey(copy, source._label, source.digest, source.column)
 
     def _derive(self, label: bytes) -> bytearray:
         """A key of its own for everything that has a label: HMAC-SHA-256 under the job's key.
@@ -308,12 +308,13 @@ class WorkerKey:
     _key: bytes
     _label: bytes
     _digest: str
+    _column: str
 
     def source(self) -> KeyedSource:
         """The same words as the source that this was made for, in this process."""
         job = Job("workers")
         job._key = bytearray(self._key)
-        return KeyedSource(job, self._label, self._digest)
+        return KeyedSource(job, self._label, self._digest, self._column)
 
     def __repr__(self) -> str:
         return "<key for workers>"

@@ -212,10 +212,9 @@ def _whole(slope: Fraction, offset: Fraction) -> tuple[int, int, int]:
 
 
 def _values(cells: NDArray[Any], origin: Fraction, width: Fraction) -> list[Any]:
-    """origin + j width for each j: whole numbers, and floats where one is no whole number."""
+    """origin + j width for each j: whole numbers where all of them are, hidden or not, and else floats."""
     numbers = cells.tolist()
     if origin.denominator == width.denominator == 1:
         start, step = int(origin), int(width)
         return [start + step * j for j in numbers]
-    whole = all((origin + j * width).denominator == 1 for j in set(numbers))
-    return [int(x) if whole else float(x) for x in (origin + j * width for j in numbers)]
+    return [float(origin + j * width) for j in numbers]

@@ -17,7 +17,8 @@ Indices = NDArray[np.int64]
 Margin = tuple[str, ...]  # the columns that a total is by; none for the grand total
 
 TOTAL = "total"
-OF_TOTALS = ("n", "total", "low", "high", "interval_by", "report")  # columns of the rows of totals that are no keys
+# columns of the rows of totals that are no keys
+OF_TOTALS = ("n", "total", "low", "high", "interval_by", "report", "report_u", "report_v", "mechanism", "digest")
 
 
 def margin_name(margin: Margin) -> str:

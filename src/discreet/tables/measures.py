@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 Indices = NDArray[np.int64]
 Plan = Mapping[int, Mechanism | None]
 
+PUBLIC_ZERO = "public zero"
 _OPEN = Grid(None, None)
 _RARE, _FARTHEST = Fraction(1, 80), 2**60  # a report and the end of its interval fit 63 bits
 
@@ -80,11 +81,9 @@ class Measure:
 
     def ends(self, size: int) -> tuple[int, int]:
         """The least and the most, in steps, that can be true of a group of a public size; of any other, no more than is known."""
-        if size < 0:
-            return (-FARTHEST, FARTHEST) if self.statistic.of_values and not self.part else (0, FARTHEST)
-        if not self.statistic.of_values:
-            return 0, size
         low, high = (int((end - self.origin) / self.units[1]) for end in self.bounds)
+        if size < 0:  # any number of people: the sum has the signs that a person can add
+            return -FARTHEST if low < 0 else 0, FARTHEST if high > 0 else 0
         return min(low, 0) * size, max(high, 0) * size
 
 
@@ -146,6 +145,15 @@ def whole_change(one: Statistic) -> tuple[int, Fraction]:
     assert one.grid.n is not None
     assert one.grid.low is not None
     return one.grid.n, one.grid.low
+
+
+def family_of(m: Mechanism | None) -> str:
+    """What the column of mechanisms says."""
+    return PUBLIC_ZERO if m is None else m.recipe.family
+
+
+def digest_of(m: Mechanism | None) -> str:
+    return "" if m is None else m.digest
 
 
 def _steps(one: Statistic, change: Fraction) -> int:

@@ -182,7 +182,7 @@ def _about(one: Statistic, terms: Terms) -> list[str]:
         unknown = one.kind == "share" and terms.relation == "presence"
         return [f"{one.name}: nothing is claimed of a group of nobody."] if unknown else []
     person = "what a person adds in a group" if terms.unit is not None else "a value"
-    said = [f"{one.name}: {person} counts as the nearest of {one.grid}, which has ends."]
+    said = [f"{one.name}: {person} counts as the nearest number of {one.grid}, and beyond its ends as the end."]
     if one.missing is not None:
         said.append(f"{one.name}: a missing value stands for {one.missing}.")
     elif terms.relation == "bit":

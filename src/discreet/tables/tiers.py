@@ -114,15 +114,20 @@ def tiers_for(question: Question, terms: Terms, sizes: Indices) -> tuple[Tier, .
 
 def _tier(question: Question, terms: Terms, sizes: Indices, margin: Margin, part: Fraction) -> Tier:
     groups = groups_of(margin, question.by, question.domain, question.cells)
-    mine = np.full(len(groups.keys), -1, dtype=np.int64)
-    if terms.relation == "bit":
-        mine = np.bincount(groups.place, sizes, len(groups.keys)).astype(np.int64)
+    mine = sizes_of(groups, terms, sizes)
     measures = measures_for(bounded(question, groups), terms, mine, part)
     for measure in measures:
         if any(m is not None and math.isnan(m.channel.standard_error) for m in measure.plan.values()):
             raise ReleaseError(f"Totals by {margin_name(margin)} cannot be measured with {show(question.mechanism)}: its reports "
                                "have no unbiased estimate. Use mechanism geometric, or a larger epsilon.")  # fmt: skip
     return Tier(groups, part, mine, measures)
+
+
+def sizes_of(groups: Groups, terms: Terms, sizes: Indices) -> Indices:
+    """The public sizes of totals, from those of the cells; -1 where they are private."""
+    if terms.relation != "bit":
+        return np.full(len(groups.keys), -1, dtype=np.int64)
+    return np.bincount(groups.place, sizes, len(groups.keys)).astype(np.int64)
 
 
 def bounded(question: Question, groups: Groups) -> Question:
