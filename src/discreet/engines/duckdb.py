@@ -194,14 +194,14 @@ def lock_up(connection: Any, memory_mb: int) -> None:
 
     Without a temporary directory the engine keeps everything in memory or gives up: no row is ever left on a disk.
     Of a join it must hold the declared keys, on the right, and let the rows pass: it would choose by a guess of the sizes,
-    and takes a stream for one row. Its own bar of progress would stand in the standard output of notebooks and of python -c.
+    and takes a stream for one row. Its own bar of progress would stand in the output of notebooks; if off, it may refuse to be set.
     """
+    bar = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0]
     for setting in (
-        f"memory_limit = '{int(memory_mb)}MB'", "temp_directory = ''", "max_temp_directory_size = '0KiB'",
-        "preserve_insertion_order = false", "python_enable_replacements = false", "enable_progress_bar = false",
-        "disabled_optimizers = 'join_order,build_side_probe_side'",
-        "autoinstall_known_extensions = false", "allowed_paths = []", "enable_external_access = false",
-        "lock_configuration = true",
+        f"memory_limit = '{int(memory_mb)}MB'", "temp_directory = ''", "max_temp_directory_size = '0KiB'", "allowed_paths = []",
+        "preserve_insertion_order = false", "python_enable_replacements = false", "autoinstall_known_extensions = false",
+        *(["enable_progress_bar = false"] if bar else []), "disabled_optimizers = 'join_order,build_side_probe_side'",
+        "enable_external_access = false", "lock_configuration = true",
     ):  # fmt: skip
         connection.execute(f"SET {setting}")
 
