@@ -22,7 +22,7 @@ LOCK := pip compile --universal --fork-strategy fewest --python-version 3.11 --g
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check bench campaign mutants lock readme clean
+.PHONY: help demo test check audit bench campaign dist docs mutants lock readme clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -45,6 +45,17 @@ campaign: $(VENV)/.dev-stamp  ## run the long tests; they write to benchmarks/re
 	mkdir -p $(RESULTS)
 	DISCREET_CAMPAIGN=full DISCREET_RESULTS=$(RESULTS) $(BIN)/python -m pytest -m campaign
 
+dist: $(VENV)/.dist-stamp  ## wheel and sdist, tested; bill of materials and licences: dist/
+	$(BIN)/python tools/dist.py build
+	$(BIN)/python tools/dist.py bill
+	$(BIN)/python tools/dist.py test
+
+audit: $(VENV)/.dist-stamp  ## known faults of the locked packages (needs the network)
+	$(BIN)/python tools/dist.py audit
+
+docs: $(VENV)/.dev-stamp  ## build the documentation as a site, offline: docs/_build/index.html
+	$(BIN)/python -m sphinx -W -q -E -b html docs docs/_build
+
 mutants: $(VENV)/.dev-stamp  ## change single tokens of ROOM=numbers.level (COUNT=20 SEED=1 WHOLE=) and list what no test notices
 	$(BIN)/python tests/mutants.py $(ROOM) --count $(COUNT) --seed $(SEED) $(if $(WHOLE),--whole)
 
@@ -57,12 +68,14 @@ lock:  ## recompile requirements/*.txt (needs uv; UPGRADE=--upgrade moves the pi
 	$(UV) $(LOCK) $(REQ)/build.in -c $(REQ)/dev.txt -o $(REQ)/build.txt > /dev/null
 	@! grep -nE '://|^ *--?(index|extra-index|find-links|i |f )' $(REQ)/*.txt || { echo "a lock names a place"; exit 1; }
 
-readme: $(VENV)/.run-stamp  ## write the table of mechanisms in README.md anew
+readme: $(VENV)/.run-stamp  ## write the table of mechanisms in README.md and the page of commands anew
+	PYTHONPATH=docs $(BIN)/python -c 'from pathlib import Path; import reference; \
+	  Path("docs/commands.md").write_text(reference.commands(), encoding="utf-8")'
 	$(BIN)/python -c 'from pathlib import Path; from discreet.registry import with_table; \
 	  p = Path("README.md"); p.write_text(with_table(p.read_text(encoding="utf-8")), encoding="utf-8")'
 
 clean:  ## remove everything these targets made, except locks and results
-	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OUT) build dist docs/_build docs/api.md .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The package is installed in place, so an edit to a source file needs no new install.
@@ -82,3 +95,7 @@ $(VENV)/.dev-stamp: $(REQ)/dev.txt pyproject.toml | $(BIN)/python
 	$(PIP) install --require-hashes -r $(REQ)/dev.txt
 	$(INSTALL_PACKAGE)
 	@touch $@ $(VENV)/.run-stamp
+
+$(VENV)/.dist-stamp: $(REQ)/dist.txt $(VENV)/.dev-stamp
+	$(PIP) install --require-hashes -r $(REQ)/dist.txt
+	@touch $@

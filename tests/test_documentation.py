@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import discreet
 from discreet.cli import main
-from discreet.registry import with_table
+from discreet.registry import FAMILIES, with_table
 
 ROOT = Path(__file__).parent.parent
-TEXTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "api.md")]
 MODULES = [m.name for m in pkgutil.walk_packages(discreet.__path__, "discreet.")]
 
 
@@ -30,12 +33,6 @@ def test_some_docstrings_have_examples():
     assert sum(doctest.testmod(importlib.import_module(name)).attempted for name in MODULES) >= 10
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda p: p.name)
-def test_python_lines(path, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert doctest.testfile(str(path), module_relative=False, optionflags=doctest.ELLIPSIS).failed == 0
-
-
 def sessions(text: str) -> list[tuple[str, str]]:
     """The commands of ```console blocks, each with the output that the text shows for it."""
     found = []
@@ -46,23 +43,55 @@ def sessions(text: str) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda p: p.name)
-def test_terminal_lines(path, tmp_path, monkeypatch, capsys):
-    """`discreet ...` lines of a terminal session print what the text shows (... stands for anything)."""
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=named)
+def test_examples(path, tmp_path, monkeypatch, capsys):
+    """Python lines answer as the text shows, and then, in the same folder, so do `discreet ...` lines (... stands for anything)."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
+    failed = doctest.testfile(str(path), module_relative=False, optionflags=doctest.ELLIPSIS).failed
+    assert failed == 0, capsys.readouterr().out
+    capsys.readouterr()
     for command, output in sessions(path.read_text(encoding="utf-8")):
-        words = shlex.split(command)
-        if words[0] != "discreet":
-            continue
-        with pytest.raises(SystemExit):
-            main(words[1:])
-        told = capsys.readouterr()
-        shown = re.sub(r"[ \t]+$", "", told.out + told.err, flags=re.MULTILINE)
+        told = _told(command, tmp_path, capsys)
+        shown = re.sub(r"[ \t]+$", "", told, flags=re.MULTILINE)
         assert doctest.OutputChecker().check_output(output, shown, doctest.ELLIPSIS), f"$ {command}\n{shown}"
 
 
-@pytest.mark.parametrize("path", [*TEXTS, ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)
+def _told(command: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command prints; scripts of ours that stand alone lie in the folder, where readers are told to copy them."""
+    if command.startswith("discreet "):
+        with pytest.raises(SystemExit):
+            main(shlex.split(command)[1:])
+        told = capsys.readouterr()
+        return told.out + told.err
+    for name in re.findall(r"\bpython (\w+\.py)", command):
+        [script] = (ROOT / "src").rglob(name)
+        (folder / name).write_bytes(script.read_bytes())
+    own = {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    ran = subprocess.run(command, shell=True, cwd=folder, env=own, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 0, f"$ {command}\n{ran.stderr}"
+    return ran.stdout
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=named)
+def test_every_block_of_code_is_run(path):
+    """Or is no code. Help examples are run by tests/cli, lines for browsers and clusters by their own tests, make by readers."""
+    also = {"collect.md": {"js"}, "commands.md": {"sh"}, "scale.md": {""}}.get(path.name, set())
+    for kind, body in re.findall(r"^```([^\n`]*)\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+        if kind == "sh" and path.name == "README.md":
+            assert all(line.startswith("make ") for line in body.splitlines())
+            continue
+        assert kind in {"python", "console", "text", "json", "{toctree}", "{include} ../SECURITY.md", *also}, f"{kind}: {body}"
+        assert kind != "python" or body.startswith(">>> "), body
+        assert kind != "console" or body.startswith("$ "), body
+        assert kind not in ("text", "json") or not re.search(r"^(?:\$|>>>|discreet|python) ", body, re.MULTILINE), body
+
+
+@pytest.mark.parametrize("path", [*TEXTS, ROOT / "CONTRIBUTING.md"], ids=named)
 def test_links_lead_somewhere_and_names_exist(path):
     """Relative links point to files, and every dt.name or dt.noise.name of a text is one."""
     text = path.read_text(encoding="utf-8")
@@ -80,6 +109,43 @@ def test_the_table_of_mechanisms_is_the_one_that_the_code_has():
     assert with_table(readme.replace("| uniform (UM)", "| another")) == readme
 
 
-def test_the_readme_opens_with_eight_lines():
-    first_screen = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()[:40]
-    assert sum(line.startswith(">>> ") for line in first_screen) == 8
+def test_the_readme_opens_with_the_three_kinds_of_people():
+    """Before the install, and before any logarithm or Greek letter but epsilon, which is a word in a call there."""
+    screen = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Two commands")[0]
+    assert len(screen.splitlines()) <= 56
+    places = [screen.index(f"**You {what}") for what in ("publish tables", "collect from people", "do research")]
+    assert places == sorted(places)
+    assert not re.search(r"alpha|delta|\bln\b|\blog|e\^", screen)
+
+
+def test_speeds_in_the_readme_are_those_of_the_results():
+    """Every number of a row of speeds stands in a file of results, and so does the date."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    folder = ROOT / "benchmarks" / "results"
+    results = {name: (folder / f"{name}.md").read_text(encoding="utf-8") for name in ("drawing", "recovery")}
+    [date] = re.findall(r"two cores, (\d{4}-\d\d-\d\d)", readme)
+    assert all(f"{date}, Python" in text for text in results.values())
+    ours, *theirs = re.findall(r"[\d,]{4,}", next(line for line in readme.splitlines() if line.startswith("| values a second")))
+    assert f"{int(ours.replace(',', '')) / 10**6} M/s" in results["drawing"]
+    assert len(theirs) == 3
+    assert all(f"| {number} |" in results["drawing"] for number in theirs)
+    fast, slow = re.findall(r"\d+\.\d+", next(line for line in readme.splitlines() if line.startswith("| likeliest law")))
+    [line] = [line for line in results["recovery"].splitlines() if f"| {slow} s |" in line]
+    assert "0..1,000 at ln(2)/10" in line
+    assert round(float(line.split("|")[2].removesuffix(" s ")), 3) == float(fast)
+
+
+def test_every_family_has_its_place_in_the_page_on_which_mechanism():
+    """But those that are here to be checked, which the page sends to docs/office.md, and the bottom line."""
+    text = (ROOT / "docs" / "which.md").read_text(encoding="utf-8")
+    told = set(re.findall(r"\bdt\.(\w+)", text))
+    elsewhere = {"uniform", "random_rounding", "suppression", "cell_key"}
+    assert {family.name for family in FAMILIES} - told == elsewhere
+
+
+def test_the_words_of_the_readme_are_in_the_glossary():
+    words = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Words")[2].partition("\n## ")[0]
+    glossary = re.findall(r"\*\*([\w ]+)\*\*(?=[^\n]*\n: )", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
+    named_here = {word.lower() for word in re.findall(r"\*\*([\w ]+)\*\*", words)}
+    assert {"law", "level", "channel", "neighbours", "report"} <= named_here
+    assert named_here <= set(glossary)

@@ -35,6 +35,7 @@ ROOMS = {
     "mechanism": f"{BASE} present noise channels sampling seal",
     "mechanisms": f"{MAKING} noise",
     "measure": f"{MAKING} present randomness noise mechanisms",
+    "adapters": f"{BASE} mechanism measure",
     "files": f"{BASE} formats verify noise channels mechanism measure",
     "designs": f"{MAKING} present blas lp mechanisms measure progress",
     "recovery": f"{BASE} present blas lp channels mechanism sampling measure progress",
@@ -51,12 +52,14 @@ ROOMS = {
     "tables": f"{BASE} formats present channels files mechanism mechanisms measure designs sharing registry ledger "
     "questions engines progress",
     "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines tables progress",
+    "studio": f"{BASE} present progress files mechanism mechanisms measure designs recovery sharing registry ledger questions "
+    "engines tables",
     "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery theory scalar sharing registry "
-    "planning studies ledger questions engines tables collect progress",
+    "planning studies ledger questions engines tables collect progress studio",
 }
 
 # The only imports that point upwards: all inside functions, so that loading a room never loads what stands on it.
-UPWARD = {("mechanism", "files"), ("mechanism", "measure"), ("ledger", "tables")}
+UPWARD = {("mechanism", "files"), ("mechanism", "measure"), ("mechanism", "adapters"), ("ledger", "tables")}
 
 
 def module_name(path: Path) -> str:

@@ -202,6 +202,12 @@ class Mechanism:
 
         return draw(self, kind, at, loss)
 
+    def to_opendp(self) -> Any:
+        """The same as a measurement of OpenDP; see discreet.adapters.opendp."""
+        from .adapters.opendp import to_opendp
+
+        return to_opendp(self)
+
     def _repr_html_(self) -> str:
         from .present.html import section
         from .present.plot import inline

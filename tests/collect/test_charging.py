@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import discreet as dt
 from discreet.collect import perturbing
-from discreet.collect.charging import FirstRows
+from discreet.collect.charging import FirstRows, Levels, cost
 from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
 
 G = dt.geometric(100, epsilon="ln(2)/10")
@@ -30,7 +31,7 @@ def table() -> pa.Table:
 
 
 def test_the_first_is_charged_between_any_two_and_a_repeat_is_free(book):
-    asked = {"dataset": "ages", "ledger": book}
+    asked = {"dataset": "ages", "ledger": book, "on_bad": "map=0"}
     first = dt.perturb(table(), "age", G, **asked)
     spent = book.balance("ages").spent
     assert 10 * np.log(2) <= spent <= 10 * np.log(2) + 1e-11
@@ -48,11 +49,36 @@ def test_the_first_is_charged_between_any_two_and_a_repeat_is_free(book):
     book.verify("ages")
 
 
+HALF = dt.randomized_response(2, epsilon=1)
+CHARGED = {
+    "asked so": (dt.square_wave(9, epsilon="3/7"), Fraction(3, 7)), "a logarithm": (dt.square_wave(9, epsilon="ln 3"), None),
+    "an alpha": (dt.randomized_response(9, alpha="1/3"), None), "one step": (dt.geometric(9, epsilon="1/10"), Fraction(9, 10)),
+    "the whole grid": (dt.geometric(9, epsilon="1/10", sensitivity=9), Fraction(1, 10)),
+    "fair": (dt.explicit_fair(8, alpha="9/10"), None), "nothing": (dt.uniform(9), Fraction(1, 10**12)),
+    "less than asked": (dt.Mechanism(
+        HALF.inputs, HALF.outputs, HALF.channel, dt.Level.of(epsilon=5), HALF.neighbours, HALF.recipe), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHARGED)
+def test_a_charge_is_the_logarithm_of_the_largest_ratio_rounded_up(name):
+    """Against every entry of the channel, in 50 digits; as it was asked where that is the same."""
+    m, told = CHARGED[name]
+    rows, reports = range(m.finite().rows), range(m.finite().reports)
+    ratio = max(m.finite().entry(i, j) / m.finite().entry(k, j) for i in rows for k in rows for j in reports)
+    with localcontext(prec=50):
+        exact = (Decimal(ratio.numerator) / ratio.denominator).ln()
+        found = cost(m, Levels.of(m))
+        over = Decimal(found.numerator) / found.denominator - exact
+    assert 0 <= over <= Decimal("1.1e-12")
+    assert told is None or 0 <= found - told <= Fraction(1, 10**12) * (name == "one step")
+
+
 def test_beyond_the_budget_nothing_is_drawn(book, monkeypatch):
     drawn = []
-    monkeypatch.setattr(perturbing.Work, "_drawn", lambda *_: drawn.append(1))
+    monkeypatch.setattr(perturbing.Work, "drawn", lambda *_: drawn.append(1))
     with pytest.raises(BudgetError):
-        dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book, max_rows=50)
+        dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book, on_bad="map=0", max_rows=50)
     assert drawn == []
     assert book.balance("ages").spent == 0
 
@@ -62,9 +88,9 @@ def test_the_charge_is_on_disk_before_the_draw(book, monkeypatch):
         assert book.balance("ages").spent == Fraction(1, 2)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(perturbing.Work, "_drawn", killed)
+    monkeypatch.setattr(perturbing.Work, "drawn", killed)
     with pytest.raises(KeyboardInterrupt):
-        dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book)
+        dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book, on_bad="map=0")
     assert book.balance("ages").pending == 1
 
 
@@ -78,14 +104,19 @@ def test_what_no_charge_covers_is_refused(book):
     }  # fmt: skip
     for words, ask in refused.items():
         with pytest.raises(ReleaseError, match=words):
-            dt.perturb(more, **{"column": "age", "mechanism": G, "dataset": "ages", "ledger": book, **ask})
+            dt.perturb(more, **{"column": "age", "mechanism": G, "dataset": "ages", "ledger": book, "on_bad": "map=0", **ask})
     assert book.balance("ages").spent == 0
 
 
-def test_bad_values_are_for_the_holder_and_cost_nothing_or_never_fail(book):
+def test_no_refusal_depends_on_the_values(book):
+    """A row number for each grid that is asked for would tell everybody's value, free of charge."""
     bad = pa.table({"age": [1, None, 300]})
-    with pytest.raises(dt.errors.OutOfRangeError, match="row 2"):
-        dt.perturb(bad, "age", RESPONSE, dataset="ages", ledger=book)
+    for rule, data in [("error", bad), ("clamp", bad), ("error", table())]:
+        with pytest.raises(ReleaseError, match=r"no charge covers.*map=VALUE"):
+            dt.perturb(data, "age", RESPONSE, dataset="ages", ledger=book, on_bad=rule)
+    long = dt.randomized_response(2**25, epsilon=1)  # the number of different values could be too large to count
+    with pytest.raises(ReleaseError, match="coarser grid"):
+        dt.perturb(table(), "age", long, dataset="ages", ledger=book, on_bad="map=7")
     assert book.balance("ages").spent == 0
     book.create("rich", "100000")
     made = dt.perturb(bad, "age", SURE, dataset="rich", ledger=book, on_bad="clamp,map=7")
@@ -95,7 +126,7 @@ def test_bad_values_are_for_the_holder_and_cost_nothing_or_never_fail(book):
 def test_a_file_must_be_the_one_that_was_admitted(book, tmp_path):
     path = tmp_path / "ages.csv"
     path.write_text("age;id\n" + "".join(f"{k % 101};{k}\n" for k in range(300)))
-    asked = {"dataset": "ages", "ledger": book, "column": "age", "mechanism": RESPONSE}
+    asked = {"dataset": "ages", "ledger": book, "column": "age", "mechanism": RESPONSE, "on_bad": "map=0"}
     with pytest.raises(ReleaseError, match="was not admitted"):
         dt.perturb(path, **asked)
     book.admit(path, "ages", separator=";")
@@ -110,11 +141,11 @@ def test_a_file_must_be_the_one_that_was_admitted(book, tmp_path):
 
 
 def test_other_data_under_the_same_question_are_refused(book):
-    dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book)
+    dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book, on_bad="map=0")
     other = pa.table({"age": [5] * 1000})
     with pytest.raises(LedgerError, match="other data"):
-        dt.perturb(other, "age", RESPONSE, dataset="ages", ledger=book)
-    dt.perturb(other, "age", RESPONSE, dataset="ages", ledger=book, fresh=True)
+        dt.perturb(other, "age", RESPONSE, dataset="ages", ledger=book, on_bad="map=0")
+    dt.perturb(other, "age", RESPONSE, dataset="ages", ledger=book, on_bad="map=0", fresh=True)
     assert book.balance("ages").spent == 1
 
 
@@ -124,10 +155,37 @@ def test_of_a_person_the_first_rows_count(tmp_path, monkeypatch):
     with dt.Ledger(tmp_path / "budget.db") as book:
         book.create("visits", "100000", unit="id")
         visits = pa.table({"id": ["a", "b", "a", None, "a", "b", "c", "a"], "age": [1, 2, 3, 4, 5, 6, 7, 8]})
-        made = dt.perturb(visits, "age", SURE, dataset="visits", ledger=book, max_rows=2)
+        asked = {"mechanism": SURE, "dataset": "visits", "ledger": book, "on_bad": "map=0"}
+        made = dt.perturb(visits, "age", max_rows=2, **asked)
         assert made.column("age").to_pylist() == [1, 2, 3, 6, 7]
         assert book.balance("visits").spent == pytest.approx(2 * 45 * 100, rel=1e-12)
-        assert dt.perturb(visits, "age", SURE, dataset="visits", ledger=book, max_rows=1).column("age").to_pylist() == [1, 2, 7]
+        assert dt.perturb(visits, "age", max_rows=1, **asked).column("age").to_pylist() == [1, 2, 7]
+
+
+@pytest.mark.parametrize("ids", [
+    pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, 0]), pa.array(["a", "a", "b", None])),
+    pa.array([0.0, -0.0, 1.0, float("nan"), 0.0]), pa.array([0.0, -0.0, 1.0, None, 0.0], pa.float32()),
+])  # fmt: skip
+def test_equal_ids_are_one_person_whatever_stands_for_them(tmp_path, monkeypatch, ids):
+    """A person who counts twice is charged for once: words twice in a dictionary, zeros of both signs, NaN in every batch."""
+    monkeypatch.setattr(perturbing, "BATCH", 2)
+    visits = pa.table({"id": ids, "age": [1, 2, 3, 4, 5]})
+    visits = pa.concat_tables([visits.slice(0, 3), visits.slice(3), visits])
+    with dt.Ledger(tmp_path / "budget.db") as book:
+        book.create("visits", "100000", unit="id")
+        asked = {"mechanism": SURE, "dataset": "visits", "ledger": book, "on_bad": "map=0"}
+        assert dt.perturb(visits, "age", **asked).to_pydict() == {"age": [1, 3], "count": [1, 1]}
+        assert sum(dt.perturb(visits, "age", max_rows=9, **asked).column("count").to_pylist()) == 8
+
+
+def test_ids_of_the_wrong_kind_and_any_number_of_rows(tmp_path):
+    with dt.Ledger(tmp_path / "budget.db") as book:
+        book.create("visits", 10**40, unit="id")
+        asked = {"mechanism": SURE, "dataset": "visits", "ledger": book, "on_bad": "map=0"}
+        with pytest.raises(ReleaseError, match="no ids"):
+            dt.perturb(pa.table({"id": [[1], [1]], "age": [1, 2]}), "age", **asked)
+        assert dt.perturb(pa.table({"id": [1, 1], "age": [1, 2]}), "age", max_rows=10**30, **asked).num_rows == 2
+        assert book.balance("visits").spent == 4500 * 10**30
 
 
 def test_first_rows_against_plain_counting():

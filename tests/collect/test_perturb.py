@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ import discreet as dt
 from discreet.collect import counting, perturbing
 from discreet.collect.batches import perturb_batches
 from discreet.collect.counting import Counts, counted
+from discreet.collect.tallying import tally_of
 from discreet.errors import FileError, PrivacyWarning, TableInputError
 
 SURE = dt.geometric(100, epsilon=45)  # a report differs from its truth with probability 6e-20: none does here
@@ -103,6 +107,9 @@ def test_keyed_draws_are_functions_of_the_record_however_rows_are_divided(small_
         other = dt.geometric(100, epsilon="1/5")
         with pytest.raises(dt.errors.SourceError, match="another mechanism"):
             dt.perturb(table, "age", other, source=source)
+        later = pa.table({"later": AGES})  # equal reports would tell that nothing changed, different ones that it did
+        with pytest.raises(dt.errors.SourceError, match="made for the column 'age'"):
+            dt.perturb(later, "later", g, source=source)
 
 
 KINDS = {
@@ -185,6 +192,13 @@ def test_bad_values(name, texts, tmp_path, small_batches):
         assert found("drop") == tallied()
 
 
+@pytest.mark.parametrize(("value", "rule", "helps"), [(None, "error", False), ("x", "clamp", False), (300, "error", True)])
+def test_a_refusal_proposes_what_helps(value, rule, helps):
+    with pytest.raises(dt.errors.OutOfRangeError, match="map=VALUE") as refused:
+        dt.perturb(pa.table({"age": [value]}), "age", SURE, on_bad=rule)
+    assert ('"clamp",' in str(refused.value)) == helps
+
+
 def test_a_text_file_names_the_line_and_no_value(tmp_path):
     path = tmp_path / "ages.csv"
     path.write_text('age,note\n30,"two\nlines"\n31,x\nsecret,y\n')
@@ -215,6 +229,9 @@ def test_a_column_of_counts_cannot_be_confused():
     for bad in ([-1], [1.5], [None], ["x"]):
         with pytest.raises(TableInputError, match="no count"):
             dt.tally(pa.table({"age": [1], "count": bad}), "age")
+    for much in (pa.table({"age": [1, 1], "count": [2**62, 2**62]}), pa.table({"age": pa.array([2**64 - 1], pa.uint64())})):
+        with pytest.raises(TableInputError, match="no table holds"):
+            dt.tally(much, "age")
     with pytest.raises(TableInputError, match="no report"):
         dt.tally(pa.table({"age": [101]}), "age", SURE)
     with pytest.raises(dt.errors.RecoveryError, match="stands twice"):
@@ -234,6 +251,36 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
         dt.perturb_file(path, out, "age", SURE, overwrite=True)
     assert out.read_text() == "the old one"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["ages.parquet", "noisy.parquet"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("rows", [False, True])
+def test_steps_that_no_float_holds_go_through_files(tmp_path, kind, rows):
+    """Thirds are written as floats, and read back as thirds, as true values and as reports."""
+    m = dt.geometric(dt.Grid("-7/3", "2/3", "1/3"), epsilon=45)
+    thirds = [Fraction(k, 3) for k in range(-7, 3)]
+    table = tmp_path / "thirds.csv"
+    table.write_text("v\n" + "".join(f"{float(value)!r}\n" for value in thirds))
+    dt.perturb_file(table, tmp_path / f"noisy.{kind}", "v", m, rows=rows)
+    assert tally_of([tmp_path / f"noisy.{kind}"], "v", m) == dict.fromkeys(thirds, 1)
+    assert dt.recover(dt.tally(tmp_path / f"noisy.{kind}", "v"), m, "mle").mean() == pytest.approx(-5 / 6)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path, kind):
+    """In a process of its own, whose files may have 10,000 bytes."""
+    pq.write_table(pa.table({"age": AGES, "town": ["x"] * len(AGES)}), tmp_path / "ages.parquet")
+    code = f"""
+import os, resource, signal, warnings, discreet as dt
+os.chdir({str(tmp_path)!r}); warnings.simplefilter("ignore"); signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+try: dt.perturb_file("ages.parquet", "noisy.{kind}", "age", dt.uniform(100), rows=True, keep=["town"])
+except dt.errors.FileError as error: print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "noisy." in done.stdout, done.stderr
+    assert "too large" in done.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["ages.parquet"]
 
 
 def test_counts_put_together_from_parts():

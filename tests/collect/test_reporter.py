@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -290,3 +291,84 @@ def test_a_memo_that_cannot_be_written_shows_no_report(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert memo.read_text() == before
     assert made.remembered("1", str(memo), 2) == first
+
+
+class Assigned(Reporter):
+    """Draws what a test says, and multiplies up how likely that is."""
+
+    mechanism: dt.Mechanism
+    draws: list[int]
+    chance: Fraction
+
+    def report(self, value: object, chances: Chances | None = None) -> str:
+        place = self._inputs.position(value)
+        drawn = self.draws.pop(0)
+        self.chance *= self.mechanism.channel.entry(place, drawn)  # type: ignore[attr-defined]
+        return self._outputs.value(drawn)
+
+
+def test_what_a_memo_tells_between_two_histories_in_exact_numbers(tmp_path, monkeypatch):
+    """At most epsilon for each different value where both change and come back at the same moments; elsewhere there is no bound."""
+    monkeypatch.setattr(reporter.os, "fsync", lambda _: None)
+    m, most = dt.randomized_response(2, alpha="1/3"), 2
+    made = Assigned(files.text(m).encode())
+    made.mechanism = m
+
+    def law(history: tuple[int, ...]) -> dict[tuple[str, ...], Fraction]:
+        found = Counter[tuple[str, ...]]()
+        for draws in product(range(3), repeat=min(len(set(history)), most)):
+            made.draws, made.chance = list(draws), Fraction(1)
+            memo = tmp_path / "memo.json"
+            memo.unlink(missing_ok=True)
+            told = tuple(made.remembered(str(value), str(memo), most) for value in history)
+            found[told] += made.chance  # type: ignore[assignment]
+        assert sum(found.values()) == 1
+        return found  # type: ignore[return-value]
+
+    laws = {history: law(history) for history in product(range(3), repeat=3)}
+    pattern = {history: tuple(history.index(value) for value in history) for history in laws}
+    worst, unbounded = Fraction(0), 0
+    for one, other in product(laws, repeat=2):
+        if pattern[one] == pattern[other]:
+            drawn = min(len(set(one)), most)
+            assert laws[one].keys() == laws[other].keys()
+            ratio = max(laws[one][told] / laws[other][told] for told in laws[one])
+            assert ratio <= 3**drawn
+            worst = max(worst, ratio / 3**drawn)
+        else:
+            unbounded += laws[one].keys() != laws[other].keys()
+    assert worst == 1  # the bound is reached
+    assert laws[0, 1, 0].keys() != laws[0, 1, 2].keys()  # they change at the same moments, but one comes back
+    assert unbounded > 0
+
+
+TAMPERED = [
+    {"reports": None}, {"reports": [1]}, {"reports": {}}, {"reports": {"1": "<script>"}, "last": "<script>"}, {"last": None},
+    {"last": {}}, {"reports": {"1": "2", "2": "2", "3": "2"}, "last": "2"}, {"frozen": 1}, {"frozen": True},
+    {"reports": {"77": "2"}, "last": "2"}, {"reports": {"1": 2}, "last": 2}, {"reports": {"01": "2"}, "last": "2"},
+]  # fmt: skip
+
+
+def test_a_memo_that_was_tampered_with_is_refused(tmp_path):
+    made, memo = Reporter(files.text(G).encode()), tmp_path / "memo.json"
+    made.remembered("1", str(memo), 2)
+    good = json.loads(memo.read_text())
+    texts = [json.dumps(good | change) for change in TAMPERED]
+    for text in texts:
+        memo.write_text(text)
+        with pytest.raises(RefusedError, match="good copy"):
+            made.remembered("1", str(memo), 2)
+        assert memo.read_text() == text
+    node = shutil.which("node")
+    if node is not None:
+        code = f"""
+        const {{ load, RefusedError }} = await import({json.dumps(str(MODULE))});
+        const reporter = await load({json.dumps(files.text(G))});
+        const refused = {json.dumps(texts)}.map((text) => {{
+          try {{ reporter.remembered("1", text, 2); return "taken"; }}
+          catch (error) {{ return error instanceof RefusedError && error.message.includes("good copy"); }}
+        }});
+        console.log(JSON.stringify([refused, reporter.remembered("1", {json.dumps(json.dumps(good))}, 2).report]));
+        """
+        done = subprocess.run([node, "--input-type=module", "-e", code], capture_output=True, text=True, check=True)
+        assert json.loads(done.stdout) == [[True] * len(TAMPERED), good["last"]]

@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.engines.adding import Adding
 from discreet.engines.bounds import outside_bounds
 from discreet.engines.duckdb import count_each
 from discreet.engines.reading import Reading
@@ -244,6 +245,21 @@ def test_no_order_of_columns_or_keys_decides():
     assert counted(moved, ["g", "h"], keys, Grid(0, 90), 12)[1].fingerprint != whole.fingerprint
     backwards = moved.take(np.arange(500)[::-1])
     assert counted(backwards, ["g", "h"], keys, Grid(0, 90), 12)[1].sums.sum() == whole.sums.sum() + 1
+
+
+@pytest.mark.parametrize("width", [9, 18, 19, 38])
+def test_no_decimal_is_too_large_for_its_type(width):
+    """Digits times 10^scale did not fit for a million in DECIMAL(18, 6): the release failed, which told of it."""
+    for scale in range(width + 1):
+        digits = [sign * k for e in range(width) for k in (10**e, 10 ** (e + 1) - 1) for sign in (1, -1)]
+        values = [Decimal((int(k < 0), tuple(map(int, str(abs(k)))), -scale)) for k in digits]
+        rows = pa.table({"x": pa.array(values, pa.decimal128(width, scale))})
+        one = Adding(SumOf("x", Grid(0, 10)), "x", f"DECIMAL({width},{scale})", False, 0)
+        assert [r for (r,) in duckdb.sql(f"SELECT {one.read[0]} FROM rows").fetchall()] == digits
+        if scale % 6:
+            continue
+        sums = count_each(rows, predicates=[], sums=[SumOf("x", Grid(0, 10))], by=[], domain=Domain.of({})).sums[0].sums
+        assert sums.tolist() == [sum(min(max(math.floor(Fraction(x) + Fraction(1, 2)), 0), 10) for x in values)]
 
 
 def test_sums_as_people_write_them():

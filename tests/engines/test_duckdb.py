@@ -437,11 +437,11 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
 
 
 def test_the_engine_is_locked_up(tmp_path):
-    from discreet.engines.duckdb import _lock_up
+    from discreet.engines.duckdb import lock_up
 
     (tmp_path / "other.csv").write_text("secret\n1\n")
     with duckdb.connect() as connection:
-        _lock_up(connection, 100)
+        lock_up(connection, 100)
         assert connection.execute("SELECT current_setting('temp_directory')").fetchall() == [("",)]
         for attack in (f"SELECT * FROM read_csv('{tmp_path}/other.csv')", f"COPY (SELECT 1) TO '{tmp_path}/out.csv'",
                        "SET memory_limit = '1GB'", "SET enable_external_access = true", f"ATTACH '{tmp_path}/x.db'",

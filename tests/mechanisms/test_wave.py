@@ -225,6 +225,12 @@ def test_a_million_values_need_no_matrix():
         channel.solve(seen)
 
 
+def test_intervals_that_no_memory_holds_are_refused():
+    for make in (dt.square_wave, dt.randomized_response):
+        with pytest.raises(dt.errors.SizeError, match="too"):
+            dt.likelihood_interval(make(10**9, epsilon=1), 7)
+
+
 # Recovery
 
 

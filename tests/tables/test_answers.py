@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from fractions import Fraction
@@ -17,6 +19,7 @@ from discreet.errors import FileError, ReleaseError
 from discreet.ledger.ledger import Answer, Balance, Terms
 from discreet.tables import answers, purpose, records
 from discreet.tables.answers import answer_text, mechanisms_text, read_answer
+from discreet.tables.matched import is_same
 from discreet.tables.measures import measures_for
 from discreet.tables.question import ask
 from discreet.tables.records import record_of
@@ -228,3 +231,29 @@ def test_any_other_record_is_refused(change):
     with pytest.raises(FileError, match=r"version|no record"):
         record_of({**old, **change})
     assert records.RECORD.version == 4
+
+
+@pytest.mark.parametrize("dataset", ["people", "bits"])
+def test_a_release_of_record_4_and_answer_3_is_checked_and_found_again(tmp_path, dataset):
+    """Counts, sums and means with margins, a map and measured totals, as they were saved, and the ledger that stored them."""
+    folder = Path(shutil.copytree(LANDED / "release-v4", tmp_path / "then"))
+    (folder / "ledger.db.secret").chmod(0o600)
+    question = json.loads((folder / "asked.json").read_text())
+    (folder / "data.csv").unlink()  # a stored answer about an admitted version needs no data
+    written = json.loads((folder / f"{dataset}.json").read_text())
+    assert written["record"]["format_version"] == 4
+    with dt.Ledger(folder / "ledger.db") as book:
+        verdict = dt.check_release(folder / f"{dataset}.json", ledger=book)
+        assert verdict.holds, str(verdict)
+        spent = book.balance(dataset).spent
+        turned = {**question, "by": question["by"][::-1]}
+        found = [dt.release(folder / "data.csv", dataset=dataset, ledger=book, **one) for one in (question, turned)]
+        assert book.balance(dataset).spent == spent
+    assert all(again.record["repeated"] for again in found)
+    with open(folder / f"{dataset}.csv", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    for name in ("town", "sex", "statistic", "report", "low", "high", "mechanism", "digest", "epsilon"):
+        assert all(is_same(row[name], x) for row, x in zip(rows, found[0].columns[name], strict=True)), name
+    for margin in ("total", "district"):  # their reports in whatever order the cells were asked for
+        for again in found:
+            assert [line["report"] for line in again.margins[margin]] == [line["report"] for line in written["margins"][margin]]

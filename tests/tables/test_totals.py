@@ -91,6 +91,14 @@ def test_margins_that_cannot_be(people, ledger, margins, words):
     assert ledger.balance("people").spent == 0
 
 
+@pytest.mark.parametrize("name", ["total", "Report", "digest"])
+def test_a_containing_column_does_not_take_the_name_of_a_result(people, ledger, name):
+    domain = {**DOMAIN, name: {"of": "town", "map": {"all": TOWNS}}}
+    with pytest.raises(ReleaseError, match="rename it in the domain"):
+        released(people, ledger, domain=domain)
+    assert ledger.balance("people").spent == 0
+
+
 def test_totals_of_people_in_several_groups_are_memberships(people, ledger):
     made = released(people, ledger, dataset="ids", max_groups=2, margins=["total"])
     assert any("memberships, not people" in text for text in made.record["beware"])

@@ -403,8 +403,8 @@ def accepted_reports(channel: Finite, error: Fraction) -> tuple[Indices, Indices
     """For each truth the first and last report that it accepts: what is left when at most error/2 of its mass is cut off at
     either end. Small channels are decided in integers; in floats less is cut off, by more than their rounding."""
     exact = channel.integers() if channel.rows * channel.reports <= _ACCEPTED else None
-    starts, stops = np.empty(channel.rows, dtype=np.int64), np.empty(channel.rows, dtype=np.int64)
     weights, budget = (channel.matrix, error / 2 - _ROUNDING) if exact is None else (exact[0], exact[1] * error / 2)
+    starts, stops = np.empty(channel.rows, dtype=np.int64), np.empty(channel.rows, dtype=np.int64)
     for x in range(channel.rows):
         row = weights[x].tolist()
         start, stop, below, above = 0, len(row) - 1, 0, 0

@@ -6,7 +6,8 @@ with the gradient g = C (q / pC). Since sum_i p_i g_i = 1, concavity gives for e
 
     L(p') - L(p) <= sum_i p'_i g_i - 1 <= max_i g_i - 1,
 
-so the last number certifies how far p can be from the maximum; it is zero exactly at a maximum likelihood estimate.
+so the last number certifies how far p can be from the maximum; it is zero exactly at a maximum likelihood estimate
+(docs/theory/recovery.md).
 """
 
 from __future__ import annotations

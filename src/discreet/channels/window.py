@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import TableError
+from ..errors import SizeError, TableError
 from ..numbers.exact import ball
 from ..numbers.frozen import frozen
 from ..randomness.alias import RealAlias, uniform_integer, uniform_integers
@@ -24,6 +24,7 @@ from .room import Room
 from .table import MAX_ENTRIES
 
 _CIRCLE = 2**14  # up to this many reports one alias table serves all; beyond, the window and the rest are drawn apart
+_LONGEST = 2**25  # reports whose intervals are held in memory
 
 
 @final
@@ -242,6 +243,8 @@ def _accepted(channel: Window, error: Fraction) -> tuple[Indices, Indices]:
     A greater truth moves mass to the right, so the first and the last report that a truth accepts rise with it, and the
     truths that accept a report are those between two places.
     """
+    if channel.reports > _LONGEST:
+        raise SizeError(f"Intervals of {channel.reports} reports are too many to write out (at most 2^25); use a coarser grid.")
     n, length, p, q = channel.n, channel.length, channel.a.numerator, channel.a.denominator
     budget = math.floor(channel._total * error / 2)
     free = min(budget // p, channel.reports)  # reports outside that are cut off where the window begins after them

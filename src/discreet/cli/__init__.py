@@ -12,6 +12,7 @@ from . import (  # noqa: F401  # each registers its commands
     releases,
     sharing,
     studies,
+    studio,
     tables,
     tour,
 )

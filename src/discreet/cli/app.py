@@ -91,7 +91,7 @@ def make_console() -> Console:
 COMMANDS = (
     "make", "check", "show", "audit", "sample", "design", "compare", "plan", "perturb", "tally", "recover",
     "sensitivity", "collude", "compose", "cascade", "look", "admit", "release", "check-release", "ledger", "study",
-    "demo",
+    "studio", "demo",
 )  # fmt: skip
 _PHRASES = {
     "pass clamp=True": "say --clamp",

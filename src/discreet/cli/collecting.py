@@ -43,6 +43,8 @@ def perturb(
     quote: Quote = '"',
     null: Null = "",
     sheet: SheetName = None,
+    engine: Annotated[str, Parameter(help="embedded, on this machine, or spark, on a cluster.")] = "embedded",
+    master: Annotated[str | None, Parameter(help="With spark: where it runs, such as local[2] or spark://host:7077.")] = None,
     json: Json = False,
     csv: Csv = False,
     debug: Debug = False,
@@ -68,12 +70,12 @@ def perturb(
         if out is None:
             reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
             made = tallied(table, column, m, on_bad=on_bad, dataset=dataset, ledger=ledger, version=version, max_rows=max_rows,
-                           fresh=fresh, reading=reading, progress=advance)  # fmt: skip
+                           fresh=fresh, reading=reading, engine=engine, master=master, progress=advance)  # fmt: skip
         else:
             made = perturb_file(table, out, column, m, overwrite=overwrite, rows=rows, keep=kept, on_bad=on_bad, dataset=dataset,
                                 ledger=ledger, version=version, max_rows=max_rows, fresh=fresh, encoding=encoding,
-                                separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet,
-                                progress=advance)  # fmt: skip
+                                separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet, engine=engine,
+                                master=master, progress=advance)  # fmt: skip
     if json:
         print(dump(made.to_dict()))
     elif csv:

@@ -155,7 +155,7 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
     section, ages = collected(table, folder, say)
     write_whole(folder / "index.html", _index(first, again, refused, str(balance.spent), str(balance.left), section))
     say(f"\nIn {folder}/: index.html to show a colleague; asthma.csv, its record (.json) and its page (.html); ages.csv; "
-        "ledger.json; GM, EM, UM and kRR.json, which verify.py can check.",
+        "ledger.json; GM, EM, UM, kRR and wave.json, which verify.py can check.",
         markup=False)  # fmt: skip
     return {"groups": first.size, "spent": str(balance.spent), "left": str(balance.left), "repeated": same,
             "refused": refused, "ages": ages, "ledger_head": f"{head.count}:{head.hash}"}  # fmt: skip

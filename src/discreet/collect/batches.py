@@ -31,8 +31,9 @@ def perturb_batches(
     """Arrow record batches with every value of a column replaced by its report, in the order that they come in.
 
     Of the other columns only those of `keep` stay. With a keyed source a draw depends on the record's number and its true
-    position alone, so that a task that runs again repeats its draws: `numbers` names a column of record numbers that stay
-    the same however the rows are divided; without it rows are numbered as they come, from `first`.
+    position alone, so that a task that runs again repeats its draws: `numbers` names a column of record numbers, no two alike
+    in any of the batches, that stay the same however the rows are divided; without it rows are numbered as they come, from
+    `first`.
 
     >>> import pyarrow as pa, discreet as dt
     >>> batch = pa.record_batch({"age": [30, 40], "name": ["x", "y"]})
@@ -69,6 +70,8 @@ class Drawing:
         numbers: str | None = None,
     ) -> Drawing:  # fmt: skip
         keyed = isinstance(source, KeyedSource)
+        if keyed:
+            source.bind(m.digest, column)
         return cls(column, m, checked_source(source, 0 if keyed else None, m.digest if keyed else ""), tuple(keep), rule, decimal,
                    numbers)  # fmt: skip
 

@@ -25,12 +25,13 @@ from ..measure.privacy import check_privacy
 from ..mechanism import Mechanism
 from ..numbers.exact import show, show_above
 from ..numbers.given import whole
+from ..numbers.level import charged_above
 from ..tables.admission import admission_for
-from .counting import Counts
+from .batches import plain_column
+from .counting import MOST, Counts
 from .values import Flags, Rule
 
-_STEP = 10**12  # charges that are no rational numbers are rounded up to these parts
-
+_LEAST = Fraction(1, 10**12)  # a ledger has no line for nothing
 
 @dataclass(frozen=True)
 class Levels:
@@ -50,12 +51,12 @@ class Levels:
 
 
 def cost(m: Mechanism, levels: Levels) -> Fraction:
-    """The epsilon between any two values: as it was asked for where it was asked so, else rounded up."""
+    """The epsilon between any two values: rounded up, or as it was asked for where it was asked so and is no more."""
+    above = max(charged_above(levels.far), _LEAST)
     asked = m.level.asked
-    if asked is not None and asked.base is None and m.inputs.n is not None and m.sensitivity == m.inputs.n:
-        return asked.factor
-    above = Fraction(levels.far)
-    return max(Fraction(-(-above.numerator * _STEP // above.denominator), _STEP), Fraction(1, _STEP))
+    if asked is None or asked.base is not None or m.inputs.n is None or m.sensitivity != m.inputs.n:
+        return above
+    return min(asked.factor, above)
 
 
 @dataclass(frozen=True)
@@ -85,15 +86,19 @@ class Account:
         if keep:
             raise ReleaseError("Kept columns link reports to people, and the order of rows tells, which no charge covers; for a "
                                "data set with a ledger leave keep out. Nothing was charged.")  # fmt: skip
-        if rule.drop:
-            raise ReleaseError("Values that are left out tell by their absence, which no charge covers; for a data set with a "
-                               'ledger use on_bad="map=VALUE" or "clamp,map=VALUE". Nothing was charged.')  # fmt: skip
+        if not rule.never_fails:
+            told = "Values that are left out tell by their absence" if rule.drop else "A refusal tells that there is a bad value"
+            raise ReleaseError(f"{told}, which no charge covers; for a data set with a ledger say where bad values go: "
+                               'on_bad="map=VALUE" or "clamp,map=VALUE". Nothing was charged.')  # fmt: skip
         if source is not None:
             raise ReleaseError("What a ledger is charged for is drawn once, from the secure source; leave source out. Nothing was "
                                "charged.")  # fmt: skip
         if levels.far == math.inf:
             raise ReleaseError("This mechanism has no level between any two values, which is what a collected report costs; use "
                                "one on a closed grid, such as m.truncate(0, 100). Nothing was charged.")  # fmt: skip
+        if m.inputs.size is None or m.inputs.size > MOST:
+            raise ReleaseError(f"More than {MOST} different values are too many to count; use a coarser grid. Nothing was "
+                               "charged.")  # fmt: skip
         found = None
         if isinstance(table, (str, os.PathLike)):
             found = admission_for(book, Path(table), dataset, version)
@@ -125,17 +130,23 @@ def stored(answer: Answer) -> Counts:
 class FirstRows:
     """Which rows count: the first `most` of each person, in the order of the table, and none without an id.
 
-    Whether a row counts depends on its own person's rows alone, and not on any value in the column that is perturbed.
+    Whether a row counts depends on its own person's rows alone, and not on any value in the column that is perturbed. Ids
+    that are equal are one person's, whatever stands for them: 0.0 and -0.0, a word that is twice in a dictionary. NaN is none.
     """
 
     def __init__(self, most: int) -> None:
-        self.most, self._seen = most, dict[Any, int]()
+        self.most, self._seen = min(most, 2**62), dict[Any, int]()
 
     def stay(self, ids: Any) -> Flags:
         """For the next batch of ids."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
         import pyarrow.types as kinds
 
-        coded = ids if kinds.is_dictionary(ids.type) else ids.dictionary_encode()
+        plain = plain_column(ids)
+        if kinds.is_floating(plain.type):
+            plain = pc.add(pc.if_else(pc.is_nan(plain), None, plain), pa.scalar(0.0, plain.type))
+        coded = plain.dictionary_encode()
         words = coded.dictionary.to_pylist()
         codes = coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
         often = np.bincount(codes)
@@ -146,3 +157,13 @@ class FirstRows:
         for word, count in zip(words, often.tolist(), strict=False):
             self._seen[word] = self._seen.get(word, 0) + count
         return np.asarray(rank + before[codes] < self.most)
+
+
+def check_ids(kind: Any, name: str) -> None:
+    """Refuse a column whose values cannot be compared as ids, by its type alone."""
+    import pyarrow.types as kinds
+
+    inner = kind.value_type if kinds.is_dictionary(kind) else kind
+    if kinds.is_nested(inner) or kinds.is_run_end_encoded(inner):
+        raise ReleaseError(f"The column {show(name)} holds {inner}, and no ids; give each person one number or text. Nothing was "
+                           "charged.")  # fmt: skip

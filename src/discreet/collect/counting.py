@@ -19,7 +19,7 @@ Made = TypeVar("Made")
 TASK = 2**20  # items a thread draws at a time
 _NARROW = 2**16  # positions that are counted in an array
 _PENDING = 2**21  # partial counts before they are put together
-_MOST = 2**24  # different values
+MOST = 2**24  # different values
 
 
 class Counts:
@@ -42,8 +42,8 @@ class Counts:
             at, inverse = np.unique(np.concatenate([at for at, _ in self._parts]), return_inverse=True)
             often = np.zeros(len(at), dtype=np.int64)
             np.add.at(often, inverse, np.concatenate([often for _, often in self._parts]))
-            if len(at) > _MOST:
-                raise SizeError(f"More than {_MOST} different values are too many to count; use a coarser grid.")
+            if len(at) > MOST:
+                raise SizeError(f"More than {MOST} different values are too many to count; use a coarser grid.")
             self._parts, self._waiting = [(at, often)], 0
         return self._parts[0]
 

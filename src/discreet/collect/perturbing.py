@@ -22,6 +22,7 @@ from typing import Any
 from ..engines.reading import Reading
 from ..engines.sources import Source as Table
 from ..engines.sources import is_text, open_table, stamp
+from ..engines.spark import is_spark
 from ..errors import DiscreetError, MissingExtraError, PrivacyWarning, TableInputError
 from ..ledger.ledger import Answer, Ledger
 from ..mechanism import Mechanism, mechanism_of
@@ -31,7 +32,7 @@ from ..progress import Progress, tell
 from ..randomness.source import KeyedSource
 from ..tables.frames import as_kind, kind_of
 from .batches import Drawing, as_arrow, report_type, started
-from .charging import Account, FirstRows, Levels, stored
+from .charging import Account, FirstRows, Levels, check_ids, stored
 from .counting import TASK, Counts, counted, in_order
 from .values import NOT_PRIVATE, BadValueError, Rule, check_type
 from .writing import check_out, write_batches
@@ -45,7 +46,8 @@ def perturb(
     table: Any, column: str, mechanism: Mechanism, *, rows: bool = False, keep: Sequence[str] = (), on_bad: str = "error",
     dataset: str | None = None, ledger: Ledger | str | None = None, version: str = "1", max_rows: int | None = None,
     fresh: bool = False, source: Any = None, encoding: str = "utf-8", separator: str | None = None, decimal: str | None = None,
-    quote: str = '"', null: str | Sequence[str] = (), sheet: str | None = None, progress: Progress | None = None,
+    quote: str = '"', null: str | Sequence[str] = (), sheet: str | None = None, engine: str | None = None,
+    master: str | None = None, checkpoint: str | None = None, progress: Progress | None = None,
 ) -> Any:  # fmt: skip
     """The reports of a column: their tally (report, count), all that recovery needs; a table of the kind that came in.
 
@@ -54,7 +56,8 @@ def perturb(
     of numbers that are not on the grid: "error" (with the row's number), "clamp" (numbers to the nearest value), "map=VALUE",
     "clamp,map=VALUE", or "drop", which is not private. With `dataset` and `ledger` the data set is charged the level between
     any two values, times `max_rows` (rows of a person; see docs/collect.md). Whoever holds the table sees it as before: what
-    is protected is what the recipients of the result learn.
+    is protected is what the recipients of the result learn. engine="spark" does the same in a cluster (docs/scale.md):
+    `master` says which, and a data frame of Spark goes there by itself.
 
     >>> import pyarrow as pa, discreet as dt
     >>> ages = pa.table({"age": [30, 41, 30, 77]})
@@ -64,8 +67,9 @@ def perturb(
     """
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
     with ExitStack() as stack:
-        work = Work.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
-                       reading, progress)  # fmt: skip
+        place = place_for(engine, master, checkpoint, table)
+        work = place.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
+                        reading, progress)  # fmt: skip
         work.warn()
         return as_kind(work.table(), kind_of(table))
 
@@ -75,33 +79,73 @@ def perturb_file(
     keep: Sequence[str] = (), on_bad: str = "error", dataset: str | None = None, ledger: Ledger | str | None = None,
     version: str = "1", max_rows: int | None = None, fresh: bool = False, source: Any = None, encoding: str = "utf-8",
     separator: str | None = None, decimal: str | None = None, quote: str = '"', null: str | Sequence[str] = (),
-    sheet: str | None = None, progress: Progress | None = None,
+    sheet: str | None = None, engine: str | None = None, master: str | None = None, checkpoint: str | None = None,
+    progress: Progress | None = None,
 ) -> Perturbed:  # fmt: skip
     """The same into a file (.parquet, .csv, .arrow), in constant memory; it appears whole or not at all."""
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
     read = [name for name in (table, ledger) if isinstance(name, (str, os.PathLike))]
-    target = check_out(out, overwrite, read)
+    place = place_for(engine, master, checkpoint, table)
+    target = place.check_out(out, overwrite, read, rows)
     with ExitStack() as stack:
-        work = Work.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
-                       reading, progress)  # fmt: skip
+        work = place.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
+                        reading, progress)  # fmt: skip
         work.warn()
-        schema, batches = work.batches()
-        write_batches(target, schema, batches, overwrite)
+        work.write(target, overwrite)
         return replace(work.result(), written=os.fspath(out))
 
 
 def tallied(
     table: Any, column: str, mechanism: Mechanism, *, on_bad: str = "error", dataset: str | None = None,
     ledger: Ledger | str | None = None, version: str = "1", max_rows: int | None = None, fresh: bool = False,
-    reading: Reading | None = None, progress: Progress | None = None,
+    reading: Reading | None = None, engine: str | None = None, master: str | None = None, checkpoint: str | None = None,
+    progress: Progress | None = None,
 ) -> Perturbed:  # fmt: skip
     """The tally as a result for people."""
     with ExitStack() as stack:
-        work = Work.of(stack, table, column, mechanism, False, (), on_bad, dataset, ledger, version, max_rows, fresh, None,
-                       reading or Reading(), progress)  # fmt: skip
+        place = place_for(engine, master, checkpoint, table)
+        work = place.of(stack, table, column, mechanism, False, (), on_bad, dataset, ledger, version, max_rows, fresh, None,
+                        reading or Reading(), progress)  # fmt: skip
         at, often = work.reports().pairs()
         grid = mechanism.outputs
         return replace(work.result(), tally=tuple((grid.value(k), n) for k, n in zip(at.tolist(), often.tolist(), strict=True)))
+
+
+def place_for(engine: str | None, master: str | None, checkpoint: str | None, table: Any) -> Place:
+    """Where the work is done: in this process, or in a cluster."""
+    if engine not in (None, "embedded", "spark"):
+        raise TableInputError(f'engine = {show(engine)} is not known; use "embedded" or "spark".')
+    if engine == "spark" or (engine is None and is_spark(table)):
+        from .spark import Cluster
+
+        return Cluster(master, checkpoint)
+    if master is not None or checkpoint is not None:
+        raise TableInputError('master and checkpoint are for a cluster; say engine="spark", or leave them out.')
+    return Place()
+
+
+class Place:
+    """This process."""
+
+    def of(self, stack: ExitStack, *declared: Any) -> Work:
+        """The work as it was declared."""
+        return Work.of(self, stack, *declared)
+
+    def check_out(
+        self, out: str | os.PathLike[str], overwrite: bool, read: Sequence[str | os.PathLike[str]], rows: bool
+    ) -> str | Path:
+        return check_out(out, overwrite, read)
+
+    def file(self, table: Any) -> Path | None:
+        """The file that a table is, if it is one."""
+        return Path(table) if isinstance(table, (str, os.PathLike)) else None
+
+    def opened(self, stack: ExitStack, table: Any, reading: Reading) -> Table:
+        return open_table(table, again=False, reading=reading)
+
+    def source(self, stack: ExitStack, given: Any, column: str, m: Mechanism) -> Any:
+        """Where words come from."""
+        return given
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,14 +199,13 @@ class Work:
     before: tuple[int, ...] | None
     threads: int
     count: int = 0
-    dropped: int = 0
     repeated: bool = False
     started: float = field(default_factory=time.monotonic)
 
     @classmethod
     def of(
-        cls, stack: ExitStack, table: Any, column: str, mechanism: Mechanism, rows: bool, keep: Sequence[str], on_bad: str,
-        dataset: str | None, ledger: Ledger | str | None, version: str, max_rows: int | None, fresh: bool, source: Any,
+        cls, place: Place, stack: ExitStack, table: Any, column: str, mechanism: Mechanism, rows: bool, keep: Sequence[str],
+        on_bad: str, dataset: str | None, ledger: Ledger | str | None, version: str, max_rows: int | None, fresh: bool, source: Any,
         reading: Reading, progress: Progress | None,
     ) -> Work:  # fmt: skip
         try:
@@ -186,9 +229,9 @@ class Work:
             if reading != Reading():
                 raise TableInputError("An admitted file is read as it was admitted; leave out how to read it.")
             reading = account.reading
-        path = Path(table) if isinstance(table, (str, os.PathLike)) else None
+        path = place.file(table)
         before = None if path is None else stamp(path)
-        opened = open_table(table, again=False, reading=reading)
+        opened = place.opened(stack, table, reading)
         unit = None if account is None else account.terms.unit
         wanted = [column, *kept, *([] if unit is None else [unit])]
         for name in wanted:
@@ -200,7 +243,9 @@ class Work:
         opened.bind([name for name in opened.names if name in wanted])
         opened.at_once = BATCH
         check_type(opened.declared.field(column).type, column)
-        drawing = Drawing.of(column, m, source, kept, rule, opened.decimal)
+        if unit is not None:
+            check_ids(opened.declared.field(unit).type, unit)
+        drawing = Drawing.of(column, m, place.source(stack, source, column, m), kept, rule, opened.decimal)
         threads = 1 if drawing.source.insecure else max(os.cpu_count() or 1, 1)  # a repeatable draw has one order
         return cls(opened, drawing, rows, levels, account, progress, path, before, threads)
 
@@ -240,6 +285,9 @@ class Work:
             raise
         except Exception as error:  # another library's own words may quote a value
             raise TableInputError("The table could not be read: it is damaged. Nothing was drawn.", engine=error) from None
+        self.check_unchanged()
+
+    def check_unchanged(self) -> None:
         if self.path is not None and stamp(self.path) != self.before:
             raise TableInputError("The file changed while it was read; perturb it when it is complete.")
 
@@ -284,23 +332,23 @@ class Work:
 
     def reports(self) -> Counts:
         """How often each report was drawn; charged before, and stored, where there is a ledger."""
-        if isinstance(self.drawing.source, KeyedSource):
-            made = self._by_record()
+        if isinstance(self.drawing.source, KeyedSource) and self.account is None:
+            made = self.by_record()
         elif self.account is None:
-            made = self._drawn(self.truth())
+            made = self.drawn(self.truth())
         else:
             truth = self.truth()
             asked = self.account.begin(truth)
             if isinstance(asked, Answer):
                 self.repeated, made = True, stored(asked)
             else:
-                made = self._drawn(truth)
+                made = self.drawn(truth)
                 self.account.finish(asked, made)
         self.count = made.total
         self.tell(self.count, 1.0)
         return made
 
-    def _drawn(self, truth: Counts) -> Counts:
+    def drawn(self, truth: Counts) -> Counts:
         """A report for each person, value by value."""
         made, total = Counts(), max(truth.total, 1)
         for k, part in enumerate(in_order(lambda places: counted(self.drawing.drawn(places)), truth.runs(), self.threads), 1):
@@ -308,7 +356,7 @@ class Work:
             self.tell(min(k * TASK, total), 0.5 + 0.5 * min(k * TASK / total, 1.0))
         return made
 
-    def _by_record(self) -> Counts:
+    def by_record(self) -> Counts:
         """The same, each drawn by its record's number."""
         made = Counts()
         for part in self.named(in_order(lambda item: counted(self.drawing.report_places(*item)[0]), self.items(1.0), self.threads)):
@@ -343,6 +391,11 @@ class Work:
         for batch in self.named(in_order(self.drawing.reports, self.items(1.0), self.threads)):
             self.count += batch.num_rows
             yield batch
+
+    def write(self, target: str | Path, overwrite: bool) -> None:
+        """Into a file, whole or not at all."""
+        schema, batches = self.batches()
+        write_batches(Path(target), schema, batches, overwrite)
 
     def table(self) -> Any:
         import pyarrow as pa

@@ -10,9 +10,9 @@
 //
 // For repeated collection: const { report, memo } = reporter.remembered("37", oldMemo, 5); store `memo` (a text; null at
 // first) before the report is sent. A value that comes again gets the report that it got before; after 5 different values
-// the last report is repeated for good. Between histories that change at the same moments all reports together tell at most
-// 5 times the epsilon between any two values; between others there is no bound, and a lost memo counts as new values. The
-// memo holds true values: it stays on the device.
+// the last report is repeated for good. Between histories that change, and come back to earlier values, at the same moments
+// all reports together tell at most 5 times the epsilon between any two values; between others there is no bound, and a lost
+// memo counts as new values. The memo holds true values: it stays on the device.
 
 export class RefusedError extends Error {}
 
@@ -381,11 +381,28 @@ export class Reporter {
       if (known.mechanism !== this.digest || known.most !== most) {
         throw new RefusedError("The memo belongs to another mechanism or another number of values; give another one.");
       }
+      if (!this.isPossible(known)) {
+        throw new RefusedError("The memo was changed by somebody else; a lost one counts as new values, so bring back a good copy.");
+      }
     }
     if (!known.frozen && Object.hasOwn(known.reports, key)) known.last = known.reports[key];
     else if (!known.frozen && Object.keys(known.reports).length < most) known.last = known.reports[key] = this.report(value, chances);
     else known.frozen = true;
     return { report: known.last, memo: JSON.stringify(known) };
+  }
+
+  // Could this program have written the memo?
+  isPossible({ reports, last, frozen, most }) {
+    if (reports === null || typeof reports !== "object" || Array.isArray(reports)) return false;
+    const pairs = Object.entries(reports);
+    if (pairs.length < 1 || pairs.length > most || !pairs.some(([, report]) => report === last)) return false;
+    if (typeof frozen !== "boolean" || (frozen && pairs.length !== most)) return false;
+    const written = (grid, text) => typeof text === "string" && grid.value(grid.position(text)) === text;
+    try {
+      return pairs.every(([value, report]) => written(this.inputs, value) && written(this.outputs, report));
+    } catch {
+      return false;
+    }
   }
 }
 

@@ -7,9 +7,10 @@ whoever hands the file out.
 
 For repeated collection give a memo:  python reporter.py mechanism.json VALUE --memo memo.json --most 5
 A value that comes again gets the report it got before; after 5 different values the last report is repeated for good. Then,
-between two histories of values that change at the same moments, all reports together tell at most 5 times the epsilon
-between any two values (once for each different value). Between histories that change at other moments there is no bound:
-that the report changes tells that the value did. A lost memo counts as new values. The memo holds true values: it stays here.
+between two histories of values that change, and come back to earlier values, at the same moments, all reports together tell
+at most 5 times the epsilon between any two values (once for each different value). Between other histories there is no bound:
+that a report changes, or comes back, tells that the value did. A lost memo counts as new values. The memo holds true values:
+it stays here.
 
 VALUE may be - to read it from standard input, where other users of the machine do not see it. Exit codes: 0, and 2 for an
 error.
@@ -300,7 +301,21 @@ class Reporter:
             raise RefusedError("The memo is another kind of file; name another one.")
         if (known["mechanism"], known["most"]) != (self.digest, most):
             raise RefusedError("The memo belongs to another mechanism or another number of values; name another one.")
+        if not self._is_possible(known):
+            raise RefusedError("The memo was changed by somebody else; a lost one counts as new values, so bring back a good copy.")
         return known
+
+    def _is_possible(self, known: dict[str, Any]) -> bool:
+        """Could this program have written it?"""
+        reports, last = known["reports"], known["last"]
+        if not isinstance(reports, dict) or not 0 < len(reports) <= known["most"] or last not in reports.values():
+            return False
+        try:
+            pairs = [(self._inputs.position(value), self._outputs.position(report)) for value, report in reports.items()]
+        except RefusedError:
+            return False
+        written = {self._inputs.value(i): self._outputs.value(j) for i, j in pairs}
+        return written == reports and type(known["frozen"]) is bool and (not known["frozen"] or len(reports) == known["most"])
 
 
 class _Grid:
@@ -358,6 +373,12 @@ def _write(memo: str, known: dict[str, Any]) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, memo)
+        if os.name == "posix":  # its name too is on disk, before the report is shown
+            folder = os.open(os.path.dirname(memo) or ".", os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
     except OSError as error:
         raise RefusedError(f"The memo cannot be written ({error.strerror}); the report is not shown. Check its folder.") from None
 
@@ -365,7 +386,7 @@ def _write(memo: str, known: dict[str, Any]) -> None:
 def main() -> int:
     options = argparse.ArgumentParser(description="One report for one value, drawn exactly by a mechanism file.")
     options.add_argument("mechanism", help="the mechanism file")
-    options.add_argument("value", help="the true value; - reads it from standard input")
+    options.add_argument("value", help="the true value; - reads it from standard input; -7/3 goes after --")
     options.add_argument("--memo", help="a file that remembers reports, for repeated collection")
     options.add_argument("--most", type=int, help="with --memo: how many different values get a report of their own")
     given = options.parse_args()

@@ -42,6 +42,8 @@ def tally(
     tables = list(table) if isinstance(table, (list, tuple)) else [table]
     found = sorted(tally_of(tables, column, mechanism, counts, reading, progress).items())
     whole = all(isinstance(report, int) for report, _ in found)
+    if any(count >= 2**63 or not -(2**63) <= report < 2**63 for report, count in found):
+        raise TableInputError(f"The column {show(column)} has reports or counts beyond 2^63, which no table holds; check them.")
     reports = pa.array([r if whole else float(r) for r, _ in found], pa.int64() if whole else pa.float64())
     made = pa.table({column: reports, "count": pa.array([n for _, n in found], pa.int64())})
     return as_kind(made, kind_of(tables[0]) if tables else "pyarrow")

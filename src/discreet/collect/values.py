@@ -21,6 +21,7 @@ Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 NOT_PRIVATE = "not private: that a value is left out tells that it was a bad one"
+_OFF = "is no number of"
 _WAYS = 'use "error", "clamp", "map=VALUE", "clamp,map=VALUE" or "drop"'
 
 
@@ -32,8 +33,9 @@ class BadValueError(OutOfRangeError):
 
     @classmethod
     def at(cls, row: int, why: str, where: str = "") -> BadValueError:
+        ways = 'on_bad="clamp", "map=VALUE",' if why.startswith(_OFF) else 'on_bad="map=VALUE",'  # clamp needs a number
         told = f"The value in {where or f'row {row + 1}'} {why}; nothing was written. Mend it, or say what becomes of " \
-               'such values: on_bad="clamp", "map=VALUE", "clamp,map=VALUE" or "drop".'  # fmt: skip
+               f'such values: {ways} "clamp,map=VALUE" or "drop".'  # fmt: skip
         return cls(told, row=row, why=why)
 
 
@@ -154,9 +156,9 @@ def _place(grid: Grid, word: Any, clamp: bool, decimal: str) -> int | None:
     number = None if word is None else parse_value(word)
     if number is None or number != number:
         return None
-    return grid.position(word, clamp=True) if clamp else grid.place(word)
+    return grid.position(word, clamp=True) if clamp else grid.placed(word)
 
 
 def _refusal(grid: Grid, row: int, column: Any, start: int, rule: Rule) -> BadValueError:
-    missing, what = not column[row - start].is_valid, "is no number" if rule.clamp else f"is no number of {grid}"
+    missing, what = not column[row - start].is_valid, "is no number" if rule.clamp else f"{_OFF} {grid}"
     return BadValueError.at(row, "is missing" if missing else what)

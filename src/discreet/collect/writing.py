@@ -29,9 +29,14 @@ def check_out(out: str | os.PathLike[str], overwrite: bool, read: Sequence[str |
 
 def write_batches(target: Path, schema: Any, batches: Iterable[Any], overwrite: bool) -> None:
     """Record batches into a file; when one of them fails, there is no file."""
-    with whole_file(target, overwrite=overwrite) as temporary, _writer(temporary, target.suffix.lower(), schema) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
+    try:
+        with whole_file(target, overwrite=overwrite) as temporary, _writer(temporary, target.suffix.lower(), schema) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else "the system refused it"
+        raise FileError(f"{target} cannot be written ({why}), and is not there. Make room, or choose another folder.",
+                        kind="missing") from None  # fmt: skip
 
 
 def _writer(path: Path, suffix: str, schema: Any) -> Any:

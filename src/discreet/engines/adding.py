@@ -62,13 +62,18 @@ class Adding:
         return self._from_whole(low, high, 0, 2 ** _BITS[self.type_name], in_floats) if self.type_name in _BITS else in_floats
 
     def _digits(self, name: str) -> str:
-        """A decimal without its point; one of up to 18 digits in 64 bits, in a tenth of the time."""
+        """A decimal without its point. The engine multiplies its digits by 10^scale and stops where the type cannot hold that, so
+        each type has the values that fit it; 64 bits take a tenth of the time that texts take."""
         width, scale = self._decimal
-        short = f"({name}::DECIMAL(18, {scale}) * {10**scale}::DECIMAL({scale + 1}, 0))::BIGINT"
-        if width <= 18:
-            return short
-        digits, most = f"replace({name}::VARCHAR, '.', '')::HUGEINT", 10 ** (18 - scale) - 1 if scale < 18 else 0
-        return f"CASE WHEN {name} BETWEEN -{most} AND {most} THEN {short}::HUGEINT ELSE {digits} END" if most else digits
+        digits = f"replace({name}::VARCHAR, '.', '')::HUGEINT"
+        for held, kind in ((38, "HUGEINT"), (18, "BIGINT")):
+            moved = f"({name}::DECIMAL({held}, {scale}) * {10**scale}::DECIMAL({scale + 1}, 0))::{kind}"
+            if width + scale <= held:
+                digits = moved
+            elif 2 * scale < held:
+                most = 10 ** (held - 2 * scale) - 1
+                digits = f"CASE WHEN {name} BETWEEN -{most} AND {most} THEN {moved}::HUGEINT ELSE {digits} END"
+        return digits
 
     @property
     def _decimal(self) -> tuple[int, int]:

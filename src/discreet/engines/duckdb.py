@@ -34,6 +34,7 @@ from ..questions.domain import Domain, Key, key_texts
 from ..questions.predicate import (
     COMMA,
     UNTYPED,
+    Predicate,
     family,
     find_column,
     iso_date,
@@ -50,10 +51,14 @@ from ..questions.sums import SumOf
 from .adding import FARTHEST, Adding, clamped
 from .counted import Counted, Found
 from .counted import Counts as Counts
+from .digests import canonical, id_text, row_digest, sum_of_halves
 from .reading import Reading
 from .sources import Source, open_table, stamp
+from .spark import SparkTable
+from .spark_counting import found_in_cluster
 
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
+_ASKED = ("predicates", "sums", "by", "domain", "unit", "max_groups", "other", "memory_mb")
 _LOOK = 0.1  # seconds between two looks at how far the engine has read
 _MOST_PARTS = 2**16
 _BYTES_ADDED = 48  # for each sum
@@ -85,6 +90,34 @@ def count_each(
 
     `vouched`: the names of a text file's columns were admitted as such, so that messages may quote them.
     """
+    asked = {"predicates": list(predicates), "sums": list(sums), "by": [by] if isinstance(by, str) else list(by), "domain": domain,
+             "unit": unit, "max_groups": max_groups, "other": other, "memory_mb": memory_mb}  # fmt: skip
+    return seen_in(table, asked, progress, reading, vouched).counted()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was found in a table, or in a part of it, and for what it was asked."""
+
+    found: Found
+    asked: Sequence[Predicate | None]  # the conditions of counts, then those of sums
+    looked_at: Sequence[frozenset[str]]
+    adding: Sequence[Adding]
+    keys: Sequence[str]
+
+    def counted(self) -> Counted:
+        at = len(self.asked) - len(self.adding)
+        return Counted(
+            [self.found.counts(k, self.asked[k], self.looked_at[k]) for k in range(at)],
+            [self.found.sums(one, self.asked[at + j], self.looked_at[at + j], self.keys) for j, one in enumerate(self.adding)],
+        )
+
+
+def seen_in(
+    table: Any, question: Mapping[str, Any], progress: Progress | None = None, reading: Reading | None = None, vouched: bool = False
+) -> Seen:
+    """The true numbers of a question, as `count_each` is asked it, in a table of any kind."""
+    predicates, sums, by, domain, unit, max_groups, other, memory_mb = (question[name] for name in _ASKED)
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
         raise TableInputError("max_groups needs unit, the column that identifies a person; without it a row is a person.")
@@ -97,7 +130,7 @@ def count_each(
     before = None if path is None else stamp(path)
     source = open_table(table, again=unit is not None, reading=reading)
     source.quotable = source.quotable or vouched
-    names = names_in([by] if isinstance(by, str) else by, source)
+    names = names_in(by, source)
     person = None if unit is None else names_in([unit], source)[0]
     texts, at = [*predicates, *(one.where for one in sums)], len(predicates)
     asked = [None if text is None else parse(text, source.names, quotable=source.quotable) for text in texts]
@@ -122,10 +155,13 @@ def count_each(
             used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at[:at]]
             adding = [Adding(one, added[j], types[added[j]], person is not None, j) for j, one in enumerate(sums)]
             meant = {j: conditions[at + j] for j, one in enumerate(sums) if one.where is not None}
-            query = _Query(types, groups, conditions[:at], list(map(_digest, used)), adding, meant, person, max_groups, other,
+            query = _Query(types, groups, conditions[:at], list(map(row_digest, used)), adding, meant, person, max_groups, other,
                            len(domain))  # fmt: skip
             run = _Run(connection, source, progress)
-            found = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
+            if isinstance(source, SparkTable):
+                found = found_in_cluster(source, question, person, Found(len(domain), other, query.totals), at)
+            else:
+                found = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
         except DiscreetError:
             raise
         except Exception as error:  # the engine's and other libraries' own words may quote a value
@@ -137,10 +173,7 @@ def count_each(
     if path is not None and stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; count it again when it is complete.")
     run.tell(1.0)
-    return Counted(
-        [found.counts(k, asked[k], looked_at[k]) for k in range(at)],
-        [found.sums(one, asked[at + j], looked_at[at + j], contents) for j, one in enumerate(query.adding)],
-    )
+    return Seen(found, asked, looked_at, query.adding, contents)
 
 
 def names_in(wanted: Iterable[str], source: Source) -> list[str]:
@@ -161,14 +194,14 @@ def lock_up(connection: Any, memory_mb: int) -> None:
 
     Without a temporary directory the engine keeps everything in memory or gives up: no row is ever left on a disk.
     Of a join it must hold the declared keys, on the right, and let the rows pass: it would choose by a guess of the sizes,
-    and takes a stream for one row. Its own bar of progress would stand in the standard output of notebooks and of python -c.
+    and takes a stream for one row. Its own bar of progress would stand in the output of notebooks; if off, it may refuse to be set.
     """
+    bar = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0]
     for setting in (
-        f"memory_limit = '{int(memory_mb)}MB'", "temp_directory = ''", "max_temp_directory_size = '0KiB'",
-        "preserve_insertion_order = false", "python_enable_replacements = false", "enable_progress_bar = false",
-        "disabled_optimizers = 'join_order,build_side_probe_side'",
-        "autoinstall_known_extensions = false", "allowed_paths = []", "enable_external_access = false",
-        "lock_configuration = true",
+        f"memory_limit = '{int(memory_mb)}MB'", "temp_directory = ''", "max_temp_directory_size = '0KiB'", "allowed_paths = []",
+        "preserve_insertion_order = false", "python_enable_replacements = false", "autoinstall_known_extensions = false",
+        *(["enable_progress_bar = false"] if bar else []), "disabled_optimizers = 'join_order,build_side_probe_side'",
+        "enable_external_access = false", "lock_configuration = true",
     ):  # fmt: skip
         connection.execute(f"SET {setting}")
 
@@ -327,7 +360,7 @@ class _Query:
     @property
     def halves(self) -> list[str]:
         """For each condition, the sums of the halves of the rows' digests."""
-        return [_sum_of_halves(k) for k in range(len(self.digests))]
+        return [sum_of_halves(k) for k in range(len(self.digests))]
 
     @property
     def totals(self) -> list[str]:
@@ -353,7 +386,7 @@ class _Query:
         are chosen by a hash of the id and of the key's content, so that no order of declaration decides.
         """
         kind = self.types[str(self.person)]
-        text, id_ = _id_text(kind), _canonical("u", kind)
+        text, id_ = id_text(kind), canonical("u", kind)
         here = (
             f"AND (md5_number({literal(key)} || {id_}) & {parts - 1}::UHUGEINT)::INTEGER = {part}" if parts > 1 else ""
         )
@@ -378,48 +411,6 @@ class _Query:
 def _held(total: str) -> str:
     """A sum that 64 bits hold; nobody's step reaches the ends, and at them one person's change is no larger."""
     return f"{clamped(f'coalesce({total}, 0)', -FARTHEST, FARTHEST)}::BIGINT"
-
-
-def _sum_of_halves(k: int) -> str:
-    halves = (("low", f"(h{k} & 18446744073709551615::UHUGEINT)"), ("high", f"(h{k} >> 64)"))
-    return ", ".join(
-        f"(sum({half}::UBIGINT) % 18446744073709551616)::UBIGINT AS {name}{k}" for name, half in halves
-    )
-
-
-def _digest(types: Mapping[str, str]) -> str:
-    """MD5 of one row's used columns, in the order of their names, as a text that does not depend on the engine.
-
-    A missing value is n; a text is its bytes' number, a colon and itself; whole numbers and decimals are their digits,
-    floats their 64 bits, days and microseconds counted from 1970, all as whole numbers; values that are never compared
-    are only there. The halves of all rows' digests are added up, each modulo 2^64, which knows no order.
-    """
-    texts = [f"coalesce({_canonical(quoted(name), kind)}, 'n')" for name, kind in types.items()]
-    return f"md5_number({' || chr(32) || '.join(texts) or literal('')})"
-
-
-def _canonical(column: str, type_name: str) -> str:
-    kind = family(type_name)
-    if type_name.upper() in ("FLOAT", "DOUBLE"):
-        return f"({column}::DOUBLE + 0.0)::BIT::BIGINT::VARCHAR"  # -0.0 is 0.0
-    if type_name in (UNTYPED, COMMA, "VARCHAR"):
-        return f"(strlen({column}) || ':' || {column})"
-    if kind == "date":
-        return f"({column} - DATE '1970-01-01')::VARCHAR"
-    if kind == "timestamp":
-        return f"epoch_us({column})::VARCHAR"
-    if kind == "boolean":
-        return f"{column}::INTEGER::VARCHAR"
-    if type_name.upper() == "BLOB":
-        return f"hex({column})"
-    return f"{column}::VARCHAR" if kind in ("number", "text") else f"CASE WHEN {column} IS NOT NULL THEN '1' END"
-
-
-def _id_text(type_name: str) -> str:
-    """An id as text, the same for 7 and 7.0: pandas turns whole numbers into floats where one is missing."""
-    if family(type_name) != "number":
-        return "u::VARCHAR"
-    return "coalesce(CASE WHEN u = trunc(u) THEN TRY_CAST(u AS BIGINT)::VARCHAR END, u::VARCHAR)"
 
 
 class _Run:

@@ -129,6 +129,11 @@ def open_table(table: Any, again: bool, reading: Reading | None = None) -> Sourc
             ) from None
     if type(table).__name__ == "DuckDBPyRelation":
         return _Relation(table)
+    if type(table).__module__.startswith("pyspark."):
+        from .spark import SparkTable, is_spark  # a source itself
+
+        if is_spark(table):
+            return SparkTable(table)
     return _Frame(recognised(table))
 
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, final
 
 import numpy as np
@@ -75,6 +75,12 @@ class Measured:
         return math.sqrt(float(cells**2 @ self.cell_variance + totals**2 @ np.concatenate(self.total_variances)))
 
 
+@lru_cache(maxsize=64)
+def _moments(channel: Channel, unit: float) -> tuple[float, ...]:
+    """The larger log moment of both signs at every t of the grid."""
+    return tuple(max(channel.log_moment(t), channel.log_moment(-t)) for t in (_SCALES / unit).tolist())
+
+
 @final
 class WeightedBound:
     """How far a weighted sum of independent estimates may be from that of the truths, by Chernoff's bound.
@@ -87,7 +93,7 @@ class WeightedBound:
         self._goal = math.log(2 / float(error))
         self._unit = max((c.standard_error for c in channels), default=1.0) or 1.0
         self._t = _SCALES / self._unit
-        self._curves = np.array([[max(c.log_moment(t), c.log_moment(-t)) for t in self._t.tolist()] for c in channels])
+        self._curves = np.array([_moments(c, self._unit) for c in channels])
 
     def half_width(self, kinds: Indices, weights: Floats) -> float:
         """s such that the sum is off by more than s with probability at most the error; kinds[i] is the channel of report i."""

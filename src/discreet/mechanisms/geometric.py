@@ -17,7 +17,7 @@ def geometric(n: int | Grid, *, alpha: object = None, epsilon: object = None, se
 
     Truncated to 0..n this is GM, the optimal private mechanism for the 0-1 loss and, followed by the user's own remap,
     for every monotone loss and prior (Ghosh et al. 2009). Its probabilities are rationals known in closed form, so the
-    law itself is kept, proved and drawn at any size; there is no matrix and no rounding.
+    law itself is kept, proved and drawn at any size; there is no matrix and no rounding (docs/theory/geometric.md).
 
     >>> import discreet as dt
     >>> dt.geometric(8, alpha="9/10")

@@ -193,12 +193,14 @@ class Grid:
         return steps.numerator if steps.denominator == 1 else None
 
     def placed(self, value: object) -> int | None:
-        """The same, but that a float may also stand for the grid's value whose nearest float it is."""
+        """The same, but that a float, or the decimal that a float is written as, may also stand for the grid's value whose
+        nearest float it is."""
         place, number = self.place(value), parse_exact(value)
         if place is not None or number is None or not self.reach[0] - self.step < number < self.reach[1] + self.step:
             return place
         near = self.nearest(number)
-        return near if Fraction(float(number)) == number and float(self.value(near)) == float(number) else None
+        written = number in (Fraction(float(number)), Fraction(repr(float(number))))
+        return near if written and float(self.value(near)) == float(number) else None
 
     def place_of(self, value: object, what: str, error: type[DiscreetError] = OutOfRangeError) -> int:
         """The same for a public value that must lie on the grid; `what` names it in the error."""

@@ -192,8 +192,7 @@ class Level:
         """The epsilon to charge: as it was asked, or a certified upper bound in steps of 1e-12 where that is no rational."""
         if self.asked is not None and self.asked.base is None:
             return self.asked.factor
-        above = Fraction(float(self.asked)) if self.asked is not None else Fraction(self.epsilon)
-        return Fraction(-(-above.numerator * 10**12 // above.denominator), 10**12)
+        return charged_above(self.epsilon if self.asked is None else float(self.asked))
 
     def admits(self, alpha: Fraction, power: int = 1) -> bool:
         """Does a mechanism whose tight level is alpha^power keep what this level asks? Decided exactly."""
@@ -240,6 +239,12 @@ class Level:
             return f"epsilon {self.asked}"
         label = f"alpha {exact.show_rational(self.alpha)}" if self.asked is None else f"epsilon {self.asked}"
         return f"{label} (epsilon <= {exact.show_above(self.epsilon)})"
+
+
+def charged_above(epsilon: float) -> Fraction:
+    """An upper bound of an epsilon, rounded up to steps of 1e-12: what a ledger is charged."""
+    above = Fraction(epsilon)
+    return Fraction(-(-above.numerator * 10**12 // above.denominator), 10**12)
 
 
 def _refusal(name: str, value: object, why: str) -> LevelError:

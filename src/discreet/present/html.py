@@ -19,7 +19,9 @@ p.lead { color: #4a5568; margin-top: 0 } .box { background: #fff; border: 1px so
 table { border-collapse: collapse; width: 100%; background: #fff; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .6rem; border-bottom: 1px solid #eee9df; text-align: left; } td.n, th.n { text-align: right }
 th { font-weight: 600; color: #4a5568; font-size: .85rem } tr:hover td { background: #f6f3ec }
-svg { display: block } .small { color: #6b7280; font-size: .85rem } a { color: #7a3b69 }
+svg { display: block } svg.marks { max-width: 100%; height: auto }
+@media (max-width: 40rem) { table { display: block; overflow-x: auto } }
+.small { color: #6b7280; font-size: .85rem } a { color: #7a3b69 }
 """
 
 

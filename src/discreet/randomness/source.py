@@ -16,6 +16,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -23,6 +24,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algori
 from numpy.typing import NDArray
 
 from ..errors import SourceError
+from ..numbers.exact import show
 from ..numbers.given import whole
 
 Words = NDArray[np.uint64]
@@ -216,7 +218,7 @@ class Job:
     the key, of (job number, input, column, mechanism, pass, record number, true position). So a task that is retried
     repeats its draws; another truth of a record gets words of its own; and two columns, mechanisms, passes or inputs
     never share any. Whoever has the key can undo the noise: it is not shown, not pickled, held by the job alone, and
-    destroyed by `close`, or at the end of a `with` block.
+    destroyed by `close`, or at the end of a `with` block. `for_workers` is the one door by which it leaves.
     """
 
     def __init__(self, input_name: str) -> None:
@@ -242,7 +244,27 @@ class Job:
         if self.closed:
             raise SourceError(_ENDED)
         parts = ("discreet keyed source 2", self.number, input_name, column, digest, str(pass_number))
-        return KeyedSource(self, b"".join(map(_with_length, parts)), digest)
+        return KeyedSource(self, b"".join(map(_with_length, parts)), digest, column)
+
+    def for_workers(self, source: KeyedSource) -> WorkerKey:
+        """What tasks on other machines need to draw as `source` of this job does: the one door by which the key leaves.
+
+        The value can be pickled, as Spark does with what a task's function holds. Give it to tasks alone and to nothing that
+        is kept (no broadcast value, setting or log): whoever reads it can undo the noise, and closing the job does not
+        reach the copies.
+
+        >>> import pickle
+        >>> with Job("survey") as job:
+        ...     source = job.source("survey", "age", "a mechanism's digest")
+        ...     there = pickle.loads(pickle.dumps(job.for_workers(source))).source()
+        ...     bool((there.at([7], [30]).words(1) == source.at([7], [30]).words(1)).all())
+        True
+        """
+        key = self._key
+        copy = b"" if key is None else bytes(key)
+        if source.job is not self or key is None or self._key is not key:
+            raise SourceError(_ENDED if key is None or self._key is not key else "This source is of another job; ask that one.")
+        return WorkerKey(copy, source._label, source.digest, source.column)
 
     def _derive(self, label: bytes) -> bytearray:
         """A key of its own for everything that has a label: HMAC-SHA-256 under the job's key.
@@ -278,6 +300,26 @@ class Job:
         raise SourceError("A job's key would undo the noise: it is not written anywhere.")
 
 
+@final
+@dataclass(frozen=True, repr=False)
+class WorkerKey:
+    """A job's key on its way to the tasks of a cluster, bound to one column, mechanism and pass; see `Job.for_workers`."""
+
+    _key: bytes
+    _label: bytes
+    _digest: str
+    _column: str
+
+    def source(self) -> KeyedSource:
+        """The same words as the source that this was made for, in this process."""
+        job = Job("workers")
+        job._key = bytearray(self._key)
+        return KeyedSource(job, self._label, self._digest, self._column)
+
+    def __repr__(self) -> str:
+        return "<key for workers>"
+
+
 def _with_length(part: str) -> bytes:
     """A text as bytes that cannot run into the next one: preceded by their number. Names of files may hold surrogates."""
     text = part.encode(errors="surrogatepass")
@@ -294,11 +336,21 @@ class KeyedSource:
 
     insecure = False
 
-    def __init__(self, job: Job, label: bytes, digest: str) -> None:
-        self._job, self._label, self.digest = job, label, digest
+    def __init__(self, job: Job, label: bytes, digest: str, column: str) -> None:
+        self._job, self._label, self.digest, self.column = job, label, digest, column
 
-    def bind(self, digest: str) -> None:
-        """Refuse any mechanism but this source's own."""
+    @property
+    def job(self) -> Job:
+        """The job whose words these are."""
+        return self._job
+
+    def bind(self, digest: str, column: str | None = None) -> None:
+        """Refuse any mechanism but this source's own, and any column where columns have names."""
+        if column is not None and column != self.column:
+            raise SourceError(
+                f"This source was made for the column {show(self.column)}: in two columns the same words would tell where they "
+                "agree. Make a source for each, job.source(input_name, column, m.digest)."
+            )
         if digest != self.digest:
             raise SourceError(
                 "This source was made for another mechanism: the same words under two laws would give the noise away. "

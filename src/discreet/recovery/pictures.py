@@ -35,14 +35,14 @@ def draw(e: Estimate, kind: Any, confidence: Any, truth: Any, seed: int) -> Any:
     title = f"The recovered law has mean {e.mean():.4g} and median {e.quantile(0.5)}"
     if e.atoms:
         title += "; single values stand out: " + ", ".join(f"{v:.4g} ({mass:.0%})" for v, mass in e.atoms[:6])
-    held = _intervals(e, values, confidence)
+    held = group_intervals(e, values, confidence)
     words = f"\ngrey: {float(confidence):.0%} intervals of groups of values, from the reports alone" if held else ""
     noisy = m.outputs.floats(len(e.counts)), e.counts / e.reports
     true = None if law is None else (values, law)
     return plot.recovered(values, e.distribution, title, what + words, noisy=noisy, truth=true, intervals=held)
 
 
-def _intervals(e: Estimate, values: Floats, confidence: Any) -> list[tuple[float, float, float, float]]:
+def group_intervals(e: Estimate, values: Floats, confidence: Any) -> list[tuple[float, float, float, float]]:
     """Intervals for the mean probability of a value in each group; none where the reports do not determine them."""
     wide = -(-len(values) // _GROUPS)
     groups = [np.arange(k, min(k + wide, len(values))) for k in range(0, len(values), wide)]

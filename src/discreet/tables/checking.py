@@ -20,15 +20,15 @@ from ..ledger.ledger import Ledger
 from ..measure.privacy import check_privacy
 from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
-from ..present.words import csv_text
-from .margins import margin_name
+from .matched import Unknown, is_same, unmatched_totals
+from .measures import Measure
+from .measures import digest_of as digest_of_mechanism
 from .pages import release_page
-from .rebuilt import Rebuilt, csv_cell, rebuild
-from .saved import Saved
+from .rebuilt import Rebuilt, rebuild
+from .saved import Saved, csv_value
 from .saving import body_digest, digest_of, outputs, written
 from .stored import differences
 
-FIRST_WITH_DIGESTS = 4  # the version of records that list the digests of their files
 _OWN_DIGESTS = 2  # before this version, mechanisms had another digest
 
 
@@ -73,13 +73,6 @@ class ReleaseVerdict(Result):
 
 
 @dataclass(frozen=True)
-class Unknown:
-    """Something that could not be checked, and why."""
-
-    why: str
-
-
-@dataclass(frozen=True)
 class Case:
     """A saved release with all that the checkers need."""
 
@@ -93,7 +86,7 @@ class Case:
     @property
     def made_by_us(self) -> bool:
         """Was it written by this version? Only then its words must be today's."""
-        return bool(self.saved.record["discreet"] == version("discreet")) and self.saved.version >= FIRST_WITH_DIGESTS
+        return bool(self.saved.record["discreet"] == version("discreet")) and not self.saved.older
 
 
 Checker = Callable[[Case], Iterator[str | Unknown]]
@@ -148,7 +141,7 @@ def _first_line(error: Exception) -> str:
 @checker("the record's own file")
 def _record_file(case: Case) -> Iterator[str | Unknown]:
     saved = case.saved
-    if saved.version < FIRST_WITH_DIGESTS:
+    if saved.older:
         yield Unknown(f"A record of version {saved.version} has no digest of itself.")
         return
     body = {name: value for name, value in saved.document.items() if name != "digest"}
@@ -161,7 +154,7 @@ def _record_file(case: Case) -> Iterator[str | Unknown]:
 @checker("digests of the files")
 def _digests(case: Case) -> Iterator[str | Unknown]:
     saved, listed = case.saved, case.saved.record["files"]
-    dated = saved.version < FIRST_WITH_DIGESTS
+    dated = saved.older
     for name in [saved.rows_name, *listed]:
         content = saved.beside(str(name))
         if content is None:
@@ -198,106 +191,78 @@ def _epsilon(case: Case) -> Iterator[str | Unknown]:
         yield "The budget does not add up."
     if groups != record["max_groups"] or type(groups) is not int or groups < 1:
         yield "Without an id column a person is in one group, and else in a whole number of them."
-    levels = record["measured"] or [{"part": "1", "epsilon": charge / groups}]  # the cells are the last one
-    if any(sum(Fraction(one["part"]) for one in parts) != 1 for parts in (record["statistics"], levels)):
-        yield "The parts of the statistics, or of the measured levels, do not add up to the whole charge."
-    for level in levels:
-        each = charge * Fraction(level["part"]) / groups
-        if Fraction(level["epsilon"]) != each or each < 0:
-            yield f"A measured level has epsilon {level['epsilon']}, but must have {each}."
-        for name, alpha in level.get("alphas", {}).items():
-            mine = each * next(Fraction(one["part"]) for one in record["statistics"] if one["name"] == name)
-            if charge and not Level.of(epsilon=mine).admits(Fraction(alpha)):
-                yield f"{name}: alpha {alpha} of a measured level is less private than epsilon {mine}."
-    for one in record["statistics"]:
-        each = charge * Fraction(one["part"]) * Fraction(levels[-1]["part"]) / groups
-        if Fraction(one["epsilon"]) != each:
-            yield f"{one['name']}: epsilon is {one['epsilon']} for each report, but must be {each}."
-        if charge and not Level.of(epsilon=each).admits(Fraction(one["alpha"])):
-            yield f"{one['name']}: alpha {one['alpha']} is less private than epsilon {each}."
+    weights = {one["name"]: Fraction(one["part"]) for one in record["statistics"]}
+    if sum(weights.values()) != 1 or len(weights) < len(record["statistics"]):
+        yield "The parts of the statistics do not add up to the whole charge."
+    levels = record["measured"] or [{"by": record["by"], "part": "1", "epsilon": str(charge / groups)}]
+    parts = [Fraction(level["part"]) for level in levels]
+    if sum(parts) != 1 or min(parts) <= 0 or list(levels[-1]["by"]) != list(record["by"]):
+        yield "The parts of the measured totals and of the cells do not add up to the whole charge."
+    for level, part in zip(levels, parts, strict=True):
+        if Fraction(level["epsilon"]) != charge * part / groups:
+            yield f"The totals by {', '.join(level['by'])} have epsilon {level['epsilon']}, but must have {charge * part / groups}."
+        for one in level.get("statistics", record["statistics"]):
+            each = charge * weights[one["name"]] * part / groups
+            if Fraction(one["epsilon"]) != each:
+                yield f"{one['name']}: epsilon is {one['epsilon']} for each report, but must be {each}."
+            if charge and not Level.of(epsilon=each).admits(Fraction(one["alpha"])):
+                yield f"{one['name']}: alpha {one['alpha']} is less private than epsilon {each}."
 
 
 @checker("mechanisms and their levels")
 def _mechanisms(case: Case) -> Iterator[str | Unknown]:
     saved, sheet, size = case.saved, case.rebuilt.sheet, len(case.rebuilt.sheet.sizes)
-    for place, (_, mine) in enumerate(sheet.places.items()):
+    for place, mine in enumerate(sheet.places.values()):
         measure = sheet.measures[mine[0]]  # both of a pair have one mechanism
-        digests = {n: "" if m is None else m.digest for n, m in measure.plan.items()}
+        digests = {n: digest_of_mechanism(m) for n, m in measure.plan.items()}
         for k, n in enumerate(sheet.sizes.tolist()):
             row = place * size + k
+            if (measure.plan[n] is None) != (n == 0):
+                yield f"{_row(saved, row)}: a public group of nobody, and no other, needs no mechanism."
             if saved.version >= _OWN_DIGESTS and saved.columns["digest"][row] != digests[n]:
                 yield f"{_row(saved, row)}: its {saved.columns['mechanism'][row]} mechanism has another digest."
-    for measure in (*sheet.measures, *(measure for tier in sheet.tiers for measure in tier.measures)):
-        if any((m is None) != (n == 0) for n, m in measure.plan.items()):
-            yield f"{measure.name}: a public group of nobody, and no other, needs no mechanism."
-        for m in {m for m in measure.plan.values() if m is not None}:
-            if not check_privacy(m, alpha=measure.level.alpha) or m.sensitivity is None or m.sensitivity < measure.change:
-                yield f"{measure.name}: {m!r} does not hold alpha {measure.level.alpha} for what one person changes."
+        yield from _unproved(measure)
+    for tier in sheet.tiers:  # their digests are compared with the rows of the totals
+        for measure in tier.measures:
+            if any((m is None) != (n == 0) for n, m in measure.plan.items()):
+                yield f"{measure.name}: a public total of nobody, and no other, needs no mechanism."
+            yield from _unproved(measure)
     if saved.version < _OWN_DIGESTS:
         yield Unknown("Mechanisms had another digest in version 1; that they hold their level was checked.")
+
+
+def _unproved(measure: Measure) -> Iterator[str]:
+    """The mechanisms of a measure that do not hold its level, each law once."""
+    for m in {m.digest: m for m in measure.plan.values() if m is not None}.values():
+        if not check_privacy(m, alpha=measure.level.alpha) or m.sensitivity is None or m.sensitivity < measure.change:
+            yield f"{measure.name}: {m!r} does not hold alpha {measure.level.alpha} for what one person changes."
 
 
 @checker("intervals and estimates")
 def _columns(case: Case) -> Iterator[str | Unknown]:
     saved, again = case.saved, case.rebuilt.release.columns
     for name, column in saved.columns.items():
-        if (name == "digest" and saved.version < _OWN_DIGESTS) or (name == "fitted" and saved.version < FIRST_WITH_DIGESTS):
+        if name == "digest" and saved.version < _OWN_DIGESTS:
+            continue
+        if name == "fitted" and saved.older:
+            yield Unknown(f"Version {saved.version} fitted parts by another rule.")
             continue
         for k, (text, value) in enumerate(zip(column, again[name], strict=True)):
-            if not _same(text, value):
+            if not is_same(text, value):
                 yield f"{_row(saved, k)}: {name} is {text or 'missing'}, but must be {'missing' if value is None else value}."
                 break
 
 
 @checker("totals")
 def _totals(case: Case) -> Iterator[str | Unknown]:
-    saved, again = case.saved, case.rebuilt.release.margins
-    for margin, rows in saved.margins.items():
-        name = _total_name(saved, margin)
-        text = None if name is None else saved.csv_at(name)
-        if name is None and saved.version >= FIRST_WITH_DIGESTS:
-            yield f"The totals by {margin} are in none of the files."
-        elif text is None:
-            yield Unknown(f"The file of the totals by {margin} was not found.")
-        elif text != csv_text(rows):
-            yield f"{name} has other totals than the record."
-        if saved.version < FIRST_WITH_DIGESTS:
-            yield Unknown("Totals were fitted in another way then; that their parts add up to them was checked.")
-            continue
-        for k, (row, must) in enumerate(zip(rows, again[margin], strict=True), 1):
-            wrong = [one for one in {*row, *must} if not _same(csv_cell(row.get(one)), must.get(one))]
-            if wrong:
-                yield f"Totals by {margin}, row {k}: {wrong[0]} is {row.get(wrong[0])}, but must be {must.get(wrong[0])}."
-    yield from _parts(case)
-
-
-def _parts(case: Case) -> Iterator[str]:
-    """Do the fitted parts, as they stand in the CSV, add up to each total of counts?"""
-    saved, sheet = case.saved, case.rebuilt.sheet
-    size, fitted = len(sheet.sizes), saved.columns.get("fitted", [])
-    for groups in () if sheet.sums is None else sheet.sums.margins:
-        name, each = margin_name(groups.margin), len(groups.keys)
-        for k, one in enumerate(saved.record["statistics"]):
-            for place, chosen in enumerate(groups.members if one["kind"] == "count" else ()):
-                row, parts = saved.margins[name][k * each + place], [fitted[k * size + cell] for cell in chosen.tolist()]
-                if row["total"] is not None and not (all(map(_is_whole, parts)) and sum(map(int, parts)) == row["total"]):
-                    yield f"Totals by {name}: the parts of row {k * each + place + 1} do not add up to {row['total']}."
-
-
-def _is_whole(text: str) -> bool:
-    return text.isascii() and text.isdigit()
-
-
-def _total_name(saved: Saved, margin: str) -> str | None:
-    name = outputs(saved.path.with_suffix(".csv"), [margin])[1].name
-    return name if saved.version < FIRST_WITH_DIGESTS or name in saved.record["files"] else None
+    yield from unmatched_totals(case.saved, case.rebuilt)
 
 
 @checker("what the record says")
 def _words(case: Case) -> Iterator[str | Unknown]:
     saved, again = case.saved, case.rebuilt.release.record
     for name in sorted({*again, *saved.record}):
-        if name in ("files", "discreet") or (name == "margins" and saved.version < FIRST_WITH_DIGESTS):
+        if name in ("files", "discreet"):
             continue
         if _texts(saved.record.get(name)) != _texts(again.get(name)):
             if case.made_by_us or name not in _WORDS:
@@ -340,15 +305,8 @@ def _row(saved: Saved, k: int) -> str:
     return f"Row {k + 1} ({', '.join(saved.keys[k])})" if saved.record["by"] else f"Row {k + 1}"
 
 
-def _same(text: str, value: Any) -> bool:
-    """Is this what a CSV has for a value? Floats may differ in the last digits, from machine to machine."""
-    if isinstance(value, float) and text:
-        return abs(float(text) - value) <= 1e-9 * max(abs(value), 1e-9)
-    return text == csv_cell(value)
-
-
 def _texts(value: Any) -> Any:
     """A value of a record with all keys as texts: a CSV has no others."""
     if isinstance(value, Mapping):
         return {str(name): _texts(part) for name, part in value.items()}
-    return [_texts(part) for part in value] if isinstance(value, (list, tuple)) else csv_cell(value)
+    return [_texts(part) for part in value] if isinstance(value, (list, tuple)) else csv_value(value)

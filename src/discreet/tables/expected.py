@@ -50,9 +50,10 @@ class Expected(Result):
         tables = [Shown.of("Parts of epsilon:", parts)]
         if self.record.get("measured"):
             levels = [
-                {"by": ", ".join(level["by"]) or "all together", **{name: level[name] for name in ("totals", "part", "epsilon")}}
+                {"by": ", ".join(level["by"]) or "all together", "totals": level["totals"], "part": level["part"],
+                 "epsilon": level["epsilon"]}
                 for level in self.record["measured"]
-            ]
+            ]  # fmt: skip
             tables.append(Shown.of("Levels that are measured, and their parts of it:", levels))
         return Shown(shown.title, shown.columns, shown.rows, notes, tuple(tables), more)
 

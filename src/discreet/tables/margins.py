@@ -18,7 +18,7 @@ Margin = tuple[str, ...]  # the columns that a total is by; none for the grand t
 
 TOTAL = "total"
 # columns of the rows of totals that are no keys
-OF_TOTALS = ("n", "total", "low", "high", "interval_by", "report", "report_u", "report_v", "mechanism")
+OF_TOTALS = ("n", "total", "low", "high", "interval_by", "report", "report_u", "report_v", "mechanism", "digest")
 
 
 def margin_name(margin: Margin) -> str:
@@ -89,9 +89,3 @@ def groups_of(margin: Margin, by: Sequence[str], domain: Domain, cells: Sequence
     places: dict[tuple[Any, ...], int] = {}
     place = np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
     return Groups(margin, tuple(places), place)
-
-
-def places_in(these: Groups, those: Groups) -> list[int]:
-    """Where each total of a margin stands among the totals of another one by the same columns, in whatever order."""
-    first = np.unique(those.place, return_index=True)[1]  # a cell of each total
-    return [int(place) for place in these.place[first]]

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 Indices = NDArray[np.int64]
 Plan = Mapping[int, Mechanism | None]
 
-PAIR = ("report_u", "report_v")  # columns
-ZERO = "public zero"
+PUBLIC_ZERO = "public zero"
 _OPEN = Grid(None, None)
 _RARE, _FARTHEST = Fraction(1, 80), 2**60  # a report and the end of its interval fit 63 bits
 
@@ -86,11 +85,6 @@ class Measure:
         if size < 0:  # any number of people: the sum has the signs that a person can add
             return -FARTHEST if low < 0 else 0, FARTHEST if high > 0 else 0
         return min(low, 0) * size, max(high, 0) * size
-
-
-def drawn_by(m: Mechanism | None) -> str:
-    """What a release calls the mechanism of a report."""
-    return ZERO if m is None else m.recipe.family
 
 
 def unplanned(question: Question, terms: Terms) -> tuple[Measure, ...]:
@@ -151,6 +145,15 @@ def whole_change(one: Statistic) -> tuple[int, Fraction]:
     assert one.grid.n is not None
     assert one.grid.low is not None
     return one.grid.n, one.grid.low
+
+
+def family_of(m: Mechanism | None) -> str:
+    """What the column of mechanisms says."""
+    return PUBLIC_ZERO if m is None else m.recipe.family
+
+
+def digest_of(m: Mechanism | None) -> str:
+    return "" if m is None else m.digest
 
 
 def _steps(one: Statistic, change: Fraction) -> int:

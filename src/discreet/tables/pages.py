@@ -13,7 +13,8 @@ from ..numbers.exact import ball, float_above
 from ..present.html import page, table
 from ..present.words import moment
 from .looks import STYLE
-from .margins import OF_TOTALS
+from .margins import OF_TOTALS, TOTAL
+from .measures import PUBLIC_ZERO
 from .results import Release, amount, asked_in_words, key_for_people, totals_title
 from .scales import Scale, Span
 
@@ -61,7 +62,7 @@ def rows_table(
     scale = Scale.of([span for span in spans if span is not None])
     lines = []
     for row, span in zip(shown, spans, strict=True):
-        exact = " (exact)" if row.get("mechanism") == "public zero" and row[value] is not None else ""
+        exact = " (exact)" if row.get("mechanism") == PUBLIC_ZERO and row[value] is not None else ""
         ends = ["any" if row[name] is None else told(row[name], out) for name, out in _OUTWARD.items()]
         report = _absent(row, value, kind) if row[value] is None else told(row[value]) + exact
         numbers = [*([_number(row["n"])] if sized else []), report]
@@ -132,8 +133,9 @@ def release_page(release: Release) -> str:
         f"{escape(moment(str(record['released'])))}</p>",
         statement(record),
     ]
-    for margin, totals in release.margins.items():
-        parts.append(f"<h2>{escape(totals_title(margin))}, matching their parts</h2>")
+    for margin, totals in sorted(release.margins.items(), key=lambda one: one[0] != TOTAL):  # what is in all, first
+        its = "its" if margin == TOTAL else "their"
+        parts.append(f"<h2>{escape(totals_title(margin))}, matching {its} parts</h2>")
         for one in asked:
             mine = [row for row in totals if several is None or row.get(several, one["name"]) == one["name"]]
             keys = [name for name in (mine or [{}])[0] if name not in (*OF_TOTALS, several)]

@@ -152,12 +152,16 @@ def ask(
                            "may take. Keys are declared, never learned from the data.")  # fmt: skip
     asked = statistics_of(count, sum, mean, share, weights)
     counts_alone = all(one.kind == "count" for one in asked)
-    taken = [name for name in columns if name.lower() in (RESERVED if counts_alone else RESERVED | ALSO_RESERVED)]
+    reserved = RESERVED if counts_alone else RESERVED | ALSO_RESERVED
+    taken = [name for name in columns if name.lower() in reserved]
     if taken:
         raise ReleaseError(f"{', '.join(taken)} is also the name of a column of the result; rename it in the data.")
     keys = (
         domain.ordered(columns) if isinstance(domain, Domain) else Domain.of({} if domain is None else domain, columns)
     )
+    taken = [h.column for h in keys.hierarchies if h.column.lower() in reserved]
+    if taken:
+        raise ReleaseError(f"{', '.join(taken)} is also the name of a column of the result; rename it in the domain.")
     if other and any(OTHER in key for key in keys.keys):
         raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
     question = Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups, aim,

@@ -24,12 +24,12 @@ from ..questions.domain import Domain
 from ..questions.hierarchy import Hierarchy
 from .alike import asked_alike
 from .coarse import Coarse, line_of
-from .margins import groups_of, margin_name, places_in
-from .measures import PAIR, ZERO, Measure, change_of, open_noise, whole_change
+from .margins import Margin, groups_of, margin_name
+from .measures import PUBLIC_ZERO, Measure, change_of, open_noise, whole_change
 from .purpose import LEAST, Purpose
 from .question import MISSING, Question, made, mechanisms_for
 from .results import Release
-from .saved import Saved
+from .saved import Saved, csv_value
 from .sheet import Sheet
 from .statistics import KINDS, Statistic
 from .tiers import Tier, bounded, sizes_of
@@ -39,11 +39,12 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """The sheet of a saved release, its reports in steps (of each measure), and the release that they make."""
+    """The sheet of a saved release, its reports in steps (of each measure, and of each measure of each measured level), and the
+    release that they make."""
 
     sheet: Sheet
     drawn: list[NDArray[Any]]
-    totals: list[list[NDArray[Any]]]  # the same of each measured level
+    totals: list[list[NDArray[Any]]]
     release: Release
 
 
@@ -55,16 +56,15 @@ def rebuild(saved: Saved) -> Rebuilt:
     numbers = saved.columns["n"] if terms.relation == "bit" else ["-1"] * size
     sizes = np.array([int(n) for n in numbers[:size]], dtype=np.int64)
     coarse = Coarse.of(record["round_to"], record["hide_below"])
-    measures: list[Measure] = []
-    drawn: list[NDArray[Any]] = []
-    for k, told in enumerate(record["statistics"]):
-        rows = slice(k * size, (k + 1) * size)
-        for measure in _measures(question, terms, told, k, saved.columns["mechanism"][rows], sizes):
-            measures.append(measure)
-            drawn.append(_reports(measure, saved.columns, rows, sizes, coarse))
-    asked = [[name] for name in saved.margins] if record["margins"] is None else record["margins"]
-    tiers, totals = _levels(saved, question, terms, sizes, coarse)
-    sheet = Sheet.of(question, terms, charge, sizes, tuple(measures), tuple(map(tuple, asked)), dict, coarse, tiers)
+    alphas = [one["alpha"] for one in record["statistics"]]
+    measures, drawn = _drawn(question, terms, alphas, saved.columns, sizes, coarse)
+    asked = [tuple(margin) for margin in ([[name] for name in saved.margins] if saved.older else record["margins"])]
+    tiers, totals = [], []
+    for told in record["measured"][:-1]:  # the last are the cells
+        tier, reports = _tier(saved, question, terms, told, sizes, asked, coarse)
+        tiers.append(tier)
+        totals.append(reports)
+    sheet = Sheet.of(question, terms, charge, sizes, measures, tuple(asked), dict, coarse, tuple(tiers))
     spent = record["budget"]
     balance = Balance(Fraction(spent["budget"]), Fraction(spent["spent"]), Fraction(spent["left"]), 0)
     head = record["ledger_head"]
@@ -86,8 +86,10 @@ def _declared(record: Mapping[str, Any], sheet: Sheet) -> dict[str, Any]:
         own, charged = record["epsilon_charged"], Fraction(mine["charged"])
         known = Level.of(epsilon=own).admits(Fraction(mine["alpha"])) and charged >= Fraction(own)
         mine = {"alpha": mine["alpha"], "epsilon": own, "charged": mine["charged"]} if known else None
+    unsaid = {} if record["margins"] is not None else {"margins": None}  # before version 4; today's have a list
     asked = record["question"] if record["question"] is None or asked_alike(record["question"], sheet) else None
-    return {"audience": mine, "question": asked, "purpose": aim.written() if record["purpose"] is not None and fits else None}
+    told = aim.written() if record["purpose"] is not None and fits else None
+    return {**unsaid, "audience": mine, "question": asked, "purpose": told}
 
 
 def _question(saved: Saved, size: int) -> Question:
@@ -103,48 +105,16 @@ def _question(saved: Saved, size: int) -> Question:
     mechanism = "auto" if own is None else files.loads(json.dumps(own).encode(), "the mechanism in the record")
     return Question(
         record["dataset"], record["version"], tuple(map(_statistic, record["statistics"])), by,
-        Domain(by, keys, (), record["domain_source"], _hierarchies(record)), bool(record["other_cell"]), mechanism,
-        Level(Fraction(1)), record["bound"], record["max_groups"], Purpose.read(record["purpose"]), (),
-        tuple((tuple(level["by"]), Fraction(level["part"])) for level in record["measured"][:-1]),
+        Domain(by, keys, (), record["domain_source"], tuple(map(_hierarchy, record["containers"]))),
+        bool(record["other_cell"]), mechanism, Level(Fraction(1)), record["bound"], record["max_groups"],
+        Purpose.read(record["purpose"]), tiers=tuple((tuple(one["by"]), Fraction(one["part"])) for one in record["measured"][:-1]),
     )  # fmt: skip
 
 
-def _hierarchies(record: Mapping[str, Any]) -> tuple[Hierarchy, ...]:
-    """What contains the keys, which are texts here."""
-    return tuple(
-        Hierarchy(one["column"], one["of"], tuple((None if key is None else str(key), label) for key, label in one["map"]))
-        for one in record["containers"]
-    )
-
-
-def _levels(
-    saved: Saved, question: Question, terms: Terms, sizes: Indices, coarse: Coarse
-) -> tuple[tuple[Tier, ...], list[list[NDArray[Any]]]]:
-    """The measured levels, with the mechanisms that the rows of their totals name, and their reports."""
-    tiers, totals = [], []
-    for (margin, part), level in zip(question.tiers, saved.record["measured"], strict=False):
-        groups = groups_of(margin, question.by, question.domain, question.cells)
-        asked = next((tuple(m) for m in saved.record["margins"] if set(m) == set(margin)), margin)
-        shown = groups_of(asked, question.by, question.domain, question.cells)
-        order, rows = np.argsort(places_in(groups, shown)).tolist(), saved.margins[margin_name(asked)]
-        measures: list[Measure] = []
-        reports: list[NDArray[Any]] = []
-        mine, each = sizes_of(groups, sizes, terms), len(groups.keys)
-        for k, told in enumerate(saved.record["statistics"]):
-            lines = [rows[k * each + place] for place in order]
-            columns = {name: [csv_cell(line.get(name)) for line in lines] for name in ("report", *PAIR, "mechanism")}
-            at_level = {**told, "alpha": level["alphas"][told["name"]]}
-            for measure in _measures(bounded(question, groups), terms, at_level, k, columns["mechanism"], mine):
-                measures.append(measure)
-                reports.append(_reports(measure, columns, slice(0, each), mine, coarse))
-        tiers.append(Tier(groups, part, mine, tuple(measures)))
-        totals.append(reports)
-    return tuple(tiers), totals
-
-
-def csv_cell(value: Any) -> str:
-    """A value as a CSV has it."""
-    return "" if value is None else str(value)
+def _hierarchy(told: Mapping[str, Any]) -> Hierarchy:
+    """With keys as texts, as a CSV has them."""
+    pairs = tuple((None if key is None else str(key), label) for key, label in told["map"])
+    return Hierarchy(told["column"], told["of"], pairs)
 
 
 def _terms(record: Mapping[str, Any]) -> Terms:
@@ -161,23 +131,52 @@ def _statistic(told: Mapping[str, Any]) -> Statistic:
     return Statistic(told["name"], told["kind"], told["where"], told["column"], grid, missing, Fraction(told["part"]))
 
 
+def _drawn(
+    question: Question, terms: Terms, alphas: Sequence[str], columns: Mapping[str, list[str]], sizes: Indices, coarse: Coarse
+) -> tuple[tuple[Measure, ...], list[NDArray[Any]]]:
+    """The measures of cells, or of the totals of a level, and their reports: as rows for one statistic after another say."""
+    measures: list[Measure] = []
+    drawn: list[NDArray[Any]] = []
+    for k, alpha in enumerate(alphas):
+        rows = slice(k * len(sizes), (k + 1) * len(sizes))
+        for measure in _measures(question, terms, alpha, k, columns["mechanism"][rows], sizes):
+            measures.append(measure)
+            drawn.append(_reports(measure, columns, rows, sizes, coarse))
+    return tuple(measures), drawn
+
+
+def _tier(
+    saved: Saved, question: Question, terms: Terms, told: Mapping[str, Any], sizes: Indices, asked: Sequence[Margin],
+    coarse: Coarse,
+) -> tuple[Tier, list[NDArray[Any]]]:  # fmt: skip
+    """A measured level, from the rows of its totals: they stand under the name that the margin was asked for by, if it was."""
+    margin = tuple(told["by"])
+    groups = groups_of(margin, question.by, question.domain, question.cells)
+    rows = saved.margins[margin_name(next((one for one in asked if {*one} == {*margin}), margin))]
+    texts = {name: [csv_value(row[name]) for row in rows] for name in rows[0]}
+    mine = sizes_of(groups, terms, sizes)
+    alphas = {one["name"]: one["alpha"] for one in told["statistics"]}
+    measures, drawn = _drawn(bounded(question, groups), terms, [alphas[name] for name in question.names], texts, mine, coarse)
+    return Tier(groups, Fraction(told["part"]), mine, measures), drawn
+
+
 def _measures(
-    question: Question, terms: Terms, told: Mapping[str, Any], k: int, families: Sequence[str], sizes: Indices
+    question: Question, terms: Terms, alpha: str, k: int, families: Sequence[str], sizes: Indices
 ) -> list[Measure]:
     """The measures of one statistic, with the mechanisms that its rows name."""
-    one, level = question.statistics[k], Level(Fraction(told["alpha"]))
+    one, level = question.statistics[k], Level(Fraction(alpha))
     pair = terms.relation == "presence" and one.kind in ("mean", "share")
     if not one.of_values:
         change, origin = 1, Fraction(0)
     else:
         change, origin = whole_change(one) if pair else change_of(one, terms)
-    named = dict(sorted(zip(sizes.tolist(), families, strict=True)))  # in the order in which they were made
+    named = dict(zip(sizes.tolist(), families, strict=True))
     counted = not one.of_values and not pair
     if counted and isinstance(question.mechanism, Mechanism):
         plan = mechanisms_for(question, level, sizes)
     else:
         plan = {
-            n: None if family == ZERO
+            n: None if family == PUBLIC_ZERO
             else _counting(question, family, n, level) if counted
             else open_noise(family, change, level)
             for n, family in named.items()

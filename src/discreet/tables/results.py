@@ -108,7 +108,8 @@ class Release(Result):
         totals = tuple(
             replace(Shown.of(
                 f"{totals_title(margin)}, matching the fitted parts:",
-                [{n: _short(x if n in OF_TOTALS else key_for_people(x)) for n, x in line.items()} for line in lines],
+                [{n: _short(x if n in OF_TOTALS else key_for_people(x)) for n, x in line.items() if n not in _FOR_MACHINES}
+                 for line in lines],
             ), where="margins has all")
             for margin, lines in self.margins.items()
         )  # fmt: skip

@@ -17,6 +17,13 @@ from ..files import file_name
 from .records import record_of
 from .saving import MARK
 
+FIRST_WITH_DIGESTS = 4  # the version of records
+
+
+def csv_value(value: Any) -> str:
+    """A value as a CSV has it."""
+    return "" if value is None else str(value)
+
 
 @dataclass(frozen=True)
 class Saved:
@@ -46,6 +53,11 @@ class Saved:
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise FileError(f"{place} is no record of a release; give the .json that release wrote.", kind="shape") from None
         return cls(place, text, document, int(written.get("format_version", 1)), record)
+
+    @property
+    def older(self) -> bool:
+        """Is it of a time before records listed the digests of their files, and the margins that were asked for?"""
+        return self.version < FIRST_WITH_DIGESTS
 
     @property
     def margins(self) -> Mapping[str, list[dict[str, Any]]]:

@@ -33,11 +33,22 @@ def save_release(made: Release, path: str | os.PathLike[str], *, overwrite: bool
 def outputs(path: Path, margins: Sequence[str]) -> list[Path]:
     """Everything a release writes, in that order: the page, the totals, the rows, and the record that lists them all.
 
-    A margin's name stands in its file's name with everything but letters, digits, _ and - as %XX, so that no two share one.
+    No two margins share a file (see `_in_a_name`).
     """
-    safe = [re.sub(r"[^\w-]", lambda c: "".join(f"%{b:02X}" for b in os.fsencode(c[0])), margin) for margin in margins]
-    totals = [path.with_name(f"{path.stem}-by-{name}.csv") for name in dict.fromkeys(safe)]
+    totals = [path.with_name(f"{path.stem}-by-{name}.csv") for name in dict.fromkeys(map(_in_a_name, margins))]
     return [path.with_suffix(".html"), *totals, path, path.with_suffix(".json")]
+
+
+def _in_a_name(margin: str) -> str:
+    """A margin as it stands in its file's name: sex+age as sex-and-age where both are plain words; else everything but letters,
+    digits, _ and - is %XX, and so is a - that would look like that "and".
+
+    >>> [_in_a_name(margin) for margin in ("sex+age", "sex-and-age", "sex+age group", "total")]
+    ['sex-and-age', 'sex%2Dand-age', 'sex%2Bage%20group', 'total']
+    """
+    if re.fullmatch(r"\w+(\+\w+)+", margin):
+        return margin.replace("+", "-and-")
+    return re.sub(r"[^\w-]|-(?=and-)", lambda c: "".join(f"%{b:02X}" for b in os.fsencode(c[0])), margin)
 
 
 def check_outputs(path: Path, margins: Sequence[str], inputs: Sequence[str | None], overwrite: bool) -> list[Path]:

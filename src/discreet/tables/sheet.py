@@ -20,7 +20,7 @@ from ..ledger.ledger import Answer, Balance, Terms
 from ..mechanism import Mechanism
 from .coarse import AS_DRAWN, Coarse, merged_reading
 from .margins import Margin
-from .measures import PAIR, Measure, Plan, drawn_by
+from .measures import Measure, Plan, digest_of, family_of
 from .question import Question
 from .records import release_record
 from .results import Release, key_for_people
@@ -60,10 +60,10 @@ class Sheet:
         margins: tuple[Margin, ...], make_table: Callable[[Mapping[str, list[Any]]], Any], coarse: Coarse = AS_DRAWN,
         tiers: tuple[Tier, ...] = (),
     ) -> Sheet:  # fmt: skip
-        readings = tuple(_readings(measure, coarse) for measure in measures)
+        readings = tuple(readings_of(measure, coarse) for measure in measures)
         columns = _fixed_columns(question, terms, measures, sizes, charge)
         columns |= {"fitted": []} if margins or tiers else {}
-        own = [[_readings(measure, coarse) for measure in tier.measures] for tier in tiers]
+        own = [[readings_of(measure, coarse) for measure in tier.measures] for tier in tiers]
         sums = Sums.of(question, terms, sizes, measures, margins, tiers, own, bool(coarse)) if margins or tiers else None
         record = release_record(question, terms, measures, readings, sizes, charge, list(columns), coarse)
         record |= totals_record(question, terms, charge, margins, tiers)
@@ -125,7 +125,7 @@ class Sheet:
         return {name: [k for k, m in enumerate(self.measures) if m.name == name] for name in self.question.names}
 
 
-def _readings(measure: Measure, coarse: Coarse) -> dict[int, Reading]:
+def readings_of(measure: Measure, coarse: Coarse) -> dict[int, Reading]:
     """How to read the reports of a measure, by the size of the group; one mechanism may serve many sizes."""
     known: dict[Mechanism, Channel] = {}
     for m in measure.plan.values():
@@ -175,17 +175,13 @@ def _fixed_columns(
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
     used = [[first[one.name].plan[size] for size in sizes.tolist()] for one in asked]
     labels = [str(charge * one.weight * question.cells_part / question.groups_of_one(terms)) for one in asked]
-    columns["mechanism"] = [drawn_by(m) for mine in used for m in mine]
-    columns["digest"] = [_digest_of(m) for mine in used for m in mine]
+    columns["mechanism"] = [family_of(m) for mine in used for m in mine]
+    columns["digest"] = [digest_of(m) for mine in used for m in mine]
     columns["epsilon"] = ["0" if m is None else label for mine, label in zip(used, labels, strict=True) for m in mine]
     if any(m.part for m in measures):
-        columns |= {name: [] for name in PAIR}
+        columns |= {"report_u": [], "report_v": []}
     return columns
 
 
-def _digest_of(m: Mechanism | None) -> str:
-    return "" if m is None else m.digest
-
-
 def _digests(plan: Plan) -> dict[int, str]:
-    return {size: _digest_of(m) for size, m in plan.items()}
+    return {size: digest_of(m) for size, m in plan.items()}

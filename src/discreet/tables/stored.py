@@ -15,8 +15,8 @@ from ..ledger.chain import canonical
 from ..ledger.ledger import Balance, Head, Ledger
 from .alike import contents
 from .audiences import answers_of
-from .rebuilt import Rebuilt, csv_cell
-from .saved import Saved
+from .rebuilt import Rebuilt
+from .saved import Saved, csv_value
 
 
 def differences(ledger: Ledger, saved: Saved, rebuilt: Rebuilt) -> Iterator[str | None]:
@@ -78,6 +78,6 @@ def _in_order(
     for k, one in enumerate(content["measures"]):
         places.setdefault(canonical([one["statistic"], one["part"]]), []).append(k)
     columns = [[name.lower() for name in content["by"]].index(name.lower()) for name in by]
-    known = {tuple(csv_cell(key[c]) for c in columns): k for k, key in enumerate(content["keys"])}
-    order = [known[tuple(map(csv_cell, key))] for key in keys]
+    known = {tuple(csv_value(key[c]) for c in columns): k for k, key in enumerate(content["keys"])}
+    order = [known[tuple(map(csv_value, key))] for key in keys]
     return [np.array(reports[places[name].pop(0)])[order] for name in wanted]

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from ..ledger.ledger import Terms
 from ..questions.domain import Domain
-from .margins import Groups, Margin, groups_of, margin_name, places_in, read_margins
-from .measures import PAIR, Measure, drawn_by
+from .margins import Groups, Margin, groups_of, margin_name, read_margins
+from .measures import Measure, digest_of, family_of
 from .question import Question
-from .results import key_for_people
 from .tiers import CELLS, Tier, sizes_of
 from .totals import Adding, Own
 from .values import Part, Reading, published
@@ -68,20 +67,19 @@ class Sums:
             column += self._fitted([self.measures[k] for k in mine], [fits[k] for k in mine])
         rows: dict[str, list[dict[str, Any]]] = {}
         for which, groups in enumerate(self.margins):
-            sizes = sizes_of(groups, self.sizes, self.terms)
+            sizes = sizes_of(groups, self.terms, self.sizes)
             rows[margin_name(groups.margin)] = lines = []
             for name, mine in places.items():
                 read = [self.adding[k].totals(which, parts[k], drawn[k], own[k], estimates[k], fits[k]) for k in mine]
                 shown = published([self.measures[k] for k in mine], [part for part, _ in read], sizes)
                 named = {self.question.name_column: name} if len(places) > 1 else {}
-                reports = self._reports(groups, mine, own)
+                measured = self._measured(groups, mine, own)
                 for k, key in enumerate(groups.keys):
-                    texts = [str(key_for_people(x)) for x in key] if self.question.other else key  # as the rows have them
-                    line = {**named, **dict(zip(groups.margin, texts, strict=True))}
+                    line = {**named, **dict(zip(groups.margin, key, strict=True))}
                     line |= {"n": int(sizes[k])} if self.terms.relation == "bit" else {}
                     line |= {"total": _said(shown["report"][k]), "low": _said(shown["low"][k]), "high": _said(shown["high"][k]),
                              "interval_by": read[0][1][k]}  # fmt: skip
-                    lines.append(line | {column: _said(values[k]) for column, values in reports.items()})
+                    lines.append(line | {column: _said(values[k]) for column, values in measured.items()})
         return column, rows
 
     def _fitted(self, measures: Sequence[Measure], fits: Sequence[NDArray[Any]]) -> list[Any]:
@@ -94,17 +92,19 @@ class Sums:
             parts.append({"report": numbers, "low": numbers, "high": numbers, "estimate": none, "standard_error": none})
         return [_said(x) for x in published(measures, parts, self.sizes)["report"]]
 
-    def _reports(self, groups: Groups, mine: Sequence[int], own: Sequence[Sequence[Part]]) -> dict[str, list[Any]]:
-        """What was reported of totals that were measured, and the mechanisms that drew it, in the order of the margin."""
+    def _measured(self, groups: Groups, mine: Sequence[int], own: Sequence[Sequence[Part]]) -> dict[str, list[Any]]:
+        """What was reported of totals that were measured, and by which mechanisms; nothing of others.
+
+        Both number the same totals as they come among the cells, so they stand in the same order."""
         for t, tier in enumerate(self.tiers):
             if set(tier.groups.margin) == set(groups.margin):
                 shown = published([tier.measures[k] for k in mine], [own[k][t] for k in mine], tier.sizes)
-                plan, none = tier.measures[mine[0]].plan, [None] * len(tier.sizes)
-                shown["mechanism"] = [drawn_by(plan[n]) for n in tier.sizes.tolist()]
-                pair = PAIR if any(measure.part for measure in self.measures) else ()
-                columns = {name: shown.get(name, none) for name in ("report", *pair, "mechanism")}
-                order = places_in(tier.groups, groups)
-                return {name: [values[place] for place in order] for name, values in columns.items()}
+                parts = ("report_u", "report_v") if any(m.part for m in self.measures) else ()
+                used = [tier.measures[mine[0]].plan[size] for size in tier.sizes.tolist()]  # both of a pair have one
+                return {
+                    **{name: shown.get(name) or [None] * len(used) for name in ("report", *parts)},
+                    "mechanism": [family_of(m) for m in used], "digest": [digest_of(m) for m in used],
+                }  # fmt: skip
         return {}
 
 
@@ -114,8 +114,7 @@ def totals_record(
     """What the record says of totals: those that were asked for, and those that were measured with their parts of epsilon."""
     each = charge / question.groups_of_one(terms)
     levels = [{"by": list(tier.groups.margin), "totals": len(tier.groups.keys), "part": str(tier.part),
-               "epsilon": str(each * tier.part), "alphas": {m.name: str(m.level.alpha) for m in tier.measures}}
-              for tier in tiers]  # fmt: skip
+               "epsilon": str(each * tier.part), "statistics": _levels(tier, each)} for tier in tiers]  # fmt: skip
     used = {name for margin in [*margins, *(tier.groups.margin for tier in tiers)] for name in margin}
     return {
         "margins": [list(margin) for margin in margins],
@@ -124,6 +123,14 @@ def totals_record(
         "measured": [*levels, {"by": list(question.by), "totals": len(question.cells), "part": str(question.cells_part),
                                "epsilon": str(each * question.cells_part)}] if tiers else [],
     }  # fmt: skip
+
+
+def _levels(tier: Tier, each: Fraction) -> list[dict[str, str]]:
+    """For each statistic of a measured level its part of epsilon, and the level of each of its reports."""
+    return [
+        {"name": m.name, "epsilon": str(each * tier.part * m.statistic.weight), "alpha": str(m.level.alpha)}
+        for m in tier.measures if m.part != "v"
+    ]  # fmt: skip
 
 
 def names_of_totals(margins: Any, measure: Any, by: Sequence[str], domain: Domain) -> list[str]:

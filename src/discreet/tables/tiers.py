@@ -114,7 +114,7 @@ def tiers_for(question: Question, terms: Terms, sizes: Indices) -> tuple[Tier, .
 
 def _tier(question: Question, terms: Terms, sizes: Indices, margin: Margin, part: Fraction) -> Tier:
     groups = groups_of(margin, question.by, question.domain, question.cells)
-    mine = sizes_of(groups, sizes, terms)
+    mine = sizes_of(groups, terms, sizes)
     measures = measures_for(bounded(question, groups), terms, mine, part)
     for measure in measures:
         if any(m is not None and math.isnan(m.channel.standard_error) for m in measure.plan.values()):
@@ -123,8 +123,8 @@ def _tier(question: Question, terms: Terms, sizes: Indices, margin: Margin, part
     return Tier(groups, part, mine, measures)
 
 
-def sizes_of(groups: Groups, sizes: Indices, terms: Terms) -> Indices:
-    """The public size of each total, from those of the cells; -1 for all alike under presence privacy."""
+def sizes_of(groups: Groups, terms: Terms, sizes: Indices) -> Indices:
+    """The public sizes of totals, from those of the cells; -1 where they are private."""
     if terms.relation != "bit":
         return np.full(len(groups.keys), -1, dtype=np.int64)
     return np.bincount(groups.place, sizes, len(groups.keys)).astype(np.int64)

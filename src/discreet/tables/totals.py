@@ -34,8 +34,8 @@ _LEAST = 1e-9  # of a standard error: that of a public zero
 
 
 def channels_of(measure: Measure) -> dict[int, Channel]:
-    """The channels that drew the reports of a measure, by the size of the group."""
-    return {n: m.channel for n, m in measure.plan.items() if m is not None}
+    """The channels that drew the reports of a measure, by the size of the group, in one order whoever made the plan."""
+    return {n: m.channel for n, m in sorted(measure.plan.items()) if m is not None}
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,8 @@ class Adding:
 
     def estimates(self, part: Part, own: Sequence[Part]) -> Floats:
         """Unbiased estimates of the cells: from their own reports, or from all that was measured."""
-        if self._system is None:
+        known = all(np.isfinite(one["centre"]).all() for one in (part, *own))  # of a hidden report nothing may be
+        if self._system is None or not known:
             return np.asarray(part["centre"])
         found = self._system.estimate(part["centre"], [o["centre"] for o in own])
         return np.asarray(np.round(found, 6))  # the last digits hang on the order of sums

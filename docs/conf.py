@@ -1,0 +1,68 @@
+"""How the documentation becomes a site: offline, without warnings, with one script for mathematics and nothing from outside."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # for reference.py, which writes two pages from the code
+
+project, author = "discreet", "the authors of discreet"
+extensions = ["myst_parser", "sphinx.ext.mathjax"]
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+myst_dmath_double_inline = True
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build", "notebooks"]
+html_theme = "furo"
+html_title = "discreet"
+html_static_path: list[str] = []
+html_show_copyright = False
+html_copy_source = False
+templates_path: list[str] = []
+mathjax_path = "tex-svg.js"  # MathJax 3, copied below: the fonts are in it
+highlight_language = "text"
+
+
+def _mathjax() -> Path:
+    """The one file of MathJax that the site needs, from the package that carries it."""
+    for place in map(Path, sys.path):
+        found = place / "sphinx-mathjax-offline" / "static" / "mathjax" / "tex-svg.js"
+        if found.is_file():
+            return found
+    raise FileNotFoundError("Install what requirements/docs.in names: sphinx-mathjax-offline carries MathJax.")
+
+
+def _write_reference(app: Any) -> None:
+    spec = importlib.util.spec_from_file_location("reference", HERE / "reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    reference = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(reference)
+    (HERE / "api.md").write_text(reference.api(), encoding="utf-8")
+
+
+def _without_links_outside(app: Any, name: str, text: list[str]) -> None:
+    """Links to files of the project that are no pages of the site become their names."""
+    elsewhere = r"(?:benchmarks|src|tests|notebooks|README|CONTRIBUTING|VISION)[^)]*"
+    text[0] = re.sub(rf"\[([^\]]+)\]\((?:\.\./)*({elsewhere})\)", _named, text[0])
+
+
+def _named(link: re.Match[str]) -> str:
+    return f"`{link[2]}`" if link[1] == link[2] or link[2].endswith(link[1]) else f"{link[1]} (`{link[2]}`)"
+
+
+def _copy_mathjax(app: Any, error: Exception | None) -> None:
+    if error is None and app.builder.format == "html":
+        shutil.copyfile(_mathjax(), Path(app.outdir) / "_static" / "tex-svg.js")
+
+
+def setup(app: Any) -> None:
+    app.connect("builder-inited", _write_reference)
+    app.connect("source-read", _without_links_outside)
+    app.connect("build-finished", _copy_mathjax)

@@ -1,0 +1,1 @@
+"""Doors to other libraries: a mechanism as they know mechanisms."""

@@ -1,0 +1,32 @@
+"""The command that opens the studio."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from .app import Debug, app
+
+
+@app.command
+def studio(
+    *,
+    port: Annotated[int, Parameter(help="The port on 127.0.0.1; 0 is any free one.")] = 0,
+    open: Annotated[bool, Parameter(name="--open", negative="--no-open", help="Open the page in the browser.")] = True,
+    debug: Debug = False,
+) -> int:
+    """Open the studio: mechanisms, releases, recovery and collusion on a web page of this machine alone.
+
+    Example: discreet studio --no-open
+    """
+    import importlib.util
+
+    from ..errors import MissingExtraError
+
+    if any(importlib.util.find_spec(name) is None for name in ("fastapi", "uvicorn", "altair", "vl_convert")):
+        raise MissingExtraError.needing("The studio needs FastAPI, uvicorn and what draws pictures", "studio")
+    from ..studio.server import serve
+
+    serve(port, show=open)
+    return 0

@@ -1,0 +1,52 @@
+"""The pages of the studio: one frame, and the rooms' own HTML from static/."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from html import escape
+from pathlib import Path
+
+_HERE = Path(__file__).parent / "static"
+
+
+@dataclass(frozen=True)
+class Room:
+    """A page: its address, its name for people, and the sentence that says what one sees."""
+
+    name: str
+    title: str
+    sentence: str
+
+
+ROOMS = (
+    Room("choose", "Choose", "Squares: true count (down) and report (across), darker is likelier. "
+         "Bars: how often a report comes; orange: how often it is true."),
+    Room("release", "Release", "From a file to counts that may be published, paid for from a budget."),
+    Room("recover", "Recover", "From many noisy reports back to the distribution behind them."),
+    Room("collude", "Collude", "What several people learn who put their reports together."),
+)
+
+_FRAME = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title} · discreet studio</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<link rel="stylesheet" href="/static/studio.css"><link rel="icon" href="/static/icon.svg">
+<script type="module" src="/static/{name}.js"></script></head>
+<body><a class="skip" href="#room">To the room</a>
+<header><p class="brand">discreet <span>studio</span></p><nav aria-label="Rooms">{links}</nav></header>
+<main id="room" tabindex="-1"><div class="top"><h1>{title}</h1><p class="lead">{sentence}</p></div>
+<p id="problem" class="problem" role="alert" hidden></p>
+{body}
+</main><noscript><p class="problem">The studio needs JavaScript, its own alone.</p></noscript></body></html>
+"""
+
+
+@lru_cache
+def page(name: str) -> str:
+    """The whole page of a room."""
+    room = next(room for room in ROOMS if room.name == name)
+    links = "".join(
+        f'<a href="/{r.name}"{" aria-current=page" if r is room else ""}>{escape(r.title)}</a>' for r in ROOMS
+    )
+    body = (_HERE / f"{name}.html").read_text(encoding="utf-8")
+    return _FRAME.format(title=escape(room.title), name=name, sentence=escape(room.sentence), links=links, body=body)

@@ -1,0 +1,282 @@
+"""The room of offices: a file that is admitted by whoever holds it, a question, the error to expect, and the release.
+
+The file stays in a folder of the studio's own, for its owner's eyes alone, and goes when the studio is closed. Ledgers lie in
+the folder where the studio was started, and nowhere else. Keys are declared by hand: none is ever offered from the file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, HTTPException, Request, Response
+from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
+
+from ..errors import DiscreetError, TableInputError
+from ..ledger.ledger import Ledger
+from ..present.shown import Shown, plain
+from ..tables import admission
+from ..tables.release import release
+from ..tables.results import Release
+from .shelf import Shelf
+from .wire import Asked, Text
+
+router = APIRouter(prefix="/api", tags=["release"])
+_KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "html": "text/html; charset=utf-8"}
+_NAME = re.compile(r"[^\\/\0:]{1,100}")
+_AT_ONCE = 4  # files on their way
+
+Condition = Annotated[str, Field(max_length=2000)]
+
+
+class Place:
+    """Where a studio keeps what was dropped in, and where its ledgers lie."""
+
+    def __init__(self, uploads: Path, ledgers: Path) -> None:
+        self.uploads, self.ledgers = uploads, ledgers
+        self.tables: Shelf[Path] = _Files(4)
+        self.made: Shelf[Release] = Shelf()
+        self.under_way = 0
+
+    def ledger(self, name: str) -> Path:
+        """A ledger by its plain name: no path leads out of the folder."""
+        if not _NAME.fullmatch(name) or not name.isprintable() or name[0] in ". " or len(name.encode()) > 200:
+            raise DiscreetError("A ledger is named without its folder, such as budget.db; it lies where the studio was started.")
+        path = self.ledgers / name
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise DiscreetError(f"{name} is no plain file; name a ledger that is one.")
+        return path
+
+
+class _Files(Shelf[Path]):
+    def dropped(self, thing: Path) -> None:
+        shutil.rmtree(thing.parent, ignore_errors=True)
+
+
+class Way(Asked):
+    """How the file is read."""
+
+    encoding: Text = "utf-8"
+    separator: Text | None = None
+    decimal: Text | None = None
+    quote: Text = '"'
+    null: Text = ""
+
+
+class Looking(Asked):
+    table: str = Field(max_length=40)
+    way: Way = Field(default_factory=Way)
+    unit: Text | None = None
+
+
+class Seen(BaseModel):
+    """For whoever holds the file, alone."""
+
+    columns: list[str]
+    grave: bool
+    told: str
+
+
+class Book(Asked):
+    ledger: Text
+
+
+class Account(BaseModel):
+    dataset: str
+    relation: str
+    public: list[str]
+    unit: str | None
+    budget: str
+    spent: str
+    left: str
+
+
+class Accounts(BaseModel):
+    accounts: list[Account]
+
+
+class Opening(Book):
+    """The terms of a new data set, which stay."""
+
+    dataset: Text
+    budget: Text
+    relation: Literal["bit", "presence"]
+    public: list[Text] = Field(default_factory=list, max_length=50)
+    unit: Text | None = None
+
+
+class Admitting(Book):
+    table: str = Field(max_length=40)
+    dataset: Text
+    version: Text = "1"
+    way: Way = Field(default_factory=Way)
+
+
+class Question(Book):
+    """What is asked. `domain` has the declared keys, as domain.json has them."""
+
+    table: str = Field(max_length=40)
+    dataset: Text
+    version: Text = "1"
+    count: str | None = Field(None, max_length=2000)
+    sum: list[Condition] = Field(default_factory=list, max_length=20)
+    mean: list[Condition] = Field(default_factory=list, max_length=20)
+    share: list[Condition] = Field(default_factory=list, max_length=20)
+    by: list[Text] = Field(default_factory=list, max_length=10)
+    domain: dict[str, Any] | None = None
+    epsilon: Text
+    bound: int | None = Field(None, ge=1, le=10**12)
+    max_groups: int = Field(1, ge=1, le=1000)
+    margins: list[Text] = Field(default_factory=list, max_length=10)
+    purpose: Literal["reading", "adding"] | None = None
+    round_to: int | None = Field(None, ge=2, le=10**9)
+    hide_below: int | None = Field(None, ge=1, le=10**9)
+
+
+class Sheet(BaseModel):
+    """A table for the page."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[Any]]
+    notes: list[str]
+
+
+class Made(BaseModel):
+    """What may be published; its files are asked for by its name."""
+
+    name: str
+    sheet: Sheet
+    totals: list[Sheet]
+    left: str
+
+
+def _sheet(shown: Shown) -> Sheet:
+    rows = [[plain(x) for x in row] for row in shown.rows]
+    return Sheet(title=shown.title, columns=list(shown.columns), rows=rows, notes=list(shown.notes))
+
+
+def _place(request: Request) -> Place:
+    place: Place = request.app.state.place
+    return place
+
+
+@router.post("/upload/table", openapi_extra={
+    "requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+})  # fmt: skip
+async def take_table(request: Request, kind: Literal["csv", "tsv", "txt", "parquet", "xlsx"] = "csv") -> dict[str, str]:
+    """A file of people, kept for its owner alone until the studio is closed."""
+    place = _place(request)
+    if place.under_way >= _AT_ONCE:
+        raise HTTPException(429, "Other files are on their way; wait for them.")
+    path = place.uploads / secrets.token_hex(8) / f"table.{kind}"
+    place.under_way += 1
+    try:
+        path.parent.mkdir(mode=0o700)
+        with path.open("xb") as out:
+            async for part in request.stream():
+                await run_in_threadpool(out.write, part)
+        if path.stat().st_size == 0:
+            raise TableInputError("The file is empty; give one with a line of names and rows below it.")
+    except OSError:
+        shutil.rmtree(path.parent, ignore_errors=True)
+        raise HTTPException(413, "The file does not fit on the disk; use the command line where it lies.") from None
+    except BaseException:
+        shutil.rmtree(path.parent, ignore_errors=True)
+        raise
+    finally:
+        place.under_way -= 1
+    return {"name": place.tables.put(path)}
+
+
+@router.post("/release/look")
+def look(request: Request, asked: Looking) -> Seen:
+    """What can be read of the file and what cannot: for you alone, not for publication."""
+    path = _place(request).tables.take(asked.table, "file")
+    return _seen(admission.look(path, unit=asked.unit, **asked.way.model_dump()))
+
+
+def _seen(found: admission.Look) -> Seen:
+    return Seen(columns=list(found.names), grave=bool(found.grave), told=str(found))
+
+
+@router.post("/release/accounts")
+def accounts(request: Request, asked: Book) -> Accounts:
+    """The data sets of a ledger; none where there is no such file yet."""
+    path = _place(request).ledger(asked.ledger)
+    if not path.exists():
+        return Accounts(accounts=[])
+    with Ledger.existing(path) as book:
+        listed = book.balances().accounts
+    return Accounts(accounts=[
+        Account(dataset=t.name, relation=t.relation, public=list(t.public), unit=t.unit,
+                budget=str(b.budget), spent=str(b.spent), left=str(b.left))
+        for t, b in listed
+    ])  # fmt: skip
+
+
+@router.post("/release/open")
+def open_account(request: Request, asked: Opening) -> Accounts:
+    """Fix, once, what is protected in a data set and how much may be spent on it."""
+    with Ledger(_place(request).ledger(asked.ledger)) as book:
+        book.create(asked.dataset, asked.budget, relation=asked.relation, public=asked.public, unit=asked.unit or None)
+    return accounts(request, Book(ledger=asked.ledger))
+
+
+@router.post("/release/admit")
+def admit(request: Request, asked: Admitting) -> Seen:
+    """All checks of the file's content, once; then questions may be asked about it."""
+    place = _place(request)
+    path = place.tables.take(asked.table, "file")
+    with Ledger.existing(place.ledger(asked.ledger)) as book:
+        try:
+            return _seen(admission.admit(book, path, asked.dataset, asked.version, **asked.way.model_dump()))
+        except TableInputError as error:
+            report = getattr(error, "report", None)
+            if report is None:
+                raise
+            return _seen(report)
+
+
+def _asked(asked: Question) -> dict[str, Any]:
+    given = asked.model_dump(exclude={"ledger", "table"})
+    return {name: value for name, value in given.items() if value != []}
+
+
+@router.post("/release/expect")
+def expect(request: Request, asked: Question) -> Sheet:
+    """How far off each report must be expected to be; nothing is drawn, nothing charged."""
+    place = _place(request)
+    path = place.tables.take(asked.table, "file")
+    with Ledger.existing(place.ledger(asked.ledger)) as book:
+        found = release(path, ledger=book, dry_run=True, **_asked(asked))
+    return _sheet(found.shown())
+
+
+@router.post("/release/ask")
+def ask(request: Request, asked: Question) -> Made:
+    """Count, charge, draw and store: then it may be published."""
+    place = _place(request)
+    path = place.tables.take(asked.table, "file")
+    with Ledger.existing(place.ledger(asked.ledger)) as book:
+        made = release(path, ledger=book, **_asked(asked))
+        left = str(book.balance(asked.dataset).left)
+    shown = made.shown()
+    return Made(name=place.made.put(made), sheet=_sheet(shown), totals=[_sheet(part) for part in shown.parts], left=left)
+
+
+@router.get("/release/made/{name}/{kind}", response_class=Response, responses={200: {"content": {t: {} for t in _KINDS.values()}}})
+def file_of(request: Request, name: str, kind: Literal["csv", "json", "html"]) -> Response:
+    """A file of a release: the rows, the record, or the page."""
+    made = _place(request).made.take(name, "release")
+    text = {
+        "csv": made.csv_text,
+        "json": lambda: json.dumps({"record": plain(made.record), "margins": plain(made.margins)}, indent=1) + "\n",
+        "html": made.to_html,
+    }[kind]()
+    return Response(text, headers={"content-type": _KINDS[kind]})

@@ -1,0 +1,141 @@
+"""The studio's server: pages, scripts, and the questions that its rooms ask. It listens on 127.0.0.1 and asks nobody outside."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import webbrowser
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from starlette.exceptions import HTTPException
+
+from ..errors import DiscreetError, MissingExtraError
+from . import charts, choose, collude, jobs, recover, release, uploads
+from .guard import ENTRANCE, Guard, Keys
+from .pages import ROOMS, page
+from .wire import Problem
+
+_STATIC = Path(__file__).parent / "static"
+_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+_REFUSALS: dict[int | str, dict[str, Any]] = {code: {"model": Problem} for code in (400, 401, 403, 404, 413, 421, 422, 429)}
+
+
+def make_app(keys: Keys, place: release.Place) -> FastAPI:
+    """The studio behind its guard."""
+    app = FastAPI(
+        title="discreet studio",
+        version=version("discreet"),
+        description="Questions that the rooms of the studio ask. Levels and numbers are read as texts, exactly.",
+        docs_url=None,  # these pages would load scripts from elsewhere
+        redoc_url=None,
+        responses=_REFUSALS,
+    )
+    app.state.place, app.state.jobs = place, jobs.Jobs()
+    app.add_middleware(Guard, keys=keys)
+    app.add_exception_handler(DiscreetError, _refused)
+    app.add_exception_handler(RequestValidationError, _not_understood)
+    app.add_exception_handler(HTTPException, _problem)
+    for module in (charts, choose, release, recover, collude, jobs):
+        app.include_router(module.router)
+
+    @app.get(ENTRANCE, include_in_schema=False)
+    async def enter(token: str = "") -> Response:
+        cookie = keys.exchange(token)
+        if cookie is None:
+            return _said(403, "This address was used before, or is not complete. Start discreet studio again for another.")
+        answer = RedirectResponse(f"/{ROOMS[0].name}", status_code=303)
+        answer.set_cookie(keys.name, cookie, httponly=True, samesite="strict", path="/")
+        return answer
+
+    @app.get("/", include_in_schema=False)
+    async def first() -> Response:
+        return RedirectResponse(f"/{ROOMS[0].name}", status_code=303)
+
+    for room in ROOMS:
+        app.add_api_route(f"/{room.name}", _page_of(room.name), include_in_schema=False)
+
+    @app.get("/static/{name}", include_in_schema=False)
+    async def static(name: str) -> Response:
+        files = {path.name: path for path in _STATIC.iterdir()}  # a name that is none of these leads nowhere
+        if name not in files or files[name].suffix not in _TYPES:
+            return _said(404, "There is no such file.")
+        return Response(files[name].read_bytes(), headers={"content-type": _TYPES[files[name].suffix]})
+
+    @app.get("/vega.js", include_in_schema=False)
+    def vega() -> Response:
+        return Response(bundle(), headers={"content-type": _TYPES[".js"]})
+
+    return app
+
+
+def _page_of(name: str) -> Callable[[], Awaitable[Response]]:
+    async def room() -> Response:
+        return Response(page(name), media_type="text/html")
+
+    return room
+
+
+@lru_cache(maxsize=1)
+def bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as vl-convert carries them: nothing is fetched, nothing is kept in the project."""
+    try:
+        import vl_convert
+    except ImportError:
+        raise MissingExtraError.needing("The studio's pictures need altair and vl-convert-python", "plots") from None
+    make: Any = vl_convert.javascript_bundle  # its stub demands what may be left out
+    return str(make())
+
+
+def _said(status: int, sentence: str) -> JSONResponse:
+    return JSONResponse({"detail": sentence}, status_code=status)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    return _said(422, str(error))
+
+
+async def _not_understood(request: Request, error: Exception) -> Response:
+    """Where the first thing stands that was not understood, and what was expected; never what was sent."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return _said(400, "The body is no JSON.")
+    place = ".".join(str(part) for part in first["loc"] if part != "body")
+    return _said(422, f"{place or 'body'}: {first['msg']}.")
+
+
+async def _problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"detail": str(error.detail)}, status_code=error.status_code, headers=error.headers)
+
+
+def serve(port: int = 0, *, show: bool = True, tell: Callable[[str], None] = print) -> None:
+    """Run the studio until it is interrupted; a port of 0 is any free one."""
+    try:
+        import uvicorn
+    except ImportError:
+        raise MissingExtraError.needing("The studio needs FastAPI and uvicorn", "studio") from None
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise DiscreetError(f"Port {port} of 127.0.0.1 cannot be used ({error.strerror}); leave --port out.") from None
+        listening.listen(128)  # a browser that is quicker than the server waits, and is not turned away
+        keys = Keys(listening.getsockname()[1])
+        tell(f"The studio is at {keys.address}\nThe address lets one browser in. Press Ctrl+C to close the studio.")
+        threading.Thread(target=bundle, daemon=True).start()  # it takes a second or two
+        if show:
+            threading.Timer(0.5, webbrowser.open, [keys.address]).start()
+        with uploads.folder() as place, uploads.closed_in_time():
+            app = make_app(keys, release.Place(place, Path.cwd()))
+            config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2)
+            uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,62 @@
+// The room Recover: a mechanism file and reports in, the law behind them out.
+import { ask, chart, dropping, latest, promised, save, say } from "/static/studio.js";
+
+const dropped = {};
+const $ = (selector) => document.querySelector(selector);
+const views = {};
+let law = null, off = null;
+
+async function take(what, file) {
+  if (!file) return;
+  delete dropped[what];
+  $("#go").disabled = true;
+  try {
+    const found = await ask(`/api/upload/${what}`, file, { type: "text/plain" });
+    dropped[what] = found.name;
+    $(`#${what}-told`).textContent = found.told;
+    say();
+  } catch (error) { $(`#${what}-told`).textContent = ""; say(error.message); }
+  $("#go").disabled = !(dropped.mechanism && dropped.reports);
+}
+
+for (const box of document.querySelectorAll(".drop")) dropping(box, (file) => take(box.dataset.what, file));
+
+async function paint() {
+  const kind = $("input[name=law]:checked").value, half = law.step / 2;
+  views.law ??= await chart($("#law"), "law");
+  const bars = law[kind].map((b) => ({ value: b.value - half, end: b.value + half, share: b.share, zero: 0, told: `${b.value}: ${b.share.toPrecision(4)}` }));
+  const top = 1.12 * Math.max(...law[kind].map((b) => b.share), ...law.noisy.map((b) => b.share));
+  // an interval from 0 to beyond the top says nothing that can be seen
+  const held = law.intervals.filter((i) => i.low < top && (i.low > 0 || i.high <= top));
+  const spans = held.map((i) => ({ from: i.start, to: i.end, low: i.low, high: Math.min(i.high, top), told: `${i.low.toPrecision(3)} to ${i.high.toPrecision(3)}` }));
+  const left = law.intervals.length - held.length;
+  $("#left-out").textContent = left ? ` ${left} intervals are wider than the picture and left out.` : "";
+  const noisy = law.noisy.map((b) => ({ value: b.value - half, share: b.share }));
+  await views.law.signal("top", top).data("law", bars).data("noisy", noisy).data("intervals", spans).resize().runAsync();
+  document.body.dataset.painted = String(Number(document.body.dataset.painted ?? 0) + 1);
+}
+
+const recover = latest(async (signal) => {
+  $("#found").hidden = true;
+  $("#wait").textContent = "At work …";
+  law = await promised("/api/recover", dropped, signal, (told, how) => {
+    $("#wait").textContent = told;
+    $("#off").hidden = false;
+    off = how;
+  }).finally(() => { $("#wait").textContent = ""; $("#off").hidden = true; });
+  $("#found").hidden = false;
+  $("#mean").textContent = law.mean;
+  $("#told").textContent = law.told;
+  await paint();
+  const last = law.fit.at(-1)[0], steps = law.fit.map(([x]) => x);
+  const flat = (y, series) => steps.filter((x) => x === 1 || x === last).map((x) => ({ x, y, series, told: `${series}: ${y.toPrecision(7)}` }));
+  const points = [...law.fit.map(([x, y]) => ({ x, y, series: "steps", told: `${x} steps: ${y.toPrecision(7)}` })), ...flat(law.fit_mle, "MLE"), ...flat(law.fit_auto, "auto")];
+  $("#fit-told").textContent = "Every step of the Bayesian update fits the reports better, up to the likeliest law; whether that is nearer to the truth depends on how smooth the truth is. Auto decides it from the reports.";
+  views.fit ??= await chart($("#fit"), "fit");
+  await views.fit.data("points", points).resize().runAsync();
+});
+
+$("#go").addEventListener("click", recover);
+$("#off").addEventListener("click", () => off?.());
+for (const choice of document.querySelectorAll("input[name=law]")) choice.addEventListener("change", () => law && paint());
+$("#save").addEventListener("click", () => save("recovered.csv", `value,auto,mle\n${law.auto.map((b, k) => `${b.value},${b.share},${law.mle[k].share}`).join("\n")}\n`, "text/csv"));

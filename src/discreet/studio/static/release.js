@@ -1,0 +1,115 @@
+// The room Release: look, admit, ask. Nothing that names the data or the question stands in the address.
+import { ask, dropping, element, save, say, table } from "/static/studio.js";
+
+const $ = (selector) => document.querySelector(selector);
+const lines = (text) => text.split("\n").map((x) => x.trim()).filter(Boolean);
+const number = (text) => (text ? Number(text) : null);
+const words = (text) => text.split(",").map((x) => x.trim()).filter(Boolean);
+let file = null, made = null, admitted = false;
+
+const way = () => {
+  const given = Object.fromEntries(new FormData($("#way")));
+  return { encoding: given.encoding || "utf-8", separator: given.separator || null, decimal: given.decimal || null, null: given.null };
+};
+const book = () => Object.fromEntries([...new FormData($("#book"))].map(([name, value]) => [name, value.trim()]));
+
+function question() {
+  const given = Object.fromEntries(new FormData($("#question")));
+  let domain = null;
+  if (given.domain.trim()) {
+    try { domain = JSON.parse(given.domain); } catch { throw new Error('The declared keys are no JSON; write for example {"district": ["north", "south"]}.'); }
+  }
+  return { ...book(), table: file, count: given.count.trim() || null, by: words(given.by), domain, sum: lines(given.sum), mean: lines(given.mean), share: lines(given.share), epsilon: given.epsilon.trim(),
+    bound: number(given.bound), margins: words(given.margins), purpose: given.purpose || null, round_to: number(given.round_to), hide_below: number(given.hide_below) };
+}
+
+function buttons() {
+  $("#look").disabled = !file;
+  $("#admit").disabled = !file || !book().dataset;
+  $("#expect").disabled = $("#ask").disabled = !admitted;
+}
+
+const doing = (button, work) => $(button).addEventListener("click", async (event) => {
+  event.preventDefault();
+  $(button).disabled = true;
+  $("#room").setAttribute("aria-busy", "true");
+  try { await work(); say(); } catch (error) { say(error.message); } finally { buttons(); $("#room").removeAttribute("aria-busy"); }
+});
+
+async function take(given) {
+  if (!given) return;
+  const kind = given.name.split(".").at(-1).toLowerCase();
+  if (!["csv", "tsv", "txt", "parquet", "xlsx"].includes(kind)) return say("Give a file that ends in .csv, .tsv, .txt, .parquet or .xlsx.");
+  file = null;
+  admitted = false;
+  try {
+    file = (await ask(`/api/upload/table?kind=${kind}`, given, { type: "application/octet-stream" })).name;
+    say();
+    await look();
+  } catch (error) { say(error.message); }
+  buttons();
+}
+
+function tell(found) {
+  $("#operator").hidden = false;
+  $("#operator-told").textContent = found.told;
+  $("#hint").hidden = true;
+}
+const look = async () => tell(await ask("/api/release/look", { table: file, way: way() }));
+
+async function terms() {
+  if (!book().ledger) return;
+  try {
+    const found = (await ask("/api/release/accounts", { ledger: book().ledger })).accounts;
+    $("#datasets").replaceChildren(...found.map((a) => element("option", { value: a.dataset })));
+    const mine = found.find((a) => a.dataset === book().dataset);
+    $("#terms").textContent = mine ? `${mine.relation} private; ${mine.left} of ${mine.budget} left${mine.public.length ? `; public: ${mine.public.join(", ")}` : ""}.`
+      : book().dataset ? "There is no such data set yet: fix its terms below." : "";
+    $("#opening").open = !mine && Boolean(book().dataset);
+    say();
+  } catch (error) { say(error.message); }
+  buttons();
+}
+
+function rows(sheet) { return table(sheet.title, sheet.columns, sheet.rows); }
+
+doing("#look", look);
+doing("#admit", async () => {
+  const found = await ask("/api/release/admit", { ...book(), table: file, way: way() });
+  tell(found);
+  admitted = !found.grave;
+  if (found.grave) throw new Error("The file was not admitted: mend what is told on the right, or read it in another way.");
+  $("#terms").textContent += ` Version ${book().version} is admitted.`;
+});
+doing("#expect", async () => {
+  const found = await ask("/api/release/expect", question());
+  $("#expected").hidden = false;
+  $("#expected-rows").replaceChildren(rows(found));
+});
+doing("#ask", async () => {
+  made = await ask("/api/release/ask", question());
+  $("#made").hidden = false;
+  $("#made-title").textContent = made.sheet.title;
+  $("#made-rows").replaceChildren(...made.totals.map(rows), rows({ ...made.sheet, title: "Reports that may be published" }));
+  $("#made-notes").replaceChildren(...made.sheet.notes.map((note) => element("p", { class: "quiet small", text: note })));
+  await terms();
+});
+for (const button of document.querySelectorAll("[data-kind]")) {
+  button.addEventListener("click", async () => {
+    const answer = await ask(`/api/release/made/${made.name}/${button.dataset.kind}`, undefined, { raw: true });
+    save(`released.${button.dataset.kind}`, await answer.blob());
+  });
+}
+$("#open").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const given = Object.fromEntries(new FormData($("#open")));
+  try {
+    await ask("/api/release/open", { ledger: book().ledger, dataset: book().dataset, budget: given.budget.trim(), relation: given.relation, public: words(given.public), unit: given.unit.trim() || null });
+    say();
+    await terms();
+  } catch (error) { say(error.message); }
+});
+dropping($("#drop"), take);
+$("#book").addEventListener("change", () => { admitted = false; terms(); });
+for (const form of document.querySelectorAll("form")) form.addEventListener("submit", (event) => event.preventDefault());
+buttons();

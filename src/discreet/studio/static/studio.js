@@ -1,0 +1,124 @@
+// What the rooms share: asking the server, saying what was wrong, charts whose data change, state that lives in the address.
+import "/vega.js"; // it exports nothing: what it brings stands in window
+
+const problem = document.querySelector("#problem");
+
+export class Refused extends Error {}
+
+export function say(text) {
+  problem.textContent = text ?? "";
+  problem.hidden = !text;
+}
+
+export async function ask(path, body, { method = body === undefined ? "GET" : "POST", signal, raw = false, type = "application/json" } = {}) {
+  let answer;
+  try {
+    const sent = body === undefined || body instanceof Blob ? body : JSON.stringify(body);
+    answer = await fetch(path, { method, body: sent, signal, headers: body === undefined ? {} : { "content-type": type } });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refused("The studio does not answer: was it closed? Start it again with discreet studio.");
+  }
+  if (!answer.ok) {
+    const told = await answer.json().catch(() => ({ detail: `The studio answered ${answer.status}.` }));
+    throw new Refused(told.detail);
+  }
+  return raw ? answer : answer.json();
+}
+
+// Work that may take longer: asked for again until it is done. `waiting` hears how far it is, and how to call it off.
+export async function promised(path, body, signal, waiting = () => {}) {
+  let promise = await ask(path, body, { signal });
+  const off = () => ask(`/api/jobs/${promise.job}/off`, undefined, { method: "POST" }).catch(() => {});
+  signal.addEventListener("abort", off);
+  try {
+    while (!promise.done) {
+      waiting(promise.told, off);
+      promise = await ask(`/api/jobs/${promise.job}`, undefined, { signal });
+    }
+  } finally { signal.removeEventListener("abort", off); }
+  return promise.answer;
+}
+
+// Only the last of many questions counts: an earlier one that is still under way is called off. `place` is marked as busy.
+export function latest(work, place) {
+  let under = null;
+  return async (...given) => {
+    under?.abort();
+    const mine = (under = new AbortController());
+    place?.setAttribute("aria-busy", "true");
+    try {
+      await work(mine.signal, ...given);
+      if (under === mine) say();
+    } catch (error) {
+      if (error.name === "AbortError" || under !== mine) return;
+      if (!(error instanceof Refused)) throw error;
+      say(error.message);
+    } finally {
+      if (under === mine) place?.removeAttribute("aria-busy");
+    }
+  };
+}
+
+const specifications = new Map();
+
+export async function chart(element, name, { signals = {} } = {}) {
+  if (!specifications.has(name)) specifications.set(name, ask(`/api/charts/${name}`));
+  const quiet = getComputedStyle(document.documentElement).getPropertyValue("--quiet").trim();
+  const spec = structuredClone(await specifications.get(name));
+  if (spec.width) spec.width = Math.min(spec.width, element.closest(".sheet").clientWidth - 90); // a phone shows all of it
+  for (const part of ["axis", "title", "legend", "header"]) {
+    spec.config[part] = { ...spec.config[part], labelColor: quiet, titleColor: quiet, color: quiet, subtitleColor: quiet };
+  }
+  spec.config.axis.gridColor = getComputedStyle(document.documentElement).getPropertyValue("--line").trim();
+  const { view } = await window.vegaEmbed(element, spec, {
+    ast: true, defaultStyle: false, actions: false, renderer: "canvas", tooltip: { disableDefaultStyle: true }, logLevel: 1, // errors alone: a chart without data yet is none
+  });
+  for (const [signal, value] of Object.entries(signals)) view.signal(signal, value);
+  return view;
+}
+
+export const address = {
+  read: () => Object.fromEntries(new URLSearchParams(location.search)),
+  write(state) {
+    const told = new URLSearchParams(Object.entries(state).filter(([, value]) => value !== "" && value != null));
+    history.replaceState(null, "", `${location.pathname}?${told}`);
+  },
+};
+
+// A place where a file is dropped, or chosen with the field inside it.
+export function dropping(box, take) {
+  box.querySelector("input").addEventListener("change", (event) => take(event.target.files[0]));
+  box.addEventListener("dragover", (event) => { event.preventDefault(); box.classList.add("over"); });
+  box.addEventListener("dragleave", () => box.classList.remove("over"));
+  box.addEventListener("drop", (event) => { event.preventDefault(); box.classList.remove("over"); take(event.dataTransfer.files[0]); });
+}
+
+export function save(name, text, type = "application/json") {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(text instanceof Blob ? text : new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export function element(tag, { text, ...given } = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(given)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value != null) made.setAttribute(name, value);
+  }
+  if (text !== undefined) made.textContent = text;
+  made.append(...children);
+  return made;
+}
+
+const told = (x) => (typeof x === "number" && !Number.isInteger(x) ? Number(x.toPrecision(6)) : x) ?? "";
+
+export function table(caption, columns, rows) {
+  const right = columns.map((_, k) => rows.some((row) => typeof row[k] === "number"));
+  const line = (tag, more) => (texts) => element("tr", {}, ...texts.map((x, k) => element(tag, { ...more, text: told(x), class: right[k] ? "n" : null })));
+  const body = element("tbody", {}, ...rows.map(line("td", {})));
+  return element("table", {}, element("caption", { text: caption }), element("thead", {}, line("th", { scope: "col" })(columns)), body);
+}

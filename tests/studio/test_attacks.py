@@ -1,0 +1,152 @@
+"""A studio as it runs: floods, half uploads, many questions at once, and every way of ending it. Nothing stays behind."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="asks the system about processes")
+
+
+class Running:
+    """`discreet studio` in a process and a folder of its own, and a browser that was let in."""
+
+    def __init__(self, folder: Path) -> None:
+        code = "from discreet.cli import main; main(['studio', '--no-open'])"
+        with (folder / "log").open("a") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", code], cwd=folder, env={**os.environ, "TMPDIR": str(folder)}, stdout=subprocess.PIPE,
+                stderr=log, text=True,
+            )  # fmt: skip
+        line = self.process.stdout.readline()
+        self.folder, self.port = folder, int(re.search(r":(\d+)/", line)[1])
+        answer = self.ask("GET", line.split("127.0.0.1")[1].split("/", 1)[1].strip(), cookie="")
+        self.cookie = answer.getheader("set-cookie").split(";")[0]
+
+    def ask(self, method, path, body=None, cookie=None):
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        own = {"cookie": self.cookie if cookie is None else cookie, "content-type": "application/json"}
+        line.request(method, f"/{path}", body=body, headers=own)
+        answer = line.getresponse()
+        answer.read()
+        line.close()
+        return answer
+
+    def begin(self, path, *headers):
+        line = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        told = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", f"Cookie: {self.cookie}", *headers, "", ""]
+        line.sendall("\r\n".join(told).encode())
+        return line
+
+    def kept(self):
+        return list(self.folder.glob("discreet-studio-*/*/*"))
+
+    def end(self, how):
+        self.process.send_signal(how)
+        try:
+            self.process.wait(20)
+        finally:
+            self.process.kill()
+            self.process.stdout.close()
+
+
+def until(true, seconds=10):
+    limit = time.monotonic() + seconds
+    while not true() and time.monotonic() < limit:
+        time.sleep(0.02)
+    return true()
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory):
+    running = Running(tmp_path_factory.mktemp("studio"))
+    yield running
+    running.end(signal.SIGINT)
+    assert not list(running.folder.glob("discreet-studio-*"))
+
+
+@pytest.mark.parametrize("path", ["table", "reports", "mechanism"])
+def test_a_gigabyte_is_cut_off_and_removed_whether_its_length_is_told_or_not(studio, path):
+    with studio.begin(f"/api/upload/{path}", f"Content-Length: {2**30}") as line:
+        assert b" 413 " in line.recv(100)
+    block, limit = b"a" * 2**20, {"table": 256, "reports": 16, "mechanism": 32}[path]
+    with studio.begin(f"/api/upload/{path}", "Transfer-Encoding: chunked") as line:
+        for _ in range(limit + 1):
+            line.sendall(b"100000\r\n" + block + b"\r\n")
+        assert b" 413 " in line.recv(100)
+    assert until(lambda: not studio.kept())
+    assert studio.ask("GET", "choose").status == 200
+
+
+def test_half_an_upload_is_removed_when_its_sender_goes(studio):
+    with studio.begin("/api/upload/table", "Content-Length: 1000000") as line:
+        line.sendall(b"abc")
+        assert until(studio.kept)
+    assert until(lambda: not studio.kept())
+
+
+def test_slow_senders_keep_nobody_waiting(studio):
+    slow = [studio.begin("/api/choose/faces", "Content-Length: 1000") for _ in range(100)]
+    assert studio.ask("GET", "choose").status == 200
+    for line in slow:
+        line.close()
+
+
+def test_many_designs_at_once_leave_the_studio_awake(studio):
+    """Two at a time, however many are asked for; the pages come as before."""
+    found = []
+
+    def one(k):
+        body = {"n": 100, "alpha": f"{800 + k}/1000", "loss": "l2", "require": ["RH", "RM", "CH", "CM", "F", "WH", "S"]}
+        found.append(studio.ask("POST", "api/choose/optimum", json.dumps(body)).status)
+
+    threads = [threading.Thread(target=one, args=[k]) for k in range(100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert set(found) <= {200, 422}  # a promise each; the oldest of too many are called off
+    assert found.count(200) >= 64
+    start = time.monotonic()
+    assert studio.ask("GET", "choose").status == 200
+    assert time.monotonic() - start < 5
+    told = Path(f"/proc/{studio.process.pid}/status")
+    if told.exists():
+        assert int(re.search(r"Threads:\s+(\d+)", told.read_text())[1]) < 60
+
+
+def test_the_log_holds_nothing(studio):
+    assert studio.ask("POST", "api/upload/table", b"a,b\n1,2\n").status == 200  # it goes when the studio is interrupted
+    assert (studio.folder / "log").read_text() == ""
+
+
+def test_what_was_dropped_in_goes_with_the_studio_whose_terminal_is_closed(tmp_path):
+    """SIGHUP goes the way of SIGTERM. The file of a studio that was killed outright goes when the next one starts."""
+    left = tmp_path / f"discreet-studio-{_ended_process()}-x" / "y"
+    left.mkdir(parents=True)
+    (left / "table.csv").write_text("private")
+    running = Running(tmp_path)
+    assert until(lambda: not left.exists())
+    assert running.ask("POST", "api/upload/table", b"a,b\n1,2\n").status == 200
+    (mine,) = running.kept()
+    assert mine.stat().st_mode & 0o077 == 0 or mine.parent.stat().st_mode & 0o077 == 0
+    running.end(signal.SIGHUP)
+    assert not list(tmp_path.glob("discreet-studio-*"))
+    assert "Traceback" not in (tmp_path / "log").read_text()
+
+
+def _ended_process():
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid

@@ -1,0 +1,134 @@
+"""The room Release: nothing of the file but released reports leaves it, and no name leads out of its folder."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from fastapi.testclient import TestClient
+
+import discreet as dt
+from discreet.studio.guard import Keys
+from discreet.studio.release import Place
+from discreet.studio.server import make_app
+
+PORT = 7534
+PRIVATE = ("PRIVATENORTH", "PRIVATESOUTH", "PRIVATEAGE")
+ROWS = "\n".join(f"{PRIVATE[k % 2]},{PRIVATE[2] if k == 7 else k % 80},{k % 3 % 2}" for k in range(120))
+BANDS = {"district": [*PRIVATE[:2]]}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return Place(tmp_path_factory.mktemp("uploads"), tmp_path_factory.mktemp("ledgers"))
+
+
+@pytest.fixture(scope="module")
+def guest(place):
+    keys = Keys(PORT)
+    with TestClient(make_app(keys, place), base_url=f"http://127.0.0.1:{PORT}") as client:
+        client.get(f"/enter?token={keys.token}")
+        yield client
+
+
+@pytest.fixture(scope="module")
+def table(guest):
+    name = guest.post("/api/upload/table?kind=csv", content=f"district,age,ill\n{ROWS}\n").json()["name"]
+    for dataset, more in (("presence", {"public": []}), ("bit", {"public": ["district"]})):
+        terms = {"ledger": "b.db", "dataset": dataset, "budget": "40", "relation": dataset, **more}
+        assert guest.post("/api/release/open", json=terms).status_code == 200
+        admitted = guest.post("/api/release/admit", json={"ledger": "b.db", "dataset": dataset, "table": name})
+        assert not admitted.json()["grave"]
+        assert name not in admitted.text
+    return name
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../x.db", "/etc/passwd", "a/b.db", "..", ".hidden", "a\nb", "", " ", "a\x00b", "file:x", "C:x", "😀" * 100, "dir", "link.db"],
+)
+def test_no_ledger_lies_outside(guest, place, tmp_path, name):
+    (place.ledgers / "dir").mkdir(exist_ok=True)
+    link = place.ledgers / "link.db"
+    if not link.is_symlink():
+        link.symlink_to(tmp_path / "outside.db")
+    before = sorted(path.name for path in place.ledgers.iterdir())
+    for path, more in (("accounts", {}), ("open", {"dataset": "d", "budget": "1", "relation": "bit"})):
+        assert guest.post(f"/api/release/{path}", json={"ledger": name, **more}).status_code == 422
+    assert sorted(path.name for path in place.ledgers.iterdir()) == before
+    assert not (tmp_path / "outside.db").exists()
+
+
+@pytest.mark.parametrize("dataset", ["presence", "bit"])
+@pytest.mark.parametrize("path", ["expect", "ask"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"count": "age >= 18"}, {"mean": ["age:0..100"]}, {"sum": ["district:0..9"]}, {"count": "nosuch = 1"},
+        {"count": "ill = 1", "by": ["district"]}, {"count": "ill = 1", "by": ["district"], "domain": {"district": ["x"]}},
+        {"count": "("}, {"count": "not " * 400 + "ill = 1"}, {"count": "ill = 1", "by": ["age"], "domain": {"age": ["x"]}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_no_private_value_stands_in_an_answer(guest, table, dataset, path, question):
+    """Neither of the values that nobody declared, whatever is asked and however wrongly."""
+    asked = {"ledger": "b.db", "table": table, "dataset": dataset, "epsilon": "1/10", **question}
+    answer = guest.post(f"/api/release/{path}", json=asked)
+    assert answer.status_code in (200, 422)
+    assert not any(private in answer.text for private in PRIVATE)
+
+
+def test_the_error_to_expect_is_that_of_the_declared_domain_whatever_else_the_file_holds(guest, place, table):
+    """Files that differ in what is private have one dry run; under bit privacy only public sizes change it."""
+    other = guest.post(
+        "/api/upload/table?kind=csv", content="district,age,ill\n" + "\n".join(f"{PRIVATE[k % 2]},50,1" for k in range(120)) + "\n"
+    ).json()["name"]
+    for dataset in ("presence", "bit"):
+        guest.post("/api/release/admit", json={"ledger": "b.db", "dataset": dataset, "table": other, "version": "2"})
+        told = [
+            guest.post("/api/release/expect", json={
+                "ledger": "b.db", "dataset": dataset, "table": name, "version": version, "epsilon": "1/2", "count": "ill = 1",
+                "by": ["district"], "domain": BANDS,
+            }).json()["rows"]
+            for name, version in ((table, "1"), (other, "2"))
+        ]  # fmt: skip
+        assert told[0] == told[1]
+        assert len(told[0]) == 2
+        assert told[0][0][1] == (60 if dataset == "bit" else None)  # the public size, or none
+
+
+def test_two_browsers_on_one_ledger_pay_for_what_each_of_them_gets(guest, place, table):
+    with dt.Ledger.existing(place.ledgers / "b.db") as book:
+        before = book.balance("presence").spent
+    status = []
+
+    def one(k):
+        asked = {"ledger": "b.db", "dataset": "presence", "table": table, "epsilon": "1/4", "count": f"ill = 1 and age < {k}"}
+        status.append(guest.post("/api/release/ask", json=asked).status_code)
+
+    threads = [threading.Thread(target=one, args=[k]) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(status) == {200}
+    with dt.Ledger.existing(place.ledgers / "b.db") as book:
+        assert book.balance("presence").spent - before == 2
+
+
+def test_names_that_are_markup_stay_text_in_the_page_that_is_downloaded(guest, place, table):
+    name = "<img src=x onerror=alert(1)>"
+    guest.post("/api/release/open", json={"ledger": "b.db", "dataset": name, "budget": "1", "relation": "presence"})
+    guest.post("/api/release/admit", json={"ledger": "b.db", "dataset": name, "table": table})
+    asked = {"ledger": "b.db", "dataset": name, "table": table, "epsilon": "1/2", "count": "ill = 1", "by": ["district"]}
+    made = guest.post("/api/release/ask", json={**asked, "domain": {"district": ["<script>alert(2)</script>"]}})
+    assert made.status_code == 200
+    page = guest.get(f"/api/release/made/{made.json()['name']}/html").text
+    assert "<script>" not in page
+    assert "<img" not in page
+    assert "&lt;img" in page
+
+
+def test_more_files_at_once_than_a_disk_may_hold_are_refused(guest, place, monkeypatch):
+    monkeypatch.setattr(place, "under_way", 4)
+    assert guest.post("/api/upload/table?kind=csv", content="a\n1\n").status_code == 429

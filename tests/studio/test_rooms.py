@@ -1,0 +1,194 @@
+"""The rooms answer what the library says: nothing is computed in another way for the page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+import discreet as dt
+from discreet.errors import DiscreetError
+from discreet.studio.guard import Keys
+from discreet.studio.jobs import Jobs
+from discreet.studio.pages import ROOMS
+from discreet.studio.release import Place
+from discreet.studio.server import make_app
+
+PORT = 7532
+
+
+@pytest.fixture(scope="module")
+def guest(tmp_path_factory):
+    keys = Keys(PORT)
+    place = Place(tmp_path_factory.mktemp("uploads"), tmp_path_factory.mktemp("ledgers"))
+    with TestClient(make_app(keys, place), base_url=f"http://127.0.0.1:{PORT}") as client:
+        client.get(f"/enter?token={keys.token}")
+        yield client
+
+
+def asked(guest, path, status=200, **body):
+    answer = guest.post(path, json=body)
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def promised(guest, path, **body):
+    promise = asked(guest, path, **body)
+    while not promise["done"]:
+        promise = guest.get(f"/api/jobs/{promise['job']}").json()
+    return promise["answer"]
+
+
+@pytest.mark.parametrize(
+    ("n", "level"), [(4, {"alpha": "9/10"}), (8, {"epsilon": "0.5"}), (13, {"epsilon": "ln(2)/10"})]
+)
+def test_the_faces_are_the_mechanisms_of_the_library(guest, n, level):
+    found = asked(guest, "/api/choose/faces", n=n, loss="l2", prior="binomial(0.3)", **level)
+    made = {"geometric": dt.geometric, "explicit_fair": dt.explicit_fair, "weakly_honest": dt.weakly_honest,
+            "randomized_response": dt.randomized_response}  # fmt: skip
+    for face in found["faces"]:
+        m = dt.uniform(n) if face["name"] == "uniform" else made[face["name"]](n, **level)
+        assert np.allclose(face["matrix"], m.matrix, rtol=1e-5, atol=1e-12)
+        assert set(face["properties"]) == set(dt.properties(m))
+        assert face["mean_loss"] == pytest.approx(dt.expected_loss(m, "l2", "binomial(0.3)"))
+        again = eval(face["python"], {"dt": dt})  # what it says makes the same
+        assert again.digest == m.digest
+    assert [face["name"] for face in found["faces"]] == [*made, "uniform"]
+
+
+@pytest.mark.parametrize("require", [[], ["WH"], ["CM", "WH"]])
+def test_the_optimum_is_the_design_and_what_it_says_makes_it_again(guest, require):
+    weights = [3, 1, 2, 0, 4, 1]
+    face = promised(guest, "/api/choose/optimum", n=5, alpha="3/4", loss="l1", prior=weights, require=require)
+    d = dt.design(5, alpha="3/4", loss="l1", prior=[Fraction(w, 11) for w in weights], require=require)
+    assert face["mean_loss"] == pytest.approx(d.objective, abs=1e-9)
+    assert set(require) <= set(face["properties"])
+    assert eval(face["python"], {"dt": dt}).digest == d.mechanism.digest
+
+
+def test_a_file_is_what_the_mechanism_saves(guest, tmp_path):
+    answer = guest.post("/api/choose/file", json={"n": 6, "alpha": "2/3", "mechanism": "explicit_fair"})
+    path = tmp_path / "em.json"
+    path.write_bytes(answer.content)
+    assert dt.load(path) == dt.explicit_fair(6, alpha="2/3")
+
+
+def test_a_cell_is_explained_with_exact_numbers(guest):
+    told = asked(guest, "/api/choose/cell", n=4, alpha="1/2", mechanism="geometric", truth=1, report=0)
+    assert told["probability"] == "1/3"  # a^1/(1+a)
+    assert [row["probability"] for row in told["rows"]] == ["2/3", "1/6"]
+    assert [row["ratio"] for row in told["rows"]] == ["2", "2"]
+    assert {row["at the bound"] for row in told["rows"]} == {"yes"}
+    fair = asked(guest, "/api/choose/cell", n=4, alpha="1/2", mechanism="uniform", truth=0, report=3)
+    assert [row["ratio"] for row in fair["rows"]] == ["1"]
+    asked(guest, "/api/choose/cell", 422, n=4, alpha="1/2", mechanism="geometric", truth=5, report=0)
+
+
+def test_a_long_design_tells_how_far_it_is_and_can_be_called_off():
+    jobs, seen = Jobs(), []
+
+    def work(progress):
+        for k in range(10_000):
+            time.sleep(0.005)
+            seen.append(k)
+            progress(f"step {k}")
+
+    job = jobs.start(work)
+    promise = asyncio.run(job.promise(0.1))
+    assert not promise.done
+    assert promise.told.startswith("step")
+    job.off = True
+    with pytest.raises(DiscreetError, match="called off"):
+        asyncio.run(job.promise(5))
+    assert len(seen) < 5_000
+
+
+def test_what_nobody_asks_for_any_more_stops_by_itself(monkeypatch):
+    monkeypatch.setattr("discreet.studio.jobs._PATIENCE", 0.05)
+    seen = []
+
+    def work(progress):
+        for k in range(1_000):
+            time.sleep(0.005)
+            seen.append(k)
+            progress(f"step {k}")
+
+    Jobs().start(work).ended.result(timeout=4)  # 5 s if it went on
+    assert len(seen) < 500
+
+
+def test_a_slider_is_answered_quickly(guest):
+    """The bar is 150 ms at n = 50 on a quiet machine; the best of several here, so that a busy one does not decide."""
+    body = {"n": 50, "alpha": "9/10", "loss": "l1"}
+    asked(guest, "/api/choose/faces", **body)
+    times = []
+    for k in range(12):
+        start = time.perf_counter()
+        asked(guest, "/api/choose/faces", **{**body, "alpha": f"{90 - k}/100"})
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.15
+
+
+def test_reports_are_recovered_as_by_the_library(guest, tmp_path):
+    g = dt.geometric(12, alpha="1/2")
+    g.save(tmp_path / "g.json")
+    reports = g.sample(np.repeat(np.arange(13), 40), source=dt.insecure_source(4))
+    told = guest.post("/api/upload/mechanism", content=(tmp_path / "g.json").read_bytes()).json()
+    rows = guest.post("/api/upload/reports", content="y\n" + "\n".join(map(str, reports))).json()
+    assert rows["told"].startswith("520 reports")
+    law = promised(guest, "/api/recover", mechanism=told["name"], reports=rows["name"])
+    direct = {kind: dt.recover(reports, g, kind, kind="reports") for kind in ("auto", "mle")}
+    for kind, estimate in direct.items():
+        assert np.allclose([bar["share"] for bar in law[kind]], estimate.distribution, atol=1e-9)
+    values = [y for _, y in law["fit"]]
+    assert values == sorted(values)
+    assert values[-1] <= law["fit_mle"] + 1e-12
+
+
+@pytest.mark.parametrize(
+    "text", ["", "y\n", "y\nx\n", "report,count\n1,-2\n", "report,count\n1\n", "\x00", "1;2", "1e-9999999\n1\n"]
+)
+def test_reports_that_make_no_sense_get_a_sentence(guest, text):
+    answer = guest.post("/api/upload/reports", content=text)
+    assert answer.status_code == 422
+    assert answer.json()["detail"]
+
+
+def test_tallies_are_read_by_their_column_named_count(guest):
+    for text in ("age,count\n3,4\n1,2\n3,1\n", "count,age\n4,3\n2,1\n1,3\n"):
+        assert guest.post("/api/upload/reports", content=text).json()["told"] == "7 reports, 2 of them different"
+
+
+def test_a_mechanism_that_was_tampered_with_is_refused(guest, tmp_path):
+    dt.geometric(4, alpha="1/2").save(tmp_path / "g.json")
+    document = json.loads((tmp_path / "g.json").read_text())
+    document["level"] = json.loads(json.dumps(document["level"]).replace("1/2", "2/3"))
+    assert guest.post("/api/upload/mechanism", content=json.dumps(document)).status_code == 422
+    assert guest.post("/api/upload/mechanism", content=b"{}").status_code == 422
+
+
+def test_users_who_share_are_those_of_the_library(guest):
+    found = promised(guest, "/api/collude/shared", n=10, alpha="1/2", most=5, mechanisms=["geometric"])
+    for row in found["rows"]:
+        c = dt.collude(dt.geometric(10, alpha="1/2"), row["k"])
+        assert (row["loss"], row["exact"], row["epsilon"]) == (c.expected_loss, c.exact_answer, c.joint_level.epsilon)
+    assert [row["k"] for row in found["rows"]] == [1, 3, 5]
+    both = asked(guest, "/api/collude/audiences", n=6, alphas=["3/10", "1/2", "4/5"])
+    assert float(both["cascade"]) == pytest.approx(-np.log(0.3), rel=1e-5)
+    assert float(both["independent"]) == pytest.approx(-np.log(0.3 * 0.5 * 0.8), rel=1e-5)
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+def test_every_room_is_a_page_of_its_own_with_nothing_inline(guest, room):
+    text = guest.get(f"/{room.name}").text
+    assert room.sentence in text.replace("&#x27;", "'")
+    assert "<style" not in text
+    assert "style=" not in text
+    assert "onclick" not in text
+    assert "://" not in text
+    assert guest.get(f"/static/{room.name}.js").status_code == 200
