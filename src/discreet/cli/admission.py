@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from .app import apart, command, dump, make_console, one_of
 from .options import (
+    SUM,
     Csv,
     Dataset,
     DataVersion,
@@ -31,10 +32,7 @@ Null = Annotated[
     str, Parameter(allow_leading_hyphen=True, help='Words for missing values, separated by commas: "NA,-,..".')
 ]
 SheetName = Annotated[str | None, Parameter(help="The sheet of an Excel file, where it has several.")]
-Bounds = Annotated[
-    list[str] | None,
-    Parameter(name="--sum", negative="", help='Bounds of a column that will be added up, "income:0..100000/100"; may be repeated.'),
-]
+Bounds = Annotated[list[str] | None, SUM]
 
 
 @command

@@ -52,6 +52,7 @@ app = App(
     version=lambda: str(sys.modules[__name__.partition(".")[0]].__version__),
     version_flags=["--version"],
     help_format="plaintext",
+    suppress_keyboard_interrupt=False,  # run says that it stopped
     default_parameter=Parameter(negative_iterable=(), show_default=_default),
 )
 for place, (kind, commands) in enumerate(KINDS.items(), start=1):
@@ -118,6 +119,11 @@ _PHRASES = {
     "say rows=True": "say --rows",
     "say counts=None": "say --counts none",
     "take its reports with at": "see its report with --stored alone",
+    "Make it with create, or see what there is with show": "Make it with discreet ledger create, or see discreet ledger show",
+    "A charge needs both dataset= and ledger=; max_rows and fresh": "Give both --dataset and --ledger; --max-rows and --fresh",
+    "leave keep out": "leave out --keep",
+    " or a Mechanism.": " or the file of a mechanism.",
+    ", a function or a matrix": "",
 }  # fmt: skip
 
 
@@ -178,8 +184,8 @@ def _told(error: Exception, words: list[str]) -> str:
         return _as_options(told, words)
     if isinstance(error, MissingArgumentError) and error.keyword is None and error.argument and "Did you mean" not in told:
         told = f"{error.argument.name} is missing{_example(list(error.command_chain or ()))}"
-    command = f"{words[0]} " if words and words[0] in COMMANDS else ""
-    return f"{told if told.endswith(('.', '?')) else told + '.'} See discreet {command}--help."
+    where = " ".join(["discreet", *(error.command_chain or ()), "--help"])
+    return f"{told if told.endswith(('.', '?')) else told + '.'} See {where}."
 
 
 def _example(commands: list[str]) -> str:
@@ -201,6 +207,8 @@ def _as_options(told: str, words: list[str]) -> str:
 
     def option(match: re.Match[str]) -> str:
         name = f"--{match[1].replace('_', '-')}"
-        return f"{name} {match[2] or match[3]}" if name in known else match[0]
+        value = match[2] or match[3]
+        return (f'{name} "{value}"' if " " in value else f"{name} {value}") if name in known else match[0]
 
-    return re.sub(r"(?<![\w-])([a-z_]+)=(?:\"([^\"\s]+)\"|([\w/]+(?:\.\d+)?))", option, told)
+    told = re.sub(r"domain=\{'(.*?)': \[\.\.\.\]\} lists", r'--domain FILE, JSON such as {"\1": ["a", "b"]}, lists', told)
+    return re.sub(r"(?<![\w-])([a-z_]+)=(?:\"([^\"]+)\"|([\w/]+(?:\.\d+)?))", option, told)

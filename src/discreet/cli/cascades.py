@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from .app import command, dump, make_console, one_of
 from .mechanisms import grid_of
-from .options import HIGH, LOW, SENSITIVITY, Clamp, Csv, Debug, Json, N, Out, Overwrite, entry
+from .options import HIGH, LOW, SENSITIVITY, STEP, Clamp, Csv, Debug, Json, N, Out, Overwrite, entry
 
 if TYPE_CHECKING:
     from ..sharing.stored import CascadeReports
@@ -22,7 +22,7 @@ def cascade(
     n: N = None,
     low: Annotated[str | None, entry(LOW)] = None,
     high: Annotated[str | None, entry(HIGH)] = None,
-    step: Annotated[str | None, entry("The step of the grid; 1.")] = None,
+    step: Annotated[str | None, entry(STEP)] = None,
     sensitivity: Annotated[str | None, SENSITIVITY] = None,
     value: Annotated[
         str | None,

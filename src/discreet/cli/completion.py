@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -25,5 +26,14 @@ def completion(
 
     Example: discreet completion bash
     """
-    print(app.generate_completion(prog_name="discreet", shell=shell), end="")
+    print(_with_files(app.generate_completion(prog_name="discreet", shell=shell), shell), end="")
     return 0
+
+
+def _with_files(script: str, shell: str) -> str:
+    """Where nothing else is known, the names of files: most of our words are some. fish offers them by itself."""
+    if shell == "bash":
+        return script.replace("complete -F", "complete -o default -F")
+    if shell == "zsh":
+        return re.sub(r"^(\s*'(?:[*\d]+:(?:[^:'\\]|\\.)*|.*\]:[\w-]+))'(?= \\$)", r"\1:_files'", script, flags=re.MULTILINE)
+    return script

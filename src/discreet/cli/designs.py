@@ -9,6 +9,10 @@ from cyclopts import Parameter
 
 from .app import apart, command, dump, make_console, one_of, plain
 from .options import (
+    QUERY,
+    RECORD_HIGH,
+    RECORD_LOW,
+    RECORDS,
     SEED,
     SENSITIVITY,
     Alpha,
@@ -22,6 +26,7 @@ from .options import (
     Out,
     Priors,
     Required,
+    entry,
 )  # fmt: skip
 
 Sets = Annotated[
@@ -111,12 +116,10 @@ def compare(
         str | None, Parameter(help="With --neighbours any: how near comes the law recovered from so many (simulated)?")
     ] = None,
     seed: Annotated[int | None, SEED] = None,
-    query: Annotated[
-        str | None, Parameter(help="In place of --n, a query: count, sum, mean, max, min, median or quantile(0.9).")
-    ] = None,
-    records: Annotated[str | None, _asked("The number of records, which is public.")] = None,
-    low: Annotated[str | None, _asked("The smallest value of a record.")] = None,
-    high: Annotated[str | None, _asked("The largest value of a record.")] = None,
+    query: Annotated[str | None, entry(f"Instead of --n: {QUERY}")] = None,
+    records: Annotated[str | None, _asked(RECORDS)] = None,
+    low: Annotated[str | None, _asked(RECORD_LOW)] = None,
+    high: Annotated[str | None, _asked(RECORD_HIGH)] = None,
     sensitivity: Annotated[str | None, _asked("How much one record changes the answer; as the query has it.")] = None,
     step: Annotated[str | None, _asked("The step of the true values; by default for 41 to 101 of them, or more.")] = None,
     cells: Annotated[str | None, _asked("What the two-stage mechanism rounds to; one sensitivity apart.")] = None,

@@ -16,6 +16,7 @@ from .options import (
     REQUIRE,
     SEED,
     SENSITIVITY,
+    STEP,
     Alpha,
     Clamp,
     Column,
@@ -62,7 +63,7 @@ def make(
     epsilon: EpsilonText = None,
     low: Annotated[str | None, entry(LOW)] = None,
     high: Annotated[str | None, entry(HIGH)] = None,
-    step: Annotated[str | None, _option(f"The step of the grid: 1, or a fine one for {_FINE}.")] = None,
+    step: Annotated[str | None, entry(f"{STEP} Finer for {_FINE}.")] = None,
     sensitivity: Annotated[str | None, SENSITIVITY] = None,
     r: Annotated[str | None, _option("steps of a stair's upper part, or the loss to be best for; l1.", "r")] = None,
     cells: Annotated[

@@ -43,6 +43,10 @@ Priors = Annotated[str | None, PRIOR]
 REQUIRE = "Properties that must hold, for example WH,CM."
 Required = Annotated[str, entry(REQUIRE)]
 LOW, HIGH = "The smallest value, instead of --n (with --high).", "The largest value, instead of --n (with --low)."
+STEP = "The step of the grid; 1."
+QUERY = 'A query: count, sum, mean, max, min, median, or a quantile such as "quantile(0.9)".'
+RECORDS = "The number of records, which is public; with a file, as many as it has."
+RECORD_LOW, RECORD_HIGH = "The smallest value that a record can have.", "The largest value that a record can have."
 SENSITIVITY = entry("How much one person can change the answer, in its units; 1.")
 SEED = Parameter(help="Of what is drawn: the same seed has the same answer.")
 Neighbours = Annotated[str | None, Parameter(help="any: one level between any two values, as local privacy has it.")]
@@ -55,7 +59,10 @@ Column = Annotated[str | None, entry("The column; needed where there are several
 Clamp = Annotated[bool, switch("Move what lies beyond the ends to the ends.")]
 Domain = Annotated[str | None, Parameter(help='A JSON file of declared keys: {"column": [values], ...}.')]
 Unit = Annotated[str | None, Parameter(help="The column that identifies a person; none: a row is a person.")]
-Counts = "The column that says how often each report was seen"
+
+SUM = Parameter(
+    name="--sum", help='A column to add up, and what one person may add: "income:0..100000/100". May be repeated.'
+)
 
 # Budgets
 DATASET = Parameter(help="The name of the data set in the ledger.")

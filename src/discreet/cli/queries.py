@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from .app import command, dump, make_console, one_of
 from .columns import is_heading, place_of, read_lines
-from .options import Clamp, Column, Csv, Debug, EpsilonText, Json, entry
+from .options import QUERY, RECORD_HIGH, RECORD_LOW, RECORDS, Clamp, Column, Csv, Debug, EpsilonText, Json, entry
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "missing", "unknown", "-", "?", ".")  # what records say that say nothing
 
@@ -16,11 +16,11 @@ def sensitivity(
     file: Annotated[str | None, entry("A CSV file with a column of records; - for standard input.")] = None,
     /,
     *,
-    query: Annotated[str, entry('count, sum, mean, max, min, median, or a quantile such as "quantile(0.9)".')],
+    query: Annotated[str, entry(QUERY)],
     column: Column = None,
-    low: Annotated[str | None, entry("The smallest value that a record can have.")] = None,
-    high: Annotated[str | None, entry("The largest value that a record can have.")] = None,
-    records: Annotated[str | None, entry("The public number of records; by default as many as the file has.")] = None,
+    low: Annotated[str | None, entry(RECORD_LOW)] = None,
+    high: Annotated[str | None, entry(RECORD_HIGH)] = None,
+    records: Annotated[str | None, entry(RECORDS)] = None,
     beta: Annotated[str | None, entry('How the smooth sensitivity is smoothed: "1/6", "ln 2".')] = None,
     epsilon: EpsilonText = None,
     clamp: Clamp = False,

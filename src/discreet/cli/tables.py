@@ -15,6 +15,7 @@ from .designs import prior_of
 from .options import (
     LOSS,
     PRIOR,
+    SUM,
     Alpha,
     Csv,
     Dataset,
@@ -44,9 +45,7 @@ def release(
     count: Annotated[
         list[str] | None, Parameter(help="What to count, a condition on one row: \"income = '>50K'\". May be repeated.")
     ] = None,
-    sum: Annotated[
-        list[str] | None, Parameter(help='A column to add up, and what one person may add: "income:0..100000/100".')
-    ] = None,
+    sum: Annotated[list[str] | None, SUM] = None,
     mean: Annotated[list[str] | None, Parameter(help="A column whose mean is wanted, written like --sum.")] = None,
     share: Annotated[list[str] | None, Parameter(help="A condition whose share is wanted, written like --count.")] = None,
     by: Annotated[str, Parameter(help="Columns to group by, separated by commas.")] = "",
