@@ -142,7 +142,7 @@ def run(words: list[str]) -> int:
     from ..errors import DiscreetError, FileError
 
     try:
-        if not words or words[0] not in COMMANDS:
+        if not words or words[0] in app.help_flags:
             app.resolved_commands()  # the overview tells what all of them do
         result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
         return result if isinstance(result, int) else 0

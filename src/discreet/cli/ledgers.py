@@ -209,6 +209,10 @@ def export(
     return 0
 
 
+for _place, _name in enumerate(("create", "show", "history", "charge", "verify", "head", "export")):
+    ledger[_name].sort_key = _place
+
+
 def _print_rows(shown: Shown, json: bool, csv: bool) -> None:
     from ..present.shown import plain
     from ..present.words import csv_lines

@@ -63,25 +63,25 @@ def make(
     epsilon: EpsilonText = None,
     low: Annotated[str | None, entry(LOW)] = None,
     high: Annotated[str | None, entry(HIGH)] = None,
-    step: Annotated[str | None, entry(f"{STEP} Finer for {_FINE}.")] = None,
+    step: Annotated[str | None, entry(f"{STEP} For {_FINE} also a fine one, such as 1/1024.")] = None,
     sensitivity: Annotated[str | None, SENSITIVITY] = None,
-    r: Annotated[str | None, _option("steps of a stair's upper part, or the loss to be best for; l1.", "r")] = None,
+    r: Annotated[str | None, _option("steps of a stair's upper part, or the loss to be best for; by default l1.", "r")] = None,
     cells: Annotated[
         str | None,
         _option('the values that answers are rounded to, "-10, 0, 10", or "-10..-5: -10, -5..5: 0, 5..10: 10".', "cells"),
     ] = None,
-    then: Annotated[str | None, _option("the second stage: geometric, staircase or explicit-fair; geometric.", "then")] = None,
+    then: Annotated[str | None, _option("the second stage: geometric (the default), staircase or explicit-fair.", "then")] = None,
     matrix: Annotated[
-        str | None, _option("from-matrix: a CSV or JSON file of probabilities, a row for each true value; - for input.")
+        str | None, _option("from-matrix: a CSV or JSON file of probabilities, a row for each true value; - for standard input.")
     ] = None,
     require: Annotated[str | None, _option(REQUIRE, "require")] = None,
-    base: Annotated[str | None, _option("what is rounded to multiples of; 3.", "base")] = None,
-    below: Annotated[str | None, _option("the smallest count that is shown; 5.", "below")] = None,
-    show_zero: Annotated[bool | None, _option("is a count of 0 shown?", "show_zero")] = None,
-    width: Annotated[str | None, _option("how many steps from the truth a report is likely; as the paper has it.", "width")] = None,
-    deviation: Annotated[str | None, _option("the largest noise; 5.", "deviation")] = None,
-    variance: Annotated[str | None, _option("the variance of the noise; 2.", "variance")] = None,
-    never_report: Annotated[str | None, _option("no report lies in 1..this; 0.", "never_report")] = None,
+    base: Annotated[str | None, _option("the number whose multiples are reported; by default 3.", "base")] = None,
+    below: Annotated[str | None, _option("the smallest count that is shown; by default 5.", "below")] = None,
+    show_zero: Annotated[bool | None, _option("is a count of 0 shown? By default it is.", "show_zero")] = None,
+    width: Annotated[str | None, _option("how many steps from the truth is near; by default as in the paper.", "width")] = None,
+    deviation: Annotated[str | None, _option("the largest noise; by default 5.", "deviation")] = None,
+    variance: Annotated[str | None, _option("the variance of the noise; by default 2.", "variance")] = None,
+    never_report: Annotated[str | None, _option("no report lies in 1..this; by default 0.", "never_report")] = None,
     out: Out = None,
     json: Json = False,
     debug: Debug = False,
@@ -264,8 +264,8 @@ def audit(
 ) -> int:
     """Draw from a mechanism: do the draws contradict its level?
 
-    The mechanism is a file, or any function module:name. Draws cannot prove a level: discreet check does. Exit code 1 when
-    they do.
+    The mechanism is a file, or any function module:name. Exit code 1 when the draws contradict it; draws that do not prove
+    nothing, discreet check does.
 
     Example: discreet audit gm.json --draws 100000
     """

@@ -37,18 +37,18 @@ LOSS = Parameter(help='What a wrong report costs: l0, l1, l2, "lp(3)", "tail(2)"
 Losses = Annotated[str, LOSS]
 PRIOR = Parameter(
     help='What is publicly known about the truth: "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", '
-    "probabilities separated by commas, or a file of them; uniform."
+    "probabilities separated by commas, or a file of them; by default uniform."
 )
 Priors = Annotated[str | None, PRIOR]
 REQUIRE = "Properties that must hold, for example WH,CM."
 Required = Annotated[str, entry(REQUIRE)]
 LOW, HIGH = "The smallest value, instead of --n (with --high).", "The largest value, instead of --n (with --low)."
-STEP = "The step of the grid; 1."
+STEP = "The step of the grid; by default 1."
 QUERY = 'A query: count, sum, mean, max, min, median, or a quantile such as "quantile(0.9)".'
 RECORDS = "The number of records, which is public; with a file, as many as it has."
 RECORD_LOW, RECORD_HIGH = "The smallest value that a record can have.", "The largest value that a record can have."
-SENSITIVITY = entry("How much one person can change the answer, in its units; 1.")
-SEED = Parameter(help="Of what is drawn: the same seed has the same answer.")
+SENSITIVITY = entry("How much one person can change the answer, in its units; by default 1.")
+SEED = Parameter(help="Makes what is drawn repeatable: for analysis and tests, never for reports about people.")
 Neighbours = Annotated[str | None, Parameter(help="any: one level between any two values, as local privacy has it.")]
 
 # Files and tables

@@ -95,12 +95,12 @@ def compose(
     k: Annotated[str, Parameter(allow_leading_hyphen=True, help="The number of reports.")],
     delta: Annotated[
         str | None,
-        Parameter(allow_leading_hyphen=True, help="How likely the reports may tell more than epsilon; a few of them."),
+        Parameter(allow_leading_hyphen=True, help="How likely the reports may tell more than epsilon; by default a few of them."),
     ] = None,
     epsilon: Annotated[
         str | None,
         Parameter(
-            name=["--epsilon", "--eps"], allow_leading_hyphen=True, help="Or: the epsilon whose delta is asked for."
+            name=["--epsilon", "--eps"], allow_leading_hyphen=True, help="Instead of --delta: the epsilon whose delta is asked for."
         ),
     ] = None,
     of: Annotated[
