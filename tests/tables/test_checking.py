@@ -283,6 +283,20 @@ def test_a_file_that_is_none_of_its_own_is_noticed(people, book, tmp_path):
     assert wrong(tmp_path / "x.json") == {"digests of the files"}
 
 
+@pytest.mark.parametrize("post", [{}, {"round_to": 5, "hide_below": 10}])
+def test_the_margins_of_each_audience_hold(people, book, tmp_path, post):
+    """And the totals of one are not those of the other."""
+    asked = {"dataset": "people", "domain": MAPPED, "epsilon": None, "alphas": ["3/10", "4/5"], "margins": ["area+age", []]}
+    both = released(people, book, **asked, **post)
+    for name in both:
+        both[name].save(tmp_path / "x.csv", overwrite=True)
+        assert dt.check_release(tmp_path / "x.json", ledger=book).complete
+        assert not wrong(tmp_path / "x.json", book)
+    first, second = both[0], both[1]
+    dt.Release(first.columns, second.margins, first.record, dict).save(tmp_path / "x.csv", overwrite=True)
+    assert "totals" in wrong(tmp_path / "x.json", book)
+
+
 def test_a_cut_or_changed_ledger_is_noticed(people, book, tmp_path):
     released(people, book, dataset="people", version="cut").save(tmp_path / "x.csv")
     with dt.Ledger(tmp_path / "other.db") as empty:

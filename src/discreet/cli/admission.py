@@ -6,7 +6,21 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .app import Debug, Json, app, dump, make_console
+from .app import apart, command, dump, make_console, one_of
+from .options import (
+    SUM,
+    Csv,
+    Dataset,
+    DataVersion,
+    Debug,
+    Domain,
+    Json,
+    LedgerPlace,
+    Overwrite,
+    Table,
+    Unit,
+    target,
+)  # fmt: skip
 
 Encoding = Annotated[str, Parameter(help="How characters are written: utf-8, latin-1, cp1252 and others of one byte each.")]
 Separator = Annotated[
@@ -18,17 +32,13 @@ Null = Annotated[
     str, Parameter(allow_leading_hyphen=True, help='Words for missing values, separated by commas: "NA,-,..".')
 ]
 SheetName = Annotated[str | None, Parameter(help="The sheet of an Excel file, where it has several.")]
-Bounds = Annotated[
-    list[str] | None,
-    Parameter(name="--sum", negative="", help='Bounds of a column that will be added up, "income:0..100000/100"; may be repeated.'),
-]
+Bounds = Annotated[list[str] | None, SUM]
 Codes = Annotated[str, Parameter(help="Columns of codes, separated by commas: what looks like a number in them is none.")]
-Keys = Annotated[str | None, Parameter(help="A JSON file of declared keys, to be compared with what is there.")]
 
 
-@app.command
+@command
 def look(
-    table: str,
+    table: Table,
     /,
     *,
     encoding: Encoding = "utf-8",
@@ -37,19 +47,22 @@ def look(
     quote: Quote = '"',
     null: Null = "",
     sheet: SheetName = None,
-    domain: Keys = None,
+    domain: Domain = None,
     sums: Bounds = None,
     codes: Codes = "",
-    unit: Annotated[str | None, Parameter(help="The column that identifies a person.")] = None,
+    unit: Unit = None,
     out: Annotated[
-        str | None, Parameter(name=["-o", "--out"], help="A domain.json to start from, marked as learned from the data.")
+        str | None, target("A domain.json to start from, marked as learned from the data; - for standard output.")
     ] = None,
+    overwrite: Overwrite = False,
     json: Json = False,
+    csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Look at a file that you hold: its columns, what is missing, what would not be read as it is meant.
+    """Look at a table that you hold, before anybody asks about it.
 
-    For you alone, not for publication. Exit code 1 when something was found that would keep the file from being admitted.
+    Its columns, what is missing, what would not be read as it is meant, and how it compares with --domain. For you alone,
+    not for publication. Exit code 1 when something was found that would keep the file from being admitted.
 
     Example: discreet look people.csv -o learned.json
     """
@@ -61,16 +74,22 @@ def look(
     from ..tables.admission import look as run
     from . import terminal
 
-    if out is not None and Path(out).exists():
-        raise FileError(f"{out} is there already; choose another -o, or take it away first.", kind="missing")
+    one_of(json, csv)
+    if out not in (None, "-") and Path(out).exists() and not overwrite:
+        raise FileError(f"{out} is there already; choose another -o, or say --overwrite.", kind="missing")
+    apart(out, table, *filter(None, [domain]))
     with terminal.progress("reading") as advance:
         found = run(table, encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet, unit=unit,
-                    domain=None if domain is None else read_groups(domain), sum=sums,
-                    codes=_listed(codes), progress=advance)  # fmt: skip
-    if out is not None:
+                    domain=None if domain is None else read_groups(domain), sum=sums, codes=_listed(codes),
+                    progress=advance)  # fmt: skip
+    if out not in (None, "-"):
         write_whole(Path(out), dump(found.domain()) + "\n")
-    if json:
+    if out == "-":
+        print(dump(found.domain()))
+    elif json:
         print(dump(found.to_dict()))
+    elif csv:
+        terminal.print_csv(found.rows())
     else:
         console = make_console()
         terminal.show(console, found.shown(), most=1000)
@@ -80,27 +99,30 @@ def look(
     return 1 if found.grave else 0
 
 
-@app.command
+@command
 def admit(
-    table: str,
+    table: Table,
     /,
     *,
-    dataset: Annotated[str, Parameter(help="The name of the data set in the ledger.")],
-    ledger: Annotated[str, Parameter(help="The ledger: a file, or a postgresql:// address.")],
-    version: Annotated[str, Parameter(help="Your name for this version of the data; it is admitted once.")] = "1",
+    dataset: Dataset,
+    ledger: LedgerPlace,
+    version: DataVersion = "1",
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     decimal: Decimal = None,
     quote: Quote = '"',
     null: Null = "",
     sheet: SheetName = None,
-    domain: Keys = None,
+    domain: Domain = None,
     sums: Bounds = None,
     codes: Codes = "",
     json: Json = False,
+    csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Admit a file as a version of a data set: all checks of its content, once, for you alone; then others may ask about it.
+    """Admit a table, so that others may ask about it.
+
+    All checks of its content are made now, once, for you alone. Each version of a data set is admitted once.
 
     The ledger keeps how it is read, and a fingerprint under its secret. A release reads that file in that way and no other.
 
@@ -111,12 +133,15 @@ def admit(
     from ..tables.admission import admit as run
     from . import terminal
 
+    one_of(json, csv)
     with Ledger.existing(ledger) as book, terminal.progress("reading") as advance:
         found = run(book, table, dataset, version, encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null,
                     sheet=sheet, domain=None if domain is None else read_groups(domain), sum=sums,
                     codes=_listed(codes), progress=advance)  # fmt: skip
     if json:
         print(dump(found.to_dict()))
+    elif csv:
+        terminal.print_csv(found.rows())
     else:
         console = make_console()
         terminal.show(console, found.shown(), most=1000)

@@ -1,50 +1,74 @@
-"""The command line's frame: one app, words that mean the same everywhere, errors of one or two sentences.
+"""The command line's frame: one app, where its commands are, and errors of one or two sentences.
 
-Exit codes: 0 it held, 1 a check failed, 2 bad input. Heavy imports wait until a command needs them.
+Exit codes: 0 it held, 1 a check failed, 2 bad input. A command's module is imported when it is asked for, and heavy imports
+wait until it runs.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
 import sys
-import traceback
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from cyclopts import App, CycloptsError, MissingArgumentError, Parameter
+from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-N = Annotated[
-    str | None, Parameter(allow_leading_hyphen=True, help="The largest count: true values and reports are 0..n.")
-]
-Alpha = Annotated[
-    str | None,
-    Parameter(allow_leading_hyphen=True, help='The level alpha = e^-epsilon, exactly as written: "9/10" or "0.9".'),
-]
-EpsilonText = Annotated[
-    str | None,
-    Parameter(
-        name=["--epsilon", "--eps"], allow_leading_hyphen=True, help='The level as epsilon: "0.5", "1/3", "ln(2)/10".'
-    ),
-]
-File = Annotated[str, Parameter(allow_leading_hyphen=True, help="A mechanism file; - for standard input.")]
-Json = Annotated[bool, Parameter(name="--json", negative=(), help="JSON for machines instead of a table for people.")]
-Csv = Annotated[bool, Parameter(name="--csv", negative=(), help="CSV for spreadsheets instead of a table for people.")]
-Out = Annotated[
-    str | None,
-    Parameter(name=["-o", "--out"], allow_leading_hyphen=True, help="The file to write; - for standard output."),
-]
-Debug = Annotated[bool, Parameter(negative=(), help="Show the traceback of an error.")]
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+# Who asks for what, in the order of their work, and the module of each command
+KINDS = {
+    "For an office that publishes tables": {
+        "look": "admission", "ledger": "ledgers", "admit": "admission", "release": "tables", "check-release": "releases",
+    },
+    "For a team that collects reports": {
+        "plan": "designs", "perturb": "collecting", "tally": "collecting", "recover": "recovery",
+    },
+    "For research, and for whoever builds mechanisms": {
+        "make": "mechanisms", "design": "designs", "check": "mechanisms", "show": "mechanisms", "compare": "designs",
+        "sample": "mechanisms", "audit": "mechanisms", "sensitivity": "queries", "collude": "sharing", "compose": "sharing",
+        "cascade": "cascades", "study": "studies",
+    },
+    "For everybody": {"demo": "tour", "studio": "studio", "completion": "completion"},
+}  # fmt: skip
+COMMANDS = tuple(name for commands in KINDS.values() for name in commands)
+
+
+def _default(value: Any) -> str | None:
+    """What is shown of a default: nothing where nothing is the default."""
+    return None if value is None or value is False or value == "" else str(value)
+
 
 app = App(
     name="discreet",
     help='Answers "how many?" without giving anyone away.\n\n'
+    "Begin with discreet demo; see what a command takes with discreet COMMAND --help.\n\n"
     "Example: discreet make geometric --n 8 --alpha 9/10 -o gm.json",
+    version=lambda: str(sys.modules[__name__.partition(".")[0]].__version__),
     version_flags=["--version"],
+    help_format="plaintext",
+    suppress_keyboard_interrupt=False,  # run says that it stopped
+    default_parameter=Parameter(negative_iterable=(), show_default=_default),
 )
+for place, (kind, commands) in enumerate(KINDS.items(), start=1):
+    group = Group(kind, sort_key=place)
+    for k, (name, module) in enumerate(commands.items()):
+        app.command(f"{__package__}.{module}:{name.replace('-', '_')}", name=name, group=group, sort_key=k)
+besides = Group("Besides", sort_key=len(KINDS) + 1)
+for flag, told in (("--help", "Show this, and exit."), ("--version", "Show the version, and exit.")):
+    app[flag].group, app[flag].help = besides, told
+
+
+def command(function: Command) -> Command:
+    """A command; each paragraph of its words becomes one line, since terminals wrap by themselves."""
+    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    function.__doc__ = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    return function
 
 
 def one_of(json: bool, csv: bool) -> None:
@@ -88,11 +112,6 @@ def make_console() -> Console:
     return Patient(highlight=False, soft_wrap=True)
 
 
-COMMANDS = (
-    "make", "check", "show", "audit", "sample", "design", "compare", "plan", "perturb", "tally", "recover",
-    "sensitivity", "collude", "compose", "cascade", "look", "admit", "release", "check-release", "ledger", "study",
-    "studio", "demo",
-)  # fmt: skip
 _PHRASES = {
     "pass clamp=True": "say --clamp",
     "pass overwrite=True": "say --overwrite",
@@ -100,6 +119,11 @@ _PHRASES = {
     "say rows=True": "say --rows",
     "say counts=None": "say --counts none",
     "take its reports with at": "see its report with --stored alone",
+    "Make it with create, or see what there is with show": "Make it with discreet ledger create, or see discreet ledger show",
+    "A charge needs both dataset= and ledger=; max_rows and fresh": "Give both --dataset and --ledger; --max-rows and --fresh",
+    "leave keep out": "leave out --keep",
+    " or a Mechanism.": " or the file of a mechanism.",
+    ", a function or a matrix": "",
 }  # fmt: skip
 
 
@@ -118,17 +142,39 @@ def run(words: list[str]) -> int:
     from ..errors import DiscreetError, FileError
 
     try:
+        if not words or words[0] in app.help_flags:
+            app.resolved_commands()  # the overview tells what all of them do
         result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
         return result if isinstance(result, int) else 0
     except (DiscreetError, CycloptsError) as error:
-        if "--debug" in words:
-            traceback.print_exc()
-        print(f"discreet: {_told(error, words)}", file=sys.stderr)
+        _say(_told(error, words), error, words)
         failed_check = isinstance(error, FileError) and error.kind in ("digest", "sum", "claim")
         return 1 if failed_check and words[0] == "check" else 2
     except KeyboardInterrupt:
         print("discreet: stopped.", file=sys.stderr)
         return 130
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # a fault of ours; its words may hold what is private, and are not shown
+        why = f"{type(error).__name__}: {error.strerror}" if isinstance(error, OSError) else type(error).__name__
+        more = "" if "--debug" in words else " Run it again with --debug, and tell us where it arose."
+        _say(f"It could not be finished ({why}), which should not happen.{more or ' See the lines above.'}", error, words)
+        return 2
+
+
+def _say(told: str, error: BaseException, words: list[str]) -> None:
+    if "--debug" in words:
+        print(_frames(error), file=sys.stderr)
+    print(f"discreet: {told}", file=sys.stderr)
+
+
+def _frames(error: BaseException) -> str:
+    """Where an error arose, and what it arose from: lines of code and kinds of errors, no values and no words of theirs."""
+    import traceback
+
+    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    earlier = "" if before is None else f"{_frames(before)}\nand from that:\n"
+    return f"{earlier}Traceback (most recent call last):\n{''.join(traceback.format_tb(error.__traceback__))}{type(error).__name__}"
 
 
 def _told(error: Exception, words: list[str]) -> str:
@@ -138,8 +184,8 @@ def _told(error: Exception, words: list[str]) -> str:
         return _as_options(told, words)
     if isinstance(error, MissingArgumentError) and error.keyword is None and error.argument and "Did you mean" not in told:
         told = f"{error.argument.name} is missing{_example(list(error.command_chain or ()))}"
-    command = f"{words[0]} " if words and words[0] in COMMANDS else ""
-    return f"{told if told.endswith(('.', '?')) else told + '.'} See discreet {command}--help."
+    where = " ".join(["discreet", *(error.command_chain or ()), "--help"])
+    return f"{told if told.endswith(('.', '?')) else told + '.'} See {where}."
 
 
 def _example(commands: list[str]) -> str:
@@ -161,6 +207,8 @@ def _as_options(told: str, words: list[str]) -> str:
 
     def option(match: re.Match[str]) -> str:
         name = f"--{match[1].replace('_', '-')}"
-        return f"{name} {match[2] or match[3]}" if name in known else match[0]
+        value = match[2] or match[3]
+        return (f'{name} "{value}"' if " " in value else f"{name} {value}") if name in known else match[0]
 
-    return re.sub(r"(?<![\w-])([a-z_]+)=(?:\"([^\"\s]+)\"|([\w/]+(?:\.\d+)?))", option, told)
+    told = re.sub(r"domain=\{'(.*?)': \[\.\.\.\]\} lists", r'--domain FILE, JSON such as {"\1": ["a", "b"]}, lists', told)
+    return re.sub(r"(?<![\w-])([a-z_]+)=(?:\"([^\"]+)\"|([\w/]+(?:\.\d+)?))", option, told)

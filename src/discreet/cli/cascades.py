@@ -6,52 +6,49 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
-
-from .app import Csv, Debug, Json, N, Out, app, dump, make_console, one_of
+from .app import command, dump, make_console, one_of
 from .mechanisms import grid_of
+from .options import HIGH, LOW, SENSITIVITY, STEP, Clamp, Csv, Debug, Json, N, Out, Overwrite, entry
 
 if TYPE_CHECKING:
     from ..sharing.stored import CascadeReports
 
 
-def _text(help: str) -> Parameter:
-    return Parameter(allow_leading_hyphen=True, help=help)
-
-
-@app.command
+@command
 def cascade(
     *,
-    alphas: Annotated[str | None, _text('The levels, the most accurate (smallest alpha) first: "3/10,1/2,4/5".')] = None,
-    epsilons: Annotated[str | None, _text('The levels as epsilons instead, the largest first: "1,1/2,ln(2)/10".')] = None,
+    alphas: Annotated[str | None, entry('The levels, the most accurate (smallest alpha) first: "3/10,1/2,4/5".')] = None,
+    epsilons: Annotated[str | None, entry('The levels as epsilons instead, the largest first: "1,1/2,ln(2)/10".')] = None,
     n: N = None,
-    low: Annotated[str | None, _text("The smallest value, instead of --n (with --high).")] = None,
-    high: Annotated[str | None, _text("The largest value, instead of --n (with --low).")] = None,
-    step: Annotated[str | None, _text("The step of the grid; 1.")] = None,
-    sensitivity: Annotated[str | None, _text("How much one person can change the answer, in its units; 1.")] = None,
+    low: Annotated[str | None, entry(LOW)] = None,
+    high: Annotated[str | None, entry(HIGH)] = None,
+    step: Annotated[str | None, entry(STEP)] = None,
+    sensitivity: Annotated[str | None, SENSITIVITY] = None,
     value: Annotated[
         str | None,
-        _text("The true value: PRIVATE. Others on this machine can see a command's words; - reads it from standard input."),
+        entry("The true value: PRIVATE. Others on this machine can see a command's words; - reads it from standard input."),
     ] = None,
     fingerprint: Annotated[
-        str | None, _text("A keyed fingerprint of the data; without it no less private level can be added later.")
+        str | None, entry("A keyed fingerprint of the data; without it no less private level can be added later.")
     ] = None,
-    clamp: Annotated[bool, Parameter(negative=(), help="Move a true value beyond the grid to its end.")] = False,
+    clamp: Clamp = False,
     stored: Annotated[
-        str | None, _text("A file of stored reports: alone, they are shown; --add or --add-epsilon adds a level, into -o.")
+        str | None, entry("A file of stored reports: alone, they are shown; --add or --add-epsilon adds a level, into -o.")
     ] = None,
     add: Annotated[
         str | None,
-        _text("The alpha of a further level. One less private than all needs --value and --fingerprint, and costs."),
+        entry("The alpha of a further level. One less private than all needs --value and --fingerprint, and costs."),
     ] = None,
-    add_epsilon: Annotated[str | None, _text("The same as an epsilon.")] = None,
-    overwrite: Annotated[bool, Parameter(negative=(), help="Let -o take the place of a file that exists.")] = False,
+    add_epsilon: Annotated[str | None, entry("The same as an epsilon.")] = None,
+    overwrite: Overwrite = False,
     out: Out = None,
     json: Json = False,
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Release one count at several levels, of which no coalition learns more than its least private member alone.
+    """Report one count to several audiences, who may collude.
+
+    No coalition of them learns more than its least private member alone.
 
     What is printed, and the file of -o, are for you: they are as sensitive as the least private level. Each audience gets
     the report of its own level. Nothing is charged to any ledger: the price is said.

@@ -2,41 +2,59 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 from warnings import catch_warnings, simplefilter
 
 from cyclopts import Parameter
 
 from .admission import Decimal, Encoding, Null, Quote, Separator, SheetName
-from .app import Csv, Debug, Json, app, dump, make_console, one_of
+from .app import command, dump, make_console, one_of
 from .mechanisms import load_mechanism
+from .options import (
+    DATASET,
+    LEDGER,
+    Csv,
+    DataVersion,
+    Debug,
+    Fresh,
+    Json,
+    MechanismFile,
+    Overwrite,
+    Table,
+    entry,
+    mechanism_option,
+    switch,
+    target,
+)  # fmt: skip
 
-Columned = Annotated[str, Parameter(help="The column of the values.")]
-OutTable = Annotated[
-    str | None, Parameter(name=["-o", "--out"], help="The file to write: .parquet, .csv or .arrow.")
-]
-Overwrite = Annotated[bool, Parameter(negative=(), help="Replace the file at -o.")]
+OutTable = Annotated[str | None, target("The file to write: .parquet, .csv or .arrow; - for CSV on standard output.")]
 
 
-@app.command
+@command
 def perturb(
-    table: str,
+    table: Table,
     /,
     *,
-    column: Columned,
-    mechanism: Annotated[str, Parameter(name=["-m", "--mechanism"], help="The file of the mechanism.")],
+    column: Annotated[str, entry("The column of the values.")],
+    mechanism: MechanismFile,
     out: OutTable = None,
     overwrite: Overwrite = False,
-    rows: Annotated[bool, Parameter(negative=(), help="Write the reports themselves, sorted, instead of their tally.")] = False,
+    rows: Annotated[bool, switch("Write the reports themselves, sorted, instead of their tally.")] = False,
     keep: Annotated[str, Parameter(help="With --rows: columns to keep, separated by commas. They may tell who is who.")] = "",
     on_bad: Annotated[
         str, Parameter(help="Nulls, texts, numbers off the grid: error, clamp, map=VALUE, clamp,map=VALUE, or drop (not private).")
     ] = "error",
-    dataset: Annotated[str | None, Parameter(help="The data set in the ledger that is charged.")] = None,
-    ledger: Annotated[str | None, Parameter(help="The ledger: a file, or a postgresql:// address.")] = None,
-    version: Annotated[str, Parameter(help="The version of the data that was admitted.")] = "1",
+    dataset: Annotated[str | None, DATASET] = None,
+    ledger: Annotated[str | None, LEDGER] = None,
+    version: DataVersion = "1",
     max_rows: Annotated[int | None, Parameter(help="With a ledger: how many rows of a person count.")] = None,
-    fresh: Annotated[bool, Parameter(negative=(), help="Draw anew on changed data, and pay again.")] = False,
+    fresh: Fresh = False,
     encoding: Encoding = "utf-8",
     separator: Separator = None,
     decimal: Decimal = None,
@@ -49,9 +67,10 @@ def perturb(
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Replace each value of a column by its report, under local privacy; what comes out is the tally (report, count).
+    """Replace each value of a column by its report, under local privacy.
 
-    This protects against those who get the result, not against whoever holds the table.
+    What comes out is the tally: how often each report was made. With --dataset and --ledger the budget is charged. This
+    protects against those who get the result, not against whoever holds the table.
 
     Example: discreet perturb ages.parquet --column age --mechanism g.json -o noisy.parquet
     """
@@ -61,8 +80,10 @@ def perturb(
     from . import terminal
 
     one_of(json, csv)
+    if out == "-":
+        out, csv = None, not json
     if out is None and (rows or keep):
-        raise FileError("Rows are written to a file; name it with -o.", kind="missing")
+        raise FileError("Rows are written to a file; name it with -o, for example -o noisy.parquet.", kind="missing")
     m = load_mechanism(mechanism)
     kept = [name.strip() for name in keep.split(",") if name.strip()]
     with terminal.progress("perturbing") as advance, catch_warnings():
@@ -85,12 +106,12 @@ def perturb(
     return 0
 
 
-@app.command
+@command
 def tally(
-    *tables: Annotated[str, Parameter(help="Files of reports, or tallies; they add up.")],
-    column: Annotated[str, Parameter(help="The column of the reports.")],
+    *tables: Annotated[str, entry("Files of reports, or tallies, which add up; - for CSV from standard input.")],
+    column: Annotated[str, entry("The column of the reports.")],
     mechanism: Annotated[
-        str | None, Parameter(name=["-m", "--mechanism"], help="Refuse what this mechanism cannot have reported.")
+        str | None, mechanism_option("The file of the mechanism: what it cannot have reported is refused.")
     ] = None,
     counts: Annotated[
         str, Parameter(help="The column that says how often each report was seen, if there is one; none: rows are reports.")
@@ -101,21 +122,28 @@ def tally(
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """How often each report was collected. Reports are private already: this costs nothing.
+    """Count how often each report was collected.
+
+    Reports are private already: this costs nothing.
 
     Example: discreet tally noisy.parquet --column age
     """
     from ..collect.tallying import tally as run
     from ..collect.writing import check_out, write_batches
+    from ..errors import TableInputError
     from . import terminal
 
     one_of(json, csv)
-    target = None if out is None else check_out(out, overwrite, tables)
-    with terminal.progress("counting") as advance:
-        made = run(list(tables), column, None if mechanism is None else load_mechanism(mechanism),
+    if out == "-":
+        out, csv = None, not json
+    if not tables:
+        raise TableInputError("There are no reports: name a file, for example discreet tally noisy.parquet --column age.")
+    place = None if out is None else check_out(out, overwrite, [name for name in tables if name != "-"])
+    with _files(tables) as named, terminal.progress("counting") as advance:
+        made = run(named, column, None if mechanism is None else load_mechanism(mechanism),
                    counts=None if counts == "none" else counts, progress=advance)  # fmt: skip
-    if target is not None:
-        write_batches(target, made.schema, made.to_batches(), overwrite)
+    if place is not None:
+        write_batches(place, made.schema, made.to_batches(), overwrite)
     rows = made.to_pylist()
     if json:
         print(dump(rows))
@@ -126,3 +154,16 @@ def tally(
         terminal.print_rows(console, rows)
         console.print(f"{sum(row['count'] for row in rows)} reports" + ("" if out is None else f"; written: {out}"), markup=False)
     return 0
+
+
+@contextmanager
+def _files(tables: Sequence[str]) -> Iterator[list[str]]:
+    """The files by their names; standard input as one, for as long as it is read. Reports are private already."""
+    if "-" not in tables:
+        yield list(tables)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "standard input.csv"
+        with place.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield [str(place) if name == "-" else name for name in tables]

@@ -7,33 +7,28 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import (
+from .app import apart, command, dump, make_console, one_of, plain
+from .options import (
+    QUERY,
+    RECORD_HIGH,
+    RECORD_LOW,
+    RECORDS,
+    SEED,
+    SENSITIVITY,
     Alpha,
     Csv,
     Debug,
     EpsilonText,
     Json,
+    Losses,
     N,
+    Neighbours,
     Out,
-    apart,
-    app,
-    dump,
-    make_console,
-    one_of,
-    plain,
-)
+    Priors,
+    Required,
+    entry,
+)  # fmt: skip
 
-Losses = Annotated[
-    str,
-    Parameter(help='What a wrong report costs: l0, l1, l2, "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)".'),
-]
-Priors = Annotated[
-    str | None,
-    Parameter(
-        help='What is publicly known about the truth: "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", '
-        "probabilities separated by commas, or a file of them; uniform."
-    ),
-]
 Sets = Annotated[
     str | None,
     Parameter(
@@ -41,14 +36,13 @@ Sets = Annotated[
         'binomial(0.3)"), or limits of moments, for all priors that keep to them ("x in 2..6; x^2 in ..20").'
     ),
 ]
-Required = Annotated[str, Parameter(help="Properties that must hold, for example WH,CM.")]
 
 
 def _asked(help: str) -> Parameter:
     return Parameter(allow_leading_hyphen=True, help=f"With --query: {help}")
 
 
-@app.command
+@command
 def design(
     *,
     n: N = None,
@@ -64,15 +58,15 @@ def design(
         str | None, Parameter(help="With --risk worst: the truths that are possible, such as 0,1,2.")
     ] = None,
     require: Required = "",
-    sensitivity: Annotated[
-        str, Parameter(allow_leading_hyphen=True, help="How much one person can change the answer.")
-    ] = "1",
+    sensitivity: Annotated[str | None, SENSITIVITY] = None,
     then: Annotated[str | None, Parameter(help="A second loss, to choose among several best mechanisms.")] = None,
     out: Out = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """The best mechanism for a loss, a prior and a set of properties, with a certificate that none is better.
+    """Find the best mechanism, and prove that none is better.
+
+    Best for a loss (what a wrong report costs), a prior (what is publicly known) and properties that must hold.
 
     Example: discreet design --n 8 --alpha 9/10 --loss l1 --require WH,CM -o best.json
 
@@ -86,8 +80,8 @@ def design(
     apart(out, *filter(None, [prior]))
     with terminal.progress("designing") as progress:
         made = make(
-            _count(n), alpha=alpha, epsilon=epsilon, loss=loss, prior=_prior(prior), priors=_priors(priors), risk=risk,
-            require=require, sensitivity=sensitivity, then=then,
+            _count(n), alpha=alpha, epsilon=epsilon, loss=loss, prior=prior_of(prior), priors=_priors(priors), risk=risk,
+            require=require, sensitivity=1 if sensitivity is None else sensitivity, then=then,
             among=None if among is None else among.replace(",", " ").split(), progress=progress,
         )  # fmt: skip
     m = made.mechanism
@@ -108,7 +102,7 @@ def design(
     return 0
 
 
-@app.command
+@command
 def compare(
     *,
     n: N = None,
@@ -117,27 +111,25 @@ def compare(
     loss: Losses = "l1",
     prior: Priors = None,
     require: Required = "",
-    neighbours: Annotated[
-        str | None, Parameter(help="any: mechanisms for local privacy, at one level between any two values.")
-    ] = None,
+    neighbours: Neighbours = None,
     reports: Annotated[
         str | None, Parameter(help="With --neighbours any: how near comes the law recovered from so many (simulated)?")
     ] = None,
-    seed: Annotated[int | None, Parameter(help="Of the simulation; 0.")] = None,
-    query: Annotated[
-        str | None, Parameter(help="In place of --n, a query: count, sum, mean, max, min, median or quantile(0.9).")
-    ] = None,
-    records: Annotated[str | None, _asked("The number of records, which is public.")] = None,
-    low: Annotated[str | None, _asked("The smallest value of a record.")] = None,
-    high: Annotated[str | None, _asked("The largest value of a record.")] = None,
-    sensitivity: Annotated[str | None, _asked("How much one record changes the answer; as the query has it.")] = None,
+    seed: Annotated[int | None, SEED] = None,
+    query: Annotated[str | None, entry(f"Instead of --n: {QUERY}")] = None,
+    records: Annotated[str | None, _asked(RECORDS)] = None,
+    low: Annotated[str | None, _asked(RECORD_LOW)] = None,
+    high: Annotated[str | None, _asked(RECORD_HIGH)] = None,
+    sensitivity: Annotated[str | None, _asked("How much one record changes the answer; by default as the query has it.")] = None,
     step: Annotated[str | None, _asked("The step of the true values; by default for 41 to 101 of them, or more.")] = None,
-    cells: Annotated[str | None, _asked("What the two-stage mechanism rounds to; one sensitivity apart.")] = None,
+    cells: Annotated[str | None, _asked("What the two-stage mechanism rounds to; by default one sensitivity apart.")] = None,
     json: Json = False,
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Known mechanisms and the best one side by side: level, properties, losses, and what a rational user gets.
+    """Put known mechanisms and the best one side by side.
+
+    Levels, properties, losses, and what a rational user makes of the reports.
 
     The last column is the loss after the best remap for the prior: for a count the geometric mechanism reaches the
     optimum there, whatever the prior and the monotone loss (Ghosh et al. 2009).
@@ -158,7 +150,7 @@ def compare(
     one_of(json, csv)
     with terminal.progress("designing") as progress:
         found = make(
-            _count(n) if query is None else n, alpha=alpha, epsilon=epsilon, loss=loss, prior=_prior(prior), require=require,
+            _count(n) if query is None else n, alpha=alpha, epsilon=epsilon, loss=loss, prior=prior_of(prior), require=require,
             query=query, records=records, low=low, high=high, sensitivity=sensitivity, step=step, cells=cells,
             neighbours=neighbours, reports=reports, seed=seed, progress=progress,
         )  # fmt: skip
@@ -171,7 +163,7 @@ def compare(
     return 0
 
 
-@app.command
+@command
 def plan(
     *,
     n: N = None,
@@ -188,12 +180,15 @@ def plan(
     reports: Annotated[
         str | None, Parameter(help="So many reports, with --prior as a guess: how near comes the recovered distribution?")
     ] = None,
-    neighbours: Annotated[str | None, Parameter(help="any: one level between any two values, for every family.")] = None,
+    neighbours: Neighbours = None,
     method: Annotated[str | None, Parameter(help="With --kantorovich: auto, mle or ibu.")] = None,
     json: Json = False,
+    csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """What epsilon keeps to an error, what error an epsilon gives, or how many reports a recovery needs; for each family.
+    """Choose an epsilon, or how many reports to collect.
+
+    What epsilon keeps to an error, what error an epsilon gives, how many reports a recovery needs; for each family.
 
     Example: discreet plan --n 100 --error 5
 
@@ -202,13 +197,17 @@ def plan(
     Example: discreet plan --n 100 --epsilon ln(2)/10 --standard-error 0.1 --prior binomial(0.3)
     """
     from ..planning.plan import plan as make
+    from . import terminal
 
+    one_of(json, csv)
     found = make(
-        _count(n), error=error, alpha=alpha, epsilon=epsilon, confidence=confidence, prior=_prior(prior),
+        _count(n), error=error, alpha=alpha, epsilon=epsilon, confidence=confidence, prior=prior_of(prior),
         standard_error=standard_error, kantorovich=kantorovich, method=method, reports=reports, neighbours=neighbours,
     )  # fmt: skip
     if json:
         print(dump(found.to_dict()))
+    elif csv:
+        terminal.print_csv(found.rows())
     else:
         make_console().print(plain(str(found)))
     return 0
@@ -222,7 +221,7 @@ def _count(n: str | None) -> Any:
     return n
 
 
-def _prior(text: str | None) -> Any:
+def prior_of(text: str | None) -> Any:
     """A prior's name as it is; numbers from the command line or from a file as a list of texts, read exactly."""
     from ..errors import PriorError
 
@@ -248,7 +247,7 @@ def _priors(text: str | None) -> Any:
     parts = [part.strip() for part in text.split(";") if part.strip()]
     limits = [part.partition(" in ") for part in parts if " in " in part]
     if parts and not limits:
-        return [_prior(part) for part in parts]
+        return [prior_of(part) for part in parts]
     if not parts or len(limits) < len(parts) or any(end.count("..") != 1 for *_, end in limits):
         raise PriorError('A set is of priors alone, or of limits alone; write for example "x in 2..6; x^2 in ..20".')
     ends = [[side.strip() or None for side in end.split("..")] for *_, end in limits]

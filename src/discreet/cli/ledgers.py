@@ -6,19 +6,23 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from .app import Alpha, Csv, Debug, EpsilonText, Json, app, dump, make_console, one_of
-from .tables import LedgerPlace
+from .app import apart, command, dump, make_console, one_of
+from .options import DATASET, Alpha, Csv, Debug, EpsilonText, Json, LedgerPlace, Out, Unit
 
 if TYPE_CHECKING:
     from ..present.shown import Shown
 
-ledger_app = App(name="ledger", help="Budgets of data sets.\n\nExample: discreet ledger show --ledger budget.db")
-app.command(ledger_app)
+ledger = App(
+    name="ledger",
+    help="Open, read and check the budgets of data sets.\n\nExample: discreet ledger show --ledger budget.db",
+)
+Account = Annotated[str, DATASET]
 
 
-@ledger_app.command
+@ledger.command
+@command
 def create(
-    dataset: str,
+    dataset: Account,
     /,
     *,
     ledger: LedgerPlace,
@@ -30,14 +34,17 @@ def create(
         ),
     ],
     public: Annotated[str, Parameter(help="bit: the public columns, separated by commas.")] = "",
-    unit: Annotated[str | None, Parameter(help="The column that identifies a person; none: a row is a person.")] = None,
+    unit: Unit = None,
     per: Annotated[
         list[tuple[str, str]] | None,
         Parameter(help="A cap besides the whole: month, quarter or year, and what may be spent in one; may be repeated."),
     ] = None,
+    json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Fix, once, what is protected in a data set and how much may be spent on it, in all and in a month, quarter or year.
+    """Open a data set's account: what is protected in it, and its budget.
+
+    Both are fixed once: how much may be spent in all, and with --per in a month, quarter or year.
 
     Example: discreet ledger create survey-2026 --ledger budget.db --budget 6 --per month 3/2 --relation bit --public
     sex,education
@@ -47,22 +54,29 @@ def create(
     with Ledger(ledger) as book:
         terms = book.create(dataset, budget, relation=relation, public=[c.strip() for c in public.split(",") if c.strip()],
                             unit=unit, per=per or ())  # fmt: skip
-    make_console().print(str(terms), markup=False)
+    if json:
+        print(dump(terms.to_dict()))
+    else:
+        make_console().print(str(terms), markup=False)
     return 0
 
 
-@ledger_app.command
+@ledger.command
+@command
 def charge(
-    dataset: str,
+    dataset: Account,
     /,
     *,
     ledger: LedgerPlace,
     what: Annotated[str, Parameter(help="What it was spent on, in your words.")],
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
+    json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Record what was spent on a data set elsewhere, out of sight: the line says "stated, unverified".
+    """Record what was spent on a data set elsewhere.
+
+    It happened out of sight, and the line says so: "stated, unverified".
 
     Example: discreet ledger charge survey-2026 --epsilon 1/4 --what "a histogram drawn elsewhere" --ledger budget.db
     """
@@ -70,15 +84,25 @@ def charge(
 
     with Ledger.existing(ledger) as book:
         left = book.charge(dataset, epsilon=epsilon, alpha=alpha, what=what)
-    make_console().print(f"Charged, as stated and unverified. Budget of {dataset}: {left}.", markup=False)
+    if json:
+        print(dump(left.to_dict()))
+    else:
+        make_console().print(f"Charged, as stated and unverified. Budget of {dataset}: {left}.", markup=False)
     return 0
 
 
-@ledger_app.command
+@ledger.command
+@command
 def show(
-    dataset: str | None = None, /, *, ledger: LedgerPlace, json: Json = False, csv: Csv = False, debug: Debug = False
+    dataset: Annotated[str | None, DATASET] = None,
+    /,
+    *,
+    ledger: LedgerPlace,
+    json: Json = False,
+    csv: Csv = False,
+    debug: Debug = False,
 ) -> int:
-    """Budgets: what was granted, what is spent, what is left.
+    """Show budgets: what was granted, what is spent, what is left.
 
     Example: discreet ledger show --ledger budget.db
     """
@@ -91,9 +115,12 @@ def show(
     return 0
 
 
-@ledger_app.command
-def history(dataset: str, /, *, ledger: LedgerPlace, json: Json = False, csv: Csv = False, debug: Debug = False) -> int:
-    """Every line of a data set's account, and what it was about in words.
+@ledger.command
+@command
+def history(
+    dataset: Account, /, *, ledger: LedgerPlace, json: Json = False, csv: Csv = False, debug: Debug = False
+) -> int:
+    """List every line of a data set's account, and what it was about.
 
     Example: discreet ledger history survey-2026 --ledger budget.db
     """
@@ -107,13 +134,16 @@ def history(dataset: str, /, *, ledger: LedgerPlace, json: Json = False, csv: Cs
     return 0
 
 
-@ledger_app.command
+@ledger.command
+@command
 def verify(
-    dataset: str, /, *, ledger: LedgerPlace,
+    dataset: Account, /, *, ledger: LedgerPlace,
     head: Annotated[str | None, Parameter(help="A head kept elsewhere, as `ledger head` printed it: count:hash.")] = None,
-    debug: Debug = False,
+    json: Json = False, debug: Debug = False,
 ) -> int:  # fmt: skip
-    """Check the chain of a data set's lines. Exit code 1 when a line was edited or removed.
+    """Check that no line of a data set's account was edited or removed.
+
+    Exit code 1 when one was.
 
     A chain that was cut at its end, or written anew, is found only with a head that was kept elsewhere.
 
@@ -132,38 +162,55 @@ def verify(
         except LedgerError as error:
             print(f"discreet: {error}", file=sys.stderr)
             return 1
-    make_console().print(f"{dataset}: {found.count} lines, all in order", markup=False)
+    if json:
+        print(dump({"dataset": dataset, "lines": found.count, "head": str(found)}))
+    else:
+        make_console().print(f"{dataset}: {found.count} lines, all in order", markup=False)
     return 0
 
 
-@ledger_app.command
-def head(dataset: str, /, *, ledger: LedgerPlace, debug: Debug = False) -> int:
-    """The head of a data set's chain, to be kept elsewhere.
+@ledger.command
+@command
+def head(dataset: Account, /, *, ledger: LedgerPlace, json: Json = False, debug: Debug = False) -> int:
+    """Print the head of a data set's account, to be kept elsewhere.
 
     Example: discreet ledger head survey-2026 --ledger budget.db
     """
     from ..ledger.ledger import Ledger
 
     with Ledger.existing(ledger) as book:
-        print(book.head(dataset))
+        found = book.head(dataset)
+    print(dump({"dataset": dataset, "lines": found.count, "head": str(found)}) if json else found)
     return 0
 
 
-@ledger_app.command
+@ledger.command
+@command
 def export(
-    dataset: str, /, *, ledger: LedgerPlace,
+    dataset: Account, /, *, ledger: LedgerPlace,
     words: Annotated[bool, Parameter(negative=(), help="Tell what each line was about, too, with the salt of its digest.")] = False,
-    debug: Debug = False,
+    out: Out = None, debug: Debug = False,
 ) -> int:  # fmt: skip
-    """A data set's account as JSON, without its answers.
+    """Write a data set's account as JSON, without its answers.
 
     Example: discreet ledger export survey-2026 --ledger budget.db
     """
+    from ..files import write_whole
     from ..ledger.ledger import Ledger
 
+    apart(out, ledger)
     with Ledger.existing(ledger) as book:
-        print(dump(book.export(dataset, words=words)))
+        told = dump(book.export(dataset, words=words)) + "\n"
+    if out is None or out == "-":
+        print(told, end="")
+    else:
+        write_whole(out, told)
+        make_console().print(f"saved to {out}", markup=False)
     return 0
+
+
+for _place, _name in enumerate(("create", "show", "history", "charge", "verify", "head", "export")):
+    ledger[_name].sort_key = _place
 
 
 def _print_rows(shown: Shown, json: bool, csv: bool) -> None:

@@ -8,8 +8,28 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter, convert
 
 from ..registry import FAMILIES
-from .app import Alpha, Csv, Debug, EpsilonText, File, Json, N, Out, apart, app, dump, make_console, one_of
+from .app import apart, command, dump, make_console, one_of
 from .columns import is_heading, place_of, read_rows, read_text
+from .options import (
+    HIGH,
+    LOW,
+    REQUIRE,
+    SEED,
+    SENSITIVITY,
+    STEP,
+    Alpha,
+    Clamp,
+    Column,
+    Csv,
+    Debug,
+    EpsilonText,
+    File,
+    Json,
+    N,
+    Out,
+    entry,
+    switch,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -30,38 +50,38 @@ def _family(kind: Any, tokens: Any) -> Any:
 def _option(help: str, name: str = "") -> Parameter:
     """An option's help; with its name in the registry, the families that take it come first."""
     takers = ", ".join(f.word for f in FAMILIES if name in f.takes)
-    return Parameter(allow_leading_hyphen=True, help=f"{takers}: {help}" if takers else help)
+    return entry(f"{takers}: {help}" if takers else help)
 
 
-@app.command
+@command
 def make(
-    family: Annotated[Family, Parameter(converter=_family)],
+    family: Annotated[Family, Parameter(converter=_family, help="The kind of mechanism.")],
     /,
     *,
     n: N = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
-    low: Annotated[str | None, _option("The smallest value, instead of --n (with --high).")] = None,
-    high: Annotated[str | None, _option("The largest value, instead of --n (with --low).")] = None,
-    step: Annotated[str | None, _option(f"The step of the grid: 1, or a fine one for {_FINE}.")] = None,
-    sensitivity: Annotated[str | None, _option("How much one person can change the answer, in its units; 1.")] = None,
-    r: Annotated[str | None, _option("steps of a stair's upper part, or the loss to be best for; l1.", "r")] = None,
+    low: Annotated[str | None, entry(LOW)] = None,
+    high: Annotated[str | None, entry(HIGH)] = None,
+    step: Annotated[str | None, entry(f"{STEP} For {_FINE} also a fine one, such as 1/1024.")] = None,
+    sensitivity: Annotated[str | None, SENSITIVITY] = None,
+    r: Annotated[str | None, _option("steps of a stair's upper part, or the loss to be best for; by default l1.", "r")] = None,
     cells: Annotated[
         str | None,
         _option('the values that answers are rounded to, "-10, 0, 10", or "-10..-5: -10, -5..5: 0, 5..10: 10".', "cells"),
     ] = None,
-    then: Annotated[str | None, _option("the second stage: geometric, staircase or explicit-fair; geometric.", "then")] = None,
+    then: Annotated[str | None, _option("the second stage: geometric (the default), staircase or explicit-fair.", "then")] = None,
     matrix: Annotated[
-        str | None, _option("from-matrix: a CSV or JSON file of probabilities, a row for each true value; - for input.")
+        str | None, _option("from-matrix: a CSV or JSON file of probabilities, a row for each true value; - for standard input.")
     ] = None,
-    require: Annotated[str | None, _option("properties to keep, for example CM.", "require")] = None,
-    base: Annotated[str | None, _option("what is rounded to multiples of; 3.", "base")] = None,
-    below: Annotated[str | None, _option("the smallest count that is shown; 5.", "below")] = None,
-    show_zero: Annotated[bool | None, _option("is a count of 0 shown?", "show_zero")] = None,
-    width: Annotated[str | None, _option("how many steps from the truth a report is likely; as the paper has it.", "width")] = None,
-    deviation: Annotated[str | None, _option("the largest noise; 5.", "deviation")] = None,
-    variance: Annotated[str | None, _option("the variance of the noise; 2.", "variance")] = None,
-    never_report: Annotated[str | None, _option("no report lies in 1..this; 0.", "never_report")] = None,
+    require: Annotated[str | None, _option(REQUIRE, "require")] = None,
+    base: Annotated[str | None, _option("the number whose multiples are reported; by default 3.", "base")] = None,
+    below: Annotated[str | None, _option("the smallest count that is shown; by default 5.", "below")] = None,
+    show_zero: Annotated[bool | None, _option("is a count of 0 shown? By default it is.", "show_zero")] = None,
+    width: Annotated[str | None, _option("how many steps from the truth is near; by default as in the paper.", "width")] = None,
+    deviation: Annotated[str | None, _option("the largest noise; by default 5.", "deviation")] = None,
+    variance: Annotated[str | None, _option("the variance of the noise; by default 2.", "variance")] = None,
+    never_report: Annotated[str | None, _option("no report lies in 1..this; by default 0.", "never_report")] = None,
     out: Out = None,
     json: Json = False,
     debug: Debug = False,
@@ -166,7 +186,7 @@ def _read_matrix(name: str) -> list[list[Any]]:
         raise SealError(f"{name} is no table of numbers; write a row for each true value, such as 0.6,0.4.") from None
 
 
-@app.command
+@command
 def check(
     file: File,
     /,
@@ -181,7 +201,9 @@ def check(
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Verify a mechanism file, then check the level it claims or the one you give. Exit code 1 when it does not hold.
+    """Verify a mechanism file, and check the level it claims.
+
+    With --alpha or --epsilon the level that you give is checked instead. Exit code 1 when it does not hold.
 
     Example: discreet check gm.json --epsilon 0.05
     """
@@ -196,7 +218,7 @@ def check(
     return 0 if verdict else 1
 
 
-@app.command
+@command
 def show(
     file: File,
     /,
@@ -205,7 +227,9 @@ def show(
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Show a mechanism: a heat map, its level, its properties, and bias and loss for each true value.
+    """Show a mechanism: its level, a heat map, its properties.
+
+    And for each true value its bias and its loss.
 
     Example: discreet show gm.json
     """
@@ -223,9 +247,9 @@ def show(
     return 0
 
 
-@app.command
+@command
 def audit(
-    sampler: File,
+    sampler: Annotated[str, entry("A mechanism file, - for standard input, or a function as module:name.")],
     /,
     *,
     alpha: Alpha = None,
@@ -233,14 +257,15 @@ def audit(
     pairs: Annotated[str | None, Parameter(help='Neighbouring true values, for example "0,1 50,51".')] = None,
     draws: Annotated[int, Parameter(help="Draws at each true value.")] = 1_000_000,
     confidence: Annotated[str, Parameter(help="How sure the bound must be.")] = "0.9999999",
-    scalar: Annotated[bool, Parameter(negative=(), help="The function takes one value at a time.")] = False,
-    seed: Annotated[int | None, Parameter(help="Repeatable draws, for tests only: INSECURE.")] = None,
+    scalar: Annotated[bool, switch("The function takes one value at a time.")] = False,
+    seed: Annotated[int | None, SEED] = None,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """Draw from a mechanism file, or from any function module:name, and see whether the draws contradict its level.
+    """Draw from a mechanism: do the draws contradict its level?
 
-    Exit code 1 when they do.
+    The mechanism is a file, or any function module:name. Exit code 1 when the draws contradict it; draws that do not prove
+    nothing, discreet check does.
 
     Example: discreet audit gm.json --draws 100000
     """
@@ -277,7 +302,7 @@ def audit(
     return 1 if found.flagged else 0
 
 
-@app.command
+@command
 def sample(
     file: File,
     /,
@@ -287,16 +312,17 @@ def sample(
     ],
     value: Annotated[str | None, _option("One true value.")] = None,
     size: Annotated[str | None, _option("So many reports of one true value.")] = None,
-    column: Annotated[str | None, Parameter(help="The column of the file; needed where there are several.")] = None,
-    clamp: Annotated[bool, Parameter(negative=(), help="Move true values beyond the ends to the ends.")] = False,
+    column: Column = None,
+    clamp: Clamp = False,
     out: Out = None,
     json: Json = False,
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Draw a report for each true value, or many for one. The reports alone are printed, in the order of the values.
+    """Draw reports of true values.
 
-    Nothing is charged to any ledger: k reports about one person cost k times the epsilon.
+    One for each, or with --size many of one. The reports alone are printed, in the order of the values. Nothing is charged
+    to any ledger: k reports about one person cost k times the epsilon.
 
     Example: discreet sample gm.json --value 3 --size 10
 

@@ -4,38 +4,34 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from cyclopts import Parameter
-
-from .app import Csv, Debug, EpsilonText, Json, app, dump, make_console, one_of
+from .app import command, dump, make_console, one_of
 from .columns import is_heading, place_of, read_lines
+from .options import QUERY, RECORD_HIGH, RECORD_LOW, RECORDS, Clamp, Column, Csv, Debug, EpsilonText, Json, entry
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "missing", "unknown", "-", "?", ".")  # what records say that say nothing
 
 
-def _option(text: str) -> Parameter:
-    return Parameter(allow_leading_hyphen=True, help=text)
-
-
-@app.command
+@command
 def sensitivity(
-    file: Annotated[str | None, _option("A CSV file with a column of records; - for standard input.")] = None,
+    file: Annotated[str | None, entry("A CSV file with a column of records; - for standard input.")] = None,
     /,
     *,
-    query: Annotated[str, _option('count, sum, mean, max, min, median, or a quantile such as "quantile(0.9)".')],
-    column: Annotated[str | None, _option("The column of the records; needed where there are several.")] = None,
-    low: Annotated[str | None, _option("The smallest value that a record can have.")] = None,
-    high: Annotated[str | None, _option("The largest value that a record can have.")] = None,
-    records: Annotated[str | None, _option("The public number of records; by default as many as the file has.")] = None,
-    beta: Annotated[str | None, _option('How the smooth sensitivity is smoothed: "1/6", "ln 2".')] = None,
+    query: Annotated[str, entry(QUERY)],
+    column: Column = None,
+    low: Annotated[str | None, entry(RECORD_LOW)] = None,
+    high: Annotated[str | None, entry(RECORD_HIGH)] = None,
+    records: Annotated[str | None, entry(RECORDS)] = None,
+    beta: Annotated[str | None, entry('How the smooth sensitivity is smoothed: "1/6", "ln 2".')] = None,
     epsilon: EpsilonText = None,
-    clamp: Annotated[bool, Parameter(negative=(), help="Move records beyond the range to its ends.")] = False,
+    clamp: Clamp = False,
     json: Json = False,
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """How much one record can change an answer: on any data set, and (private, do not publish) near the given one.
+    """Tell how much one record can change an answer.
 
-    Without --beta it is the one that suits Cauchy noise at --epsilon, by default 1.
+    On any data set, and, where a file is given, near that one: that part is PRIVATE, do not publish it. Without --beta it
+    is the one that suits Cauchy noise at --epsilon, by default 1.
 
     Example: discreet sensitivity --query median data.csv --column x --low 0 --high 100
 

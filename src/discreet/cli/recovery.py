@@ -8,21 +8,22 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from .app import Debug, Json, Out, apart, app, dump, make_console
+from .app import apart, command, dump, make_console, one_of
 from .columns import is_heading, place_of, read_rows
 from .mechanisms import load_mechanism
+from .options import Column, Csv, Debug, Json, MechanismFile, Out
 
 _TABLES = (".parquet", ".pq", ".arrow", ".feather")
 
 
-@app.command
+@command
 def recover(
     *reports: Annotated[
         str, Parameter(allow_leading_hyphen=True, help="Files of reports, or tallies, which add up: CSV (- for standard input), "
                        "Parquet, Arrow.")
     ],
-    mechanism: Annotated[str, Parameter(name=["-m", "--mechanism"], help="The file of the mechanism that made them.")],
-    column: Annotated[str | None, Parameter(help="The column of the reports; needed where there are several.")] = None,
+    mechanism: MechanismFile,
+    column: Column = None,
     counts: Annotated[
         str | None,
         Parameter(help="The column that says how often each report was seen: the file is a histogram. A column count is taken."),
@@ -35,9 +36,12 @@ def recover(
     confidence: Annotated[str, Parameter(help="How often the intervals cover.")] = "0.95",
     out: Out = None,
     json: Json = False,
+    csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """The distribution of the true values behind many reports, with what the reports say directly about its mean.
+    """Recover the distribution of the true values from many reports.
+
+    With what the reports say directly about its mean. --mechanism is the one that made them.
 
     Example: discreet recover reports.csv --column y --mechanism g.json -o estimate.json
     """
@@ -47,6 +51,7 @@ def recover(
     from ..recovery.recover import recover as run
     from . import terminal
 
+    one_of(json, csv)
     if not reports:
         raise RecoveryError("There are no reports: name a file, for example discreet recover reports.csv --column y -m g.json.")
     share(confidence, "--confidence", "how often the intervals cover", error=RecoveryError)
@@ -62,6 +67,9 @@ def recover(
         write_whole(out, dump(told) + "\n")
     if json or out == "-":
         print(dump(told))
+        return 0
+    if csv:
+        terminal.print_csv(found.rows())
         return 0
     console = make_console()
     console.print(str(found), markup=False)

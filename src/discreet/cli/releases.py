@@ -6,21 +6,23 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .app import Debug, Json, app, dump, make_console
+from .app import command, dump, make_console, one_of
+from .options import LEDGER, Csv, Debug, Json
 
 
-@app.command(name="check-release")
+@command
 def check_release(
     record: Annotated[str, Parameter(help="The record of a release, the .json beside its CSV.")],
     /,
     *,
-    ledger: Annotated[
-        str | None, Parameter(help="The ledger it was charged to: then its line, head and stored answer are compared too.")
-    ] = None,
+    ledger: Annotated[str | None, LEDGER] = None,
     json: Json = False,
+    csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Check a saved release again, without the data. Exit code 1 when something does not hold.
+    """Check a saved release again, without the data.
+
+    Exit code 1 when something does not hold. With --ledger its line, head and stored answer there are compared too.
 
     Digests of its files, mechanisms and their levels, intervals and estimates, totals, what it cost, what the record says.
 
@@ -29,9 +31,12 @@ def check_release(
     from ..tables.checking import check_release as check
     from . import terminal
 
+    one_of(json, csv)
     found = check(record, ledger=ledger)
     if json:
         print(dump(found.to_dict()))
+    elif csv:
+        terminal.print_csv(found.rows())
     else:
         terminal.show(make_console(), found.shown())
     return 0 if found else 1

@@ -7,9 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from ..registry import FAMILIES
-from .app import Alpha, Csv, Debug, EpsilonText, File, Json, N, app, dump, make_console, one_of
-from .designs import Losses, Priors, _prior
+from .app import command, dump, make_console, one_of
+from .designs import prior_of
 from .mechanisms import load_mechanism
+from .options import (
+    SEED,
+    SENSITIVITY,
+    Alpha,
+    Csv,
+    Debug,
+    EpsilonText,
+    File,
+    Json,
+    Losses,
+    N,
+    Priors,
+    mechanism_option,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -17,19 +31,17 @@ if TYPE_CHECKING:
 _OPEN = ("geometric", "laplace", "staircase")  # families that need no ends
 
 
-@app.command
+@command
 def collude(
     *,
     k: Annotated[str, Parameter(allow_leading_hyphen=True, help="How many users share their reports, such as 1,3,5,11.")],
     mechanism: Annotated[
-        str, Parameter(name=["-m", "--mechanism"], help="Families, or files of mechanisms, separated by commas.")
+        str, mechanism_option("Families, or files of mechanisms, separated by commas.")
     ] = "geometric",
     n: N = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
-    sensitivity: Annotated[
-        str | None, Parameter(allow_leading_hyphen=True, help="How much one person can change the answer, in its units; 1.")
-    ] = None,
+    sensitivity: Annotated[str | None, SENSITIVITY] = None,
     strategy: Annotated[
         Literal["median", "mle", "bayes"],
         Parameter(help="What they make of the reports: the median, the likeliest value, or the best one for loss and prior."),
@@ -37,12 +49,14 @@ def collude(
     loss: Losses = "l1",
     prior: Priors = None,
     runs: Annotated[int | None, Parameter(help="How often to draw where drawing is needed.")] = None,
-    seed: Annotated[int, Parameter(help="Of the draws: the same seed has the same answer.")] = 0,
+    seed: Annotated[int, SEED] = 0,
     json: Json = False,
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """What k users learn who share their reports of one answer: error, chance of the exact answer, levels.
+    """Tell what k users learn who share their reports of one answer.
+
+    Their error, their chance of the exact answer, and the level that is left.
 
     Without --n the answer may be any number, and so may the reports.
 
@@ -62,7 +76,7 @@ def collude(
     named = {word: _named(word, n, alpha, epsilon, sensitivity) for word in words}
     with terminal.progress("colluding") as progress:
         found = make(
-            named, k.replace(",", " ").split(), strategy, loss, _prior(prior), runs=runs, seed=seed, progress=progress
+            named, k.replace(",", " ").split(), strategy, loss, prior_of(prior), runs=runs, seed=seed, progress=progress
         )
     if json:
         print(dump(found.to_dict()["rows"]))
@@ -73,7 +87,7 @@ def collude(
     return 0
 
 
-@app.command
+@command
 def compose(
     mechanism: File,
     /,
@@ -81,12 +95,12 @@ def compose(
     k: Annotated[str, Parameter(allow_leading_hyphen=True, help="The number of reports.")],
     delta: Annotated[
         str | None,
-        Parameter(allow_leading_hyphen=True, help="How likely the reports may tell more than epsilon; a few of them."),
+        Parameter(allow_leading_hyphen=True, help="How likely the reports may tell more than epsilon; by default a few of them."),
     ] = None,
     epsilon: Annotated[
         str | None,
         Parameter(
-            name=["--epsilon", "--eps"], allow_leading_hyphen=True, help="Or: the epsilon whose delta is asked for."
+            name=["--epsilon", "--eps"], allow_leading_hyphen=True, help="Instead of --delta: the epsilon whose delta is asked for."
         ),
     ] = None,
     of: Annotated[
@@ -97,7 +111,9 @@ def compose(
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """What k reports of a mechanism give away together: (epsilon, delta), bounds on both sides.
+    """Tell what k reports of a mechanism give away together.
+
+    As (epsilon, delta), with bounds on both sides: with a chance of delta the reports may tell more than epsilon.
 
     delta is analysis: no release, level or charge rests on it.
 

@@ -10,7 +10,8 @@ _NAMED = re.compile(r"\s*(?P<name>\w[\w -]*?)\s*=(?P<what>.*)", re.DOTALL)
 
 
 def asked_by(
-    count: Sequence[str] | None, sum: Sequence[str] | None, mean: Sequence[str] | None, share: Sequence[str] | None, weights: str
+    count: Sequence[str] | None, sum: Sequence[str] | None, mean: Sequence[str] | None, share: Sequence[str] | None,
+    weights: str
 ) -> dict[str, Any]:
     """The arguments of `release` that say what is asked of each group."""
     return {

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from .app import Debug, Json, app, dump, make_console
+from .app import command, dump, make_console, one_of
+from .options import Csv, Debug, Json, switch, target
 
 if TYPE_CHECKING:
     from ..studies.frame import Findings
@@ -15,26 +16,24 @@ if TYPE_CHECKING:
 _ALL = "study-out"  # the folder of `study all`, where none is named
 
 
-@app.command
+@command
 def study(
     name: Annotated[str, Parameter(help="The name of a study; list says which there are, all runs every one.")],
     /,
     *,
-    quick: Annotated[
-        bool, Parameter(negative=(), help="Small sizes: minutes in all. Without it, the papers' own.")
-    ] = False,
-    out: Annotated[
-        str | None, Parameter(name=["-o", "--out"], help="A folder for pictures, tables and the report; study-out for all.")
-    ] = None,
+    quick: Annotated[bool, switch("Small sizes: minutes in all. Without it, the papers' own.")] = False,
+    out: Annotated[str | None, target("A folder for pictures, tables and the report; study-out for all.")] = None,
     adult: Annotated[
         str | None, Parameter(help="A copy of the UCI Adult data, Parquet or CSV, for the study of that name.")
     ] = None,
     json: Json = False,
+    csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Recompute a figure or a table of a paper, and say claim by claim whether it holds. Pictures need the extra plots.
+    """Recompute a figure or a table of a paper.
 
-    Exit code 1: a number is not what it was when the study was written.
+    It is said claim by claim what holds. Pictures need the extra plots. Exit code 1: a number is not what it was when the
+    study was written.
 
     Example: discreet study list
 
@@ -46,6 +45,7 @@ def study(
     from ..studies.shelf import study as run
     from . import terminal
 
+    one_of(json, csv)
     console = make_console()
     if name == "list":
         if out is not None or adult is not None or quick:
@@ -56,6 +56,8 @@ def study(
         ]
         if json:
             print(dump(rows))
+        elif csv:
+            terminal.print_csv(rows)
         else:
             terminal.print_rows(console, [{k: v for k, v in row.items() if k != "paper"} for row in rows], most=100)
             for paper in dict.fromkeys(row["paper"] for row in rows):
@@ -69,16 +71,20 @@ def study(
         with terminal.progress(each) as progress:
             copy = None if name == "all" and each != "adult" else adult
             found.append(run(each, quick=quick, adult=copy, progress=progress))
-        if not json and name == "all":
+        if json or csv:
+            continue
+        if name == "all":
             lines = (found[-1]._title(), *(f"UNEXPECTED: {line}" for line in found[-1].unexpected))
             console.print("\n    ".join(lines), markup=False)
-        elif not json:
+        else:
             terminal.show(console, found[-1].shown())
             console.print("")
     written = [] if folder is None else _write(folder, found, whole=name == "all")
     if json:
         told = [each.to_dict() for each in found]
         print(dump(told if name == "all" else told[0]))
+    elif csv:
+        terminal.print_csv([row for each in found for row in each.rows()])
     elif written:
         console.print(f"written to {folder}: {', '.join(written)}", markup=False)
         if name == "all":

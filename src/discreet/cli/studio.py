@@ -6,17 +6,20 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from .app import Debug, app
+from .app import command
+from .options import Debug
 
 
-@app.command
+@command
 def studio(
     *,
     port: Annotated[int, Parameter(help="The port on 127.0.0.1; 0 is any free one.")] = 0,
     open: Annotated[bool, Parameter(name="--open", negative="--no-open", help="Open the page in the browser.")] = True,
     debug: Debug = False,
 ) -> int:
-    """Open the studio: mechanisms, releases, recovery and collusion on a web page of this machine alone.
+    """Open the studio: a web page of this machine alone.
+
+    Mechanisms side by side, releases, recovery, and what people learn who share. It runs until Ctrl+C.
 
     Example: discreet studio --no-open
     """

@@ -10,21 +10,34 @@ from cyclopts import Parameter
 
 from ..progress import part
 from ..registry import RELEASED
-from .app import Alpha, Csv, Debug, EpsilonText, Json, app, dump, make_console, one_of
+from .app import command, dump, make_console, one_of
+from .designs import prior_of
+from .options import (
+    LOSS,
+    PRIOR,
+    SUM,
+    Alpha,
+    Csv,
+    Dataset,
+    DataVersion,
+    Debug,
+    Domain,
+    EpsilonText,
+    Fresh,
+    Json,
+    LedgerPlace,
+    Overwrite,
+    Table,
+    mechanism_option,
+    switch,
+    target,
+)  # fmt: skip
 from .statistics import asked_by
 
-Dataset = Annotated[str, Parameter(help="The name of the data set in the ledger.")]
-LedgerPlace = Annotated[
-    str,
-    Parameter(
-        name="--ledger", help="The ledger: a file, or a postgresql:// address. DISCREET_SECRET may name its secret's file."
-    ),
-]
 
-
-@app.command
+@command
 def release(
-    table: str,
+    table: Table,
     /,
     *,
     dataset: Dataset,
@@ -33,15 +46,11 @@ def release(
         list[str] | None,
         Parameter(negative="", help="What to count, a condition on one row: \"income = '>50K'\"; * is everybody. May be repeated."),
     ] = None,
-    sum: Annotated[
-        list[str] | None, Parameter(negative="", help='A column to add up, and what one person may add: "income:0..100000/100".')
-    ] = None,
-    mean: Annotated[list[str] | None, Parameter(negative="", help="A column whose mean is wanted, written like --sum.")] = None,
-    share: Annotated[
-        list[str] | None, Parameter(negative="", help="A condition whose share is wanted, written like --count.")
-    ] = None,
+    sum: Annotated[list[str] | None, SUM] = None,
+    mean: Annotated[list[str] | None, Parameter(help="A column whose mean is wanted, written like --sum.")] = None,
+    share: Annotated[list[str] | None, Parameter(help="A condition whose share is wanted, written like --count.")] = None,
     by: Annotated[str, Parameter(help="Columns to group by, separated by commas.")] = "",
-    domain: Annotated[str | None, Parameter(help='A JSON file of declared keys: {"column": [values], ...}.')] = None,
+    domain: Domain = None,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
     alphas: Annotated[
@@ -51,19 +60,19 @@ def release(
     weights: Annotated[
         str, Parameter(help="Parts of epsilon by name where they are not equal: count=1,income=3.")
     ] = "",
-    mechanism: Annotated[str, Parameter(help=f"auto, {', '.join(RELEASED)}, or a file.")] = "auto",
+    mechanism: Annotated[
+        str, mechanism_option(f"auto, {', '.join(name.replace('_', '-') for name in RELEASED)}, or the file of a mechanism.")
+    ] = "auto",
     purpose: Annotated[
         str | None,
         Parameter(help='What the counts are for, which chooses the mechanism: reading (the default), adding or "least error".'),
     ] = None,
-    loss: Annotated[str | None, Parameter(help="Of the least error: l0, l1, l2, threshold(5) ...")] = None,
-    prior: Annotated[str | None, Parameter(help="Of the least error, from public facts: uniform, binomial(0.3) ...")] = None,
-    version: Annotated[
-        str, Parameter(help="Your name for this version of the data; a new one is a new question.")
-    ] = "1",
+    loss: Annotated[str | None, LOSS] = None,
+    prior: Annotated[str | None, PRIOR] = None,
+    version: DataVersion = "1",
     bound: Annotated[int | None, Parameter(help="Presence private: the largest count that can be.")] = None,
     max_groups: Annotated[int, Parameter(help="With an id column: in how many groups a person may count.")] = 1,
-    other: Annotated[bool, Parameter(negative=(), help="Pool undeclared and missing keys in one cell.")] = False,
+    other: Annotated[bool, switch("Pool undeclared and missing keys in one cell.")] = False,
     margins: Annotated[
         str, Parameter(help="Totals that match their parts, by columns of --by: sex,sex+district,total.")
     ] = "",
@@ -72,29 +81,28 @@ def release(
     ] = "",
     round_to: Annotated[str | None, Parameter(help="Round the noisy reports to multiples of this, and all made from them.")] = None,
     hide_below: Annotated[str | None, Parameter(help="Hide noisy reports below this, and all made from them.")] = None,
-    fresh: Annotated[bool, Parameter(negative=(), help="Draw anew on changed data, and pay again.")] = False,
+    fresh: Fresh = False,
     strict: Annotated[
         bool, Parameter(negative=(), help="For the operator, outside the guarantee: say how many rows were dropped.")
     ] = False,
     dry_run: Annotated[bool, Parameter(negative=(), help="Show the error to expect; draw and charge nothing.")] = False,
     out: Annotated[
-        str | None, Parameter(name=["-o", "--out"], help="The CSV to write, with .json and .html beside it.")
+        str | None, target("The CSV to write, with .json and .html beside it; - for the CSV alone on standard output.")
     ] = None,
-    overwrite: Annotated[
-        bool,
-        Parameter(
-            name=["--overwrite", "--force"], negative=(), help="Replace the files of an earlier release at -o, all of them."
-        ),
-    ] = False,
-    bom: Annotated[bool, Parameter(negative=(), help="Begin each CSV with a byte order mark, for spreadsheets.")] = False,
+    overwrite: Overwrite = False,
+    bom: Annotated[bool, switch("Begin each CSV with a byte order mark, for spreadsheets.")] = False,
     json: Json = False,
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Release private counts, sums, means and shares of a file (CSV, Parquet, Excel), and charge the data set's budget.
+    """Publish noisy counts, sums, means and shares of a table.
+
+    The data set's budget is charged; the same question asked again has the stored answer, and costs nothing.
 
     What is private is fixed when the data set is created. bit: who is in which group is public, what is counted is not.
     presence: nothing about a person is public, not even that they are in the data.
+
+    --purpose "least error" takes --loss and --prior; the prior must come from public facts, not from this table.
 
     --count, --sum, --mean and --share may be repeated and named ("rich=income = '>50K'", "pay=income:0..9000/10"); a sum may
     have "where CONDITION" and "missing VALUE" after its bounds. Epsilon is for all of them together.
@@ -123,6 +131,8 @@ def release(
     from . import terminal
 
     one_of(json, csv)
+    if out == "-":
+        out, csv = None, not json
     if csv and alphas is not None:
         raise FileError("Each audience has its own rows; write them to files with -o, or use --json.", kind="missing")
     columns = [c.strip() for c in by.split(",") if c.strip()]
@@ -135,7 +145,7 @@ def release(
         "alpha": alpha,
         "purpose": purpose,
         "loss": loss,
-        "prior": prior,
+        "prior": prior_of(prior),
         "alphas": alphas,
         "mechanism": load(mechanism) if Path(mechanism).suffix == ".json" else mechanism.replace("-", "_"),
         "version": version,

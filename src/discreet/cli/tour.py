@@ -6,10 +6,9 @@ import html
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
-
 from .ages import collected
-from .app import Debug, Json, app, dump, make_console
+from .app import command, dump, make_console
+from .options import Debug, Json, target
 
 if TYPE_CHECKING:
     from ..tables.results import Release
@@ -37,17 +36,19 @@ def town(seed: int = 2026) -> Any:
     })  # fmt: skip
 
 
-@app.command
+@command
 def demo(
     *,
-    out: Annotated[str, Parameter(name=["-o", "--out"], help="A folder for the results.")] = "demo-out",
+    out: Annotated[str, target("A folder for the results.")] = "demo-out",
     json: Json = False,
     debug: Debug = False,
 ) -> int:
-    """The tour: a made-up town of 200,000, counts of a condition by district and age released under a budget; ages
-    collected under local privacy, and their distribution recovered.
+    """Take the tour: a made-up town, published and collected.
 
-    Example: discreet demo --out demo-out
+    Counts of a condition among 200,000 people by district and age, released under a budget; ages collected under local
+    privacy, and their distribution recovered. The folder's index.html tells it all.
+
+    Example: discreet demo -o demo-out
     """
     from ..errors import FileError
 

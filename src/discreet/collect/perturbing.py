@@ -236,7 +236,8 @@ class Work:
         wanted = [column, *kept, *([] if unit is None else [unit])]
         for name in wanted:
             if name not in opened.names:
-                there = f"; the columns are {', '.join(map(str, opened.names))}" if opened.quotable else ""
+                listed = f"the columns are {', '.join(map(str, opened.names))}"
+                there = f"; {listed if opened.quotable else 'check its name in the first line'}"
                 raise TableInputError(f"There is no column {show(name)}{there}. Nothing was drawn.")
         if len({*wanted}) < len(wanted):
             raise TableInputError("The column that is perturbed cannot be kept or hold the ids as well, and each is named once.")

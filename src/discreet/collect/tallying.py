@@ -88,7 +88,8 @@ def _read(
         stamp(Path(table))
     source = open_table(table, again=False, reading=reading)
     if column not in source.names:
-        there = f"; the columns are {', '.join(map(str, source.names))}" if source.quotable else ""
+        listed = f"the columns are {', '.join(map(str, source.names))}"
+        there = f"; {listed if source.quotable else 'check its name in the first line'}"
         raise TableInputError(f"There is no column {show(column)}{where}{there}.")
     often = counts if counts != column and counts in source.names else None
     source.bind([column, *([] if often is None else [often])])

@@ -456,7 +456,7 @@ class Ledger:
         rows = run(columns + (self._store().for_update if lock else ""), name=name) if exact.encodable(name) else []
         if not rows:
             raise LedgerError(
-                f"There is no data set {name!r} in {self.place}. Make it with create, or list what there is with show."
+                f"There is no data set {name!r} in {self.place}. Make it with create, or see what there is with show."
             )
         account = Account(*rows[0])
         if (

@@ -1,0 +1,54 @@
+"""How soon the command line answers: processor seconds of `--help` and others, against `python -c pass`.
+
+Asked: under 0.3 s. Processor time, since it says the same on a busy machine; each is a process of its own, the best of several.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+import _machine
+
+RESULTS = Path(__file__).parent / "results"
+MAIN = "import sys; from discreet.cli import main; main(sys.argv[1:])"
+CASES = {
+    "python -c pass": ("pass", []),
+    "import cyclopts, the parser of words": ("import cyclopts", []),
+    "discreet --version": (MAIN, ["--version"]),
+    "discreet --help": (MAIN, ["--help"]),
+    "discreet release --help": (MAIN, ["release", "--help"]),
+    "discreet completion bash": (MAIN, ["completion", "bash"]),
+    "discreet make geometric --n 8 --alpha 9/10": (MAIN, ["make", "geometric", "--n", "8", "--alpha", "9/10"]),
+}
+
+
+def seconds(code: str, words: list[str]) -> float:
+    """Processor seconds of a process and what it started."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", code, *words], check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main(repeats: int = 15) -> None:
+    found = {name: min(seconds(*case) for _ in range(repeats)) for name, case in CASES.items()}
+    least = found["python -c pass"]
+    about = {"date": date.today().isoformat(), "python": platform.python_version(), "machine": _machine.cpu_model()}
+    (RESULTS / "startup.json").write_text(json.dumps({**about, "seconds": found}, indent=1) + "\n", encoding="utf-8")
+    when = f"{', '.join(about.values())}, load {os.getloadavg()[0]:.2f}"
+    text = ["# Start-up", "", f"{when}. Processor seconds, the best of {repeats}; asked of --help: under 0.3 s.", "",
+            "| command | s | times python -c pass |", "|---|--:|--:|"]  # fmt: skip
+    text += [f"| `{name}` | {s:.3f} | {s / least:.1f} |" for name, s in found.items()]
+    (RESULTS / "startup.md").write_text("\n".join(text) + "\n", encoding="utf-8")
+    print("\n".join(text))
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
