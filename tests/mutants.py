@@ -39,6 +39,7 @@ SPARE = ("__pycache__", ".*", "demo-out", "build", "dist", "results")  # what no
 
 # Rooms without tests of their own name, and the tests that look at them: files or folders below tests/.
 TESTED_IN = {
+    "__main__": "cli/test_bare.py",
     "blas": "designs",
     "channels.contract": "channels measure/test_posteriors.py",
     "channels.window": "channels mechanisms/test_wave.py",

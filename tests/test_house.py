@@ -56,6 +56,7 @@ ROOMS = {
     "engines tables",
     "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery theory scalar sharing registry "
     "planning studies ledger questions engines tables collect progress studio",
+    "__main__": "cli",
 }
 
 # The only imports that point upwards: all inside functions, so that loading a room never loads what stands on it.
@@ -209,7 +210,7 @@ def test_importing_loads_nothing_heavy():
 def test_the_version_is_that_of_the_project():
     import tomllib
 
-    project = SOURCE.parent.parent / "pyproject.toml"
+    project = Path(__file__).parent.parent / "pyproject.toml"  # the package may be an installed one
     assert tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"] == discreet.__version__
 
 

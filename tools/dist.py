@@ -92,15 +92,16 @@ def paths_in(text: str) -> list[str]:
 
 
 def test() -> None:
-    """The tests, from a folder without the sources, so that only the wheel can be imported."""
+    """The tests, from a folder without the sources: only the wheel can be imported, and src/ is what lies in the wheel."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         python = environment(place / "environment", "--require-hashes", "-r", ROOT / "requirements" / "dev.txt")
         run(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", wheel())
         for name in ("tests", "docs", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "SECURITY.md", "VISION.md",
-                     "pyproject.toml", "requirements", "benchmarks", "tools", "Makefile", ".github"):  # fmt: skip
+                     "LICENSE", "pyproject.toml", "requirements", "benchmarks", "tools", "Makefile", ".github"):  # fmt: skip
             source = ROOT / name
             (shutil.copytree if source.is_dir() else shutil.copy)(source, place / name)
+        shutil.unpack_archive(wheel(), place / "src", "zip")  # some tests read the code, and texts link to it
         run(python, "-m", "pytest", "-m", "not campaign", "-q", cwd=place)
 
 

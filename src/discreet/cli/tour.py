@@ -50,8 +50,12 @@ def demo(
 
     Example: discreet demo -o demo-out
     """
-    from ..errors import FileError
+    import importlib.util
 
+    from ..errors import FileError, MissingExtraError
+
+    if any(importlib.util.find_spec(name) is None for name in ("duckdb", "pyarrow", "narwhals")):
+        raise MissingExtraError.needing("The tour counts in tables, which needs DuckDB, PyArrow and Narwhals", "tables")
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -36,11 +36,11 @@ def tally(
     >>> dt.tally([rows, more], column="age").to_pydict()
     {'age': [0, 3, 9], 'count': [1, 12, 1]}
     """
-    import pyarrow as pa
-
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null)
     tables = list(table) if isinstance(table, (list, tuple)) else [table]
     found = sorted(tally_of(tables, column, mechanism, counts, reading, progress).items())
+    import pyarrow as pa  # tally_of says what to install where it is missing
+
     whole = all(isinstance(report, int) for report, _ in found)
     if any(count >= 2**63 or not -(2**63) <= report < 2**63 for report, count in found):
         raise TableInputError(f"The column {show(column)} has reports or counts beyond 2^63, which no table holds; check them.")

@@ -1,0 +1,51 @@
+"""The command line where the extras are missing: what needs one says so, and everything else works."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet as dt
+from tests.cli.test_cli import assert_one_good_error, examples, run  # noqa: F401
+from tests.cli.test_grammar import ALL
+
+EXTRAS = ["duckdb", "pyarrow", "narwhals", "altair", "vl_convert", "fastapi", "uvicorn", "python_calamine", "pg8000", "pyspark"]
+NEED = {"look": "tables", "admit": "tables", "release": "tables", "perturb": "tables", "tally": "tables", "demo": "tables",
+        "studio": "studio"}  # fmt: skip
+FILES = {"people.csv": "sex,income,age\nf,>50K,40\nm,<=50K,30\n", "domain.json": '{"sex": ["f", "m"]}', "data.csv": "x\n1.5\n2\n",
+         "reports.csv": "y\n1\n2\n3\n", "ages.parquet": ""}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in ("study", "check-release")])
+def test_a_command_works_or_says_what_to_install(run, monkeypatch, name):  # noqa: F811
+    """The examples of its help, with no extra at hand."""
+    for path, text in {**FILES, **({"noisy.parquet": ""} if name == "tally" else {})}.items():
+        Path(path).write_text(text)
+    for path in ("g.json", "gm.json"):
+        dt.geometric(8, alpha="9/10").save(path)
+    with dt.Ledger("budget.db") as ledger:
+        if name != "ledger create":
+            ledger.create("survey-2026", budget="6", relation="bit", public=["sex"])
+    for package in EXTRAS:
+        monkeypatch.setitem(sys.modules, package, None)
+    for line in examples(run(*name.split(), "--help").out):
+        told = run(*shlex.split(line)[1:])
+        if name in NEED:
+            assert_one_good_error(told)
+            assert told.err.endswith(f'; in a checkout of discreet, run pip install ".[{NEED[name]}]".\n'), line
+        elif "--stored" not in line:
+            assert told.code == (name == "check"), told.err
+
+
+def test_python_runs_the_package_itself():
+    """`python -m discreet` is the same program, with the same exit codes."""
+    command = [sys.executable, "-m", "discreet"]
+    told = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout, told.stderr) == (0, f"{dt.__version__}\n", "")
+    wrong = subprocess.run([*command, "mak"], capture_output=True, text=True, check=False)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr.startswith("discreet: ")
