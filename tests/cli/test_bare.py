@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import discreet as dt
-from tests.cli.test_cli import assert_one_good_error, examples, run  # noqa: F401
+from tests.cli.test_cli import assert_one_good_error, examples, run, survey  # noqa: F401
 from tests.cli.test_grammar import ALL
 
 EXTRAS = ["duckdb", "pyarrow", "narwhals", "altair", "vl_convert", "fastapi", "uvicorn", "python_calamine", "pg8000", "pyspark"]
@@ -39,6 +39,15 @@ def test_a_command_works_or_says_what_to_install(run, monkeypatch, name):  # noq
             assert told.err.endswith(f'; in a checkout of discreet, run pip install ".[{NEED[name]}]".\n'), line
         elif "--stored" not in line:
             assert told.code == (name == "check"), told.err
+
+
+def test_a_release_is_not_called_broken_for_want_of_a_package(run, survey, monkeypatch):  # noqa: F811
+    assert run("release", *survey, "-o", "out.csv").code == 0
+    assert run("check-release", "out.json").code == 0
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    told = run("check-release", "out.json")
+    assert_one_good_error(told)
+    assert 'run pip install ".[tables]"' in told.err
 
 
 def test_python_runs_the_package_itself():

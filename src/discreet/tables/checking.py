@@ -15,7 +15,7 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
-from ..errors import DiscreetError, LedgerError
+from ..errors import DiscreetError, LedgerError, MissingExtraError
 from ..ledger.ledger import Ledger
 from ..measure.privacy import check_privacy
 from ..numbers.level import Level
@@ -129,6 +129,8 @@ def judged(case: Case, matter: str) -> Check:
             if isinstance(found, str):
                 return Check(matter, False, found)
             unknown = unknown or found.why
+    except MissingExtraError:  # says something of this machine, and nothing of the release
+        raise
     except _BROKEN as error:
         return Check(matter, False, f"It cannot be made again from what is written: {_first_line(error)}")
     return Check(matter, None if unknown else True, unknown)
