@@ -64,6 +64,7 @@ lock:  ## recompile requirements/*.txt (needs uv; UPGRADE=--upgrade moves the pi
 	$(UV) $(LOCK) pyproject.toml --extra all --extra spark $(REQ)/dev.in -o $(REQ)/dev.txt > /dev/null
 	$(UV) $(LOCK) pyproject.toml -c $(REQ)/dev.txt -o $(REQ)/core.txt > /dev/null
 	$(UV) $(LOCK) pyproject.toml --extra tables -c $(REQ)/dev.txt -o $(REQ)/tables.txt > /dev/null
+	$(UV) $(LOCK) pyproject.toml --extra all -c $(REQ)/dev.txt -o $(REQ)/all.txt > /dev/null
 	$(UV) $(LOCK) $(REQ)/dist.in -c $(REQ)/dev.txt -o $(REQ)/dist.txt > /dev/null
 	$(UV) $(LOCK) $(REQ)/build.in -c $(REQ)/dev.txt -o $(REQ)/build.txt > /dev/null
 	@! grep -nE '://|^ *--?(index|extra-index|find-links|i |f )' $(REQ)/*.txt || { echo "a lock names a place"; exit 1; }

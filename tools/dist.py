@@ -57,11 +57,11 @@ def bill() -> None:
     """What the wheel is made of: installed from files alone, so that what is listed is what was hashed in the lock."""
     with tempfile.TemporaryDirectory() as folder:
         wheels, place = Path(folder, "wheels"), Path(folder, "environment")
-        lock = ROOT / "requirements" / "core.txt"
+        lock = ROOT / "requirements" / "all.txt"
         run(sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--require-hashes", "--only-binary=:all:",
             "-r", lock, "-d", wheels)  # fmt: skip
         shutil.copy(wheel(), wheels)
-        python = environment(place, "--no-index", "--find-links", wheels, "discreet")
+        python = environment(place, "--no-index", "--find-links", wheels, "discreet[all]")
         run(python, "-m", "pip", "uninstall", "-q", "-y", "pip", "setuptools")
         out = DIST / "discreet.cdx.json"
         run(sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible", "--pyproject", ROOT / "pyproject.toml",
@@ -107,13 +107,13 @@ def test() -> None:
 
 def audit() -> None:
     """Known faults of what the lock names. A package that could not be looked at is a failure, not a success."""
-    words = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "-r", "requirements/core.txt", "-f", "json"]
+    words = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "-r", "requirements/all.txt", "-f", "json"]
     found = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     try:
         report = json.loads(found.stdout)
     except ValueError:
         raise SystemExit(f"Nothing was audited: {found.stderr.strip().splitlines()[-1:] or ['pip-audit said nothing']}") from None
-    wrong = faults(report, locked((ROOT / "requirements" / "core.txt").read_text(encoding="utf-8")))
+    wrong = faults(report, locked((ROOT / "requirements" / "all.txt").read_text(encoding="utf-8")))
     if wrong:
         raise SystemExit("\n".join(wrong))
     print("Every locked package was looked at; no fault is known.")
