@@ -252,3 +252,37 @@ def test_a_pooled_cell_keeps_its_own_name_in_a_containing_margin(people, ledger)
     assert math.isclose(made.margins["total"][0]["total"], 400, abs_tol=5)
     keys = groups_of(("district",), ["town", "sex"], question().domain, question().cells).keys
     assert keys == (("north",), ("south",))
+
+
+def test_fits_do_not_hang_on_the_order_of_margins_columns_or_keys_nor_on_the_type_of_keys(ledger, tmp_path, monkeypatch):
+    """Tables of small numbers have many ties; what is saved has its keys as texts, and must be found the same."""
+    people = pd.DataFrame({"town": [1], "sex": ["f"]})
+    generator, keys = np.random.default_rng(2), [1, 2, 10]
+    for k in range(8):
+        drawn = generator.integers(0, 5, (3, 3))
+        monkeypatch.setattr("discreet.tables.release._draw", lambda *_, r=drawn: r.ravel())
+        asked = {"epsilon": "1/4", "version": str(k)}
+        first = released(people, ledger, domain={"town": keys, "sex": ["f", "m", "x"]}, margins=["town", "sex"], **asked)
+        again = released(people, ledger, by=["sex", "town"], domain={"town": keys[::-1], "sex": ["m", "x", "f"]},
+                         margins=["total", "sex", "town"], **asked)  # fmt: skip
+        assert again.record["repeated"]
+        fits = [{(row["town"], row["sex"]): row["fitted"] for row in made.rows()} for made in (first, again)]
+        assert fits[0] == fits[1]
+        first.save(tmp_path / f"{k}.csv")
+        assert dt.check_release(tmp_path / f"{k}.json").holds
+
+
+def test_totals_are_named_as_the_rows_are(people, ledger):
+    """Beside the pooled cell keys are texts, that of missing values too."""
+    domain = {"town": ["a", None], "age": [1, 2]}
+    made = released(people, ledger, by=["town", "age"], domain=domain, other=True, margins=["town", "age"])
+    for name in ("town", "age"):
+        assert [line[name] for line in made.margins[name]] == list(dict.fromkeys(made.columns[name]))
+    assert made.margins["town"][1]["town"] == "(missing)"
+
+
+@pytest.mark.parametrize("measure", [None, [[]]])
+def test_no_total_is_larger_than_what_was_declared_of_its_parts(people, ledger, measure):
+    made = released(people, ledger, bound=3, margins="total", measure=measure)
+    assert max(made.columns["high"]) <= 3
+    assert made.margins["total"][0]["high"] <= 3 * made.size

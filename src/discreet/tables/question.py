@@ -72,6 +72,10 @@ class Question:
         """The keys of the reports in their order: the declared ones, then the pooled cell."""
         return [*self.domain.keys, *([(OTHER,) * len(self.by)] if self.other else [])]
 
+    def spelled_key(self, key: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A key as it is published: beside the pooled cell all of them are texts, of one type."""
+        return tuple(MISSING if one is None else str(one) for one in key) if self.other else key
+
     @property
     def cells_part(self) -> Fraction:
         """What measured totals leave of epsilon for the cells."""

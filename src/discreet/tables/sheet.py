@@ -23,7 +23,7 @@ from .margins import Margin
 from .measures import Measure, Plan, digest_of, family_of
 from .question import Question
 from .records import release_record
-from .results import Release, key_for_people
+from .results import Release
 from .sums import Sums, totals_beware, totals_record
 from .tiers import Tier
 from .values import Reading, error_of, in_steps, published
@@ -162,11 +162,8 @@ def _fixed_columns(
     question: Question, terms: Terms, measures: Sequence[Measure], sizes: Indices, charge: Fraction
 ) -> dict[str, list[Any]]:
     """The columns in their order, those that do not hang on the reports already filled."""
-    keys, asked = question.cells, question.statistics
-    columns: dict[str, list[Any]] = {
-        c: [str(key_for_people(key[k])) if question.other else key[k] for key in keys] * len(asked)  # one type
-        for k, c in enumerate(question.by)
-    }
+    keys, asked = [question.spelled_key(key) for key in question.cells], question.statistics
+    columns: dict[str, list[Any]] = {c: [key[k] for key in keys] * len(asked) for k, c in enumerate(question.by)}
     if len(asked) > 1:
         columns[question.name_column] = [one.name for one in asked for _ in keys]
     columns |= {name: [] for name in ("report", "low", "high", "estimate", "standard_error")}

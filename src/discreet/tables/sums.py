@@ -45,7 +45,8 @@ class Sums:
         wanted = {frozenset(margin): margin for margin in [*(t.groups.margin for t in reversed(tiers)), *reversed(asked)]}
         margins = tuple(groups_of(margin, question.by, question.domain, question.cells) for margin in reversed(wanted.values()))
         columns = sorted(range(len(question.by)), key=lambda c: question.by[c].lower())
-        keys = [str([key[c] for c in columns]) for key in question.cells]
+        # as texts, which is what a saved release has of them: check-release must find the same order
+        keys = [str([None if key[c] is None else str(key[c]) for c in columns]) for key in question.cells]
         order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
         adding = tuple(
             Adding(measure, sizes, margins, [Own(tier, tier.measures[k], mine[k]) for tier, mine in zip(tiers, own, strict=True)],
@@ -75,7 +76,7 @@ class Sums:
                 named = {self.question.name_column: name} if len(places) > 1 else {}
                 measured = self._measured(groups, mine, own)
                 for k, key in enumerate(groups.keys):
-                    line = {**named, **dict(zip(groups.margin, key, strict=True))}
+                    line = {**named, **dict(zip(groups.margin, self.question.spelled_key(key), strict=True))}
                     line |= {"n": int(sizes[k])} if self.terms.relation == "bit" else {}
                     line |= {"total": _said(shown["report"][k]), "low": _said(shown["low"][k]), "high": _said(shown["high"][k]),
                              "interval_by": read[0][1][k]}  # fmt: skip

@@ -83,6 +83,8 @@ class Adding:
         if own and not np.isnan(self._errors).any():
             self._system = Measured(tuple(o.tier.groups.place for o in own), self._errors**2, tuple(o.errors**2 for o in own))
         self._ways = [self._choose(groups) for groups in self.margins]
+        # from the coarsest to the finest, whatever the order that they were asked for in
+        self._nested = sorted(self.margins, key=lambda one: (len(one.keys), sorted(name.lower() for name in one.margin)))
 
     def _choose(self, groups: Groups) -> list[tuple[str, Any]]:
         """For each total the narrowest of the ways that are there: by its parts, by its own report, by the fit of all."""
@@ -149,24 +151,31 @@ class Adding:
         return np.asarray(np.round(found, 6))  # the last digits hang on the order of sums
 
     def fit(self, estimates: Floats) -> NDArray[Any]:
-        """Whole parts that match all margins; None (of an object array) in groups of the first margin with a part that has
+        """Whole parts that match all margins; None (of an object array) in groups of the finest margin with a part that has
         no estimate. Ties are broken in one order of the cells, whatever the order that they were asked for in."""
         fitted = np.full(len(estimates), None, dtype=object)
         finite = np.isfinite(estimates)
-        first = self.margins[0].place
-        usable = self._order[~np.isin(first, first[~finite])[self._order]]
+        finest = self._nested[-1].place
+        usable = self._order[~np.isin(finest, finest[~finite])[self._order]]
         if len(usable) == 0:
             return fitted
-        ends = np.array([self.measure.ends(n) for n in self.sizes[usable].tolist()], dtype=np.float64)
-        tops = {n: m.inputs.high for n, m in self.measure.plan.items() if m is not None and m.inputs.high is not None}
-        most = np.minimum(ends[:, 1], [float(tops.get(n, math.inf)) for n in self.sizes[usable].tolist()])
-        mine, errors = estimates[usable], self._errors[usable]
+        ends = np.array(self._ends(usable), dtype=np.float64)
+        most, mine, errors = ends[:, 1], estimates[usable], self._errors[usable]
         # where nothing bounds a sum from below, a place that no fit reaches
         least = np.maximum(ends[:, 0], np.floor(mine - 64 * errors) - 1)
-        places = [_numbered(groups.place[usable]) for groups in self.margins]
+        places = [_numbered(groups.place[usable]) for groups in self._nested]
         whole = fit_parts(mine - least, errors, most - least, places) + least.astype(np.int64)
         fitted[usable] = whole.tolist()
         return fitted
+
+    def _ends(self, cells: Indices) -> list[tuple[int, int]]:
+        """The least and the most that can be true of each: what is public of it, and no more than its mechanism is made for."""
+        known = {}
+        for n in np.unique(self.sizes[cells]).tolist():
+            (least, most), m = self.measure.ends(n), self.measure.plan.get(n)
+            top = None if m is None else m.inputs.high
+            known[n] = least, most if top is None else min(most, int(top))
+        return [known[n] for n in self.sizes[cells].tolist()]
 
     def totals(
         self, which: int, part: Part, reports: NDArray[Any], own: Sequence[Part], estimates: Floats, fitted: NDArray[Any]
@@ -186,15 +195,15 @@ class Adding:
             if how == OWN:
                 low, high, method = int(own[what[0]]["low"][what[1]]), int(own[what[0]]["high"][what[1]]), OWN
             elif how == FITTED:
-                centre = float(estimates[chosen].sum())
-                low, high, method = math.ceil(centre - what[1] - 1e-6), math.floor(centre + what[1] + 1e-6), FITTED
+                centre, width = float(estimates[chosen].sum()), what[1] + 1e-6 * len(chosen)  # for rounded estimates
+                low, high, method = math.ceil(centre - width), math.floor(centre + width), FITTED
             elif self._around is not None:  # the middles of what the reports may have been, and how far these may be
                 centre, width = float(part["centre"][what].sum()), self._around.half_width(self._times(what))
                 width += float(part["slack"][what].sum()) + 1e-6
                 low, high, method = math.ceil(centre - width), math.floor(centre + width), CHERNOFF
             else:
                 low, high, method = self._bound.interval(self._kinds[what], places[what], part["estimate"][what])
-            ends = [self.measure.ends(n) for n in self.sizes[chosen].tolist()]
+            ends = self._ends(chosen)
             low, high = max(low, sum(e[0] for e in ends)), min(high, sum(e[1] for e in ends))
             error = math.sqrt(float((self._errors[chosen] ** 2).sum()))
             rows.append((total, min(low, total), max(high, total), float(estimates[chosen].sum()), error))
