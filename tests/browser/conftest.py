@@ -30,7 +30,7 @@ class Studio:
         return f"http://127.0.0.1:{self.keys.port}"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # while it is open, its event loop stands in the way of others
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     chromium = shutil.which("chromium")
     if chromium is None:

@@ -641,8 +641,9 @@ def examples(help_text: str) -> list[str]:
     return re.findall(r"^\s*Example:\s+(discreet .*?)\s*$", help_text, re.MULTILINE)
 
 
-def test_every_help_has_an_example_and_every_example_runs(run):
+def test_every_help_has_an_example_and_every_example_runs(run, monkeypatch):
     """In the order of the commands: make writes what the others read. gm.json has alpha 9/10: 0.05 cannot hold."""
+    monkeypatch.setattr("uvicorn.Server.run", lambda server, sockets: None)  # the studio would run until somebody stops it
     Path("people.csv").write_text("sex,education,income,age\n" + "f,high,>50K,40\nm,low,<=50K,30\n" * 30)
     Path("domain.json").write_text('{"sex": ["f", "m"]}')
     Path("reports.csv").write_text("id,y\n" + "\n".join(f"{k},{k * k % 9}" for k in range(60)) + "\n")

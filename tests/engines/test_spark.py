@@ -380,6 +380,7 @@ print("the same")
 """
 
 
+@pytest.mark.campaign  # a minute for one test
 def test_two_workers_of_which_one_dies(folder, tmp_path):
     """A local cluster has processes of its own: one is lost with its tasks, and what replaces it repeats their draws."""
     if shutil.which("java") is None:
