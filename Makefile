@@ -14,7 +14,6 @@ ROOM ?= numbers.level
 COUNT ?= 20
 SEED ?= 1
 WHOLE ?=
-WORKERS ?= 2
 RESULTS := benchmarks/results
 BENCHES = $(sort $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)))
 
@@ -32,12 +31,12 @@ demo: $(VENV)/.run-stamp  ## install what runs, then write the demonstration to 
 	$(BIN)/discreet demo --out $(OUT)
 
 test: $(VENV)/.dev-stamp  ## run the tests, without the long ones
-	$(BIN)/python -m pytest -m "not campaign" -n $(WORKERS) --dist loadfile
+	$(BIN)/python tools/run_tests.py -m "not campaign"
 
 check: $(VENV)/.dev-stamp  ## lint, types and tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not campaign" -n $(WORKERS) --dist loadfile
+	$(BIN)/python tools/run_tests.py -m "not campaign"
 
 bench: $(VENV)/.dev-stamp  ## run every benchmarks/*.py whose name does not start with _
 	@set -e; for script in $(BENCHES); do echo "== $$script"; $(BIN)/python "$$script"; done
