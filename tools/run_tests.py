@@ -2,7 +2,8 @@
 
     python tools/run_tests.py [arguments of pytest]
 
-Both get the same arguments. What the second one says is printed when the first one is done. The exit code is 0 when both were green.
+Both get the same arguments. What the second one says is printed when the first one is done; the exit code is 0 when both
+were green.
 """
 
 from __future__ import annotations
