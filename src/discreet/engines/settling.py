@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TableInputError
+from ..numbers.exact import show
 from ..questions.predicate import LONGEST_TEXT
 
 LONGEST_ID = 64  # bytes
@@ -80,11 +81,11 @@ def settled_type(name: str, kind: Any, as_id: bool = False) -> tuple[Any, bool]:
     import pyarrow as pa
 
     try:
-        return settled(pa.nulls(0, kind), as_id).values.type, _is_flag(inner(kind))
+        return settled(pa.nulls(0, inner(kind)), as_id).values.type, _is_flag(inner(kind))
     except (pa.ArrowException, NotImplementedError, ValueError, TypeError):
         pass
-    raise TableInputError(f"Column {name!r} has Arrow type {kind}, which cannot be read; convert it to numbers, texts, dates or "
-                          "times, or leave it out.")  # fmt: skip
+    raise TableInputError(f"Column {show(name)} has Arrow type {kind}, which cannot be read; convert it to numbers, texts, dates "
+                          "or times, or leave it out.")  # fmt: skip
 
 
 def settled(column: Any, as_id: bool = False) -> Settled:
@@ -127,14 +128,14 @@ def is_wrapped(kind: Any) -> bool:
 def _is_flag(kind: Any) -> bool:
     import pyarrow.types as kinds
 
-    return kinds.is_nested(kind) or kinds.is_time(kind) or kinds.is_duration(kind) or kinds.is_interval(kind)
+    return bool(kinds.is_nested(kind) or kinds.is_time(kind) or kinds.is_duration(kind) or kinds.is_interval(kind))
 
 
 def _is_text(kind: Any) -> bool:
     """Whether a settled type is of texts or bytes."""
     import pyarrow.types as kinds
 
-    return kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind)
+    return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind))
 
 
 def _plain(column: Any, as_id: bool) -> Any:

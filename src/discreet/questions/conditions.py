@@ -148,12 +148,12 @@ def _threshold(sign: str, number: Fraction, type_name: str) -> tuple[str, str] |
     elif sign in ("<", "<="):
         down -= sign == "<" and whole
         if down >= high or down < low:
-            return down >= high
+            return bool(down >= high)
         sign = "<="
     else:
         down += not (sign == ">=" and whole)
         if down <= low or down > high:
-            return down <= low
+            return bool(down <= low)
         sign = ">="
     digits = f"{abs(down):0{scale + 1}d}"
     point = len(digits) - scale
