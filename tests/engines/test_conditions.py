@@ -329,3 +329,33 @@ def test_the_comparison_sees_an_answer_that_is_wrong_by_one_row(monkeypatch):
 
     with pytest.raises(AssertionError):
         trials()
+
+
+def test_texts_of_a_file_without_types_are_read_as_what_they_are_compared_with(tmp_path):
+    """Numbers as Python reads them; whatever else stands there is missing, and stops nothing."""
+    numbers = ["0", "-1", "40", "0.1", "1e3", " 7 ", "-0.0", "1e-400", "123456789012345678901234567890", "9" * 60_000]
+    others = ["abc", "--", "1.2.3", "nan", "tr\u00fce", "1e", "+", "'", "\u0660"]
+    path = tmp_path / "t.csv"
+    path.write_text("row,x\n" + "".join(f"{k},{text}\n" for k, text in enumerate([*numbers, *others])))
+    constants = ["0", "0.1", "40", "-1e-300", "1e300", "9007199254740992", "0.333333333333333333333333333333333"]
+    asked = [(f"x {sign} {c}", sign, c) for sign in SIGNS for c in constants if abs(Fraction(c)) <= 2**53]
+    domain = Domain.of({"row": list(range(len(numbers) + len(others)))})
+    found = count_each(path, predicates=[text for text, _, _ in asked], by=["row"], domain=domain).counts
+    for counts, (text, sign, c) in zip(found, asked, strict=True):
+        assert counts.counts[: len(numbers)].tolist() == [SIGNS[sign](float(n), float(c)) for n in numbers], text
+        assert not counts.counts[len(numbers) :].any(), text
+    both = count_each(path, predicates=["x IN (0, 40)", "x = '40'", "x = true"], by=[], domain=Domain.of({})).counts
+    assert [c.counts.tolist() for c in both[:2]] == [[sum(float(n) in (0, 40) for n in numbers)], [1]]
+
+
+def test_an_answer_hangs_on_nothing_else_in_the_query():
+    """A decimal of 10^20 beside one of 38 digits, of which 18 are after the point; a constant that no whole number can be."""
+    wide = pa.table({"a": pa.array([Decimal(10) ** 20, Decimal(1)], pa.decimal128(38, 0)),
+                     "b": pa.array([Decimal("0.5"), Decimal(1)], pa.decimal128(38, 18)), "age": pa.array([40, None])})  # fmt: skip
+    texts = ["a >= b AND a <> b", "a >= b", "age IN (0.5, 99999999999999999999999999999999999999)", "age < 1e38",
+             "NOT (age > 1e38)"]  # fmt: skip
+    expected = [[1], [2], [0], [1], [1]]
+    together = count_each(wide, predicates=texts, by=[], domain=Domain.of({})).counts
+    assert [c.counts.tolist() for c in together] == expected
+    for text, counts in zip(texts, expected, strict=True):
+        assert count_each(wide, predicates=[text], by=[], domain=Domain.of({})).counts[0].counts.tolist() == counts, text
