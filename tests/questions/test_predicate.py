@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from discreet.errors import MissingExtraError, PredicateError
-from discreet.questions.predicate import UNTYPED, check_types, parse, typed_sql
+from discreet.questions.conditions import typed_sql
+from discreet.questions.predicate import UNTYPED, check_types, parse
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -104,7 +105,7 @@ def test_a_missing_package_says_how_to_install_it(monkeypatch):
 
 
 GOOD = [
-    ("a = 1.5", "INTEGER"), ("a in ('x', null)", "VARCHAR"), ("a = 'x'", "ENUM('x', 'y')"), ("a", "BOOLEAN"),
+    ("a = 1.5", "INTEGER"), ("a in ('x', null)", "VARCHAR"), ("a = 'x'", "UUID"), ("a", "BOOLEAN"),
     ("a = true", "BOOLEAN"), ("a > '2020-01-31'", "DATE"), ("a > '2020-01-31 10:00'", "TIMESTAMP"),
     ("a > '2020-01-31T10:00:00+02:00'", "TIMESTAMP WITH TIME ZONE"), ("a like 'x'", UNTYPED), ("a > 1", UNTYPED),
     ("a is null", "BLOB"), ("a = null", "INTEGER"),
@@ -145,7 +146,7 @@ def test_columns_are_compared_within_a_family_only():
 
 NUMERIC = {
     "TINYINT": ["-128", "127"], "INTEGER": ["-2147483648", "2147483647"], "BIGINT": [str(-(2**63)), str(2**63 - 1)],
-    "UBIGINT": ["0", str(2**64 - 1)], "HUGEINT": [str(-(2**126)), str(2**126)], "UHUGEINT": ["0", str(2**127)],
+    "UBIGINT": ["0", str(2**64 - 1)],
     "DECIMAL(38,0)": ["-" + "9" * 38, "9" * 38], "DECIMAL(38,37)": ["-9.5", "9.5"], "DECIMAL(18,3)": ["-9.5", "9" * 15],
     "DECIMAL(4,1)": ["-999.9", "999.9"], "FLOAT": ["-3e38", "3e38"], "DOUBLE": ["-1e308", "1e308"],
 }  # fmt: skip

@@ -63,16 +63,16 @@ class Adding:
 
     def _digits(self, name: str) -> str:
         """A decimal without its point. The engine multiplies its digits by 10^scale and stops where the type cannot hold that, so
-        each type has the values that fit it; 64 bits take a tenth of the time that texts take."""
+        each type is handed the values that fit it alone; 64 bits take a tenth of the time that texts take."""
         width, scale = self._decimal
         digits = f"replace({name}::VARCHAR, '.', '')::HUGEINT"
         for held, kind in ((38, "HUGEINT"), (18, "BIGINT")):
-            moved = f"({name}::DECIMAL({held}, {scale}) * {10**scale}::DECIMAL({scale + 1}, 0))::{kind}"
             if width + scale <= held:
-                digits = moved
+                digits = f"({name}::DECIMAL({held}, {scale}) * {10**scale}::DECIMAL({scale + 1}, 0))::{kind}"
             elif 2 * scale < held:
-                most = 10 ** (held - 2 * scale) - 1
-                digits = f"CASE WHEN {name} BETWEEN -{most} AND {most} THEN {moved}::HUGEINT ELSE {digits} END"
+                low, high = (f"'{sign}{10 ** (held - 2 * scale) - 1}'::{self.type_name}" for sign in ("-", ""))
+                few = f"(CASE WHEN {name} BETWEEN {low} AND {high} THEN {name} END)::DECIMAL({held}, {scale})"
+                digits = f"coalesce(({few} * {10**scale}::DECIMAL({scale + 1}, 0))::{kind}::HUGEINT, {digits})"
         return digits
 
     @property
@@ -96,12 +96,15 @@ class Adding:
         if most > widest or self.type_name in (UNTYPED, COMMA):
             cases.append(f"WHEN {raw} IS NULL OR NOT {raw} BETWEEN {-min(widest, reach)} AND {min(widest, reach)} THEN {otherwise}")
         kind = "BIGINT" if top * min(most, widest) + abs(plus) < FARTHEST else "HUGEINT"
-        number = f"TRY_CAST({raw} AS {kind})"
+        number, farthest = f"TRY_CAST({raw} AS {kind})", min(most, widest)
+        if farthest < reach or self.type_name in (UNTYPED, COMMA):  # beyond it nothing is computed, wherever the engine does so
+            number = f"(CASE WHEN {raw} BETWEEN {-farthest} AND {farthest} THEN {number} END)"
         moved = f"({top}::{kind} * {number} + ({plus})::{kind})"
         divided = moved if bottom == 1 else f"{moved} // {bottom}::{kind}"
         if bottom > 1 and low < 0:  # the engine cuts off towards zero
             divided = f"({divided} - ({moved} % {bottom}::{kind} < 0)::INTEGER)"
-        return f"(CASE {' '.join(cases)} ELSE {divided} END)::BIGINT" if cases else f"({divided})::BIGINT"
+        steps = f"CASE {' '.join(cases)} ELSE {divided} END" if cases else divided
+        return f"TRY_CAST({steps} AS BIGINT)"
 
     def _ratio(self, x: str) -> str:
         """A value over the step as a float, NULL where it is not finite; without an origin that is no multiple of the step."""
@@ -122,7 +125,7 @@ class Adding:
         first, last = (low + back, high + back) if near else (-FARTHEST, FARTHEST)
         nearest = (
             f"((CASE WHEN {q} <= {_double(first)} THEN {first} WHEN {q} >= {_double(last)} THEN {last} "
-            f"ELSE floor({q})::BIGINT + ({q} - floor({q}) >= 0.5)::INTEGER END) - ({back}))"
+            f"ELSE TRY_CAST(floor({q}) AS BIGINT) + ({q} - floor({q}) >= 0.5)::INTEGER END) - ({back}))"
         )
         return nearest if near else clamped(nearest, low, high)
 

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import DiscreetError, TableInputError
-from ..questions.predicate import parse, quoted, typed_sql
+from ..questions.conditions import typed_sql
+from ..questions.predicate import parse, quoted
 from ..questions.sums import SumOf
 from .adding import Adding
 from .duckdb import bind, lock_up, names_in
+from .guard import Guarded
 from .reading import Reading
-from .sources import Source, open_table
+from .sources import Source, open_table, unlike
 
 _MOST_PLACES = 5
 _MEMORY_MB = 1024
@@ -44,37 +46,34 @@ def outside_bounds(table: Any, sums: Sequence[SumOf], unit: str | None = None, r
     person = None if unit is None else names_in([unit], source)[0]
     columns = [names_in([one.column], source)[0] for one in sums]
     asked = [None if one.where is None else parse(one.where, source.names) for one in sums]
-    with duckdb.connect(":memory:") as connection:
-        try:
-            lock_up(connection, _MEMORY_MB)
-            used = {*columns, *([person] if person else [])}.union(*(one.columns for one in asked if one is not None))
-            types = bind(connection, source, sorted(used))
-            adding = [Adding(one, columns[j], types[columns[j]], True, j) for j, one in enumerate(sums)]
-            conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
-            numbered = _Numbered(source)
-            connection.register("numbered", numbered)
-            meant = [f"({sql}) AS w{j}" for j, sql in enumerate(conditions)]
-            values = [f"CASE WHEN w{one.number} THEN {one.steps} END AS v{one.number}" for one in adding]
-            ids = [f"{quoted(person)} AS u"] if person else []
-            read = [numbered.place, *ids, *meant, *(part for one in adding for part in one.read)]
-            rows = f"(SELECT *, {', '.join(values)} FROM (SELECT {', '.join(read)} FROM numbered))"
-            tests = [test for one in adding for test in _tests(one)]
-            told = ", ".join(f"count(*) FILTER ({t}), min({numbered.place}, {_MOST_PLACES}) FILTER ({t})" for t in tests)
-            found: Any = connection.execute(f"SELECT {told} FROM {rows}").fetchone()
-            people = _people(connection, adding, rows) if person else [None] * (2 * len(sums))
-        except DiscreetError:
-            raise
-        except Exception as error:  # the engine's and other libraries' own words may quote a value
-            if source.failure is not None:
-                raise source.failure from None
-            raise TableInputError("The values could not be compared with the declared bounds: the table is damaged, or has a type "
-                                  "that cannot be read. Repair it, or convert it to Parquet.", engine=error) from None  # fmt: skip
+    with Guarded(lambda: source.failure or _broken()), duckdb.connect(":memory:") as connection:
+        lock_up(connection, _MEMORY_MB)
+        used = {*columns, *([person] if person else [])}.union(*(one.columns for one in asked if one is not None))
+        types = bind(connection, source, sorted(used), person)
+        adding = [Adding(one, columns[j], types[columns[j]], True, j) for j, one in enumerate(sums)]
+        conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
+        numbered = _Numbered(source)
+        connection.register("numbered", numbered)
+        meant = [f"({sql}) AS w{j}" for j, sql in enumerate(conditions)]
+        values = [f"CASE WHEN w{one.number} THEN {one.steps} END AS v{one.number}" for one in adding]
+        ids = [f"{quoted(source.ids)} AS u"] if person else []
+        read = [numbered.place, *ids, *meant, *(part for one in adding for part in one.read)]
+        rows = f"(SELECT *, {', '.join(values)} FROM (SELECT {', '.join(read)} FROM numbered))"
+        tests = [test for one in adding for test in _tests(one)]
+        told = ", ".join(f"count(*) FILTER ({t}), min({numbered.place}, {_MOST_PLACES}) FILTER ({t})" for t in tests)
+        found: Any = connection.execute(f"SELECT {told} FROM {rows}").fetchone()
+        people = _people(connection, adding, rows) if person else [None] * (2 * len(sums))
     counts, places = found[::2], [tuple(int(n) for n in some or ()) for some in found[1::2]]
     return [
         Outside(counts[3 * j], counts[3 * j + 1], counts[3 * j + 2], (places[3 * j], places[3 * j + 1], places[3 * j + 2]),
                 people[2 * j], people[2 * j + 1])
         for j in range(len(sums))
     ]
+
+
+def _broken() -> DiscreetError:
+    return TableInputError("The values could not be compared with the declared bounds: the table is damaged, or has a type that "
+                           "cannot be read. Repair it, or convert it to Parquet.")  # fmt: skip
 
 
 def _tests(one: Adding) -> list[str]:
@@ -109,9 +108,7 @@ class _Numbered:
     def __init__(self, source: Source) -> None:
         import pyarrow as pa
 
-        name = "place"
-        while name in [used.lower() for used in source.used]:
-            name += "_"
+        name = unlike("place", source.schema.names)
         self.source, self.place = source, quoted(name)
         self.schema = pa.schema([pa.field(name, pa.int64()), *source.schema])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ..questions.conditions import is_whole
 from ..questions.predicate import COMMA, UNTYPED, family, literal, quoted
 
 
@@ -46,4 +47,4 @@ def id_text(type_name: str) -> str:
     """An id as text, the same for 7 and 7.0: pandas turns whole numbers into floats where one is missing."""
     if family(type_name) != "number":
         return "u::VARCHAR"
-    return "coalesce(CASE WHEN u = trunc(u) THEN TRY_CAST(u AS BIGINT)::VARCHAR END, u::VARCHAR)"
+    return f"coalesce(CASE WHEN {is_whole('u', type_name)} THEN TRY_CAST(u AS BIGINT)::VARCHAR END, u::VARCHAR)"

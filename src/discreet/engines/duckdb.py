@@ -30,6 +30,7 @@ from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..numbers.exact import show
 from ..numbers.given import whole
 from ..progress import Progress, tell
+from ..questions.conditions import is_whole, typed_sql
 from ..questions.domain import Domain, Key, key_texts
 from ..questions.predicate import (
     COMMA,
@@ -43,7 +44,6 @@ from ..questions.predicate import (
     number_text,
     parse,
     quoted,
-    typed_sql,
     unknown_column,
 )
 from ..questions.recoding import missing_sql
@@ -52,6 +52,7 @@ from .adding import FARTHEST, Adding, clamped
 from .counted import Counted, Found
 from .counted import Counts as Counts
 from .digests import canonical, id_text, row_digest, sum_of_halves
+from .guard import Guarded
 from .reading import Reading
 from .sources import Source, open_table, stamp
 from .spark import SparkTable
@@ -61,6 +62,7 @@ _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestam
 _ASKED = ("predicates", "sums", "by", "domain", "unit", "max_groups", "other", "memory_mb")
 _LOOK = 0.1  # seconds between two looks at how far the engine has read
 _MOST_PARTS = 2**16
+_MB_THREAD = 16  # of memory, for each thread of the engine: more than the texts that it is handed over at a time take
 _BYTES_ADDED = 48  # for each sum
 _BYTES_GROUP, _BYTES_STATISTIC = 200, 80  # for each declared group, and for each count and sum of it
 _BYTES_EACH = 120  # what the engine holds, about, for each person in a group, besides 8 for each condition
@@ -137,39 +139,36 @@ def seen_in(
     looked_at: list[frozenset[str]] = [frozenset() if one is None else one.columns for one in asked]
     added = [names_in([one.column], source)[0] for one in sums]
     always = {*names, *([person] if person else [])}
-    with duckdb.connect(":memory:") as connection:
-        try:
-            each = _BYTES_GROUP + _BYTES_STATISTIC * len(texts)
-            lock_up(connection, memory_mb + len(domain) * each // 10**6)
-            types = bind(connection, source, sorted(always.union(added, *looked_at)))
-            if person is not None and family(types[person]) == "other" and types[person] != "BLOB":
-                raise TableInputError(
-                    f"Column {show(person)} has type {types[person]}, which identifies nobody; use numbers or texts."
-                )
-            limited = person is not None and max_groups < len(domain) + other
-            groups = _register(connection, domain, names, types)
-            contents = key_texts(domain, names) if limited or sums else []
-            if limited:
-                _register_contents(connection, contents)
-            conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
-            used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at[:at]]
-            adding = [Adding(one, added[j], types[added[j]], person is not None, j) for j, one in enumerate(sums)]
-            meant = {j: conditions[at + j] for j, one in enumerate(sums) if one.where is not None}
-            query = _Query(types, groups, conditions[:at], list(map(row_digest, used)), adding, meant, person, max_groups, other,
-                           len(domain))  # fmt: skip
-            run = _Run(connection, source, progress)
-            if isinstance(source, SparkTable):
-                found = found_in_cluster(source, question, person, Found(len(domain), other, query.totals), at)
-            else:
-                found = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
-        except DiscreetError:
-            raise
-        except Exception as error:  # the engine's and other libraries' own words may quote a value
-            if source.failure is not None:
-                raise source.failure from None
-            raise TableInputError("The table could not be counted: it is damaged, has a type that cannot be read, or needs "
-                                  f"more than {memory_mb} MB of memory (memory_mb). Repair it, or convert it to Parquet.",
-                                  engine=error) from None  # fmt: skip
+
+    def broken() -> DiscreetError:
+        return source.failure or TableInputError(
+            "The table could not be counted: it is damaged, has a type that cannot be read, or needs more than "
+            f"{memory_mb} MB of memory (memory_mb). Repair it, or convert it to Parquet."
+        )
+
+    with Guarded(broken), duckdb.connect(":memory:") as connection:
+        each = _BYTES_GROUP + _BYTES_STATISTIC * len(texts)
+        lock_up(connection, memory_mb + len(domain) * each // 10**6)
+        types = bind(connection, source, sorted(always.union(added, *looked_at)), person)
+        ids = types.pop(source.ids, "")
+        if person is not None and family(ids) == "other" and ids != "BLOB":
+            raise TableInputError(f"Column {show(person)} has type {types[person]}, which identifies nobody; use numbers or texts.")
+        limited = person is not None and max_groups < len(domain) + other
+        groups = _register(connection, domain, names, types)
+        contents = key_texts(domain, names) if limited or sums else []
+        if limited:
+            _register_contents(connection, contents)
+        conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
+        used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at[:at]]
+        adding = [Adding(one, added[j], types[added[j]], person is not None, j) for j, one in enumerate(sums)]
+        meant = {j: conditions[at + j] for j, one in enumerate(sums) if one.where is not None}
+        query = _Query(groups, conditions[:at], list(map(row_digest, used)), adding, meant, quoted(source.ids) if person else None,
+                       ids, max_groups, other, len(domain))  # fmt: skip
+        run = _Run(connection, source, progress)
+        if isinstance(source, SparkTable):
+            found = found_in_cluster(source, question, person, Found(len(domain), other, query.totals), at)
+        else:
+            found = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
     if path is not None and stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; count it again when it is complete.")
     run.tell(1.0)
@@ -197,8 +196,10 @@ def lock_up(connection: Any, memory_mb: int) -> None:
     and takes a stream for one row. Its own bar of progress would stand in the output of notebooks; if off, it may refuse to be set.
     """
     bar = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0]
+    threads = max(1, min(os.cpu_count() or 1, int(memory_mb) // _MB_THREAD))
     for setting in (
-        f"memory_limit = '{int(memory_mb)}MB'", "temp_directory = ''", "max_temp_directory_size = '0KiB'", "allowed_paths = []",
+        f"threads = {threads}", f"memory_limit = '{int(memory_mb)}MB'",
+        "temp_directory = ''", "max_temp_directory_size = '0KiB'", "allowed_paths = []",
         "preserve_insertion_order = false", "python_enable_replacements = false", "autoinstall_known_extensions = false",
         *(["enable_progress_bar = false"] if bar else []), "disabled_optimizers = 'join_order,build_side_probe_side'",
         "enable_external_access = false", "lock_configuration = true",
@@ -206,15 +207,17 @@ def lock_up(connection: Any, memory_mb: int) -> None:
         connection.execute(f"SET {setting}")
 
 
-def bind(connection: Any, source: Source, used: Sequence[str]) -> dict[str, str]:
-    """Choose the source's columns and hand it over; returns the engine's names of their types, or UNTYPED."""
-    source.bind(used)
-    connection.register("declared_types", source.declared.empty_table())
+def bind(connection: Any, source: Source, used: Sequence[str], person: str | None = None) -> dict[str, str]:
+    """Choose the source's columns and hand it over; returns the engine's names of their types, or UNTYPED; ids after them."""
+    source.bind(used, person)
+    connection.register("declared_types", source.schema.empty_table())
     described = connection.execute("DESCRIBE SELECT * FROM declared_types").fetchall()
     connection.unregister("declared_types")
     connection.register("handed_over", source)
     untyped = COMMA if source.decimal == "," else UNTYPED
-    return {row[0]: untyped if row[0] in source.untyped else row[1] for row in described if row[0] in used}
+    named = dict.fromkeys(source.untyped, untyped) | source.flags
+    types = {row[0]: named.get(row[0], row[1]) for row in described if row[0] in (*used, source.ids)}
+    return types if person is None else {**types, source.ids: types[person] if person in named else types[source.ids]}
 
 
 @dataclass(frozen=True)
@@ -291,7 +294,7 @@ def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tupl
             f"Column {show(name)} has type {type_name}, but its declared keys are of type {given.__name__}."
         )
     if kind == "number":
-        return pa.array(values, pa.int64()), f"CASE WHEN {k} = trunc({k}) THEN TRY_CAST({k} AS BIGINT) END"
+        return pa.array(values, pa.int64()), f"CASE WHEN {is_whole(k, type_name)} THEN TRY_CAST({k} AS BIGINT) END"
     if kind == "boolean" or kind == "text":
         return pa.array(values), k if type_name in ("BOOLEAN", "VARCHAR") else f"CAST({k} AS VARCHAR)"
     zoned = "ZONE" in type_name.upper()
@@ -305,20 +308,20 @@ def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tupl
     if zoned:
         aware = [m.replace(tzinfo=m.tzinfo or UTC) for m in moments]  # type: ignore[union-attr, call-arg]
         return pa.array(aware, pa.timestamp("us", "UTC")), k
-    return pa.array(moments, pa.timestamp("us")), f"TRY_CAST({k} AS TIMESTAMP)"
+    return pa.array(moments, pa.timestamp("us")), k
 
 
 @dataclass(frozen=True)
 class _Query:
     """What is asked of the engine, as SQL: the values of one row, and how rows or people are put together."""
 
-    types: Mapping[str, str]
     groups: _Groups
     conditions: Sequence[str]
     digests: Sequence[str]  # for each condition: of the columns that it and the groups need
     adding: Sequence[Adding]
     meant: Mapping[int, str]  # the conditions of those sums that have one
-    person: str | None
+    person: str | None  # the column of ids, and its type
+    ids: str
     max_groups: int
     other: bool
     size: int
@@ -326,17 +329,12 @@ class _Query:
     def rows(self) -> str:
         """Every row: its keys as k0, k1, ..., its id u; for each condition whether it counts (c0) and its digest (h0); for each
         sum whether the row is meant (w0) and how many steps it then has (v0), NULL where it has no number."""
-        values = [
-            f"CASE WHEN NOT isnan({quoted(name)}) THEN {quoted(name)} END AS {quoted(name)}"
-            if kind.upper() in ("FLOAT", "DOUBLE") else quoted(name)
-            for name, kind in self.types.items()
-        ]  # fmt: skip
-        picked = [*self.groups.picked, *([] if self.person is None else [f"{quoted(self.person)} AS u"])]
+        picked = [*self.groups.picked, *([] if self.person is None else [f"{self.person} AS u"])]
         picked += [f"({condition}) AS c{k}" for k, condition in enumerate(self.conditions)]
         picked += [f"{digest} AS h{k}" for k, digest in enumerate(self.digests)]
         picked += [f"({condition}) AS w{j}" for j, condition in self.meant.items()]
         picked += [part for one in self.adding for part in one.read]
-        read = f"(SELECT {', '.join(picked) or '1 AS one'} FROM (SELECT {', '.join(values) or '1 AS one'} FROM handed_over))"
+        read = f"(SELECT {', '.join(picked) or '1 AS one'} FROM handed_over)"
         if not self.adding:
             return read
         names = [
@@ -385,8 +383,7 @@ class _Query:
         Where a person falls is a keyed hash of the id, so that nobody can choose ids that meet in one part. A person's groups
         are chosen by a hash of the id and of the key's content, so that no order of declaration decides.
         """
-        kind = self.types[str(self.person)]
-        text, id_ = id_text(kind), canonical("u", kind)
+        text, id_ = id_text(self.ids), canonical("u", self.ids)
         here = (
             f"AND (md5_number({literal(key)} || {id_}) & {parts - 1}::UHUGEINT)::INTEGER = {part}" if parts > 1 else ""
         )

@@ -42,10 +42,8 @@ def as_arrow(frame: Any, used: Sequence[str]) -> tuple[Any, set[str]]:
         untyped = {name for name in used if _of_objects(native[name].dtype)}
         arrays = {name: _texts(native[name]) if name in untyped else _typed(native[name]) for name in used}
         return pa.table(arrays), untyped
-    except Exception as error:  # whatever another library says may quote a value
-        raise TableInputError(
-            "The columns cannot be handed over as Arrow data; give them plain types.", engine=error
-        ) from None
+    except Exception:  # whatever another library says may quote a value
+        raise TableInputError("The columns cannot be handed over as Arrow data; give them plain types.") from None
 
 
 def _of_objects(dtype: Any) -> bool:

@@ -1,7 +1,7 @@
 """Tables of every kind as Arrow data that can be read again and again, and that no value in them can break.
 
-Nothing is guessed: types come from a schema, and a text file declares none. A value that its type cannot hold (a day
-beyond the calendar, bytes that are no text) is a missing one, for its own row alone.
+Nothing is guessed: types come from a schema, and a text file declares none. How the values of each type are handed over is the
+matter of settling.py; what another library says on the way never leaves this house (guard.py).
 """
 
 from __future__ import annotations
@@ -19,17 +19,16 @@ import numpy as np
 from ..errors import DiscreetError, TableInputError
 from ..numbers.exact import show
 from .excel import Sheet
+from .guard import Guarded
 from .lines import check_wide, has_mark, read_lines
 from .memory import as_arrow, recognised
 from .reading import Reading
+from .settling import inner, is_wrapped, settled, settled_rows, settled_type
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _ARROW = (".arrow", ".feather")
 _KINDS = (".parquet", ".pq", ".xlsx", *_ARROW, *_SEPARATORS)
 _BATCH = 2**16  # rows handed over at a time
-_LAST_DAY = 2**31 - 2  # days from 1970 that the engine can hold, either way, and the same in microseconds
-_LAST_MICROSECOND = 9_223_372_022_400_000_000 - 1
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Source(ABC):
@@ -53,14 +52,19 @@ class Source(ABC):
         self.used: list[str] = []
         self.failure: DiscreetError | None = None
 
-    def bind(self, used: Sequence[str]) -> None:
-        """Choose the columns that streams hold."""
+    def bind(self, used: Sequence[str], person: str | None = None) -> None:
+        """Choose the columns that streams hold; after them the ids of the column `person` by themselves, named `ids`."""
         import pyarrow as pa
 
         self.used = list(used or self.names[:1])
-        fields = self.fields()
-        self.declared = pa.schema([(name, _told(kind)) for name, kind in fields])
-        self.schema = pa.schema([(name, settled(pa.nulls(0, kind)).type) for name, kind in fields])
+        self.person, self.ids = person, unlike("id", self.used)
+        fields = dict(self.fields())
+        self.declared = pa.schema([(name, _told(kind)) for name, kind in fields.items()])
+        kinds = {name: settled_type(name, kind) for name, kind in fields.items()}
+        self.flags = {name: str(fields[name]) for name, (_, is_flag) in kinds.items() if is_flag}
+        self.untyped |= {name for name, kind in fields.items() if pa.types.is_null(inner(kind))}
+        ids = [] if person is None else [(self.ids, settled_type(person, fields[person], as_id=True)[0])]
+        self.schema = pa.schema([*((name, kind) for name, (kind, _) in kinds.items()), *ids])
 
     @abstractmethod
     def fields(self) -> list[tuple[str, Any]]:
@@ -70,12 +74,25 @@ class Source(ABC):
     def batches(self) -> Iterator[Any]:
         """The used columns, some rows at a time, from the beginning."""
 
-    def numbered(self) -> Iterator[tuple[Any, Any]]:
+    def placed(self) -> Iterator[tuple[Any, Sequence[Any]]]:
         """The same, each time with where these rows stand: line numbers of a text file, else numbers from 1 on."""
         seen = 1
         for batch in self.batches():
-            yield np.arange(seen, seen + batch.num_rows), [settled(batch.column(name)) for name in self.used]
+            yield np.arange(seen, seen + batch.num_rows), [batch.column(name) for name in self.used]
             seen += batch.num_rows
+
+    def numbered(self) -> Iterator[tuple[Any, list[Any]]]:
+        """The same once they are settled, and the ids after them."""
+        self.done = 0
+        for numbers, columns in self.placed():
+            for start, end, arrays in self._handed(columns, len(numbers)):
+                yield numbers[start:end], arrays
+
+    def _handed(self, columns: Sequence[Any], size: int) -> Iterator[tuple[int, int, list[Any]]]:
+        made = [settled(column) for column in columns]
+        if self.person is not None:
+            made.append(settled(columns[self.used.index(self.person)], as_id=True))
+        return settled_rows(made, size)
 
     def _settled(self) -> Iterator[Any]:
         import pyarrow as pa
@@ -83,7 +100,8 @@ class Source(ABC):
         self.done = 0
         try:
             for batch in self.batches():
-                yield pa.record_batch([settled(batch.column(name)) for name in self.used], schema=self.schema)
+                for _, _, arrays in self._handed([batch.column(name) for name in self.used], batch.num_rows):
+                    yield pa.record_batch(arrays, schema=self.schema)
         except DiscreetError as error:
             self.failure = error
             raise
@@ -99,9 +117,23 @@ class Source(ABC):
 
 def open_table(table: Any, again: bool, reading: Reading | None = None) -> Source:
     """A file or a data frame as a source; `again`: it will be read more than once. `reading` is of text files."""
+    with Guarded(_unreadable):
+        return _opened(table, again, reading or Reading())
+
+
+def whole_table(table: Any) -> Any:
+    """A reader of record batches, which is used up by one pass, as a table that can be read again; all else as it is."""
+    with Guarded(_unreadable):
+        return table.read_all() if hasattr(table, "read_all") else table
+
+
+def _unreadable() -> TableInputError:
+    return TableInputError("The table could not be read: what it comes from broke off. Repair it, or hand over a whole table.")
+
+
+def _opened(table: Any, again: bool, how: Reading) -> Source:
     import pyarrow as pa
 
-    how = reading or Reading()
     if isinstance(table, (str, os.PathLike)):
         path = Path(table)
         if path.suffix.lower() == ".xlsx":
@@ -121,12 +153,9 @@ def open_table(table: Any, again: bool, reading: Reading | None = None) -> Sourc
     if isinstance(table, pa.RecordBatchReader):
         if not again:
             return _Stream(table)
-        try:
-            table = table.read_all()
-        except Exception as error:  # whatever another library says may quote a value
-            raise TableInputError(
-                "The reader of record batches broke off; hand over a whole table.", engine=error
-            ) from None
+        table = whole_table(table)
+    if isinstance(table, (pa.Table, pa.RecordBatch)):
+        return _Table(table if isinstance(table, pa.Table) else pa.Table.from_batches([table]))
     if type(table).__name__ == "DuckDBPyRelation":
         return _Relation(table)
     if type(table).__module__.startswith("pyspark."):
@@ -185,7 +214,7 @@ class _Text(Source):
         for columns in self._lines(numbered=False):
             yield pa.record_batch(columns, names=self.used)
 
-    def numbered(self) -> Iterator[tuple[Any, Any]]:
+    def placed(self) -> Iterator[tuple[Any, Sequence[Any]]]:
         for numbers, *columns in self._lines(numbered=True):
             yield numbers, columns
 
@@ -216,10 +245,10 @@ class _Excel(Source):
     def batches(self) -> Iterator[Any]:
         import pyarrow as pa
 
-        for _, columns in self.numbered():
+        for _, columns in self.placed():
             yield pa.record_batch(columns, names=self.used)
 
-    def numbered(self) -> Iterator[tuple[Any, Any]]:
+    def placed(self) -> Iterator[tuple[Any, Sequence[Any]]]:
         return self.sheet.columns(self.used, self.nulls)
 
 
@@ -282,22 +311,33 @@ class _Relation(Source):
         yield from self._reader()
 
 
-class _Frame(Source):
-    """A table in memory: its used columns as Arrow data, copied only where their library must."""
+class _Table(Source):
+    """An Arrow table in memory."""
+
+    def __init__(self, table: Any) -> None:
+        super().__init__()
+        self.table, self.names, self.total = table, distinct(table.column_names), table.num_rows
+
+    def fields(self) -> list[tuple[str, Any]]:
+        return [(name, self.table.schema.field(name).type) for name in self.used]
+
+    def batches(self) -> Iterator[Any]:
+        for batch in self.table.select(self.used).to_reader(self.at_once):
+            yield batch
+            self.done += batch.num_rows
+
+
+class _Frame(_Table):
+    """A table of another library: its used columns as Arrow data, copied only where that library must."""
 
     def __init__(self, frame: Any) -> None:
-        super().__init__()
+        Source.__init__(self)
         self.frame, self.names = frame, distinct(frame.collect_schema().names())
 
     def fields(self) -> list[tuple[str, Any]]:
         self.table, untyped = as_arrow(self.frame, self.used)
         self.untyped, self.total = frozenset(untyped), self.table.num_rows
-        return [(name, self.table.schema.field(name).type) for name in self.used]
-
-    def batches(self) -> Iterator[Any]:
-        for batch in self.table.to_reader(self.at_once):
-            yield batch
-            self.done += batch.num_rows
+        return super().fields()
 
 
 def _told(kind: Any) -> Any:
@@ -306,99 +346,19 @@ def _told(kind: Any) -> Any:
 
     if pa.types.is_dictionary(kind):
         return _told(kind.value_type)
-    if _is_wrapped(kind):
+    if is_wrapped(kind):
         return _told(kind.storage_type)
     if pa.types.is_float16(kind):
         return pa.float32()
     return pa.float64() if pa.types.is_decimal256(kind) else kind
 
 
-def _is_wrapped(kind: Any) -> bool:
-    """Whether a type is somebody's name for another one, unknown to the engine."""
-    import pyarrow as pa
-
-    return isinstance(kind, pa.BaseExtensionType) and kind.extension_name not in ("arrow.uuid", "arrow.bool8")
-
-
-def settled(column: Any) -> Any:
-    """A column in a form that no value can break: what does not fit is missing, what is never compared is a flag."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
-    kind = column.type
-    if kinds.is_dictionary(kind):
-        return settled(column.dictionary_decode())
-    if _is_wrapped(kind):
-        return settled(column.storage)
-    if kinds.is_timestamp(kind):
-        return _microseconds(column)
-    if kinds.is_date(kind):
-        return _days(column)
-    if kinds.is_float16(kind) or kinds.is_decimal256(kind):
-        return column.cast(_told(kind), safe=False)
-    if kinds.is_decimal(kind) or kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind):
-        return _valid(column)
-    if kinds.is_nested(kind) or kinds.is_time(kind) or kinds.is_duration(kind) or kinds.is_interval(kind):
-        return _where(column.is_valid(), pa.array(np.ones(len(column), dtype=np.bool_)))
-    return column
-
-
-def _where(condition: Any, column: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    return pc.if_else(condition, column, pa.scalar(None, column.type))
-
-
-def _between(column: Any, furthest: int) -> Any:
-    import pyarrow.compute as pc
-
-    return _where(pc.and_(pc.less_equal(column, furthest), pc.greater_equal(column, -furthest)), column)
-
-
-def _microseconds(column: Any) -> Any:
-    """Times in microseconds, finer ones cut off and those beyond the calendar missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind, numbers = column.type, column.view(pa.int64())
-    per_second = _PER_SECOND[kind.unit]
-    if per_second > 10**6:
-        numbers = pc.divide(numbers, per_second // 10**6)
-    else:
-        factor = 10**6 // per_second
-        numbers = pc.multiply(_between(numbers, _LAST_MICROSECOND // factor), factor)
-    return numbers.view(pa.timestamp("us", None if kind.tz is None else "UTC"))
-
-
-def _days(column: Any) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_date32(column.type):
-        days = column.view(pa.int32()).cast(pa.int64())
-    else:
-        days = pc.divide(column.view(pa.int64()), 86_400_000)
-    return _between(days, _LAST_DAY).cast(pa.int32()).view(pa.date32())
-
-
-def _valid(column: Any) -> Any:
-    """Texts that are none, and decimals of more digits than declared, as missing: nobody checks them before."""
-    import pyarrow as pa
-
-    try:
-        column.validate(full=True)
-        return column
-    except pa.ArrowInvalid:
-        return pa.array([_held(column[k]) for k in range(len(column))], column.type)
-
-
-def _held(scalar: Any) -> Any:
-    try:
-        scalar.validate(full=True)
-        return scalar.as_py()
-    except Exception:  # what a library says of a broken value may quote it
-        return None
+def unlike(name: str, others: Sequence[str]) -> str:
+    """A name for a column of our own that none of these has, in whatever case."""
+    taken = {other.lower() for other in others}
+    while name in taken:
+        name += "_"
+    return name
 
 
 def distinct(names: Sequence[Any], quotable: bool = True) -> list[str]:

@@ -144,8 +144,8 @@ def read_files(session: Any, path: str) -> Any:
                               "it, or hand over a data frame of Spark.")  # fmt: skip
     try:
         return session.read.parquet(path)
-    except Exception as error:  # whatever Spark says may quote what it found
-        raise TableInputError(f"Spark found no readable Parquet at {show(path)}; check the path.", engine=error) from None
+    except Exception:  # whatever Spark says may quote what it found
+        raise TableInputError(f"Spark found no readable Parquet at {show(path)}; check the path.") from None
 
 
 @dataclass(frozen=True)

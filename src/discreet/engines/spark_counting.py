@@ -81,4 +81,4 @@ class CountTask:
 
 def _broken(error: Exception) -> TableInputError:
     return TableInputError("Spark could not count the table: it is damaged, has a type that cannot be read, or its tasks lack "
-                           "memory or the packages of discreet[tables]. Its own logs say which.", engine=error)  # fmt: skip
+                           "memory or the packages of discreet[tables]. Its own logs say which.")  # fmt: skip

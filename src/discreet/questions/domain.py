@@ -25,6 +25,7 @@ import numpy as np
 from ..errors import TableInputError
 from ..numbers.exact import encodable, parse_exact, show
 from .hierarchy import Hierarchy, is_hierarchy, read_hierarchies
+from .predicate import LONGEST_TEXT
 from .recoding import Recoding, recodings_text
 
 Key = int | str | bool | None  # None: the value is missing
@@ -210,6 +211,8 @@ def _key(value: Any) -> Key:
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (str, np.str_)) and "\0" not in value and encodable(str(value)):
+        if len(value) > LONGEST_TEXT // 4 and len(value.encode()) > LONGEST_TEXT:
+            raise TableInputError(f"A declared key has more than {LONGEST_TEXT} bytes; texts are compared up to that many.")
         return str(value)
     number = None if isinstance(value, str) else parse_exact(value)
     if number is not None and number.denominator == 1 and -(2**63) <= number < 2**63:

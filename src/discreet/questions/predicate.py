@@ -25,6 +25,7 @@ from ..numbers.exact import show
 UNTYPED = "UNTYPED"  # a column of a file that declares no types: each comparison reads it as what it is compared with
 COMMA = "UNTYPED,"  # the same where numbers have a decimal comma
 
+LONGEST_TEXT = 2**16  # bytes of a text that is compared as it is; longer ones are cut before (engines/settling.py)
 _LONGEST = 10_000  # characters
 _DEEPEST = 100  # nested operators
 _PREFIX = "SELECT 1 FROM t WHERE "
@@ -45,11 +46,7 @@ _REFUSED = {
 }  # fmt: skip
 _ALLOWED = "Allowed are columns, constants, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and IS NULL."
 
-_WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
-          "UHUGEINT"}  # fmt: skip
-_PLAIN = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "FLOAT", "DOUBLE", "VARCHAR",
-          "BOOLEAN", "DATE", "TIMESTAMP", UNTYPED, COMMA}  # fmt: skip
-_TIMES = {"TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+_NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE"}
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,7 @@ def parse(text: str, columns: Collection[str], quotable: bool = True) -> Predica
         raise PredicateError(
             "The predicate uses no column, so it is the same for every row; leave it out to count all."
         )
-    sql = _render(tree, {})
+    sql = _render(tree)
     return Predicate(canonical=sql, columns=used, sql=sql, tree=tree)
 
 
@@ -100,26 +97,16 @@ def check_types(predicate: Predicate, types: Mapping[str, str]) -> None:
     _check(predicate.tree, types)
 
 
-def typed_sql(predicate: Predicate, types: Mapping[str, str]) -> str:
-    """The predicate as SQL for columns of these types, total on every value: where it cannot be decided it is NULL."""
-    check_types(predicate, types)
-    sql = _render(predicate.tree, types)
-    used = {types[name].upper() for name in predicate.columns}
-    # comparisons of these types with constants cannot fail on any value, and TRY takes a fifth of the time
-    safe = used <= _PLAIN and not _compares_columns(predicate.tree)
-    return sql if safe else f"TRY({sql})"
-
-
 def family(type_name: str) -> str:
     """What the values of a type are compared with: number, text, boolean, date, timestamp, or other (nothing)."""
     name = type_name.upper()
-    if name in _WHOLE or name in ("FLOAT", "DOUBLE", "REAL") or name.startswith("DECIMAL"):
+    if name in _NUMBERS or name.startswith("DECIMAL"):
         return "number"
-    if name in ("VARCHAR", "UUID") or name.startswith("ENUM"):
+    if name in ("VARCHAR", "UUID"):
         return "text"
-    if name in _TIMES or name == "TIMESTAMP WITH TIME ZONE":
+    if name in ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE"):
         return "timestamp"
-    if name in (UNTYPED, COMMA, '"NULL"', "NULL"):
+    if name in (UNTYPED, COMMA):
         return "untyped"
     return name.lower() if name in ("BOOLEAN", "DATE") else "other"
 
@@ -304,22 +291,16 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _compares_columns(node: Node) -> bool:
-    if node.kind in ("AND", "OR", "NOT"):
-        return any(map(_compares_columns, node.parts))
-    return any(part.kind == "column" for part in node.parts[1:])
-
-
 def unordered(predicate: Predicate) -> str:
     """The canonical text whatever the order of what AND, OR and IN join, which says the same in any order."""
-    return _render(_sorted(predicate.tree), {})
+    return _render(_sorted(predicate.tree))
 
 
 def _sorted(node: Node) -> Node:
     parts = tuple(map(_sorted, node.parts))
     if node.kind in ("AND", "OR"):
         inner = [x for part in parts for x in (part.parts if part.kind == node.kind else (part,))]
-        parts = tuple(sorted(inner, key=lambda part: _render(part, {})))
+        parts = tuple(sorted(inner, key=_render))
     elif node.kind == "IN":
         parts = (parts[0], *sorted(parts[1:], key=lambda part: (part.kind, part.value)))
     return Node(node.kind, parts, node.value)
@@ -386,65 +367,38 @@ def _reads_as_number(text: str) -> bool:
         return False
 
 
-def _render(node: Node, types: Mapping[str, str]) -> str:
-    """SQL for a part. Without types it is the canonical text; with them, casts are ours and spelled out."""
+def _render(node: Node) -> str:
+    """The canonical text of a part."""
     if node.kind in ("AND", "OR"):
-        return "(" + f" {node.kind} ".join(_render(part, types) for part in node.parts) + ")"
+        return "(" + f" {node.kind} ".join(map(_render, node.parts)) + ")"
     if node.kind == "NOT":
-        return f"(NOT {_render(node.parts[0], types)})"
-    if node.kind in ("column", *_CONSTANTS):
-        return _leaf(node, types.get(node.value, ""), "boolean")
-    column, *others = node.parts
-    type_name = types.get(column.value, "")
-    like = next((part.kind for part in others if part.kind != "null"), "text")  # what an untyped column is read as
-    left, *right = (_leaf(part, types.get(part.value, "") if part.kind == "column" else type_name, like)
-                    for part in node.parts)  # fmt: skip
+        return f"(NOT {_render(node.parts[0])})"
+    if not node.parts:
+        return _leaf(node)
+    left, *right = map(_leaf, node.parts)
     if node.kind.startswith("IS "):
-        return f"({quoted(column.value)} {node.kind})"
+        return f"({left} {node.kind})"
     if node.kind == "IN":
         return f"({left} IN ({', '.join(right)}))"
     return f"({left} {node.kind} {' AND '.join(right)})"
 
 
-def _leaf(node: Node, type_name: str, like: str) -> str:
-    """A column or a constant, cast where its column's type asks for it."""
-    kind = family(type_name) if type_name else ""
+def _leaf(node: Node) -> str:
     if node.kind == "column":
-        name = quoted(node.value)
-        if kind == "untyped" and like != "text":
-            text = number_text(name, type_name) if like == "number" else name
-            name = f"TRY_CAST({text} AS {'BOOLEAN' if like == 'boolean' else 'DOUBLE'})"
-            return f"CASE WHEN NOT isnan({name}) THEN {name} END" if like == "number" else name
-        if kind == "text" and type_name != "VARCHAR":
-            return f"CAST({name} AS VARCHAR)"
-        return f"CAST({name} AS TIMESTAMP)" if type_name.upper() in _TIMES - {"TIMESTAMP"} else name
-    if node.kind == "number":
-        return _number(node.value, type_name)
-    if node.kind != "text":
-        return "NULL" if node.kind == "null" else node.value.upper()
-    moment = iso_time(node.value) if kind in ("date", "timestamp") else None
-    if moment is None:
+        return quoted(node.value)
+    if node.kind == "text":
         return literal(node.value)
-    if kind == "date":
-        return f"DATE '{moment.date().isoformat()}'"
-    if type_name.upper() in _TIMES:
-        return f"TIMESTAMP '{moment.isoformat(sep=' ')}'"
-    moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-    return f"TIMESTAMPTZ '{moment.isoformat(sep=' ')}'"
+    return _number(node.value) if node.kind == "number" else "NULL" if node.kind == "null" else node.value.upper()
 
 
-def _number(text: str, type_name: str) -> str:
-    """A number exactly, in a form whose comparison casts no value of the column out of its range; else as a double."""
+def _number(text: str) -> str:
+    """A number exactly: with a point where it has few digits, as a float is written where it is one, else with an exponent."""
     value = Decimal(text)
-    whole, name = value == value.to_integral_value(), type_name.upper()
-    plain = f"{int(value)}" if whole else f"{value.normalize():f}"
-    digits = len(plain.strip("-").replace(".", ""))
-    if name.startswith("DECIMAL"):
-        width, scale = map(int, name[8:-1].split(","))
-        fits = digits <= width - scale if whole else digits <= 18 >= width
-    elif name in ("HUGEINT", "UHUGEINT"):
-        fits = whole and digits <= 38 and (value >= 0 or name == "HUGEINT")
-    else:
-        fits = digits <= (38 if whole else 18)
-    as_double = repr(float(value))
-    return plain if fits else as_double if "e" in as_double else f"{as_double}e0"
+    sign, digits, exponent = value.as_tuple()
+    kept = "".join(map(str, digits)).rstrip("0") or "0"
+    power = int(exponent) + len(digits) - len(kept) if value else 0
+    plain = f"{int(value)}" if power >= 0 else f"{Decimal((sign, tuple(map(int, kept)), power)):f}"
+    if len(plain.strip("-").replace(".", "")) <= (38 if power >= 0 else 18):
+        return plain
+    near = repr(float(value))
+    return f"{'-' * sign}{kept}e{power}" if Decimal(near) != value else near if "e" in near else f"{near}e0"

@@ -17,7 +17,8 @@ from typing import Any, NoReturn
 
 from ..errors import TableInputError
 from ..numbers.exact import encodable, parse_exact, show
-from .predicate import Node, Predicate, family, literal, number_text, quoted, typed_sql
+from .conditions import typed_sql
+from .predicate import LONGEST_TEXT, Node, Predicate, family, literal, number_text, quoted
 
 MOST_CODES = 10_000
 
@@ -140,6 +141,8 @@ def _codes(column: str, what: Any) -> tuple[Code, ...]:
         _refuse(column, "has a label without bands or codes")
     if not all((type(code) is int and abs(code) <= 2**53) or (isinstance(code, str) and encodable(code)) for code in listed):
         _refuse(column, "has a code that is neither a text nor a whole number up to 2^53")
+    if any(isinstance(code, str) and len(code.encode()) > LONGEST_TEXT for code in listed):
+        _refuse(column, f"has a code of more than {LONGEST_TEXT} bytes")
     return tuple(listed)
 
 

@@ -19,9 +19,10 @@ from typing import Any
 
 from ..engines.bounds import outside_bounds
 from ..engines.duckdb import count_groups
+from ..engines.guard import Guarded
 from ..engines.reading import Reading
 from ..engines.sources import open_table, stamp
-from ..errors import DiscreetError, MissingExtraError, ReleaseError, TableInputError
+from ..errors import MissingExtraError, ReleaseError, TableInputError
 from ..ledger.ledger import Admission, Ledger
 from ..numbers.exact import show
 from ..present.shown import Result, Shown
@@ -194,13 +195,8 @@ def examined(
     texts = _columns_of_codes(names, [*codes, *([] if unit is None else [unit])], domain)
     wanted = names if only is None else [name for name in names if name.lower() in {some.lower() for some in only}]
     most = None if only is None else _FIRST
-    try:
+    with Guarded(_unreadable):
         size, columns, ids = seen_columns(source, wanted, person, progress, most)
-    except DiscreetError:
-        raise
-    except Exception as error:  # another library's own words may quote a value
-        raise TableInputError("The table could not be read: it is damaged, or has a type that cannot be read. Repair it, or "
-                              "convert it to Parquet.", engine=error) from None  # fmt: skip
     cells = path is not None and path.suffix.lower() == ".xlsx"
     findings = [f for column in columns for f in _about(column, reading, untyped, cells, column.name in texts)]
     findings += _about_names(names, source.nameless, size) if untyped else []
@@ -221,6 +217,11 @@ def examined(
     place = "line" if untyped and not cells else "row"
     return Look("a table" if path is None else path.name, size, place, told, tuple(findings), reading,
                 tuple((name, found) for name, found in keys.items() if found), most is not None and size >= most)  # fmt: skip
+
+
+def _unreadable() -> TableInputError:
+    return TableInputError("The table could not be read: it is damaged, or has a type that cannot be read. Repair it, or convert "
+                           "it to Parquet.")  # fmt: skip
 
 
 def _check_names(names: Sequence[str], path: Path | None, reading: Reading) -> None:

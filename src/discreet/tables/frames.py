@@ -53,7 +53,7 @@ def as_kind(table: Any, kind: str) -> Any:
 def _known(nw: Any, table: Any) -> bool:
     try:
         nw.from_native(table)
-    except TypeError:
+    except Exception:  # whatever a library says of its own table
         return False
     return True
 

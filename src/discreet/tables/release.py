@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engines.reading import Reading
-from ..engines.sources import stamp
+from ..engines.sources import stamp, whole_table
 from ..errors import ReleaseError, TableInputError
 from ..ledger.ledger import Answer, Ledger, Terms
 from ..mechanism import Mechanism
@@ -289,8 +289,7 @@ def _prepare(
     terms = book.terms(question.dataset)
     check_relation(question, terms)
     names = read_margins(margins, question.by, question.domain)
-    if hasattr(table, "read_all"):  # a reader of record batches is used up by one pass
-        table = table.read_all()
+    table = whole_table(table)
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
     admission = None if path is None else admission_for(book, path, question.dataset, question.version)

@@ -1,0 +1,36 @@
+"""What other libraries say may quote a value, in whatever part of an error: none of it crosses our border."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NoReturn
+
+from ..errors import DiscreetError
+
+
+class Guarded:
+    """A block in which other libraries read data: an error of theirs becomes ours, and ours has no other one behind it.
+
+    `raise ... from None` would only hide the other error: it still stands in the new one's context, with all that it holds.
+    """
+
+    def __init__(self, refusal: Callable[[], DiscreetError]) -> None:
+        self.refusal = refusal
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> Literal[False]:
+        if isinstance(error, DiscreetError):
+            error.__cause__ = error.__context__ = None
+        elif isinstance(error, Exception):
+            _raise_alone(self.refusal())
+        return False
+
+
+def _raise_alone(made: DiscreetError) -> NoReturn:
+    try:
+        raise made
+    except DiscreetError:
+        made.__cause__ = made.__context__ = None
+        raise

@@ -1,0 +1,331 @@
+"""Columns of every Arrow type in a form that no value in them can break, and that takes little room whatever the values are.
+
+A value that its type cannot hold (a day beyond the calendar, bytes that are no text, a decimal of more digits than declared, NaN)
+is a missing one, for its own row alone. What is never compared, such as a list, is a flag. A text of more than LONGEST_TEXT bytes
+stands as so many of them and a digest of all; an id of more than LONGEST_ID bytes as its digest. Such a text is longer than all
+that are left as they are, so that different values stay different, and nobody can write what another's becomes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import TableInputError
+from ..numbers.exact import show
+from ..questions.predicate import LONGEST_TEXT
+
+LONGEST_ID = 64  # bytes
+_AT_ONCE = 2**20  # bytes of texts that are handed over at a time, beyond which rows go one by one
+_LAST_DAY = 2**31 - 2  # days from 1970 that the engine can hold, either way, and the same in microseconds
+_LAST_MICROSECOND = 9_223_372_022_400_000_000 - 1
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_DIGITS = 38  # of a decimal that the engine can hold
+_FARTHEST_SCALE = 1000  # of a decimal that is read
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A column: its values, and where among them each row's stands (-1: missing), where they are not simply in order."""
+
+    values: Any
+    places: Places | None = None
+
+    def at(self, places: Places) -> Settled:
+        """The column whose rows stand at these places of this one; a place that is not there is a missing value."""
+        size = len(self.values) if self.places is None else len(self.places)
+        there = (places >= 0) & (places < size)
+        if self.places is None:
+            return Settled(self.values, np.where(there, places, -1))
+        return Settled(self.values, np.where(there, np.append(self.places, -1)[np.where(there, places, size)], -1))
+
+    def rows(self, start: int, end: int) -> Any:
+        """Some of the rows as an Arrow array."""
+        import pyarrow as pa
+
+        if self.places is None:
+            return self.values.slice(start, end - start)
+        places = self.places[start:end]
+        return self.values.take(pa.array(places, mask=places < 0))
+
+    def weights(self) -> NDArray[np.int64] | None:
+        """The bytes of each row's text; None where there are no texts."""
+        if not _is_text(self.values.type):
+            return None
+        sizes = np.append(_lengths(self.values), 0)
+        return sizes[:-1] if self.places is None else sizes[self.places]
+
+
+def settled_rows(columns: Sequence[Settled], size: int) -> Iterator[tuple[int, int, list[Any]]]:
+    """The rows of some columns, so many at a time that their texts take little room; with the first and the last one's number."""
+    weights = [weight for weight in (column.weights() for column in columns) if weight is not None]
+    total = np.cumsum(np.sum(weights, axis=0)) if weights and size else np.zeros(size, np.int64)
+    start = 0
+    while start < size:
+        before = int(total[start - 1]) if start else 0
+        end = max(int(np.searchsorted(total, before + _AT_ONCE, side="right")), start + 1)
+        yield start, end, [column.rows(start, end) for column in columns]
+        start = end
+
+
+def settled_type(name: str, kind: Any, as_id: bool = False) -> tuple[Any, bool]:
+    """The Arrow type of a column once it is settled, and whether it is but a flag: known from its type alone."""
+    import pyarrow as pa
+
+    try:
+        return settled(pa.nulls(0, inner(kind)), as_id).values.type, _is_flag(inner(kind))
+    except (pa.ArrowException, NotImplementedError, ValueError, TypeError):
+        pass
+    raise TableInputError(f"Column {show(name)} has Arrow type {kind}, which cannot be read; convert it to numbers, texts, dates "
+                          "or times, or leave it out.")  # fmt: skip
+
+
+def settled(column: Any, as_id: bool = False) -> Settled:
+    """A column of any type. `as_id`: different values must stay different, and are looked at in no other way."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    kind = column.type
+    if kinds.is_dictionary(kind):
+        places, values = _places(column.indices), column.dictionary
+        if len(values) <= len(column):
+            return settled(values, as_id).at(places)
+        used, places = np.unique(np.where((places >= 0) & (places < len(values)), places, -1), return_inverse=True)
+        return settled(_flat(values).take(pa.array(used, mask=used < 0)), as_id).at(places.astype(np.int64))
+    if kinds.is_run_end_encoded(kind):
+        ends = column.run_ends.to_numpy().astype(np.int64)
+        rows = np.arange(column.offset, column.offset + len(column), dtype=np.int64)
+        return settled(column.values, as_id).at(np.searchsorted(ends, rows, side="right").astype(np.int64))
+    if is_wrapped(kind):
+        return settled(column.storage, as_id)
+    return Settled(_plain(column, as_id))
+
+
+def inner(kind: Any) -> Any:
+    """The type of the values themselves."""
+    import pyarrow.types as kinds
+
+    if kinds.is_dictionary(kind) or kinds.is_run_end_encoded(kind):
+        return inner(kind.value_type)
+    return inner(kind.storage_type) if is_wrapped(kind) else kind
+
+
+def is_wrapped(kind: Any) -> bool:
+    """Whether a type is somebody's name for another one, unknown to the engine."""
+    import pyarrow as pa
+
+    return isinstance(kind, pa.BaseExtensionType) and kind.extension_name not in ("arrow.uuid", "arrow.bool8")
+
+
+def _is_flag(kind: Any) -> bool:
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_nested(kind) or kinds.is_time(kind) or kinds.is_duration(kind) or kinds.is_interval(kind))
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether a settled type is of texts or bytes."""
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind))
+
+
+def _plain(column: Any, as_id: bool) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.types as kinds
+
+    kind, column = column.type, _flat(column)
+    if _is_flag(kind):
+        return pc.if_else(column.is_valid(), True, pa.scalar(None, pa.bool_()))
+    if kinds.is_null(kind):
+        return pa.nulls(len(column), pa.string())
+    if getattr(kind, "extension_name", "") == "arrow.bool8":
+        return pc.not_equal(column.storage, pa.scalar(0, pa.int8()))
+    if kinds.is_timestamp(kind):
+        return column.view(pa.int64()) if as_id and kind.unit == "ns" else _microseconds(column)
+    if kinds.is_date(kind):
+        return column.view(pa.int64()) if as_id and kinds.is_date64(kind) else _days(column)
+    if kinds.is_decimal(kind):
+        return _decimals(column, as_id)
+    if kinds.is_floating(kind):
+        column = column.cast(pa.float32()) if kinds.is_float16(kind) else column
+        return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    if _is_text(column.type):
+        return _short(_texts(column), as_id)
+    if kinds.is_boolean(kind) or kinds.is_integer(kind) or getattr(kind, "extension_name", "") == "arrow.uuid":
+        return column
+    raise NotImplementedError
+
+
+def _flat(column: Any) -> Any:
+    """Texts and bytes of every layout in the two that all of Arrow's functions know."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    if kinds.is_string_view(column.type):
+        return column.cast(pa.large_binary()).view(pa.large_string())
+    if kinds.is_binary_view(column.type):
+        return column.cast(pa.large_binary())
+    return column.cast(pa.binary()) if kinds.is_fixed_size_binary(column.type) else column
+
+
+def _places(indices: Any) -> Places:
+    """Indices as they are, and -1 for a missing one."""
+    numbers = indices.fill_null(0).to_numpy(zero_copy_only=False)
+    numbers = np.minimum(numbers, 2**62).astype(np.int64) if numbers.dtype == np.uint64 else numbers.astype(np.int64)
+    return np.where(indices.is_valid().to_numpy(zero_copy_only=False), numbers, -1)
+
+
+def _numbers(column: Any, width: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """What a column holds as whole numbers, and where there is something."""
+    import pyarrow as pa
+
+    there = column.is_valid().to_numpy(zero_copy_only=False)
+    return column.view(width).cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), there
+
+
+def _microseconds(column: Any) -> Any:
+    """Times in microseconds, finer ones cut off (to the earlier one) and those beyond the calendar missing."""
+    import pyarrow as pa
+
+    kind, (numbers, there) = column.type, _numbers(column, pa.int64())
+    per_second = _PER_SECOND[kind.unit]
+    if per_second > 10**6:
+        numbers = numbers // (per_second // 10**6)
+    else:
+        factor = 10**6 // per_second
+        there = there & (numbers <= _LAST_MICROSECOND // factor) & (numbers >= -(_LAST_MICROSECOND // factor))
+        numbers = np.where(there, numbers, 0) * factor
+    return pa.array(numbers, mask=~there).view(pa.timestamp("us", None if kind.tz is None else "UTC"))
+
+
+def _days(column: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_date32(column.type):
+        days, there = _numbers(column, pa.int32())
+    else:
+        days, there = _numbers(column, pa.int64())
+        days = days // 86_400_000
+    there = there & (days <= _LAST_DAY) & (days >= -_LAST_DAY)
+    return pa.array(np.where(there, days, 0).astype(np.int32), mask=~there).view(pa.date32())
+
+
+def _decimals(column: Any, as_id: bool) -> Any:
+    """Decimals as the engine has them, of up to 38 digits; wider ones as the nearest floats, or as digits where they are ids.
+
+    Those of more digits than declared are missing: nobody checks before, and Arrow's own check lets the least of all pass.
+    """
+    import pyarrow as pa
+
+    kind, count = column.type, len(column)
+    if abs(kind.scale) > _FARTHEST_SCALE:
+        raise NotImplementedError
+    width, scale = max(kind.precision + max(-kind.scale, 0), kind.scale), max(kind.scale, 0)
+    words = np.zeros((0, 1), dtype="<u8")
+    if count:
+        each = max(kind.byte_width // 8, 1)
+        words = np.frombuffer(column.buffers()[1], dtype="<u4" if kind.byte_width == 4 else "<u8")
+        words = words[column.offset * each :][: count * each].reshape(count, -1)
+    most = 10**kind.precision
+    held = _less(words, most) & ~_less(words, -most + 1) & column.is_valid().to_numpy(zero_copy_only=False)
+    if width <= _DIGITS:
+        if count and not held.all():
+            column = pa.Array.from_buffers(kind, count, [pa.array(held).buffers()[1], pa.py_buffer(words.tobytes())])
+        return column.cast(pa.decimal128(width, scale))
+    raw = [word.tobytes() if there else None for word, there in zip(words, held, strict=True)]
+    numbers = [None if word is None else int.from_bytes(word, "little", signed=True) for word in raw]
+    if as_id:
+        return pa.array([None if number is None else str(number) for number in numbers], pa.string())
+    over, times = 10**scale, 10 ** max(-kind.scale, 0)
+    return pa.array([None if number is None else _nearest(number * times, over) for number in numbers], pa.float64())
+
+
+def _nearest(top: int, bottom: int) -> float:
+    try:
+        return top / bottom
+    except OverflowError:
+        return math.inf if top > 0 else -math.inf
+
+
+def _less(words: NDArray[Any], end: int) -> NDArray[np.bool_]:
+    """Whether numbers, given as words from the lowest to the highest one (which has the sign), lie below another."""
+    bits = 8 * words.dtype.itemsize
+    ends = [(end >> (bits * k)) % 2**bits for k in range(words.shape[1])]
+    turn = words.dtype.type(2 ** (bits - 1))  # the highest words in order as unsigned ones
+    less = np.zeros(len(words), dtype=np.bool_)
+    for k in range(words.shape[1]):
+        last = k == words.shape[1] - 1
+        mine, other = (words[:, k] ^ turn, ends[k] ^ int(turn)) if last else (words[:, k], ends[k])
+        less = (mine < words.dtype.type(other)) | ((mine == words.dtype.type(other)) & less)
+    return less
+
+
+def _texts(column: Any) -> Any:
+    """Bytes that are no text as missing ones."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    try:
+        column.validate(full=True)
+        return column
+    except pa.ArrowInvalid:
+        raw = column.view(pa.large_binary() if kinds.is_large_string(column.type) else pa.binary()) if not kinds.is_binary(
+            column.type) else column  # fmt: skip
+        raw.validate(full=True)  # what is no array at all is no matter of one value
+        return pa.array([_text(value) for value in raw.to_pylist()], column.type)
+
+
+def _text(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _lengths(column: Any) -> NDArray[np.int64]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    sizes = pc.binary_length(column).cast(pa.int64()).fill_null(0)
+    return np.asarray(sizes.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _short(column: Any, as_id: bool) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    long = _lengths(column) > (LONGEST_ID if as_id else LONGEST_TEXT)
+    if not long.any():
+        return column
+    new = [shortened(memoryview(column[int(k)].as_buffer()), as_id) for k in np.flatnonzero(long)]
+    if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
+        new = [value.decode() for value in new]  # type: ignore[misc]
+    return pc.replace_with_mask(column, pa.array(long), pa.array(new, column.type))
+
+
+def shortened(value: memoryview | bytes, as_id: bool) -> bytes:
+    """A long text as its beginning, up to whole characters, and the digest of all of it; as an id the digest alone."""
+    digest = f"sha256:{hashlib.sha256(value).hexdigest()}".encode()
+    if as_id:
+        return digest
+    start = bytes(value[:LONGEST_TEXT])
+    return start[: len(start) - _begun(start)] + digest
+
+
+def _begun(start: bytes) -> int:
+    """How many bytes at the end are of a character that goes on after it."""
+    for k in range(1, 4):
+        if start[-k] & 0xC0 != 0x80:  # the first byte of a character
+            size = 1 if start[-k] < 0x80 else 2 if start[-k] < 0xE0 else 3 if start[-k] < 0xF0 else 4
+            return k if size > k else 0
+    return 0
