@@ -32,7 +32,7 @@ from typing import Any
 import _machine
 import uvicorn
 
-from discreet.studio.guard import Keys
+from discreet.studio.guard import HEADER, Keys
 from discreet.studio.release import Place
 from discreet.studio.server import bundle, make_app
 
@@ -89,7 +89,7 @@ def timed(case: str, task: Callable[[int], float], rounds: int, asked: float | N
 def answers(keys: Keys, rounds: int) -> list[Row]:
     """Questions to the server, over one connection as a browser has it."""
     line = http.client.HTTPConnection("127.0.0.1", keys.port)
-    own = {"cookie": f"{keys.name}={keys.cookie}", "content-type": "application/json"}
+    own = {HEADER: keys.secret, "content-type": "application/json"}
 
     def asking(path: str, n: int, **more: Any) -> Callable[[int], float]:
         def one(turn: int) -> float:

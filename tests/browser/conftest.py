@@ -79,7 +79,7 @@ class Guest:
 @pytest.fixture(params=[1280, 390], ids=["wide", "narrow"])
 def guest(studio: Studio, request: pytest.FixtureRequest) -> Iterator[Guest]:
     context = studio.browser.new_context(viewport={"width": request.param, "height": 900}, accept_downloads=True)
-    context.add_cookies([{"name": studio.keys.name, "value": studio.keys.cookie, "url": studio.address}])
+    context.add_init_script(f"localStorage.setItem('discreet-key', '{studio.keys.secret}')")
     guest = Guest(studio, context)
     yield guest
     assert not guest.errors

@@ -16,27 +16,28 @@ from pathlib import Path
 
 import pytest
 
+from discreet.studio.guard import HEADER
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="asks the system about processes")
 
 
 class Running:
     """`discreet studio` in a process and a folder of its own, and a browser that was let in."""
 
-    def __init__(self, folder: Path) -> None:
-        code = "from discreet.cli import main; main(['studio', '--no-open'])"
+    def __init__(self, folder: Path, *words: str, **settings: str) -> None:
+        code = f"from discreet.cli import main; main(['studio', *{words or ('--no-open',)}])"
         with (folder / "log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", code], cwd=folder, env={**os.environ, "TMPDIR": str(folder)}, stdout=subprocess.PIPE,
-                stderr=log, text=True,
+                [sys.executable, "-c", code], cwd=folder, env={**os.environ, "TMPDIR": str(folder), **settings},
+                stdout=subprocess.PIPE, stderr=log, text=True,
             )  # fmt: skip
         line = self.process.stdout.readline()
         self.folder, self.port = folder, int(re.search(r":(\d+)/", line)[1])
-        answer = self.ask("GET", line.split("127.0.0.1")[1].split("/", 1)[1].strip(), cookie="")
-        self.cookie = answer.getheader("set-cookie").split(";")[0]
+        self.key = line.strip().rsplit("#key=", 1)[1]
 
-    def ask(self, method, path, body=None, cookie=None):
+    def ask(self, method, path, body=None):
         line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        own = {"cookie": self.cookie if cookie is None else cookie, "content-type": "application/json"}
+        own = {HEADER: self.key, "content-type": "application/json"}
         line.request(method, f"/{path}", body=body, headers=own)
         answer = line.getresponse()
         answer.read()
@@ -45,7 +46,7 @@ class Running:
 
     def begin(self, path, *headers):
         line = socket.create_connection(("127.0.0.1", self.port), timeout=60)
-        told = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", f"Cookie: {self.cookie}", *headers, "", ""]
+        told = [f"POST {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", f"{HEADER}: {self.key}", *headers, "", ""]
         line.sendall("\r\n".join(told).encode())
         return line
 
@@ -144,6 +145,25 @@ def test_what_was_dropped_in_goes_with_the_studio_whose_terminal_is_closed(tmp_p
     running.end(signal.SIGHUP)
     assert not list(tmp_path.glob("discreet-studio-*"))
     assert "Traceback" not in (tmp_path / "log").read_text()
+
+
+def test_no_command_line_holds_the_key_and_the_file_that_does_goes_when_it_was_used(tmp_path):
+    """In place of a browser a script notes what it is called with: all users of the machine can read it."""
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\necho "$0" "$@" > "$TMPDIR/called.new" && mv "$TMPDIR/called.new" "$TMPDIR/called"\n')
+    browser.chmod(0o700)
+    running = Running(tmp_path, "--open", BROWSER=str(browser))
+    assert until((tmp_path / "called").exists)
+    (door,) = tmp_path.glob("discreet-studio-*/open.html")
+    called = (tmp_path / "called").read_text().split()
+    assert called == [str(browser), door.as_uri()]
+    assert running.key not in "".join(called)
+    assert running.key in door.read_text()
+    assert (door.stat().st_mode & 0o777, door.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert running.ask("GET", "api/enter").status == 204
+    assert not door.exists()
+    running.end(signal.SIGINT)
+    assert not list(tmp_path.glob("discreet-studio-*"))
 
 
 def _ended_process():

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import discreet as dt
-from discreet.studio.guard import Keys
+from discreet.studio.guard import HEADER, Keys
 from discreet.studio.release import Place
 from discreet.studio.server import make_app
 
@@ -27,7 +27,7 @@ def place(tmp_path_factory):
 def guest(place):
     keys = Keys(PORT)
     with TestClient(make_app(keys, place), base_url=f"http://127.0.0.1:{PORT}") as client:
-        client.get(f"/enter?token={keys.token}")
+        client.headers[HEADER] = keys.secret
         yield client
 
 

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 
 import discreet as dt
 from discreet.errors import DiscreetError
-from discreet.studio.guard import Keys
+from discreet.studio.guard import HEADER, Keys
 from discreet.studio.jobs import Jobs
 from discreet.studio.pages import ROOMS
 from discreet.studio.release import Place
@@ -27,7 +27,7 @@ def guest(tmp_path_factory):
     keys = Keys(PORT)
     place = Place(tmp_path_factory.mktemp("uploads"), tmp_path_factory.mktemp("ledgers"))
     with TestClient(make_app(keys, place), base_url=f"http://127.0.0.1:{PORT}") as client:
-        client.get(f"/enter?token={keys.token}")
+        client.headers[HEADER] = keys.secret
         yield client
 
 

@@ -10,15 +10,47 @@ export function say(text) {
   problem.hidden = !text;
 }
 
+// The key is handed over behind the # of the first address and kept for this port alone; it goes with every question, and nowhere else.
+const HEADER = "x-discreet-key", KEPT = "discreet-key";
+const kept = { read: () => { try { return localStorage.getItem(KEPT); } catch { return null; } }, write(key) { try { localStorage.setItem(KEPT, key); } catch { /* for this page alone */ } } };
+const handed = () => new URLSearchParams(location.hash.slice(1)).get("key");
+const key = enter();
+addEventListener("hashchange", () => handed() && location.reload());
+
+async function enter() {
+  const given = handed();
+  if (given !== null) history.replaceState(null, "", location.pathname + location.search);
+  for (const one of [given, kept.read()].filter((text) => /^[\w-]+$/.test(text ?? ""))) {
+    const answer = await fetch("/api/enter", { headers: { [HEADER]: one } }).catch(() => null);
+    if (answer?.ok) { kept.write(one); return one; }
+  }
+  return stay();
+}
+
+// Without the key nothing can be asked: the page says how to get it, and waits.
+function stay() {
+  const room = document.querySelector("#room");
+  if (!document.querySelector("#outside")) {
+    room.removeAttribute("aria-busy");
+    for (const part of room.children) part.hidden = true;
+    room.append(element("section", { id: "outside", class: "sheet", role: "alert" }, element("h1", { text: "This page has no key yet" }),
+      element("p", {}, "Open the address that ", element("code", { text: "discreet studio" }), " printed in its terminal: all of it, with what stands behind #."),
+      element("p", { text: "Every start has a key of its own: a bookmark, or a page of a studio that was closed, does not have it. Start the studio again if it no longer runs." })));
+  }
+  return new Promise(() => {});
+}
+
 export async function ask(path, body, { method = body === undefined ? "GET" : "POST", signal, raw = false, type = "application/json" } = {}) {
+  const headers = { [HEADER]: await key, ...(body === undefined ? {} : { "content-type": type }) };
   let answer;
   try {
     const sent = body === undefined || body instanceof Blob ? body : JSON.stringify(body);
-    answer = await fetch(path, { method, body: sent, signal, headers: body === undefined ? {} : { "content-type": type } });
+    answer = await fetch(path, { method, body: sent, signal, headers, credentials: "omit" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Refused("The studio does not answer: was it closed? Start it again with discreet studio.");
   }
+  if (answer.status === 401) return stay();
   if (!answer.ok) {
     const told = await answer.json().catch(() => ({ detail: `The studio answered ${answer.status}.` }));
     throw new Refused(told.detail);
