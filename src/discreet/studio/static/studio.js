@@ -11,7 +11,7 @@ export function say(text) {
 }
 
 // The key is handed over behind the # of the first address and kept for this port alone; it goes with every question, and nowhere else.
-const HEADER = "x-discreet-key", KEPT = "discreet-key";
+const HEADER = "x-discreet-key", JOB = "x-discreet-job", KEPT = "discreet-key";
 const kept = { read: () => { try { return localStorage.getItem(KEPT); } catch { return null; } }, write(key) { try { localStorage.setItem(KEPT, key); } catch { /* for this page alone */ } } };
 const handed = () => new URLSearchParams(location.hash.slice(1)).get("key");
 const key = enter();
@@ -40,8 +40,8 @@ function stay() {
   return new Promise(() => {});
 }
 
-export async function ask(path, body, { method = body === undefined ? "GET" : "POST", signal, raw = false, type = "application/json" } = {}) {
-  const headers = { [HEADER]: await key, ...(body === undefined ? {} : { "content-type": type }) };
+export async function ask(path, body, { method = body === undefined ? "GET" : "POST", signal, raw = false, type = "application/json", job } = {}) {
+  const headers = { [HEADER]: await key, ...(job && { [JOB]: job }), ...(body === undefined ? {} : { "content-type": type }) };
   let answer;
   try {
     const sent = body === undefined || body instanceof Blob ? body : JSON.stringify(body);
@@ -60,16 +60,16 @@ export async function ask(path, body, { method = body === undefined ? "GET" : "P
 
 // Work that may take longer: asked for again until it is done. `waiting` hears how far it is, and how to call it off.
 export async function promised(path, body, signal, waiting = () => {}) {
-  let promise = await ask(path, body, { signal });
-  const off = () => ask(`/api/jobs/${promise.job}/off`, undefined, { method: "POST" }).catch(() => {});
+  const job = crypto.randomUUID(), off = () => ask(`/api/jobs/${job}/off`, undefined, { method: "POST" }).catch(() => {});
   signal.addEventListener("abort", off);
   try {
+    let promise = await ask(path, body, { signal, job });
     while (!promise.done) {
       waiting(promise.told, off);
-      promise = await ask(`/api/jobs/${promise.job}`, undefined, { signal });
+      promise = await ask(`/api/jobs/${job}`, undefined, { signal });
     }
+    return promise.answer;
   } finally { signal.removeEventListener("abort", off); }
-  return promise.answer;
 }
 
 // Only the last of many questions counts: an earlier one that is still under way is called off. `place` is marked as busy.
