@@ -14,7 +14,7 @@ import pytest
 
 from discreet.studio.guard import Keys
 from discreet.studio.release import Place
-from discreet.studio.server import bundle, make_app
+from discreet.studio.server import bundle, configured, make_app
 
 
 @dataclass
@@ -42,7 +42,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     listening.bind(("127.0.0.1", 0))
     keys, folder = Keys(listening.getsockname()[1]), tmp_path_factory.mktemp("ledgers")
     app = make_app(keys, Place(tmp_path_factory.mktemp("uploads"), folder))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    server = uvicorn.Server(configured(app, log_level="error"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     bundle()

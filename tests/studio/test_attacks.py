@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from discreet.studio.guard import HEADER
+from discreet.studio.pace import MOST
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="asks the system about processes")
 
@@ -98,9 +99,26 @@ def test_half_an_upload_is_removed_when_its_sender_goes(studio):
     assert until(lambda: not studio.kept())
 
 
-def test_slow_senders_keep_nobody_waiting(studio):
-    slow = [studio.begin("/api/choose/faces", "Content-Length: 1000") for _ in range(100)]
+def closed(line):
+    """Whether the other end has closed the connection."""
+    line.setblocking(False)
+    try:
+        return line.recv(2**16) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def test_halves_of_requests_keep_nobody_waiting_and_are_not_kept(studio):
+    """With the key and without, heads and bodies, more of them than may wait: the oldest go at once, the others soon."""
+    slow = [studio.begin("/api/choose/faces", "Content-Length: 1000") for _ in range(MOST // 2)]
+    for k in range(2 * MOST):
+        slow.append(socket.create_connection(("127.0.0.1", studio.port), timeout=60))
+        slow[-1].sendall(b"GET /choose HTTP/1.1\r\nHost: x"[: k % 30])
     assert studio.ask("GET", "choose").status == 200
+    assert studio.ask("GET", "api/enter").status == 204
+    assert until(lambda: all(map(closed, slow)))
     for line in slow:
         line.close()
 

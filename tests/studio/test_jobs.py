@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from discreet.studio import choose, jobs
 from discreet.studio.guard import HEADER, Keys
 from discreet.studio.release import Place
-from discreet.studio.server import make_app
+from discreet.studio.server import configured, make_app
 
 LONG = 60  # seconds until a test gives up; none of them is decided by a clock
 ASKED = {"n": 6, "alpha": "1/2"}
@@ -55,7 +55,7 @@ class Server:
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.keys = Keys(self.listening.getsockname()[1])
         self.app = make_app(self.keys, Place(folder, folder))
-        self.server = uvicorn.Server(uvicorn.Config(self.app, log_level="error"))
+        self.server = uvicorn.Server(configured(self.app, log_level="error"))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]}, daemon=True)
         self.thread.start()
 

@@ -115,6 +115,16 @@ async def _problem(request: Request, error: Exception) -> Response:
     return JSONResponse({"detail": str(error.detail)}, status_code=error.status_code, headers=error.headers)
 
 
+def configured(app: FastAPI, **more: Any) -> Any:
+    """How uvicorn serves the studio."""
+    import uvicorn
+
+    from .pace import paced
+
+    quiet = {"log_level": "warning", "access_log": False, "server_header": False, "proxy_headers": False}
+    return uvicorn.Config(app, http=paced(), timeout_graceful_shutdown=2, **{**quiet, **more})
+
+
 def serve(port: int = 0, *, show: bool = True, tell: Callable[[str], None] = print) -> None:
     """Run the studio until it is interrupted; a port of 0 is any free one."""
     try:
@@ -137,5 +147,4 @@ def serve(port: int = 0, *, show: bool = True, tell: Callable[[str], None] = pri
             if show:
                 threading.Timer(0.5, doorway.show, [keys.address, place]).start()
             app = make_app(keys, release.Place(place, Path.cwd()))
-            config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2)
-            uvicorn.Server(config).run(sockets=[listening])
+            uvicorn.Server(configured(app)).run(sockets=[listening])
