@@ -179,7 +179,7 @@ def test_cells_that_only_have_a_style_may_stand_anywhere_and_others_not_too_far(
 
 def spanned(text):
     try:
-        return excel_child._span(io.BytesIO(text), "'t'")
+        return excel_child._span(io.BytesIO(text), io.BytesIO(text), "'t'")
     except TableInputError as error:
         return str(error)
 
@@ -187,6 +187,7 @@ def spanned(text):
 @pytest.mark.parametrize("block", [37, 500, 2**22])
 @pytest.mark.parametrize("placed", [True, False])
 def test_the_span_of_a_sheet_is_found_in_pieces(monkeypatch, block, placed):
+    """Whatever they are; where empty cells have their places, these count until it matters."""
     monkeypatch.setattr(excel_child, "_BLOCK", block)
     draw = random.Random(5)
     for _ in range(20):
@@ -200,7 +201,14 @@ def test_the_span_of_a_sheet_is_found_in_pieces(monkeypatch, block, placed):
                 cells.append(f"<c{where}><v>1</v></c>" if (row, column) in at else f"<c{where}/>")
             lines.append(f"<row>{''.join(cells)}</row>")
         expected = (max(r for r, _ in at) + 1) * (max(c for _, c in at) + 1)
-        assert spanned("".join(["<sheetData>", *lines, "</sheetData>"]).encode()) == expected
+        text = "".join(["<sheetData>", *lines, "</sheetData>"]).encode()
+        assert spanned(text) == (height * width if placed else expected)
+        with monkeypatch.context() as narrow:
+            narrow.setattr(excel_child, "_ANYWAY", expected)
+            narrow.setattr(excel_child, "_SPARSE", 0)
+            assert spanned(text) == expected
+            narrow.setattr(excel_child, "_ANYWAY", expected - 1)
+            assert "columns, up to" in spanned(text)
 
 
 def test_a_large_sheet_is_read_where_it_is_filled(monkeypatch):

@@ -38,6 +38,9 @@ _FILLED = re.compile(rb"<(?:\w{1,20}:)?c(?=[\s>])[^>]{0,300}(?<!/)>(?!</)")
 _PLACED = re.compile(
     rb"""<(?:\w{1,20}:)?c\s(?:[^>]{0,300}?\s)?r\s?=\s?["']([A-Za-z]{1,4})([0-9]{1,9})["'][^>]{0,300}(?<!/)>(?!</)"""
 )
+_CELL = re.compile(rb"<(?:\w{1,20}:)?c[\s/>]")
+_USUAL = re.compile(rb'<c r="([A-Z]{1,3}[0-9]{1,9})"')
+_LETTERS = bytes(range(65, 91))
 _ANY = re.compile(rb"<(?:\w{1,20}:)?(row|c)(?=[\s/>])([^>]{0,300})>(</)?")
 _PLACE = re.compile(rb"""\sr\s?=\s?["']([A-Za-z]{0,4})([0-9]{1,9})["']""")
 
@@ -52,8 +55,8 @@ def serve(given: dict[str, Any]) -> None:
         marshal.dump(str(error), out)
         return
     marshal.dump(sheet.header, out)
-    for part in sheet.columns():
-        marshal.dump(part, out)
+    for part in sheet.parts:
+        out.write(part)
     marshal.dump(None, out)
     out.flush()
 
@@ -79,29 +82,23 @@ class _Read:
             self.sheet = book.get_sheet_by_name(wanted or names[0])
         except Exception:
             raise TableInputError(f"The sheet of {shown} cannot be read; save it anew, or as CSV.") from None
-        first = next(self.rows(), [])
+        rows = self.rows()
+        first = next(rows, [])
         while first and first[-1] == "":
             first = first[:-1]
         if not first or not all(isinstance(name, str) and name.strip() for name in first):
             raise TableInputError(f"The first row of {shown} must hold the names of the columns, a text in each cell.")
         self.header = [str(name) for name in first]
-        self.check()
+        self.beyond: list[int] = []
+        self.large: list[int] = []
+        self.parts = [marshal.dumps(part) for part in self.columns(rows)]
+        self._refuse(self.beyond, "cells beside the named columns", "name their columns, or take them out")
+        self._refuse(self.large, "whole numbers of 2^53 and beyond, which a sheet does not keep,", "write them as texts")
 
     def rows(self) -> Iterator[list[Any]]:
         """From the first row and column on, whether they hold anything or not."""
         beside = [""] * (self.sheet.start[1] if self.sheet.start else 0)
-        return (beside + row for row in self.sheet.iter_rows())
-
-    def check(self) -> None:
-        """Refuse what a sheet cannot hold exactly, and cells beside the named columns."""
-        width, beyond, large = len(self.header), [], []
-        for number, row in enumerate(self.rows(), 1):
-            if any(cell != "" for cell in row[width:]):
-                beyond.append(number)
-            if any(_is_large(cell) for cell in row):
-                large.append(number)
-        self._refuse(beyond, "cells beside the named columns", "name their columns, or take them out")
-        self._refuse(large, "whole numbers of 2^53 and beyond, which a sheet does not keep,", "write them as texts")
+        return (beside + row for row in self.sheet.iter_rows()) if beside else iter(self.sheet.iter_rows())
 
     def _refuse(self, rows: list[int], what: str, remedy: str) -> None:
         if rows:
@@ -109,30 +106,38 @@ class _Read:
             where = f"row{'s' if len(rows) > 1 else ''} {told}"
             raise TableInputError(f"In {self.shown}, {what} stand in {where}; {remedy}. Nothing was counted.")
 
-    def columns(self) -> Iterator[list[Any]]:
-        """Rows with anything in them, some at a time: their numbers as the sheet shows them, and each column as texts."""
-        kept = ((number, row) for number, row in enumerate(self.rows(), 1) if number > 1 and any(cell != "" for cell in row))
+    def columns(self, rows: Iterator[list[Any]]) -> Iterator[list[Any]]:
+        """Rows with anything in them, some at a time: their numbers as the sheet shows them, and each column as texts. Notes
+        what a sheet cannot hold exactly, and cells beside the named columns."""
+        width = len(self.header)
+        kept = ((number, row) for number, row in enumerate(rows, 2) if any(cell != "" for cell in row))
         while part := list(islice(kept, _ROWS)):
-            numbers, rows = [number for number, _ in part], [row for _, row in part]
-            yield [numbers, *([self._text(row[k]) if k < len(row) else "" for row in rows] for k in range(len(self.header)))]
+            numbers, cells = zip(*part, strict=True)
+            columns = list(zip(*cells, strict=True))
+            if any(cell != "" for column in columns[width:] for cell in column):
+                self.beyond += [number for number, row in part if any(cell != "" for cell in row[width:])]
+            if any(_is_large(cell) for column in columns for cell in column):
+                self.large += [number for number, row in part if any(map(_is_large, row))]
+            texts = [[self._text(cell) for cell in column] for column in columns[:width]]
+            yield [list(numbers), *texts, *([""] * len(part) for _ in range(width - len(texts)))]
 
     def _text(self, cell: Any) -> str:
         if isinstance(cell, str):
             return cell
-        if isinstance(cell, bool):
+        if isinstance(cell, float) and abs(cell) < _EXACT:
+            text = str(int(cell)) if cell == int(cell) else repr(cell)
+            return text.replace(".", ",") if self.comma else text
+        if isinstance(cell, (bool, int, float)):
             return str(cell).lower()
         if isinstance(cell, timedelta):
             return f"PT{cell.total_seconds():g}S"
         if isinstance(cell, time):
             return cell.isoformat()
-        if isinstance(cell, (int, float)):
-            text = str(int(cell)) if cell == int(cell) else repr(cell)
-            return text.replace(".", ",") if self.comma else text
         return str(cell.isoformat(sep=" ")) if hasattr(cell, "hour") else str(cell.isoformat())
 
 
 def _is_large(cell: Any) -> bool:
-    return isinstance(cell, (int, float)) and not abs(cell) < _EXACT
+    return isinstance(cell, (float, int)) and not -_EXACT < cell < _EXACT
 
 
 def _measured(path: Path, shown: str, wanted: str | None) -> int:
@@ -150,8 +155,8 @@ def _measured(path: Path, shown: str, wanted: str | None) -> int:
                                       "a table is read from; save it anew, or as CSV.")  # fmt: skip
             cells = 0
             for part in _parts(archive, named, wanted):
-                with archive.open(part) as stream:
-                    cells = max(cells, _span(stream, shown))
+                with archive.open(part) as stream, archive.open(part) as again:
+                    cells = max(cells, _span(stream, again, shown))
     except TableInputError:
         raise
     except Exception:  # whatever is wrong with the archive, or with a part: no table comes of it
@@ -176,21 +181,42 @@ def _parts(archive: zipfile.ZipFile, named: dict[str, Any], wanted: str | None) 
     return [named[target.lstrip("/") if target.startswith("/") else f"xl/{target}"]]
 
 
-def _span(stream: Any, shown: str) -> int:
-    """How many cells the sheet spans; a refusal where they are too many."""
+def _span(stream: Any, again: Any, shown: str) -> int:
+    """How many cells the sheet spans; a refusal where they are too many. Empty cells count where that is no matter."""
+    cells, rows, columns = _widest(stream)
+    if rows * columns <= _allowed(cells):
+        return rows * columns
     filled, low, right = 0, (0, 0), (0, 0)  # the lowest cell and the rightmost, each as (row, column)
-    for places, cells in _places(stream):
+    for places, cells in _places(again):
         filled += cells
         low = max([low, *places])
         right = max([right, *places], key=lambda place: place[1])
     (rows, _), (_, columns) = low, right
-    if rows * columns <= max(_ANYWAY, min(_CELLS, _SPARSE * filled)):
+    if rows * columns <= _allowed(filled):
         return rows * columns
     where = " and ".join(dict.fromkeys(f"{_letters(column)}{row}" for row, column in (right, low)))
     told = f"The sheet of {shown} spans {rows} rows and {columns} columns, up to {where}"
     if rows * columns > _SPARSE * filled:
         raise TableInputError(f"{told}, and nearly all of it is empty; clear what stands far from the table, or save that as CSV.")
     raise TableInputError(f"{told}, which is more than {_CELLS} cells; save it as CSV.")
+
+
+def _allowed(filled: int) -> int:
+    return max(_ANYWAY, min(_CELLS, _SPARSE * filled))
+
+
+def _widest(stream: Any) -> tuple[int, int, int]:
+    """How many cells there are, empty ones too, and the rows and columns that they reach; quickly, where each has its place."""
+    cells = rows = columns = 0
+    for block in _blocks(stream):
+        places = b" ".join(_USUAL.findall(block))
+        here = places.count(b" ") + bool(places)
+        if here != len(_CELL.findall(block)):
+            return 0, _CELLS, _CELLS  # not for certain
+        cells += here
+        rows = max([rows, *map(int, places.translate(None, _LETTERS).split())])
+        columns = max([columns, *map(_number, set(places.translate(None, b"0123456789").split()))])
+    return cells, rows, columns
 
 
 def _places(stream: Any) -> Iterator[tuple[set[tuple[int, int]], int]]:
