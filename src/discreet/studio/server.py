@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import socket
 import threading
 from collections.abc import Awaitable, Callable
@@ -95,7 +97,16 @@ def _said(status: int, sentence: str) -> JSONResponse:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    return _said(422, str(error))
+    return _said(422, _without_folders(str(error), request.app.state.place))
+
+
+def _without_folders(text: str, place: release.Place) -> str:
+    """A sentence of the library for whoever sees the page, who knows files by their names: not where they lie on this machine."""
+    folders = {place.uploads, place.ledgers, Path(os.environ.get("DISCREET_SECRET") or place.ledgers / "x").absolute().parent}
+    known = {str(path) for folder in folders for path in (folder, folder.resolve())} - {os.sep}
+    for folder in sorted(known, key=len, reverse=True):  # an upload lies one deeper, in a folder of its own
+        text = re.sub(re.escape(folder) + r"[/\\]+(?:[0-9a-f]{16}[/\\]+)?", "", text)
+    return text
 
 
 async def _not_understood(request: Request, error: Exception) -> Response:
