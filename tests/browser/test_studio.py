@@ -68,7 +68,7 @@ def test_without_the_key_a_page_says_how_to_get_it_and_takes_it(studio, context)
     for address in ("choose", "choose#key=x", "release#key=%0d%0a", "choose#room"):
         page.goto(f"{studio.address}/{address}")
         page.wait_for_selector("#outside")
-        assert "discreet studio printed" in page.inner_text("#outside")
+        assert "discreet studio printed in the terminal" in page.inner_text("#outside")
         assert not page.locator("form").first.is_visible()
     page.goto(f"{studio.address}/choose")
     page.wait_for_selector("#outside")

@@ -149,27 +149,17 @@ def test_the_log_holds_nothing(studio):
     assert (studio.folder / "log").read_text() == ""
 
 
-def test_what_was_dropped_in_goes_with_the_studio_whose_terminal_is_closed(tmp_path):
-    """SIGHUP goes the way of SIGTERM. The file of a studio that was killed outright goes when the next one starts."""
+def test_no_command_line_holds_the_key_and_nothing_is_left_when_the_terminal_is_closed(tmp_path):
+    """In place of a browser a script notes what it is called with: all users of the machine can read it. SIGHUP goes the way of
+    SIGTERM. The file of a studio that was killed outright goes when the next one starts."""
     left = tmp_path / f"discreet-studio-{_ended_process()}-x" / "y"
     left.mkdir(parents=True)
     (left / "table.csv").write_text("private")
-    running = Running(tmp_path)
-    assert until(lambda: not left.exists())
-    assert running.ask("POST", "api/upload/table", b"a,b\n1,2\n").status == 200
-    (mine,) = running.kept()
-    assert mine.stat().st_mode & 0o077 == 0 or mine.parent.stat().st_mode & 0o077 == 0
-    running.end(signal.SIGHUP)
-    assert not list(tmp_path.glob("discreet-studio-*"))
-    assert "Traceback" not in (tmp_path / "log").read_text()
-
-
-def test_no_command_line_holds_the_key_and_the_file_that_does_goes_when_it_was_used(tmp_path):
-    """In place of a browser a script notes what it is called with: all users of the machine can read it."""
     browser = tmp_path / "browser"
     browser.write_text('#!/bin/sh\necho "$0" "$@" > "$TMPDIR/called.new" && mv "$TMPDIR/called.new" "$TMPDIR/called"\n')
     browser.chmod(0o700)
     running = Running(tmp_path, "--open", BROWSER=str(browser))
+    assert until(lambda: not left.exists())
     assert until((tmp_path / "called").exists)
     (door,) = tmp_path.glob("discreet-studio-*/open.html")
     called = (tmp_path / "called").read_text().split()
@@ -178,9 +168,13 @@ def test_no_command_line_holds_the_key_and_the_file_that_does_goes_when_it_was_u
     assert running.key in door.read_text()
     assert (door.stat().st_mode & 0o777, door.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     assert running.ask("GET", "api/enter").status == 204
-    assert not door.exists()
-    running.end(signal.SIGINT)
+    assert not door.exists()  # it was used
+    assert running.ask("POST", "api/upload/table", b"a,b\n1,2\n").status == 200
+    (mine,) = running.kept()
+    assert mine.stat().st_mode & 0o077 == 0 or mine.parent.stat().st_mode & 0o077 == 0
+    running.end(signal.SIGHUP)
     assert not list(tmp_path.glob("discreet-studio-*"))
+    assert "Traceback" not in (tmp_path / "log").read_text()
 
 
 def _ended_process():

@@ -18,8 +18,11 @@ _PAGE = """<!doctype html>
 def show(address: str, folder: Path) -> None:
     """Open a file in the browser that leads on to the address."""
     path = folder / _NAME
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
-        out.write(_PAGE.format(address=escape(address)))
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
+            out.write(_PAGE.format(address=escape(address)))
+    except OSError:  # the studio was closed at once, or the disk is full: the address was printed
+        return
     webbrowser.open(path.resolve().as_uri())
 
 

@@ -126,7 +126,7 @@ class Guard:
         if not known and not (scope["method"] in ("GET", "HEAD") and is_open(path)):
             if read_by_a_person(scope) and not path.startswith("/api"):
                 return 404, NO_PAGE
-            return 401, "The studio's own pages alone are answered here. Open the address that discreet studio printed."
+            return 401, "Only the studio's own pages get an answer here. Open the address that discreet studio printed."
         lengths = headers.get(b"content-length", [])
         most = _most(path)
         if any(not text.isdigit() or int(text[:20]) > most for text in lengths):

@@ -13,14 +13,16 @@ import secrets
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import wraps
 from queue import SimpleQueue
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, Request
 from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from ..errors import DiscreetError
@@ -107,8 +109,10 @@ class Job:
 
 
 async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+    """Wait until whoever asks is gone, or sends what nobody asked for."""
+    with suppress(HTTPException):
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
 
 
 class _Row:

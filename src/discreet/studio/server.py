@@ -132,7 +132,7 @@ def configured(app: FastAPI, **more: Any) -> Any:
 
     from .pace import paced
 
-    quiet = {"log_level": "warning", "access_log": False, "server_header": False, "proxy_headers": False}
+    quiet = {"log_level": "error", "access_log": False, "server_header": False, "proxy_headers": False, "ws": "none"}
     return uvicorn.Config(app, http=paced(), timeout_graceful_shutdown=2, **{**quiet, **more})
 
 

@@ -34,8 +34,8 @@ function stay() {
     room.removeAttribute("aria-busy");
     for (const part of room.children) part.hidden = true;
     room.append(element("section", { id: "outside", class: "sheet", role: "alert" }, element("h1", { text: "This page has no key yet" }),
-      element("p", {}, "Open the address that ", element("code", { text: "discreet studio" }), " printed in its terminal: all of it, with what stands behind #."),
-      element("p", { text: "Every start has a key of its own: a bookmark, or a page of a studio that was closed, does not have it. Start the studio again if it no longer runs." })));
+      element("p", {}, "Open the address that ", element("code", { text: "discreet studio" }), " printed in the terminal, with everything behind the #."),
+      element("p", { text: "The studio has a new key each time it starts, so a bookmark, or a page left open from an earlier start, does not have it. If the studio is no longer running, start it again." })));
   }
   return new Promise(() => {});
 }
