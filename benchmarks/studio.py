@@ -32,9 +32,9 @@ from typing import Any
 import _machine
 import uvicorn
 
-from discreet.studio.guard import Keys
+from discreet.studio.guard import HEADER, Keys
 from discreet.studio.release import Place
-from discreet.studio.server import bundle, make_app
+from discreet.studio.server import bundle, configured, make_app
 
 RESULTS = Path(__file__).resolve().parent / "results"
 ANSWER, PAINT = 0.150, {8: 0.200, 20: 0.200, 50: 0.600}  # seconds that are allowed
@@ -69,7 +69,7 @@ def studio() -> Iterator[Keys]:
     with tempfile.TemporaryDirectory() as name, socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         keys = Keys(listening.getsockname()[1])
-        server = uvicorn.Server(uvicorn.Config(make_app(keys, Place(Path(name), Path(name))), log_level="error"))
+        server = uvicorn.Server(configured(make_app(keys, Place(Path(name), Path(name))), log_level="error"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         bundle()
@@ -89,7 +89,7 @@ def timed(case: str, task: Callable[[int], float], rounds: int, asked: float | N
 def answers(keys: Keys, rounds: int) -> list[Row]:
     """Questions to the server, over one connection as a browser has it."""
     line = http.client.HTTPConnection("127.0.0.1", keys.port)
-    own = {"cookie": f"{keys.name}={keys.cookie}", "content-type": "application/json"}
+    own = {HEADER: keys.secret, "content-type": "application/json"}
 
     def asking(path: str, n: int, **more: Any) -> Callable[[int], float]:
         def one(turn: int) -> float:

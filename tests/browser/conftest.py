@@ -14,7 +14,7 @@ import pytest
 
 from discreet.studio.guard import Keys
 from discreet.studio.release import Place
-from discreet.studio.server import bundle, make_app
+from discreet.studio.server import bundle, configured, make_app
 
 
 @dataclass
@@ -42,7 +42,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     listening.bind(("127.0.0.1", 0))
     keys, folder = Keys(listening.getsockname()[1]), tmp_path_factory.mktemp("ledgers")
     app = make_app(keys, Place(tmp_path_factory.mktemp("uploads"), folder))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    server = uvicorn.Server(configured(app, log_level="error"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     bundle()
@@ -79,7 +79,7 @@ class Guest:
 @pytest.fixture(params=[1280, 390], ids=["wide", "narrow"])
 def guest(studio: Studio, request: pytest.FixtureRequest) -> Iterator[Guest]:
     context = studio.browser.new_context(viewport={"width": request.param, "height": 900}, accept_downloads=True)
-    context.add_cookies([{"name": studio.keys.name, "value": studio.keys.cookie, "url": studio.address}])
+    context.add_init_script(f"localStorage.setItem('discreet-key', '{studio.keys.secret}')")
     guest = Guest(studio, context)
     yield guest
     assert not guest.errors

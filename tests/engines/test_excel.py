@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import random
+import subprocess
+import sys
 import zipfile
 from xml.sax.saxutils import escape
 
 import pytest
 
 import discreet as dt
+from discreet.engines import excel, excel_child
 from discreet.engines.duckdb import count_groups
 from discreet.engines.reading import Reading
 from discreet.errors import TableInputError
@@ -134,3 +139,151 @@ def test_one_of_several_sheets_is_named(tmp_path):
     (tmp_path / "bad.xlsx").write_bytes(b"PK\x03\x04 nothing")
     with pytest.raises(TableInputError, match="no readable Excel file"):
         dt.look(tmp_path / "bad.xlsx")
+
+
+def far(place):
+    return f'<c r="{place}"><v>3</v></c>'
+
+
+ROW = "</row><row r='1048576'>"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        [far("XFD1048576")],
+        [far("XFD3"), far("B1048576")],
+        ["<c r='XFD1048576' t='str'><v>x</v></c>"],
+        [far("XFD3") + ROW + "<c><v>3</v></c>"],  # below, by its row alone
+        ["<c><v>3</v></c>" * 16384 + ROW + "<c><v>3</v></c>"],  # and to the right by those before it
+        [far("xfd1048576").replace("<c ", "<c\ns='1' ")],
+    ],
+    ids=["corner", "two", "quotes", "row", "unplaced", "spelling"],
+)  # fmt: skip
+def test_a_cell_far_from_the_table_is_a_sentence_and_not_the_end(tmp_path, row):
+    """The library would take 549 GB for the corner of a sheet."""
+    path = workbook(tmp_path / "t.xlsx", people=[["x", "y"], [1.0, 2.0], row])
+    told = r"'t.xlsx' spans 1048576 rows and 16384 columns, up to .*(XFD|A1048576).*, and nearly all of it is empty; clear what"
+    with pytest.raises(TableInputError, match=told):
+        dt.look(path)
+
+
+def test_cells_that_only_have_a_style_may_stand_anywhere_and_others_not_too_far(tmp_path):
+    """Spreadsheets write such cells down to the last row."""
+    empty = ['<c r="XFD3" s="1"/>', "</row><row r='1048576'><c r='A1048576' s='1'></c>"]
+    assert dt.look(workbook(tmp_path / "t.xlsx", people=[["x", "y"], [1.0, 2.0], empty])).size == 1
+    path = workbook(tmp_path / "t.xlsx", people=[["x", "y"], [1.0, 2.0], [far("B100000")]])
+    report = dt.look(path)
+    assert (report.size, report.findings[0].places) == (2, (100000,))
+
+
+def spanned(text):
+    try:
+        return excel_child._span(io.BytesIO(text), io.BytesIO(text), "'t'")
+    except TableInputError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("block", [37, 500, 2**22])
+@pytest.mark.parametrize("placed", [True, False])
+def test_the_span_of_a_sheet_is_found_in_pieces(monkeypatch, block, placed):
+    """Whatever they are; where empty cells have their places, these count until it matters."""
+    monkeypatch.setattr(excel_child, "_BLOCK", block)
+    draw = random.Random(5)
+    for _ in range(20):
+        height, width = draw.randrange(1, 30), draw.randrange(1, 40)
+        at = {(draw.randrange(height), draw.randrange(width)) for _ in range(draw.randrange(1, 30))}
+        lines = []
+        for row in range(height):
+            cells = []
+            for column in range(width):
+                where = f' r="{excel_child._letters(column + 1)}{row + 1}"' if placed else ""
+                cells.append(f"<c{where}><v>1</v></c>" if (row, column) in at else f"<c{where}/>")
+            lines.append(f"<row>{''.join(cells)}</row>")
+        expected = (max(r for r, _ in at) + 1) * (max(c for _, c in at) + 1)
+        text = "".join(["<sheetData>", *lines, "</sheetData>"]).encode()
+        assert spanned(text) == (height * width if placed else expected)
+        with monkeypatch.context() as narrow:
+            narrow.setattr(excel_child, "_ANYWAY", expected)
+            narrow.setattr(excel_child, "_SPARSE", 0)
+            assert spanned(text) == expected
+            narrow.setattr(excel_child, "_ANYWAY", expected - 1)
+            assert "columns, up to" in spanned(text)
+
+
+def test_a_large_sheet_is_read_where_it_is_filled(monkeypatch):
+    """The limits to the cell: one more in the rectangle, or one fewer filled, is refused."""
+    monkeypatch.setattr(excel_child, "_ANYWAY", 10)
+    monkeypatch.setattr(excel_child, "_CELLS", 600)
+    monkeypatch.setattr(excel_child, "_SPARSE", 100)
+
+    def sheet(filled, height):
+        return "".join(f'<row><c r="A{k}"><v>1</v></c></row>' for k in [*range(1, filled), height]).encode()
+
+    assert [spanned(sheet(2, height)) for height in (200, 10)] == [200, 10]
+    assert "nearly all of it is empty" in spanned(sheet(2, 201))
+    assert spanned(sheet(7, 600)) == 600
+    assert "more than 600 cells; save it as CSV" in spanned(sheet(7, 601))
+
+
+@pytest.mark.parametrize(("letters", "number"), [("A", 1), ("Z", 26), ("AA", 27), ("AZ", 52), ("ZZ", 702), ("XFD", 16384)])
+def test_columns_have_letters(letters, number):
+    assert excel_child._number(letters.encode()) == number
+    assert excel_child._letters(number) == letters
+
+
+def packed(path, *parts):
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts:
+            archive.writestr(name, text)
+    return path
+
+
+def test_what_is_packed_beyond_measure_is_not_unpacked(tmp_path):
+    path = packed(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]), ("xl/sharedStrings.xml", b" " * (2**26 + 1)))
+    with pytest.raises(TableInputError, match=r"'t.xlsx' unpacks from 0.1 MB to 64 MB, more than a table is read from"):
+        dt.look(path)
+    small = packed(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]), ("xl/media/a.bin", b" " * 2**20))
+    assert dt.look(small).size == 1  # pictures may be packed well
+
+
+def test_a_part_that_is_there_twice_is_refused(tmp_path):
+    path = workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]])
+    with pytest.raises(TableInputError, match="no readable Excel file"):
+        dt.look(packed(path, ("XL/worksheets\\sheet1.xml", "<worksheet/>")))
+
+
+@pytest.mark.parametrize(
+    "end", ["os.abort()", "os._exit(0)", "sys.stdout.write('x')", "marshal.dump(['x'], sys.stdout.buffer)", "1 / 0"]
+)
+def test_a_reader_that_ends_in_any_way_is_a_sentence(tmp_path, monkeypatch, end):
+    monkeypatch.setattr(excel, "_CHILD", f"import os, sys, marshal\n{end}")
+    with pytest.raises(TableInputError, match=r"'t\.xlsx' takes more memory than a table of its size does; save it anew") as told:
+        dt.look(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]))
+    assert told.value.__cause__ is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+def test_the_reader_has_the_memory_of_its_table_and_no_more():
+    code = "import mmap; from discreet.engines.excel_child import _limit_memory; _limit_memory(2**30); mmap.mmap(-1, {})"
+    for size, status in ((2**31 + 2**29, 0), (2**31 + 2**30, 1)):
+        ran = subprocess.run([sys.executable, "-c", code.format(size)], capture_output=True, text=True)
+        assert ran.returncode == status, ran.stderr
+        assert status == 0 or "Cannot allocate memory" in ran.stderr
+
+
+def test_rows_come_as_they_stand_whatever_is_left_out(tmp_path):
+    """Against what was written, place by place, and rows by their numbers in the sheet."""
+    draw = random.Random(7)
+    for _ in range(5):
+        at = {(draw.randrange(2, 60), draw.randrange(4)): draw.randrange(100) for _ in range(draw.randrange(1, 40))}
+        lines = [["a", "b", "c", "d"]]
+        for row in sorted({row for row, _ in at}):
+            cells = [f'<c r="{"ABCD"[c]}{row}"><v>{at[row, c]}</v></c>' for c in range(4) if (row, c) in at]
+            lines.append(["".join(cells)])
+        found = excel.Sheet(workbook(tmp_path / "t.xlsx", people=lines), Reading())
+        (part,) = found.columns(["d", "a"], ())
+        rows = sorted({row for row, _ in at})
+        assert part[0].tolist() == rows
+        for column, place in zip(part[1], (3, 0), strict=True):
+            assert column.to_pylist() == [str(at[row, place]) if (row, place) in at else None for row in rows]

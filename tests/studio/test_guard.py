@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.studio import guard
-from discreet.studio.guard import Keys
+from discreet.studio import doorway, guard
+from discreet.studio.guard import HEADER, Keys
 from discreet.studio.release import Place
 from discreet.studio.server import make_app
 
@@ -33,54 +35,99 @@ def stranger(house):
 
 @pytest.fixture
 def guest(stranger, keys):
-    """A browser that has the cookie."""
-    stranger.headers["cookie"] = f"{keys.name}={keys.cookie}"
+    """A page that has the key."""
+    stranger.headers[HEADER] = keys.secret
     return stranger
 
 
-def test_the_first_address_is_exchanged_once_for_a_cookie_that_no_script_reads(tmp_path):
-    keys = Keys(PORT)
-    stranger = TestClient(make_app(keys, Place(tmp_path, tmp_path)), base_url=HERE, follow_redirects=False)
-    answer = stranger.get(f"/enter?token={keys.token}")
-    told = answer.headers["set-cookie"]
-    assert answer.headers["location"] == "/choose"
-    assert "HttpOnly" in told
-    assert "samesite=strict" in told.lower()
-    assert keys.token not in told
-    assert stranger.get("/choose").status_code == 200
-    stranger.cookies.clear()
-    assert stranger.get(f"/enter?token={keys.token}").status_code == 403
-    assert stranger.get("/choose").status_code == 401
+OPEN = {"/", "/choose", "/release", "/recover", "/collude", "/static/{name}", "/vega.js"}
+
+
+def routes(holder):
+    """Every path with each of its methods, those of the rooms too."""
+    found = set()
+    for route in holder.routes:
+        inner = getattr(route, "original_router", None)  # how newer versions of FastAPI keep what was included
+        found |= routes(inner) if inner is not None else {(route.path, method) for method in route.methods}
+    return found
+
+
+def test_every_route_but_files_that_are_the_same_for_all_needs_the_key(house, stranger):
+    app, keys = house
+    found = routes(app)
+    closed = {"/api/choose/faces", "/api/release/ask", "/api/jobs/{name}/off", "/api/upload/table", "/openapi.json"}
+    assert closed | OPEN <= {path for path, _ in found}
+    for path, method in sorted(found):
+        where = re.sub(r"\{(\w+)\}", "studio.css", path)
+        if path in OPEN and method in ("GET", "HEAD"):
+            assert stranger.request(method, where).status_code in (200, 303)
+            continue
+        wrong = [{HEADER: key} for key in ("", keys.secret[:-1], keys.secret + "x", keys.secret.swapcase(), b"\xff")]
+        wrong += [{}, {"cookie": f"{HEADER}={keys.secret}"}, {"authorization": keys.secret}, [(HEADER, keys.secret)] * 2]
+        for headers in wrong:
+            assert stranger.request(method, where, headers=headers).status_code == 401, (path, headers)
+        assert stranger.request(method, f"{where}?key={keys.secret}").status_code == 401
+        assert stranger.request(method, where, headers={"accept": "text/html"}).status_code in (401, 404)
+        assert stranger.request(method, where, headers={HEADER: keys.secret}).status_code != 401
+
+
+def test_what_is_open_tells_nothing_of_this_studio(house, stranger, tmp_path):
+    """The same bytes from a studio with another key and other folders, and no cookie anywhere: another server of this machine
+    would be sent it."""
+    other = TestClient(make_app(Keys(PORT), Place(tmp_path, tmp_path)), base_url=HERE, follow_redirects=False)
+    for path in ("/", "/choose", "/release", "/recover", "/collude", "/static/studio.js", "/static/choose.js", "/nowhere"):
+        assert stranger.get(path).content == other.get(path).content
+    for client, path in ((stranger, "/choose"), (stranger, "/api/enter")):
+        for key in ("", house[1].secret):
+            assert "set-cookie" not in client.get(path, headers={HEADER: key}).headers
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/choose", "/static/studio.js", "/vega.js", "/openapi.json", "/api/charts/heat-map", "/nowhere"]
+    ("path", "status"), [("/nowhere", 404), ("/enter?token=x", 404), ("/static/nowhere", 404), ("/api/nowhere", 401)]
 )
-def test_nothing_is_told_without_the_cookie(stranger, keys, path):
-    assert stranger.get(path).status_code == 401
-    for wrong in ("x" * len(keys.cookie), keys.token, "", '"'):
-        assert stranger.get(path, headers={"cookie": f"{keys.name}={wrong}"}).status_code == 401
-
-
-def test_whoever_types_the_address_reads_a_sentence(stranger):
-    answer = stranger.get("/choose", headers={"accept": "text/html,*/*"})
-    assert answer.status_code == 401
+@pytest.mark.parametrize("known", [False, True])
+def test_whoever_types_an_address_reads_a_page(stranger, keys, path, status, known):
+    if known:
+        stranger.headers[HEADER] = keys.secret
+    answer = stranger.get(path, headers={"accept": "text/html,*/*"})
+    assert answer.status_code == (404 if known else status)
     assert answer.headers["content-type"].startswith("text/html")
-    assert "Open the address that discreet studio printed" in answer.text
+    assert "studio.css" in answer.text
+    assert "{" not in answer.text
     assert "default-src 'none'" in answer.headers["content-security-policy"]
 
 
-@pytest.mark.parametrize("token", ["", "x", "%ED%A0%80", "é", "a" * 10_000])
-def test_no_other_token_opens(stranger, token):
-    answer = stranger.get(f"/enter?token={token}")
-    assert answer.status_code == 403
-    assert "set-cookie" not in answer.headers
+def test_the_first_address_carries_the_key_where_no_browser_sends_it(keys):
+    assert keys.address == f"{HERE}/choose#key={keys.secret}"
+    assert keys.secret not in repr(keys)
+    assert Keys(PORT).secret != keys.secret
+    assert len(keys.secret) >= 43
+
+
+def test_the_browser_is_given_a_file_for_this_user_alone_and_no_key(tmp_path, monkeypatch):
+    """What stands on a command line is read by every user of the machine."""
+    given, keys = [], Keys(PORT)
+    monkeypatch.setattr("webbrowser.open", given.append)
+    monkeypatch.setattr("os.umask", lambda mask: mask)
+    doorway.show(keys.address, tmp_path)
+    (path,) = tmp_path.iterdir()
+    assert given == [path.as_uri()]
+    assert keys.secret not in given[0]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert f'content="0;url={keys.address}"' in path.read_text()
+    client = TestClient(make_app(keys, Place(tmp_path, tmp_path)), base_url=HERE)
+    assert client.get("/api/enter").status_code == 401
+    assert path.exists()
+    assert client.get("/api/enter", headers={HEADER: keys.secret}).status_code == 204
+    assert not path.exists()  # it was used
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", f"evil.example:{PORT}", "127.0.0.1", f"127.0.0.1:{PORT + 1}", f"127.0.0.1:{PORT}.evil", ""]
-)
-def test_a_foreign_host_is_refused_even_with_the_cookie(guest, host):
+    "host",
+    ["evil.example", f"evil.example:{PORT}", "127.0.0.1", *(f"127.0.0.1:{end}" for end in (PORT + 1, f"{PORT}.evil")),
+     f"localhost:{PORT}", ""],
+)  # fmt: skip
+def test_a_foreign_host_is_refused_even_with_the_key(guest, host):
     """A name that leads to 127.0.0.1 makes a foreign page same-origin with the studio: its Host gives it away."""
     assert guest.get("/choose", headers={"host": host}).status_code == 421
 
@@ -89,13 +136,18 @@ def test_a_foreign_host_is_refused_even_with_the_cookie(guest, host):
     "origin",
     ["http://evil.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1", f"http://127.0.0.1:{PORT}.evil"],
 )
-def test_a_foreign_origin_is_refused_even_with_the_cookie(guest, origin):
+def test_a_foreign_origin_is_refused_even_with_the_key(guest, origin):
     assert guest.post("/api/choose/faces", json=GOOD, headers={"origin": origin}).status_code == 403
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_other_sites_are_refused_where_the_browser_tells_of_them(guest, site):
-    assert guest.get("/choose", headers={"sec-fetch-site": site}).status_code == 403
+    """But a link from elsewhere, such as the file that opens the studio, leads to the page: it tells nothing by itself."""
+    for path in ("/choose", "/static/studio.js", "/vega.js", "/api/enter"):
+        assert guest.get(path, headers={"sec-fetch-site": site}).status_code == 403
+    followed = {"sec-fetch-site": site, "sec-fetch-mode": "navigate"}
+    assert guest.get("/choose", headers=followed).status_code == 200
+    assert guest.get("/api/enter", headers=followed).status_code == 403
 
 
 def test_its_own_pages_are_answered(guest):
@@ -103,7 +155,7 @@ def test_its_own_pages_are_answered(guest):
     assert guest.post("/api/choose/faces", json=GOOD, headers=own).status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/choose", "/static/studio.css", "/nowhere", "/enter?token=x"])
+@pytest.mark.parametrize("path", ["/choose", "/static/studio.css", "/nowhere", "/api/enter"])
 def test_every_answer_carries_the_policy(guest, path):
     headers = guest.get(path).headers
     policy = headers["content-security-policy"]
@@ -180,12 +232,7 @@ def test_what_nobody_foresaw_is_neither_told_nor_logged(guest, monkeypatch, capl
     assert "ValueError in fails" in caplog.text  # enough to find the place
 
 
-def test_two_studios_in_one_browser_keep_their_own_cookies():
-    """A browser sends a cookie to every port of a machine."""
-    assert Keys(PORT).name != Keys(PORT + 1).name
-
-
 def test_names_of_jobs_are_not_guessed(guest):
     for name in ("0", "AAAAAAAAAAAAAAAA", "..", "%2e%2e%2fx"):
         assert guest.get(f"/api/jobs/{name}").status_code in (401, 404)
-        assert guest.post(f"/api/jobs/{name}/off").status_code in (404, 405)
+        assert guest.post(f"/api/jobs/{name}/off").status_code in (200, 404, 405)  # whatever it is, it is off

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 
 import pytest
 from fastapi.testclient import TestClient
 
 import discreet as dt
-from discreet.studio.guard import Keys
+from discreet.studio.guard import HEADER, Keys
 from discreet.studio.release import Place
 from discreet.studio.server import make_app
 
@@ -27,7 +29,7 @@ def place(tmp_path_factory):
 def guest(place):
     keys = Keys(PORT)
     with TestClient(make_app(keys, place), base_url=f"http://127.0.0.1:{PORT}") as client:
-        client.get(f"/enter?token={keys.token}")
+        client.headers[HEADER] = keys.secret
         yield client
 
 
@@ -127,6 +129,46 @@ def test_names_that_are_markup_stay_text_in_the_page_that_is_downloaded(guest, p
     assert "<script>" not in page
     assert "<img" not in page
     assert "&lt;img" in page
+
+
+def test_no_refusal_says_where_on_this_machine_a_file_lies(tmp_path, monkeypatch):
+    """Ledgers that are none, that lack their secret or lie elsewhere, a file that was not admitted: all by their names."""
+    ours, theirs, keys = tmp_path / "ou rs", tmp_path / "elsewhere", Keys(PORT)
+    ours.mkdir()
+    theirs.mkdir()
+    monkeypatch.setenv("DISCREET_SECRET", "")
+    guest = TestClient(make_app(keys, Place(ours, ours)), base_url=f"http://127.0.0.1:{PORT}", headers={HEADER: keys.secret})
+    table = guest.post("/api/upload/table?kind=csv", content="a\n1\n").json()["name"]
+    told = []
+
+    def refused(path, ledger="good.db", **more):
+        answer = guest.post(f"/api/release/{path}", json={"ledger": ledger, **more})
+        assert answer.status_code == 422, answer.text
+        told.append(answer.json()["detail"])
+
+    terms = {"dataset": "d", "budget": "1", "relation": "presence"}
+    question = {"table": table, "dataset": "d", "epsilon": "1", "count": "a = 1"}
+    assert guest.post("/api/release/open", json={"ledger": "good.db", **terms}).status_code == 200
+    refused("open", **terms)
+    refused("ask", **question)
+    refused("ask", **{**question, "dataset": "e"})
+    (ours / "text.db").write_text("no database " * 99)
+    refused("accounts", "text.db")
+    refused("admit", "none.db", table=table, dataset="d")
+    os.link(ours / "good.db", ours / "twice.db")
+    refused("accounts", "twice.db")
+    (ours / "twice.db").unlink()
+    secret = ours / "good.db.secret"
+    secret.rename(ours / "moved")
+    refused("admit", table=table, dataset="d")
+    secret.write_text("short")
+    secret.chmod(0o644)
+    refused("admit", table=table, dataset="d")
+    monkeypatch.setenv("DISCREET_SECRET", str(theirs / "key"))
+    refused("admit", table=table, dataset="d")
+    assert "good.db.secret" in " ".join(told)  # the names are told
+    assert not any(str(folder) in line for line in told for folder in (tmp_path, tmp_path.resolve(), "elsewhere"))
+    assert not any(re.search(r"[0-9a-f]{16}|(?<![\w.])/\w", line) for line in told)
 
 
 def test_more_files_at_once_than_a_disk_may_hold_are_refused(guest, place, monkeypatch):

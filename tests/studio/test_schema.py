@@ -9,13 +9,13 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.config import SchemathesisConfig
 
-from discreet.studio.guard import Keys
+from discreet.studio.guard import HEADER, Keys
 from discreet.studio.release import Place
 from discreet.studio.server import make_app
 
 PORT = 7533
 _KEYS = Keys(PORT)
-_OWN = {"cookie": f"{_KEYS.name}={_KEYS.cookie}", "host": f"127.0.0.1:{PORT}"}
+_OWN = {HEADER: _KEYS.secret, "host": f"127.0.0.1:{PORT}"}
 
 _CONFIG = SchemathesisConfig.from_dict({
     "checks": {"positive_data_acceptance": {"expected-statuses": ["2xx", 404, 422]}},

@@ -22,7 +22,7 @@ from ..numbers.exact import show_above, show_rational
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..registry import FAMILIES
-from .jobs import Promise, promised
+from .jobs import Promise, as_job, promised, under_way
 from .wire import Counts, Letter, Text
 
 OPTIMUM = "optimum"
@@ -145,7 +145,7 @@ def _optimum(asked: Choice, progress: Any = None) -> Mechanism:
 
 
 def _mechanism(asked: Choice, name: str) -> Mechanism:
-    return _optimum(asked) if name == OPTIMUM else _member(name, asked.n, _level(asked).alpha)
+    return _optimum(asked, under_way()) if name == OPTIMUM else _member(name, asked.n, _level(asked).alpha)
 
 
 def _spelt(asked: Choice, name: str) -> tuple[str, str]:
@@ -186,6 +186,7 @@ def _face(asked: Choice, name: str, m: Mechanism) -> Face:
 
 
 @router.post("/faces")
+@as_job(quick=True)
 def faces(asked: Choice) -> Faces:
     """The five known mechanisms at this level, with the losses under this prior."""
     level = _level(asked)
@@ -203,6 +204,7 @@ async def optimum(request: Request, asked: Choice) -> Promise[Face]:
 
 
 @router.post("/cell")
+@as_job()
 def cell(asked: Cell) -> Explained:
     """One entry: its exact probability, those of the truths next to it, the ratios, and the bound."""
     if max(asked.truth, asked.report) > asked.n:
@@ -233,6 +235,7 @@ def _about(x: Fraction) -> str:
 
 
 @router.post("/file", response_class=Response, responses={200: {"content": {"application/json": {}}}})
+@as_job()
 def file(asked: Wanted) -> Response:
     """The mechanism file, which `discreet check` accepts."""
     return Response(files.text(_mechanism(asked, asked.mechanism)), media_type="application/json")

@@ -17,7 +17,7 @@ from ..progress import Progress, tell
 from ..registry import FAMILIES
 from ..sharing.cascades import cascade
 from ..sharing.collusion import collude
-from .jobs import Promise, promised
+from .jobs import Promise, as_job, promised
 from .wire import Asked, Counts, Text
 
 Member = Literal["geometric", "explicit_fair", "randomized_response"]
@@ -109,6 +109,7 @@ def _learnt(name: str, n: int, alpha: Fraction, k: int) -> Learnt:
 
 
 @router.post("/audiences")
+@as_job(quick=True)
 def audiences(asked: Audiences) -> Together:
     """The levels side by side: what all of them together keep if drawn independently, and in a cascade."""
     levels = [Level.of(alpha=alpha) for alpha in asked.alphas]

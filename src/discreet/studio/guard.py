@@ -1,8 +1,10 @@
-"""Who may talk to the studio: this machine's own browser, after it showed the token of the first address, and nobody else.
+"""Who may talk to the studio: the pages of this machine's own browser that were handed the key, and nobody else.
 
-A page anywhere can make a browser send requests to 127.0.0.1, and any name can be made to lead there. So the Host must be
-ours, an Origin must be ours, and every request but the first carries a cookie that no other site can send (SameSite=Strict)
-and no script can read (HttpOnly). Bodies are counted as they come in: whoever sends too much is cut off.
+A page anywhere can make a browser send requests to 127.0.0.1, any name can be made to lead there, and a browser sends cookies
+to every port of a machine, so to every other server on it. So the Host must be ours, an Origin must be ours, there is no
+cookie, and every question carries a key in a header: made anew at each start, handed over in the fragment of the first
+address, which no browser sends, and kept by the page, for its own port alone. Pages, scripts and styles are the same for all
+and need none. Bodies are counted as they come in: whoever sends too much is cut off.
 """
 
 from __future__ import annotations
@@ -11,19 +13,19 @@ import hmac
 import json
 import logging
 import secrets
-import threading
 import traceback
 from dataclasses import dataclass, field
-from html import escape
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from .pages import ROOMS, notice
+
 MOST_BODY = 2**20  # of a question; what is dropped into the studio has limits of its own
 _UPLOADS = {"/api/upload/table": 2**28, "/api/upload/reports": 2**24, "/api/upload/mechanism": 2**25}
-ENTRANCE = "/enter"
+HEADER = "x-discreet-key"
+_PAGES = {"/", *(f"/{room.name}" for room in ROOMS)}
 _LOG = logging.getLogger(__name__)
 
 _POLICY = (
@@ -43,33 +45,20 @@ _HEADERS = tuple(
 )
 
 
-@dataclass
+@dataclass(frozen=True)
 class Keys:
-    """The token of the first address, which opens once, and the cookie that it is exchanged for."""
+    """The key of one studio, and the address that hands it over."""
 
     port: int
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-    cookie: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-    _used: bool = False
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    @property
-    def name(self) -> str:
-        """Of the cookie. A browser sends cookies to all ports of a machine: each studio has its own."""
-        return f"discreet-studio-{self.port}"
+    secret: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     @property
     def address(self) -> str:
-        """The first address, with the token."""
-        return f"http://127.0.0.1:{self.port}{ENTRANCE}?token={self.token}"
+        """The first address. What stands behind # is for the page: it is neither sent nor logged."""
+        return f"http://127.0.0.1:{self.port}/{ROOMS[0].name}#key={self.secret}"
 
-    def exchange(self, token: str) -> str | None:
-        """The cookie for the token, once."""
-        with self._lock:
-            if self._used or not _same(token, self.token):
-                return None
-            self._used = True
-            return self.cookie
+    def opens(self, given: bytes) -> bool:
+        return hmac.compare_digest(given, self.secret.encode())
 
 
 class TooLarge(HTTPException):
@@ -88,9 +77,7 @@ class Guard:
 
     def __init__(self, app: Any, keys: Keys) -> None:
         self.app, self.keys = app, keys
-        names = (f"127.0.0.1:{keys.port}", f"localhost:{keys.port}")
-        self._hosts = {name.encode() for name in names}
-        self._origins = {f"http://{name}".encode() for name in names}
+        self._host = f"127.0.0.1:{keys.port}".encode()  # localhost may lead to another address, where others can listen
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
@@ -101,8 +88,7 @@ class Guard:
             return
         refused, begun = self._refused(scope), False
         if refused is not None:
-            wanted = b"".join(value for name, value in scope["headers"] if name.lower() == b"accept")
-            await _answer(send, *refused, page=b"text/html" in wanted)
+            await _answer(send, *refused, page=read_by_a_person(scope))
             return
 
         async def sent(message: Any) -> None:
@@ -127,38 +113,42 @@ class Guard:
         headers: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.lower(), []).append(value)
-        hosts = headers.get(b"host", [])
-        if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return 421, "The studio answers to 127.0.0.1 and localhost alone; open the address that discreet studio printed."
-        if any(origin not in self._origins for origin in headers.get(b"origin", [])) or any(
-            site not in (b"same-origin", b"none") for site in headers.get(b"sec-fetch-site", []) if scope["path"] != ENTRANCE
+        path, given = scope["path"], headers.get(HEADER.encode(), [])
+        if headers.get(b"host") != [self._host]:
+            return 421, "The studio answers to 127.0.0.1 alone; open the address that discreet studio printed."
+        # an address may be opened from elsewhere, such as a file: the page that comes tells nothing without the key
+        typed = path in _PAGES and headers.get(b"sec-fetch-mode") == [b"navigate"]
+        if any(origin != b"http://" + self._host for origin in headers.get(b"origin", [])) or any(
+            site not in (b"same-origin", b"none") for site in headers.get(b"sec-fetch-site", []) if not typed
         ):
             return 403, "The studio answers its own pages alone."
-        if scope["path"] != ENTRANCE and not self._known(headers):
-            return 401, "Open the address that discreet studio printed: it lets this browser in, once. Start it again for another."
+        known = len(given) == 1 and self.keys.opens(given[0])
+        if not known and not (scope["method"] in ("GET", "HEAD") and is_open(path)):
+            if read_by_a_person(scope) and not path.startswith("/api"):
+                return 404, NO_PAGE
+            return 401, "Only the studio's own pages get an answer here. Open the address that discreet studio printed."
         lengths = headers.get(b"content-length", [])
-        most = _most(scope["path"])
+        most = _most(path)
         if any(not text.isdigit() or int(text[:20]) > most for text in lengths):
             return 413, _too_large(most)
         return None
 
-    def _known(self, headers: dict[bytes, list[bytes]]) -> bool:
-        for text in headers.get(b"cookie", []):
-            try:
-                morsel = SimpleCookie(text.decode("latin-1")).get(self.keys.name)
-            except CookieError:
-                continue
-            if morsel is not None and _same(morsel.value, self.keys.cookie):
-                return True
-        return False
+
+NO_PAGE = "There is no page at this address."
+
+
+def is_open(path: str) -> bool:
+    """Whether it is the same for everybody: a page without its content, or a file that comes with the package."""
+    return path in _PAGES or path == "/vega.js" or path.startswith("/static/")
+
+
+def read_by_a_person(scope: Any) -> bool:
+    """Whether a browser asks for a page to show: then a refusal is a page too."""
+    return any(name.lower() == b"accept" and b"text/html" in value for name, value in scope["headers"])
 
 
 def _most(path: str) -> int:
     return _UPLOADS.get(path, MOST_BODY)
-
-
-def _same(given: str, own: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), own.encode())
 
 
 def _counted(receive: Any, most: int) -> Any:
@@ -179,8 +169,7 @@ async def _answer(send: Any, status: int, sentence: str, page: bool = False) -> 
     """A sentence: as JSON, or for whoever typed an address, to be read."""
     kind, body = b"application/json", json.dumps({"detail": sentence})
     if page:
-        title = "<title>discreet studio</title>"
-        kind, body = b"text/html; charset=utf-8", f"<!doctype html><html lang=en>{title}<p>{escape(sentence)}"
+        kind, body = b"text/html; charset=utf-8", notice(sentence)
     length = str(len(body.encode())).encode()
     await send({"type": "http.response.start", "status": status,
                 "headers": [(b"content-type", kind), (b"content-length", length), *_HEADERS]})  # fmt: skip

@@ -31,22 +31,34 @@ _FRAME = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title} · discreet studio</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <link rel="stylesheet" href="/static/studio.css"><link rel="icon" href="/static/icon.svg">
-<script type="module" src="/static/{name}.js"></script></head>
+{script}</head>
 <body><a class="skip" href="#room">To the room</a>
 <header><p class="brand">discreet <span>studio</span></p><nav aria-label="Rooms">{links}</nav></header>
 <main id="room" tabindex="-1"><div class="top"><h1>{title}</h1><p class="lead">{sentence}</p></div>
-<p id="problem" class="problem" role="alert" hidden></p>
 {body}
-</main><noscript><p class="problem">The studio needs JavaScript, its own alone.</p></noscript></body></html>
+</main></body></html>
 """
+_SCRIPT = '<script type="module" src="/static/{name}.js"></script>'
+_BODY = """<p id="problem" class="problem" role="alert" hidden></p>
+<noscript><p class="problem">The studio needs JavaScript, its own alone.</p></noscript>
+{body}"""
 
 
 @lru_cache
 def page(name: str) -> str:
     """The whole page of a room."""
     room = next(room for room in ROOMS if room.name == name)
+    body = _BODY.format(body=(_HERE / f"{name}.html").read_text(encoding="utf-8"))
+    return _framed(room.title, room.sentence, body, script=_SCRIPT.format(name=name), current=room)
+
+
+def notice(sentence: str) -> str:
+    """A page that says why there is no other."""
+    return _framed("Not here", sentence, "<p>Choose a room above.</p>")
+
+
+def _framed(title: str, sentence: str, body: str, script: str = "", current: Room | None = None) -> str:
     links = "".join(
-        f'<a href="/{r.name}"{" aria-current=page" if r is room else ""}>{escape(r.title)}</a>' for r in ROOMS
+        f'<a href="/{r.name}"{" aria-current=page" if r is current else ""}>{escape(r.title)}</a>' for r in ROOMS
     )
-    body = (_HERE / f"{name}.html").read_text(encoding="utf-8")
-    return _FRAME.format(title=escape(room.title), name=name, sentence=escape(room.sentence), links=links, body=body)
+    return _FRAME.format(title=escape(title), script=script, sentence=escape(sentence), links=links, body=body)

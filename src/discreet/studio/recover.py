@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
-from starlette.concurrency import run_in_threadpool
 
 from .. import files
 from ..errors import DiscreetError, RecoveryError
@@ -22,7 +21,7 @@ from ..numbers.exact import parse_exact
 from ..progress import tell
 from ..recovery.pictures import group_intervals
 from ..recovery.recover import recover
-from .jobs import Promise, promised
+from .jobs import Promise, answered, promised
 from .shelf import Shelf
 from .wire import Asked
 
@@ -85,7 +84,8 @@ _RAW: dict[str, Any] = {
 @router.post("/upload/mechanism", openapi_extra=_RAW)
 async def take_mechanism(request: Request) -> Dropped:
     """A mechanism file, verified as it is read."""
-    m, told = await run_in_threadpool(_read_mechanism, await request.body())
+    body = await request.body()
+    m, told = await answered(request, lambda tell: _read_mechanism(body))
     return Dropped(name=_mechanisms.put(m), told=told)
 
 
@@ -100,7 +100,8 @@ def _read_mechanism(body: bytes) -> tuple[Mechanism, str]:
 @router.post("/upload/reports", openapi_extra=_RAW)
 async def take_reports(request: Request) -> Dropped:
     """Reports as CSV: one in each line, or with a column named count how often each was seen."""
-    seen = await run_in_threadpool(read_reports, await request.body())
+    body = await request.body()
+    seen = await answered(request, lambda tell: read_reports(body))
     return Dropped(name=_reports.put(seen), told=f"{sum(seen.values())} reports, {len(seen)} of them different")
 
 

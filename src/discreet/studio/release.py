@@ -23,6 +23,7 @@ from ..present.shown import Shown, plain
 from ..tables import admission
 from ..tables.release import release
 from ..tables.results import Release
+from .jobs import as_job, under_way
 from .shelf import Shelf
 from .wire import Asked, Text
 
@@ -195,10 +196,11 @@ async def take_table(request: Request, kind: Literal["csv", "tsv", "txt", "parqu
 
 
 @router.post("/release/look")
+@as_job()
 def look(request: Request, asked: Looking) -> Seen:
     """What can be read of the file and what cannot: for you alone, not for publication."""
     path = _place(request).tables.take(asked.table, "file")
-    return _seen(admission.look(path, unit=asked.unit, **asked.way.model_dump()))
+    return _seen(admission.look(path, unit=asked.unit, progress=under_way(), **asked.way.model_dump()))
 
 
 def _seen(found: admission.Look) -> Seen:
@@ -206,9 +208,13 @@ def _seen(found: admission.Look) -> Seen:
 
 
 @router.post("/release/accounts")
+@as_job(quick=True)
 def accounts(request: Request, asked: Book) -> Accounts:
     """The data sets of a ledger; none where there is no such file yet."""
-    path = _place(request).ledger(asked.ledger)
+    return _accounts(_place(request).ledger(asked.ledger))
+
+
+def _accounts(path: Path) -> Accounts:
     if not path.exists():
         return Accounts(accounts=[])
     with Ledger.existing(path) as book:
@@ -221,21 +227,24 @@ def accounts(request: Request, asked: Book) -> Accounts:
 
 
 @router.post("/release/open")
+@as_job(quick=True)
 def open_account(request: Request, asked: Opening) -> Accounts:
     """Fix, once, what is protected in a data set and how much may be spent on it."""
-    with Ledger(_place(request).ledger(asked.ledger)) as book:
+    path = _place(request).ledger(asked.ledger)
+    with Ledger(path) as book:
         book.create(asked.dataset, asked.budget, relation=asked.relation, public=asked.public, unit=asked.unit or None)
-    return accounts(request, Book(ledger=asked.ledger))
+    return _accounts(path)
 
 
 @router.post("/release/admit")
+@as_job()
 def admit(request: Request, asked: Admitting) -> Seen:
     """All checks of the file's content, once; then questions may be asked about it."""
     place = _place(request)
     path = place.tables.take(asked.table, "file")
     with Ledger.existing(place.ledger(asked.ledger)) as book:
         try:
-            return _seen(admission.admit(book, path, asked.dataset, asked.version, **asked.way.model_dump()))
+            return _seen(admission.admit(book, path, asked.dataset, asked.version, progress=under_way(), **asked.way.model_dump()))
         except TableInputError as error:
             report = getattr(error, "report", None)
             if report is None:
@@ -249,18 +258,20 @@ def _asked(asked: Question) -> dict[str, Any]:
 
 
 @router.post("/release/expect")
+@as_job()
 def expect(request: Request, asked: Question) -> Sheet:
     """How far off each report must be expected to be; nothing is drawn, nothing charged."""
     place = _place(request)
     path = place.tables.take(asked.table, "file")
     with Ledger.existing(place.ledger(asked.ledger)) as book:
-        found = release(path, ledger=book, dry_run=True, **_asked(asked))
+        found = release(path, ledger=book, dry_run=True, progress=under_way(), **_asked(asked))
     return _sheet(found.shown())
 
 
 @router.post("/release/ask")
+@as_job()
 def ask(request: Request, asked: Question) -> Made:
-    """Count, charge, draw and store: then it may be published."""
+    """Count, charge, draw and store: then it may be published. Once begun it goes on to its end, since it is paid for."""
     place = _place(request)
     path = place.tables.take(asked.table, "file")
     with Ledger.existing(place.ledger(asked.ledger)) as book:
@@ -271,6 +282,7 @@ def ask(request: Request, asked: Question) -> Made:
 
 
 @router.get("/release/made/{name}/{kind}", response_class=Response, responses={200: {"content": {t: {} for t in _KINDS.values()}}})
+@as_job(quick=True)
 def file_of(request: Request, name: str, kind: Literal["csv", "json", "html"]) -> Response:
     """A file of a release: the rows, the record, or the page."""
     made = _place(request).made.take(name, "release")

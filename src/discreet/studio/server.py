@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 import socket
 import threading
-import webbrowser
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from functools import lru_cache
@@ -14,13 +15,13 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from ..errors import DiscreetError, MissingExtraError
-from . import charts, choose, collude, jobs, recover, release, uploads
-from .guard import ENTRANCE, Guard, Keys
-from .pages import ROOMS, page
+from . import charts, choose, collude, doorway, jobs, recover, release, uploads
+from .guard import NO_PAGE, Guard, Keys, read_by_a_person
+from .pages import ROOMS, notice, page
 from .wire import Problem
 
 _STATIC = Path(__file__).parent / "static"
@@ -46,14 +47,11 @@ def make_app(keys: Keys, place: release.Place) -> FastAPI:
     for module in (charts, choose, release, recover, collude, jobs):
         app.include_router(module.router)
 
-    @app.get(ENTRANCE, include_in_schema=False)
-    async def enter(token: str = "") -> Response:
-        cookie = keys.exchange(token)
-        if cookie is None:
-            return _said(403, "This address was used before, or is not complete. Start discreet studio again for another.")
-        answer = RedirectResponse(f"/{ROOMS[0].name}", status_code=303)
-        answer.set_cookie(keys.name, cookie, httponly=True, samesite="strict", path="/")
-        return answer
+    @app.get("/api/enter", status_code=204, tags=["enter"])
+    def enter() -> Response:
+        """Whether the key is the right one. Whoever has it needs the file no more that handed it over."""
+        doorway.shut(place.uploads)
+        return Response(status_code=204)
 
     @app.get("/", include_in_schema=False)
     async def first() -> Response:
@@ -66,7 +64,7 @@ def make_app(keys: Keys, place: release.Place) -> FastAPI:
     async def static(name: str) -> Response:
         files = {path.name: path for path in _STATIC.iterdir()}  # a name that is none of these leads nowhere
         if name not in files or files[name].suffix not in _TYPES:
-            return _said(404, "There is no such file.")
+            raise HTTPException(404, "There is no such file.")
         return Response(files[name].read_bytes(), headers={"content-type": _TYPES[files[name].suffix]})
 
     @app.get("/vega.js", include_in_schema=False)
@@ -99,7 +97,16 @@ def _said(status: int, sentence: str) -> JSONResponse:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    return _said(422, str(error))
+    return _said(422, _without_folders(str(error), request.app.state.place))
+
+
+def _without_folders(text: str, place: release.Place) -> str:
+    """A sentence of the library for whoever sees the page, who knows files by their names: not where they lie on this machine."""
+    folders = {place.uploads, place.ledgers, Path(os.environ.get("DISCREET_SECRET") or place.ledgers / "x").absolute().parent}
+    known = {str(path) for folder in folders for path in (folder, folder.resolve())} - {os.sep}
+    for folder in sorted(known, key=len, reverse=True):  # an upload lies one deeper, in a folder of its own
+        text = re.sub(re.escape(folder) + r"[/\\]+(?:[0-9a-f]{16}[/\\]+)?", "", text)
+    return text
 
 
 async def _not_understood(request: Request, error: Exception) -> Response:
@@ -114,7 +121,19 @@ async def _not_understood(request: Request, error: Exception) -> Response:
 
 async def _problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if read_by_a_person(request.scope):
+        return HTMLResponse(notice(NO_PAGE if error.status_code == 404 else str(error.detail)), error.status_code, error.headers)
     return JSONResponse({"detail": str(error.detail)}, status_code=error.status_code, headers=error.headers)
+
+
+def configured(app: FastAPI, **more: Any) -> Any:
+    """How uvicorn serves the studio."""
+    import uvicorn
+
+    from .pace import paced
+
+    quiet = {"log_level": "error", "access_log": False, "server_header": False, "proxy_headers": False, "ws": "none"}
+    return uvicorn.Config(app, http=paced(), timeout_graceful_shutdown=2, **{**quiet, **more})
 
 
 def serve(port: int = 0, *, show: bool = True, tell: Callable[[str], None] = print) -> None:
@@ -124,18 +143,19 @@ def serve(port: int = 0, *, show: bool = True, tell: Callable[[str], None] = pri
     except ImportError:
         raise MissingExtraError.needing("The studio needs FastAPI and uvicorn", "studio") from None
     with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # elsewhere "reuse" means a port whose last owner is gone; on Windows it would let another process take ours
+        alone = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+        listening.setsockopt(socket.SOL_SOCKET, alone, 1)
         try:
             listening.bind(("127.0.0.1", port))
         except OSError as error:
             raise DiscreetError(f"Port {port} of 127.0.0.1 cannot be used ({error.strerror}); leave --port out.") from None
         listening.listen(128)  # a browser that is quicker than the server waits, and is not turned away
         keys = Keys(listening.getsockname()[1])
-        tell(f"The studio is at {keys.address}\nThe address lets one browser in. Press Ctrl+C to close the studio.")
+        tell(f"The studio is at {keys.address}\nWhoever has this address is let in: keep it to yourself. Press Ctrl+C to close it.")
         threading.Thread(target=bundle, daemon=True).start()  # it takes a second or two
-        if show:
-            threading.Timer(0.5, webbrowser.open, [keys.address]).start()
         with uploads.folder() as place, uploads.closed_in_time():
+            if show:
+                threading.Timer(0.5, doorway.show, [keys.address, place]).start()
             app = make_app(keys, release.Place(place, Path.cwd()))
-            config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2)
-            uvicorn.Server(config).run(sockets=[listening])
+            uvicorn.Server(configured(app)).run(sockets=[listening])

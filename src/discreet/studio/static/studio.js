@@ -10,15 +10,47 @@ export function say(text) {
   problem.hidden = !text;
 }
 
-export async function ask(path, body, { method = body === undefined ? "GET" : "POST", signal, raw = false, type = "application/json" } = {}) {
+// The key is handed over behind the # of the first address and kept for this port alone; it goes with every question, and nowhere else.
+const HEADER = "x-discreet-key", JOB = "x-discreet-job", KEPT = "discreet-key";
+const kept = { read: () => { try { return localStorage.getItem(KEPT); } catch { return null; } }, write(key) { try { localStorage.setItem(KEPT, key); } catch { /* for this page alone */ } } };
+const handed = () => new URLSearchParams(location.hash.slice(1)).get("key");
+const key = enter();
+addEventListener("hashchange", () => handed() && location.reload());
+
+async function enter() {
+  const given = handed();
+  if (given !== null) history.replaceState(null, "", location.pathname + location.search);
+  for (const one of [given, kept.read()].filter((text) => /^[\w-]+$/.test(text ?? ""))) {
+    const answer = await fetch("/api/enter", { headers: { [HEADER]: one } }).catch(() => null);
+    if (answer?.ok) { kept.write(one); return one; }
+  }
+  return stay();
+}
+
+// Without the key nothing can be asked: the page says how to get it, and waits.
+function stay() {
+  const room = document.querySelector("#room");
+  if (!document.querySelector("#outside")) {
+    room.removeAttribute("aria-busy");
+    for (const part of room.children) part.hidden = true;
+    room.append(element("section", { id: "outside", class: "sheet", role: "alert" }, element("h1", { text: "This page has no key yet" }),
+      element("p", {}, "Open the address that ", element("code", { text: "discreet studio" }), " printed in the terminal, with everything behind the #."),
+      element("p", { text: "The studio has a new key each time it starts, so a bookmark, or a page left open from an earlier start, does not have it. If the studio is no longer running, start it again." })));
+  }
+  return new Promise(() => {});
+}
+
+export async function ask(path, body, { method = body === undefined ? "GET" : "POST", signal, raw = false, type = "application/json", job } = {}) {
+  const headers = { [HEADER]: await key, ...(job && { [JOB]: job }), ...(body === undefined ? {} : { "content-type": type }) };
   let answer;
   try {
     const sent = body === undefined || body instanceof Blob ? body : JSON.stringify(body);
-    answer = await fetch(path, { method, body: sent, signal, headers: body === undefined ? {} : { "content-type": type } });
+    answer = await fetch(path, { method, body: sent, signal, headers, credentials: "omit" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Refused("The studio does not answer: was it closed? Start it again with discreet studio.");
   }
+  if (answer.status === 401) return stay();
   if (!answer.ok) {
     const told = await answer.json().catch(() => ({ detail: `The studio answered ${answer.status}.` }));
     throw new Refused(told.detail);
@@ -28,16 +60,16 @@ export async function ask(path, body, { method = body === undefined ? "GET" : "P
 
 // Work that may take longer: asked for again until it is done. `waiting` hears how far it is, and how to call it off.
 export async function promised(path, body, signal, waiting = () => {}) {
-  let promise = await ask(path, body, { signal });
-  const off = () => ask(`/api/jobs/${promise.job}/off`, undefined, { method: "POST" }).catch(() => {});
+  const job = crypto.randomUUID(), off = () => ask(`/api/jobs/${job}/off`, undefined, { method: "POST" }).catch(() => {});
   signal.addEventListener("abort", off);
   try {
+    let promise = await ask(path, body, { signal, job });
     while (!promise.done) {
       waiting(promise.told, off);
-      promise = await ask(`/api/jobs/${promise.job}`, undefined, { signal });
+      promise = await ask(`/api/jobs/${job}`, undefined, { signal });
     }
+    return promise.answer;
   } finally { signal.removeEventListener("abort", off); }
-  return promise.answer;
 }
 
 // Only the last of many questions counts: an earlier one that is still under way is called off. `place` is marked as busy.
