@@ -235,7 +235,7 @@ class Work:
             reading = account.reading
         path = place.file(table)
         before = None if path is None else stamp(path)
-        opened = without_values(lambda: place.opened(stack, table, reading))
+        opened = without_values(lambda: place.opened(stack, table, reading), UNREADABLE)
         unit = None if account is None else account.terms.unit
         wanted = [column, *kept, *([] if unit is None else [unit])]
         for name in wanted:

@@ -79,7 +79,7 @@ def _read(
 ) -> Counter[int | Fraction]:
     if isinstance(table, (str, os.PathLike)):
         stamp(Path(table))
-    source = without_values(lambda: open_table(table, again=False, reading=reading))
+    source = without_values(lambda: open_table(table, again=False, reading=reading), UNREADABLE)
     if column not in source.names:
         listed = f"the columns are {', '.join(map(str, source.names))}"
         there = f"; {listed if source.quotable else 'check its name in the first line'}"
