@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pickle
+import re
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
+import discreet as dt
 from discreet.channels import (
     Additive,
     Channel,
@@ -685,3 +688,41 @@ def test_every_kind_is_tried_here():
 
     assert {type(channel) for channel, _ in KINDS.values()} == final(Finite)
     assert final(Channel) == final(Finite) | {Additive}
+
+
+EVERY_KIND = {
+    "table": dt.explicit_fair(8, alpha="9/10"), "keep": dt.randomized_response(9, epsilon=1),
+    "long keep": dt.randomized_response(2**20, epsilon=1), "window": dt.square_wave(9, epsilon=1),
+    "long window": dt.square_wave(2**20, epsilon=1), "geometric": dt.geometric(9, alpha="1/2"),
+    "clamped": dt.staircase(9, epsilon=1, sensitivity=3), "then": dt.geometric(9, alpha="1/2").truncate(2, 5),
+    "map": dt.square_wave(9, epsilon=1).remap([0] * 14),
+    "from 0": dt.geometric(dt.Grid(0, None), alpha="1/2"), "to 0": dt.geometric(dt.Grid(None, 0), alpha="1/2"),
+    "open": dt.geometric(dt.Grid(None, None), alpha="1/2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EVERY_KIND)
+def test_no_place_without_a_row_is_drawn_for(name):
+    """At both ends, one and many steps beyond, alone and among others: a sentence without a number in it, and no words used."""
+    m = EVERY_KIND[name]
+    first, last = m.inputs.ends
+    for channel in (m.channel, *m.channel.parts):
+        low, high = (first, last) if channel.rows is None else (0, channel.rows - 1)
+        inside = np.array([low, high, low, high])
+        assert len(channel.draw(inside, dt.insecure_source(1), np.empty_like(inside))) == 4
+        assert channel.draw(inside[:0], dt.insecure_source(1), inside[:0].copy()).size == 0
+        for outside in (low - 1, high + 1, low - 1000, high + 1000, -(2**62), 2**62):
+            stream = dt.insecure_source(1)
+            for places in (np.array([outside]), np.array([low, outside, high])):
+                with pytest.raises(AssertionError, match=r"^[^0-9]*$"):
+                    channel.draw(places, stream, np.empty_like(places))
+            with pytest.raises(AssertionError, match=r"^[^0-9]*$"):
+                channel.draw_one(outside, stream)
+            assert stream.words(3).tolist() == dt.insecure_source(1).words(3).tolist()
+
+
+def test_places_are_looked_up_in_one_way_and_nowhere_clipped():
+    """NumPy's own clipping would hide a place that is not there; the one look-up that uses it comes after the check."""
+    root = Path(dt.__file__).parent
+    for file in [*root.glob("channels/*.py"), *root.glob("randomness/*.py"), *root.glob("noise/*.py"), root / "sampling.py"]:
+        assert len(re.findall(r"mode\s*=\s*[\"'](clip|wrap)", file.read_text())) == (file.name == "alias.py"), file.name

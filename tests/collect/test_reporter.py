@@ -372,3 +372,31 @@ def test_a_memo_that_was_tampered_with_is_refused(tmp_path):
         """
         done = subprocess.run([node, "--input-type=module", "-e", code], capture_output=True, text=True, check=True)
         assert json.loads(done.stdout) == [[True] * len(TAMPERED), good["last"]]
+
+
+def test_no_reporter_draws_for_a_place_without_a_row():
+    """A list of Python counts from its end, one of JavaScript has nothing there: both are asked directly, every kind."""
+    for m in KINDS.values():
+        draw, rows, _ = reporter.channel(json.loads(files.text(m))["channel"])
+        assert rows is not None
+        for place in (-1, -rows, rows, 2**70):
+            with pytest.raises(AssertionError, match=r"^[^0-9]*$"):
+                draw(place, Told([]))
+        assert isinstance(draw(rows - 1, Chances()), int)
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node")
+    asked = f"""const {{ load, Chances }} = await import({json.dumps(str(MODULE))});
+        const said = [];
+        for (const text of {json.dumps([files.text(m) for m in KINDS.values()])}) {{
+          const {{ draw, rows }} = (await load(text)).channel;
+          said.push([-1n, -rows, rows, 2n ** 70n, 0n, rows - 1n].map((place) => {{
+            try {{ return String(draw(place, new Chances())); }} catch (error) {{ return error.message; }}
+          }}));
+        }}
+        console.log(JSON.stringify(said));"""
+    done = subprocess.run([node, "--input-type=module", "-e", asked], capture_output=True, text=True, check=True)
+    for *outside, first, last in json.loads(done.stdout):
+        assert set(outside) == {"a position without a row was to be drawn for"}
+        assert first.isdigit()
+        assert last.isdigit()

@@ -11,13 +11,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, SizeError, TableError
 from ..numbers.frozen import Frozen, frozen
+from ..numbers.grid import FARTHEST
 from ..progress import Progress
 from ..randomness.source import Stream
 from .room import Room
@@ -36,6 +37,7 @@ _SMALLEST = 1e-10  # singular values below this part of the largest are rounding
 _ACCEPTED = 2**20  # entries whose acceptance is decided in integers
 _SINGULAR = 1e-15  # a reciprocal condition number below this is rounding noise: there is no inverse
 _DENSE = 2**12  # values up to which a dense system is solved
+_NO_ROW = "a position without a row was to be drawn for; nothing was drawn, and this is a fault of discreet's own"
 _SOLVED = 1e-8  # an equation is solved when it is off by no more than this part of the range
 
 
@@ -119,13 +121,37 @@ class Channel(Frozen, ABC):
 
     # Drawing
 
-    @abstractmethod
+    @final
     def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         """A report for each true value, both as positions, in `out` (apart from `places`), exactly by its row's law."""
+        first, last = self._span
+        if places.size and not first <= places.min() <= places.max() <= last:
+            raise AssertionError(_NO_ROW)
+        return self._draw(places, stream, out)
 
+    @final
     def draw_one(self, place: int, stream: Stream) -> int:
         """The same for a single value."""
-        return int(self.draw(np.array([place]), stream, np.empty(1, dtype=np.int64))[0])
+        first, last = self._span
+        if not first <= place <= last:
+            raise AssertionError(_NO_ROW)
+        return self._draw_one(place, stream)
+
+    @cached_property
+    def _span(self) -> tuple[int, int]:
+        """The first and the last position of a true value. What is read from data lies within; a position that does not has
+        no row, and a report for it would follow no law that was checked."""
+        if self.rows is not None:
+            return 0, self.rows - 1
+        low, high = self.ends
+        return -FARTHEST if low is None else low, FARTHEST if high is None else high
+
+    @abstractmethod
+    def _draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+        """The same, of places that are there."""
+
+    def _draw_one(self, place: int, stream: Stream) -> int:
+        return int(self._draw(np.array([place]), stream, np.empty(1, dtype=np.int64))[0])
 
     # Reading a report: positions in, positions out
 

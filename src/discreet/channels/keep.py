@@ -18,7 +18,7 @@ from ..errors import SingularError, TableError
 from ..numbers.exact import ball
 from ..numbers.frozen import frozen
 from ..progress import Progress
-from ..randomness.alias import RealAlias, uniform_integer, uniform_integers
+from ..randomness.alias import RealAlias, looked_up, uniform_integer, uniform_integers
 from ..randomness.source import Stream
 from .contract import MATRIX_ENTRIES, WRITTEN_BITS, Channel, Fault, Finite, Floats, Indices, Integers, Ratio
 from .fit import Fit, certificate, mean_log_likelihood
@@ -165,11 +165,11 @@ class Keep(Finite):
         at_end = (places == 0) | (places == self.size - 1)
         return at_end if self.ends_kept > self.keep else np.logical_not(at_end)
 
-    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+    def _draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         if self.other is None and self.size <= _CIRCLE:
             moved = self._turn.draw(stream, np.empty_like(out))
             moved += places
-            return self._circle.take(moved, out=out, mode="clip")
+            return looked_up(self._circle, moved, out)
         # the coin is thrown and the other channel drawn for every value: the number of words does not depend on the truth
         coin = self._coin.draw(stream, np.empty_like(out))
         coin += self._is_likelier(places)
@@ -181,7 +181,7 @@ class Keep(Finite):
         np.copyto(out, places, where=kept)
         return out
 
-    def draw_one(self, place: int, stream: Stream) -> int:
+    def _draw_one(self, place: int, stream: Stream) -> int:
         if self.other is None and self.size <= _CIRCLE:
             return (place + self._turn.one(stream)) % self.size
         kept = self._coin.one(stream) + bool(self._is_likelier(place)) >= 2

@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike
 
 from ..errors import RemapError, TableError
 from ..noise import DiscreteNoise, NoiseDraws
-from ..numbers.grid import FARTHEST
 from ..randomness.source import Stream
 from .contract import Channel, Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
@@ -78,25 +77,24 @@ class Noisy(Channel):
 
     @property
     def _bounds(self) -> tuple[int, int]:
-        """Where reports saturate: at the closed ends, and at the farthest position of any grid.
+        """Where reports saturate: where true values end, at the closed ends and at the farthest position of any grid.
 
         It is the sum that saturates, at ends that do not depend on the truth; were it the noise, its end would give the
         truth away.
         """
-        low, high = self.ends
-        return -FARTHEST if low is None else low, FARTHEST if high is None else high
+        return self._span
 
     @cached_property
     def _draws(self) -> NoiseDraws:
         low, high = self.ends
         return self.noise.draws(None if low is None or high is None else high - low)
 
-    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+    def _draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         out = self._draws.draw(stream, out)
         out += places  # below 2^61 and 2^62 and a little: no sum wraps
         return np.clip(out, *self._bounds, out=out)
 
-    def draw_one(self, place: int, stream: Stream) -> int:
+    def _draw_one(self, place: int, stream: Stream) -> int:
         return self._clamp(place + self._draws.one(stream))
 
     # A report at an end stands for the noise that went beyond. Where its mean overshoot is known (no memory), the estimate

@@ -106,10 +106,10 @@ class Table(Finite):
     def _alias(self) -> Alias:
         return Alias.of(self.weights, self.total, cells(self.reports))
 
-    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+    def _draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         return self._alias.draw(places, stream, out)
 
-    def draw_one(self, place: int, stream: Stream) -> int:
+    def _draw_one(self, place: int, stream: Stream) -> int:
         return self._alias.one(place, stream)
 
     def push(self, p: ArrayLike) -> Floats:

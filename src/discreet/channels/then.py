@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, TableError
 from ..numbers.frozen import frozen
+from ..randomness.alias import looked_up
 from ..randomness.source import Stream
 from .contract import Channel, Finite, Floats, Indices, Integers, Ratio
 from .ratios import pair_ratio, window_extreme, worst_ratio
@@ -56,8 +57,8 @@ class Map(Finite):
         i = int(changes[0]) if len(changes) else 0
         return self.ratio(i, min(i + 1, self.rows - 1))
 
-    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
-        return self.targets.take(places, out=out, mode="clip")
+    def _draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+        return looked_up(self.targets, places, out)
 
     def integers(self) -> tuple[Integers, int] | None:
         return (self.matrix.astype(np.uint64), 1) if self.rows * self.reports <= MAX_ENTRIES else None
@@ -143,10 +144,10 @@ class Then(Finite):
     def integers(self) -> tuple[Integers, int] | None:
         return None if self._product is None else (np.array(self._product[0], dtype=object), self._product[1])
 
-    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+    def _draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         return self.second.draw(self.first.draw(places, stream, np.empty_like(out)), stream, out)
 
-    def draw_one(self, place: int, stream: Stream) -> int:
+    def _draw_one(self, place: int, stream: Stream) -> int:
         return self.second.draw_one(self.first.draw_one(place, stream), stream)
 
     def entry(self, i: int, j: int) -> Fraction:

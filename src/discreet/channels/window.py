@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import SizeError, TableError
 from ..numbers.exact import ball
 from ..numbers.frozen import frozen
-from ..randomness.alias import RealAlias, uniform_integer, uniform_integers
+from ..randomness.alias import RealAlias, looked_up, uniform_integer, uniform_integers
 from ..randomness.source import Stream
 from .contract import MATRIX_ENTRIES, Finite, Floats, Indices, Integers, Ratio
 from .room import Room
@@ -113,11 +113,11 @@ class Window(Finite):
         chances = [self._outside * self.n, self._inside * self.length]
         return RealAlias.of([x.numerator * 2**64 // x.denominator for x in chances], lambda: [ball(x) for x in chances])
 
-    def draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
+    def _draw(self, places: Indices, stream: Stream, out: Indices) -> Indices:
         if self.reports <= _CIRCLE:
             moved = self._turn.draw(stream, np.empty_like(out))
             moved += places
-            return self._circle.take(moved, out=out, mode="clip")
+            return looked_up(self._circle, moved, out)
         # all three are drawn for every value: the number of words depends neither on the truth nor on the report
         coin = self._coin.draw(stream, np.empty_like(out))
         uniform_integers(self.n, stream, out)
@@ -127,7 +127,7 @@ class Window(Finite):
         np.subtract(out, self.reports, out=out, where=out >= self.reports)
         return out
 
-    def draw_one(self, place: int, stream: Stream) -> int:
+    def _draw_one(self, place: int, stream: Stream) -> int:
         if self.reports <= _CIRCLE:
             return (place + self._turn.one(stream)) % self.reports
         coin = self._coin.one(stream)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,12 @@ from ..numbers.positions import values_at
 from ..randomness.source import KeyedSource, Source
 from ..sampling import checked_source, draw_chain
 from .counting import in_order
+from .plain import handed_on, plain_type, without_values
 from .values import Rule, places_of
 
 Indices = NDArray[np.int64]
 
+_FAR = "A report lies beyond 2^63, which no column of whole numbers holds; use a closed grid, such as m.truncate(0, 100)."
 _SLICE = 2**16  # keyed draws at a time: memory that is used again costs less than fresh memory
 
 
@@ -77,7 +80,7 @@ class Drawing:
 
     def places(self, batch: Any, start: int) -> tuple[Indices, Any]:
         """The true positions of a batch, and which of its rows they are (None: all)."""
-        return places_of(self.mechanism.inputs, batch.column(self.column), self.rule, self.decimal, start)
+        return without_values(lambda: places_of(self.mechanism.inputs, batch.column(self.column), self.rule, self.decimal, start))
 
     def drawn(self, places: Indices, records: Indices | None = None) -> Indices:
         """The positions of their reports."""
@@ -107,13 +110,13 @@ class Drawing:
 
         batch, start = item
         made, stay = self.report_places(batch, start)
-        kept = batch if stay is None else batch.filter(pa.array(stay))
+        rows = None if stay is None else pa.array(np.flatnonzero(stay))
         arrays, fields = [], []
         for name in batch.schema.names:
             if name == self.column:
                 values = as_arrow(self.mechanism.outputs, made, batch.schema.field(name).type)
             elif name in self.keep:
-                values = plain_column(kept.column(name))
+                values = without_values(partial(handed_on, batch.column(name), rows))
             else:
                 continue
             arrays.append(values)
@@ -121,18 +124,11 @@ class Drawing:
         return pa.record_batch(arrays, schema=pa.schema(fields))
 
 
-def plain_column(column: Any) -> Any:
-    """A kept column without a dictionary, which would differ from batch to batch."""
-    import pyarrow.types as kinds
-
-    return column.dictionary_decode() if kinds.is_dictionary(column.type) else column
-
-
 def as_arrow(grid: Grid, places: Indices, kind: Any = None) -> Any:
     """Reports as an Arrow array: of the column's own type where that holds every report, else 64-bit integers or floats."""
     import pyarrow as pa
 
-    return pa.array(values_at(grid, places)).cast(report_type(grid, kind), safe=True)
+    return without_values(lambda: pa.array(values_at(grid, places)).cast(report_type(grid, kind), safe=True), _FAR)
 
 
 def report_type(grid: Grid, kind: Any) -> Any:
@@ -140,6 +136,7 @@ def report_type(grid: Grid, kind: Any) -> Any:
 
     if not grid.is_integer:
         return pa.float64()
+    kind = None if kind is None else plain_type(kind)
     if kind is None or not pa.types.is_integer(kind):
         return pa.int64()
     span = np.iinfo(kind.to_pandas_dtype())

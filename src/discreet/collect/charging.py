@@ -27,9 +27,9 @@ from ..numbers.exact import show, show_above
 from ..numbers.given import whole
 from ..numbers.level import charged_above
 from ..tables.admission import admission_for
-from .batches import plain_column
 from .counting import MOST, Counts
-from .values import Flags, Rule
+from .plain import Flags, are_ids, ids_of, kind_name
+from .values import Rule
 
 _LEAST = Fraction(1, 10**12)  # a ledger has no line for nothing
 
@@ -96,9 +96,9 @@ class Account:
         if levels.far == math.inf:
             raise ReleaseError("This mechanism has no level between any two values, which is what a collected report costs; use "
                                "one on a closed grid, such as m.truncate(0, 100). Nothing was charged.")  # fmt: skip
-        if m.inputs.size is None or m.inputs.size > MOST:
-            raise ReleaseError(f"More than {MOST} different values are too many to count; use a coarser grid. Nothing was "
-                               "charged.")  # fmt: skip
+        if any(grid.size is None or grid.size > MOST for grid in (m.inputs, m.outputs)):
+            raise ReleaseError(f"More than {MOST} different values or reports are too many to count; use a coarser grid. Nothing "
+                               "was charged.")  # fmt: skip
         found = None
         if isinstance(table, (str, os.PathLike)):
             found = admission_for(book, Path(table), dataset, version)
@@ -132,6 +132,7 @@ class FirstRows:
 
     Whether a row counts depends on its own person's rows alone, and not on any value in the column that is perturbed. Ids
     that are equal are one person's, whatever stands for them: 0.0 and -0.0, a word that is twice in a dictionary. NaN is none.
+    Any bytes are an id, a text that is no UTF-8 and a day beyond the calendar too.
     """
 
     def __init__(self, most: int) -> None:
@@ -139,17 +140,9 @@ class FirstRows:
 
     def stay(self, ids: Any) -> Flags:
         """For the next batch of ids."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-        import pyarrow.types as kinds
-
-        plain = plain_column(ids)
-        if kinds.is_floating(plain.type):
-            plain = pc.add(pc.if_else(pc.is_nan(plain), None, plain), pa.scalar(0.0, plain.type))
-        coded = plain.dictionary_encode()
-        words = coded.dictionary.to_pylist()
-        codes = coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
-        often = np.bincount(codes)
+        words, codes = ids_of(ids)
+        codes = np.where(codes < 0, len(words), codes)
+        often = np.bincount(codes, minlength=len(words))
         order = np.argsort(codes, kind="stable")
         rank = np.empty(len(codes), dtype=np.int64)
         rank[order] = np.arange(len(codes)) - np.repeat(np.cumsum(often) - often, often)
@@ -161,9 +154,6 @@ class FirstRows:
 
 def check_ids(kind: Any, name: str) -> None:
     """Refuse a column whose values cannot be compared as ids, by its type alone."""
-    import pyarrow.types as kinds
-
-    inner = kind.value_type if kinds.is_dictionary(kind) else kind
-    if kinds.is_nested(inner) or kinds.is_run_end_encoded(inner):
-        raise ReleaseError(f"The column {show(name)} holds {inner}, and no ids; give each person one number or text. Nothing was "
-                           "charged.")  # fmt: skip
+    if not are_ids(kind):
+        raise ReleaseError(f"The column {show(name)} holds {kind_name(kind)}, and no ids; give each person one number or text. "
+                           "Nothing was charged.")  # fmt: skip

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from ..engines.reading import Reading
 from ..engines.sources import Source as Table
 from ..engines.sources import is_text, open_table, stamp
 from ..engines.spark import is_spark
-from ..errors import DiscreetError, MissingExtraError, PrivacyWarning, TableInputError
+from ..errors import MissingExtraError, PrivacyWarning, TableInputError
 from ..ledger.ledger import Answer, Ledger
 from ..mechanism import Mechanism, mechanism_of
 from ..numbers.exact import show
@@ -31,14 +32,16 @@ from ..present.shown import Result, Shown
 from ..progress import Progress, tell
 from ..randomness.source import KeyedSource
 from ..tables.frames import as_kind, kind_of
-from .batches import Drawing, as_arrow, report_type, started
+from .batches import Drawing, as_arrow, report_type
 from .charging import Account, FirstRows, Levels, check_ids, stored
 from .counting import TASK, Counts, counted, in_order
+from .plain import UNREADABLE, check_kept, without_values
 from .values import NOT_PRIVATE, BadValueError, Rule, check_type
 from .writing import check_out, write_batches
 
 BATCH = 2**18  # rows read at a time
 HOLDER = "Perturbing a table that someone already holds protects against the recipients of the result, not against the holder."
+UNFIT = "A kept column holds what a table of this kind cannot; write the result to a .parquet file, or leave the column out."
 LINKED = "Kept columns may link a report to a person, and the order of the rows is that of the table, which tells too."
 
 
@@ -71,7 +74,8 @@ def perturb(
         work = place.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
                         reading, progress)  # fmt: skip
         work.warn()
-        return as_kind(work.table(), kind_of(table))
+        made = work.table()
+        return without_values(lambda: as_kind(made, kind_of(table)), UNFIT)
 
 
 def perturb_file(
@@ -231,7 +235,7 @@ class Work:
             reading = account.reading
         path = place.file(table)
         before = None if path is None else stamp(path)
-        opened = place.opened(stack, table, reading)
+        opened = without_values(lambda: place.opened(stack, table, reading), UNREADABLE)
         unit = None if account is None else account.terms.unit
         wanted = [column, *kept, *([] if unit is None else [unit])]
         for name in wanted:
@@ -241,9 +245,11 @@ class Work:
                 raise TableInputError(f"There is no column {show(name)}{there}. Nothing was drawn.")
         if len({*wanted}) < len(wanted):
             raise TableInputError("The column that is perturbed cannot be kept or hold the ids as well, and each is named once.")
-        opened.bind([name for name in opened.names if name in wanted])
+        without_values(lambda: opened.bind([name for name in opened.names if name in wanted]), UNREADABLE)
         opened.at_once = BATCH
         check_type(opened.declared.field(column).type, column)
+        for name in kept:
+            check_kept(opened.declared.field(name).type, name)
         if unit is not None:
             check_ids(opened.declared.field(unit).type, unit)
         drawing = Drawing.of(column, m, place.source(stack, source, column, m), kept, rule, opened.decimal)
@@ -277,15 +283,12 @@ class Work:
 
     def items(self, read: float) -> Iterator[tuple[Any, int]]:
         """The batches of the table with their first rows' numbers; reading is the first `read` part of the work."""
-        try:
-            for batch, start in started(self.source.batches()):
-                yield batch, start
-                done = self.source.done / self.source.total if self.source.total else None
-                self.tell(start + batch.num_rows, None if done is None else read * min(done, 1.0))
-        except DiscreetError:
-            raise
-        except Exception as error:  # another library's own words may quote a value
-            raise TableInputError("The table could not be read: it is damaged. Nothing was drawn.", engine=error) from None
+        batches, start = without_values(lambda: iter(self.source.batches())), 0
+        while (batch := without_values(lambda: next(batches, None))) is not None:
+            yield batch, start
+            start += batch.num_rows
+            done = self.source.done / self.source.total if self.source.total else None
+            self.tell(start, None if done is None else read * min(done, 1.0))
         self.check_unchanged()
 
     def check_unchanged(self) -> None:
@@ -320,7 +323,7 @@ class Work:
 
         def items() -> Iterator[tuple[Any, int, Any]]:
             for batch, start in self.items(0.5):
-                yield batch, start, None if first is None else first.stay(batch.column(unit))
+                yield batch, start, None if first is None else without_values(partial(first.stay, batch.column(unit)))
 
         def count(item: tuple[Any, int, Any]) -> Any:
             places, _ = self.drawing.places(item[0], item[1])

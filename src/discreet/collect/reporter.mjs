@@ -257,7 +257,12 @@ function channel(part) {
   need(typeof kind === "string" && Object.hasOwn(KINDS, kind), "its law is of a kind that this program does not know");
   const [keys, read] = KINDS[kind];
   need([...part.keys()].every((key) => key === "kind" || keys.includes(key)), "its law has parts that this program does not know");
-  return read(part);
+  const { draw, rows, reports } = read(part);
+  const checked = (i, chances) => {
+    if (rows !== null && (i < 0n || i >= rows)) throw new Error("a position without a row was to be drawn for");
+    return draw(i, chances);
+  };
+  return { draw: checked, rows, reports };
 }
 
 function between(value, least, most) {

@@ -182,7 +182,14 @@ def channel(part: Any) -> tuple[Draw, int | None, int | None]:
     kind = str(part.get("kind")) if isinstance(part, dict) else ""
     _need(kind in _KINDS, "its law is of a kind that this program does not know")
     _need(set(part) <= set(_KEYS[kind].split()), "its law has parts that this program does not know")
-    return _KINDS[kind](part)
+    draw, rows, reports = _KINDS[kind](part)
+
+    def checked(i: int, chances: Chances) -> int:
+        if rows is not None and not 0 <= i < rows:  # a list would count from its end
+            raise AssertionError("a position without a row was to be drawn for")
+        return draw(i, chances)
+
+    return checked, rows, reports
 
 
 def _noise(part: Any) -> Callable[[Chances], int]:

@@ -6,16 +6,22 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..engines.reading import Reading
-from ..engines.sources import open_table
+from ..engines.sources import open_table, stamp
 from ..errors import MissingExtraError, TableInputError
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.exact import parse_exact, show
+from ..numbers.exact import show
+from ..numbers.grid import Grid
 from ..progress import Progress, tell
 from ..tables.frames import as_kind, kind_of
-from .values import check_type
+from .plain import UNREADABLE, Indices, is_boolean, without_values
+from .values import BadValueError, Rule, can_hold_numbers, check_type, numbers_of, places_of
 
 Tally = dict[int | Fraction, int]
 
@@ -64,66 +70,78 @@ def tally_of(
     found: Counter[int | Fraction] = Counter()
     for table in tables:
         where = f" of {os.path.basename(table)}" if isinstance(table, (str, os.PathLike)) else ""
-        for report, count in _read(table, column, counts, reading, where, progress).items():
-            if grid is not None:
-                place = grid.placed(report)
-                if place is None:
-                    raise TableInputError(f"The column {show(column)}{where} holds {show(report)}, which is no report on {grid}; "
-                                          "use the mechanism that made the reports.")  # fmt: skip
-                report = grid.value(place)
-            found[report] += count
+        found.update(_read(table, column, counts, grid, reading, where, progress))
     return dict(found)
 
 
 def _read(
-    table: Any, column: str, counts: str | None, reading: Reading | None, where: str, progress: Progress | None
+    table: Any, column: str, counts: str | None, grid: Grid | None, reading: Reading | None, where: str, progress: Progress | None
 ) -> Counter[int | Fraction]:
-    import pyarrow.compute as pc
-
     if isinstance(table, (str, os.PathLike)):
-        from pathlib import Path
-
-        from ..engines.sources import stamp
-
         stamp(Path(table))
-    source = open_table(table, again=False, reading=reading)
+    source = without_values(lambda: open_table(table, again=False, reading=reading), UNREADABLE)
     if column not in source.names:
         listed = f"the columns are {', '.join(map(str, source.names))}"
         there = f"; {listed if source.quotable else 'check its name in the first line'}"
         raise TableInputError(f"There is no column {show(column)}{where}{there}.")
     often = counts if counts != column and counts in source.names else None
-    source.bind([column, *([] if often is None else [often])])
+    without_values(lambda: source.bind([column, *([] if often is None else [often])]), UNREADABLE)
     source.at_once = 2**20
     check_type(source.declared.field(column).type, column)
-    seen: Counter[Any] = Counter()
-    rows = 0
-    for batch in source.batches():
-        if often is None:
-            for pair in pc.value_counts(batch.column(column)).to_pylist():
-                seen[pair["values"]] += pair["counts"]
-        else:
-            for report, count in zip(batch.column(column).to_pylist(), batch.column(often).to_pylist(), strict=True):
-                seen[report] += _count(count, f"the column {show(often)}{where}")
+    found: Counter[int | Fraction] = Counter()
+    batches, rows = without_values(lambda: iter(source.batches())), 0
+    while (batch := without_values(lambda: next(batches, None))) is not None:
+        part = without_values(partial(_counted, batch, column, often, grid, source.decimal, rows, where))
+        for report, number in part.items():
+            found[report] += number
         rows += batch.num_rows
         tell(progress, f"{rows:,} rows", min(source.done / source.total, 1.0) if source.total else None)
-    found: Counter[int | Fraction] = Counter()
-    for report, count in seen.items():
-        found[_report(report, source.decimal, f"the column {show(column)}{where}")] += count
     return found
 
 
-def _count(given: Any, where: str) -> int:
-    number = None if isinstance(given, bool) else parse_exact(given.strip() if isinstance(given, str) else given)
-    if number is None or number.denominator != 1 or number < 0:
+def _counted(
+    batch: Any, column: str, often: str | None, grid: Grid | None, decimal: str, start: int, where: str
+) -> Counter[int | Fraction]:
+    """How often each report stands in some rows."""
+    reports, codes = _reports(batch.column(column), grid, decimal, start, f"the column {show(column)}{where}")
+    found: Counter[int | Fraction] = Counter()
+    if often is None:
+        at, numbers = np.unique(codes, return_counts=True)
+    else:
+        at, numbers = codes, np.array(_counts(batch.column(often), decimal, f"the column {show(often)}{where}"), dtype=object)
+    for code, number in zip(at.tolist(), numbers.tolist(), strict=True):
+        found[reports[code]] += number
+    return found
+
+
+def _reports(column: Any, grid: Grid | None, decimal: str, start: int, where: str) -> tuple[list[int | Fraction], Indices]:
+    """The different reports of a column, and which one stands in each row."""
+    if grid is None:
+        numbers, codes = numbers_of(column, decimal)
+        if (codes < 0).any() or np.isin(codes, [k for k, number in enumerate(numbers) if number is None]).any():
+            raise TableInputError(f"A value in {where} is missing or no number; a report is one. Leave such rows out.")
+        return [_tidy(number or Fraction(0)) for number in numbers], codes
+    try:
+        places, _ = places_of(grid, column, Rule(), decimal, start)
+    except BadValueError as error:
+        lost = "is missing; leave such rows out"
+        why = lost if error.is_missing else f"is no report on {grid}; use the mechanism that made the reports"
+        raise TableInputError(f"The value in row {error.row + 1} of {where} {why}.") from None
+    at, codes = np.unique(places, return_inverse=True)
+    return [grid.value(place) for place in at.tolist()], codes
+
+
+def _counts(column: Any, decimal: str, where: str) -> list[int]:
+    """A count for each row."""
+    fits = can_hold_numbers(column.type) and not is_boolean(column.type)
+    numbers, codes = numbers_of(column, decimal) if fits else ([], np.full(len(column), -1))
+    whole = [None if x is None or x.denominator != 1 or x < 0 else int(x) for x in [*numbers, None]]
+    found = [count for count in (whole[code] for code in codes.tolist()) if count is not None]
+    if len(found) < len(column):
         raise TableInputError(f"A value in {where} is no count, a whole number of 0 or more; say counts=None where each row is one "
                               "report.")  # fmt: skip
-    return int(number)
+    return found
 
 
-def _report(given: Any, decimal: str, where: str) -> int | Fraction:
-    if isinstance(given, str):
-        given = given.strip().replace(",", ".") if decimal == "," else given.strip()
-    number = Fraction(int(given)) if isinstance(given, bool) else parse_exact(given)
-    if number is None:
-        raise TableInputError(f"A value in {where} is missing or no number; a report is one. Leave such rows out.")
+def _tidy(number: Fraction) -> int | Fraction:
     return number.numerator if number.denominator == 1 else number

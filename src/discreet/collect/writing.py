@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import FileError
 from ..files import check_writable, file_name, whole_file
 from ..numbers.exact import show
+from .plain import without_values
 
 _SUFFIXES = (".parquet", ".csv", ".arrow")
 
@@ -29,14 +30,22 @@ def check_out(out: str | os.PathLike[str], overwrite: bool, read: Sequence[str |
 
 def write_batches(target: Path, schema: Any, batches: Iterable[Any], overwrite: bool) -> None:
     """Record batches into a file; when one of them fails, there is no file."""
-    try:
-        with whole_file(target, overwrite=overwrite) as temporary, _writer(temporary, target.suffix.lower(), schema) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-    except OSError as error:
+
+    def write() -> OSError | None:
+        try:
+            with whole_file(target, overwrite=overwrite) as temporary, _writer(temporary, target.suffix.lower(), schema) as writer:
+                for batch in batches:
+                    writer.write_batch(batch)
+        except OSError as error:
+            return error
+        return None
+
+    unfit = f"{target} cannot be written, and is not there: a column holds what such a file cannot. Try a .parquet file."
+    error = without_values(write, unfit, FileError, kind="missing")
+    if error is not None:
         why = os.strerror(error.errno) if error.errno else "the system refused it"
         raise FileError(f"{target} cannot be written ({why}), and is not there. Make room, or choose another folder.",
-                        kind="missing") from None  # fmt: skip
+                        kind="missing")  # fmt: skip
 
 
 def _writer(path: Path, suffix: str, schema: Any) -> Any:

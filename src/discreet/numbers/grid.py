@@ -128,6 +128,11 @@ class Grid:
         )
 
     @cached_property
+    def ends(self) -> tuple[int, int]:
+        """The first and the last position within the reach."""
+        return self.nearest(self.reach[0]), self.nearest(self.reach[1])
+
+    @cached_property
     def whole_reach(self) -> tuple[int, int]:
         """The same for a grid of whole numbers in steps of 1; an empty range for others."""
         plain = self.step == 1 and self.is_integer
@@ -194,11 +199,12 @@ class Grid:
 
     def placed(self, value: object) -> int | None:
         """The same, but that a float, or the decimal that a float is written as, may also stand for the grid's value whose
-        nearest float it is."""
-        place, number = self.place(value), parse_exact(value)
+        nearest float it is. The place is one of the grid's: what lies a step beyond an end stands for nothing."""
+        number = parse_exact(value)
+        place = self.place(number)
         if place is not None or number is None or not self.reach[0] - self.step < number < self.reach[1] + self.step:
             return place
-        near = self.nearest(number)
+        near = min(max(self.nearest(number), self.ends[0]), self.ends[1])
         written = number in (Fraction(float(number)), Fraction(repr(float(number))))
         return near if written and float(self.value(near)) == float(number) else None
 

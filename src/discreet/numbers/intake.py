@@ -124,7 +124,10 @@ def _from_arrow(values: Any) -> tuple[Kind, Array]:
         raise _refuse_kind(f"an Arrow array of {_arrow_name(values.type)}")
     _none_missing(values.is_null().to_numpy(**({} if chunked else {"zero_copy_only": False})))
     if is_a.is_decimal(values.type):
-        array = _objects(values.to_pylist())
+        listed = _listed(values)
+        if listed is None:
+            raise _refuse_kind(f"an Arrow array of {_arrow_name(values.type)} with so many digits")
+        array = _objects(listed)
     elif is_a.is_null(values.type):
         array = np.zeros(0, dtype=np.int64)
     else:
@@ -135,6 +138,14 @@ def _from_arrow(values: Any) -> tuple[Kind, Array]:
         return arrow.chunked_array([made]) if chunked else made
 
     return back, array
+
+
+def _listed(values: Any) -> list[Any] | None:
+    """Arrow's values as Python's; None where Arrow fails, whose words may quote one."""
+    try:
+        return list(values.to_pylist())
+    except Exception:
+        return None
 
 
 def _arrow_name(kind: Any) -> str:

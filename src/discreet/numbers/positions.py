@@ -94,7 +94,7 @@ def _whole_nearest(grid: Grid, values: NDArray[Any]) -> Indices:
 
 def _to_ends(grid: Grid, places: Indices, below: NDArray[np.bool_], above: NDArray[np.bool_]) -> Indices:
     """Values beyond an end go to the end itself, not to the number next to it that their type can hold."""
-    first, last = (grid.nearest(end) for end in grid.reach)
+    first, last = grid.ends
     return np.where(below, np.int64(first), np.where(above, np.int64(last), places))
 
 

@@ -73,14 +73,22 @@ def _tally(data: Any) -> Any:
     names = getattr(data, "column_names", None) or getattr(data, "columns", None)
     if isinstance(data, Mapping) or names is None or [str(name) for name in names][1:] != ["count"]:
         return data
-    reports, counts = (data[name] for name in names)
-    listed = [part.to_pylist() if hasattr(part, "to_pylist") else part.to_list() for part in (reports, counts)]
-    found: dict[Any, Any] = {}
-    for report, count in zip(*listed, strict=True):
-        if report in found:
-            raise RecoveryError("A report stands twice in the tally; add tallies up with dt.tally first.")
-        found[report] = count
+    found, rows = _mapping([data[name] for name in names])
+    if found is None:
+        raise RecoveryError("The tally holds values that are no numbers, or that its library cannot read; give reports and counts "
+                            "as numbers.")  # fmt: skip
+    if len(found) < rows:
+        raise RecoveryError("A report stands twice in the tally; add tallies up with dt.tally first.")
     return found
+
+
+def _mapping(columns: list[Any]) -> tuple[dict[Any, Any] | None, int]:
+    """Counts by report, and the number of rows; None where their library fails on one, whose words may quote it."""
+    try:
+        listed = [part.to_pylist() if hasattr(part, "to_pylist") else part.to_list() for part in columns]
+        return dict(zip(*listed, strict=True)), len(listed[0])
+    except Exception:
+        return None, 0
 
 
 def _clearly_counts(data: Any, counts: Counts, grid: Grid, kind: str) -> None:
