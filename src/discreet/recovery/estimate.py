@@ -28,6 +28,7 @@ from ..numbers.exact import show
 from ..numbers.frozen import Frozen, frozen
 from ..numbers.given import number, share, vector, whole
 from ..present.shown import Result, Shown, plain
+from .agreement import Agreement, agreement
 from .bands import PROGRAMS, as_distribution_functions, band_over_laws, direct_band, moments
 from .likelihood import Floats, Trace
 
@@ -90,6 +91,14 @@ class Estimate(Frozen, Result):
     @cached_property
     def _values(self) -> Floats:
         return frozen(self.mechanism.inputs.floats(len(self.distribution)))
+
+    @cached_property
+    def fit(self) -> Agreement:
+        """Could the mechanism have made these reports? A test that holds whatever the true values are; see Agreement.
+
+        It is of the reports and the mechanism alone, the same for every method.
+        """
+        return agreement(self._channel, self.counts, self.distribution)
 
     # The recovered law
 
@@ -258,7 +267,7 @@ class Estimate(Frozen, Result):
         return f"{self.reports} reports of {self.mechanism.recipe.family} on {self.mechanism.inputs}, by {ways}"
 
     def shown(self) -> Shown:
-        lines = [self._title()]
+        lines = [self._title()] if self.fit.holds else [self._title(), str(self.fit)]
         lines.append(
             f"mean {self.mean():.6g}, standard deviation {math.sqrt(max(self.variance(), 0.0)):.6g}; "
             + ", ".join(f"{name} {self.quantile(p)}" for name, p in _QUANTILES)
@@ -305,6 +314,7 @@ class Estimate(Frozen, Result):
             "unique": self.unique,
             "atoms": [list(atom) for atom in self.atoms],
             "notes": list(self.notes),
+            "fit": self.fit.to_dict(),
             "direct": self._direct_mean(confidence),
         }
 
