@@ -393,7 +393,8 @@ def test_the_direct_mean_for_machines(e):
     """LAW's mean by hand; null where the reports do not determine it or are too few for a standard error."""
     told = e.to_dict("0.9")["direct"]
     assert told["mean"] == pytest.approx(0.35 + 2 * 0.3 + 3 * 0.15 + 4 * 0.1)
-    reach = NormalDist().inv_cdf(0.95) * math.hypot(told["standard_error"], np.ptp(np.linalg.inv(FOUR.matrix) @ np.arange(5)) / 10000)
+    one_more = np.ptp(np.linalg.inv(FOUR.matrix) @ np.arange(5)) / 10000
+    reach = NormalDist().inv_cdf(0.95) * math.hypot(told["standard_error"], one_more)
     assert told["interval"] == pytest.approx([told["mean"] - reach, told["mean"] + reach], abs=1e-9)
     assert told["confidence"] == "0.9"
     assert dt.recover([3], FOUR).to_dict()["direct"] is None

@@ -54,8 +54,9 @@ def heat_map(
         y=alt.Y("truth:O", title="true value", axis=_ticks(down)),
     )
     shades = alt.Scale(range=_SHADES, domain=[0, most], interpolate="lab")
+    named = "probability" if wide == 1 else "of a block"
     squares = base.mark_rect(aria=False).encode(
-        color=alt.Color("share:Q", title="probability" if wide == 1 else "of a block", scale=shades, legend=alt.Legend() if legend else None),
+        color=alt.Color("share:Q", title=named, scale=shades, legend=alt.Legend() if legend else None),
         tooltip=["true value:N", "reported:N", alt.Tooltip("share:Q", title="probability", format=".4g")],
     )
     thin = 2.0 if len(down) <= 20 else 0.8
