@@ -65,6 +65,7 @@ REFUSED = {
     "infinity": ("y\ninf\n", "no number"),
     "a number of a book's length": (f"y\n{'1' * 5000}\n", "no number"),
     "a power beyond all": ("y\n1e-9999999\n", "no number"),
+    "such a power without a name": ("1e-9999999\n1\n", "Line 1"),
     "a zip file": (b"PK\x03\x04\x14\x00\x06\x00\x08\x00", "not a text"),
     "a NUL further down": ("y\n\0\n", "no number"),
     "an open quote": ('y\n"3\n1\n2\n', "Line 2"),

@@ -150,6 +150,47 @@ def test_reports_are_recovered_as_by_the_library(guest, tmp_path):
     assert values[-1] <= law["fit_mle"] + 1e-12
 
 
+def test_reports_of_several_columns_are_asked_about(guest):
+    """An id was taken for the report, and 0,12 for the report 0."""
+    text = "id,report\n17,3\n18,3\n19,1\n"
+    asked = guest.post("/api/upload/reports", content=text).json()
+    assert asked == {"name": "", "columns": ["id", "report"], "told": "The file has the columns id, report. Which one has the reports?"}
+    assert guest.post("/api/upload/reports?column=report", content=text).json()["told"] == "3 reports, 2 of them different"
+    named = guest.post("/api/upload/reports?column=report&counts=id", content=text).json()
+    assert named["told"] == "54 reports, 2 of them different"
+    for wrong in ("0,12\n1,3\n", "y\n1,5\n"):
+        answer = guest.post("/api/upload/reports", content=wrong)
+        assert (answer.status_code, "write a point" in answer.json()["detail"]) == (422, True)
+
+
+def recovered(guest, tmp_path, m, counts):
+    m.save(tmp_path / "m.json")
+    name = guest.post("/api/upload/mechanism", content=(tmp_path / "m.json").read_bytes()).json()["name"]
+    text = "y,count\n" + "".join(f"{m.outputs.value(k)},{c}\n" for k, c in enumerate(counts) if c)
+    return promised(guest, "/api/recover", mechanism=name, reports=guest.post("/api/upload/reports", content=text).json()["name"])
+
+
+def test_reports_that_nobody_gave_are_drawn_as_none(guest, tmp_path):
+    m = dt.square_wave(6, epsilon=1)
+    counts = [40 if k in (3, 4, 5, 9) else 0 for k in range(m.outputs.size)]
+    law = recovered(guest, tmp_path, m, counts)
+    assert [bar["value"] for bar in law["noisy"]] == [float(m.outputs.value(k)) for k in range(m.outputs.size)]
+    assert [bar["share"] for bar in law["noisy"]] == [c / 160 for c in counts]
+    assert law["report_step"] == float(m.outputs.step)
+
+
+def test_reports_that_do_not_fit_are_told_before_any_number(guest, tmp_path):
+    rng, bell = np.random.default_rng(5), np.array([0.3, 0.4, 0.2, 0.1, *[0.0] * 17])
+    counts = rng.multinomial(2300, bell @ dt.randomized_response(20, epsilon=1).matrix)
+    wrong = recovered(guest, tmp_path, dt.geometric(20, epsilon="1/5"), counts)
+    assert (wrong["fits"], "lies in" in wrong["mean"]) == (False, False)
+    assert "do not fit the mechanism" in wrong["misfit"]
+    right = recovered(guest, tmp_path, dt.randomized_response(20, epsilon=1), counts)
+    assert (right["fits"], right["misfit"]) == (True, "")
+    assert "lies in" in right["mean"]
+    assert all(0 <= span["low"] < span["high"] <= 1 for span in right["intervals"])
+
+
 @pytest.mark.parametrize(
     "text", ["", "y\n", "y\nx\n", "report,count\n1,-2\n", "report,count\n1\n", "\x00", "1;2", "1e-9999999\n1\n"]
 )

@@ -21,7 +21,7 @@ from ..numbers.exact import parse_exact
 COUNT = "count"
 _SEPARATORS = "\t;,"  # the first of them in the first line is the one
 _HINT = re.compile(r"sep=([,;\t|])", re.IGNORECASE)  # a line that spreadsheets write above the names
-_LIKE_A_NUMBER = re.compile(r"[\s+\-.,'_/\d]*\d[\s+\-.,'_/\d]*")
+_LIKE_A_NUMBER = re.compile(r"[\s+\-.,'_/\d]*\d[\s+\-.,'_/\deE]*")
 _POINT = "if a comma is the decimal mark, write a point, such as 1.5"
 
 
