@@ -81,6 +81,43 @@ def test_a_newcomer_sees_why_the_geometric_mechanism_piles_up_and_what_the_fair_
 
 
 @WIDE
+def test_nothing_stays_beside_settings_that_it_is_not_of(guest):
+    """The explained square and the optimum go when the settings change; where no picture can be made, the old ones are marked."""
+    page = guest.go("choose?n=4&alpha=1%2F2")
+    guest.painted(6)
+    page.click("#square button")
+    page.wait_for_function("() => document.querySelector('#told-text').textContent.includes('When the truth is')")
+    page.route("**/api/choose/optimum", lambda route: route.abort() if "3/4" in route.request.post_data else route.continue_())
+    page.fill("#sliders [name=alpha]", "3/4")
+    page.wait_for_function("() => document.querySelector('#level-told').textContent.includes('3/4')")
+    page.wait_for_function("() => document.querySelector('#face-optimum').innerText.includes('There is none for these settings')")
+    assert "When the truth is" not in page.inner_text("#told")
+    assert not page.is_visible("#face-optimum canvas")
+    assert page.locator("#face-optimum button:visible").count() == 0
+    page.fill("#sliders [name=alpha]", "7/2")
+    page.wait_for_selector("#stale:visible")
+    assert "they still show n = 4 and alpha 3/4" in page.inner_text("#stale")
+    page.fill("#sliders [name=alpha]", "1/2")
+    page.wait_for_selector("#face-optimum canvas:visible")
+    assert not page.is_visible("#stale")
+    guest.errors.clear()  # the browser itself writes down that a request was refused
+
+
+@WIDE
+def test_all_pictures_have_one_scale_of_colours(guest):
+    """At n = 8 and alpha 9/10 the optimum has the largest probability of all; it was drawn on a scale of its own."""
+    page = guest.go("choose?n=8&alpha=9%2F10")
+    guest.painted(6)
+    best = dt.design(8, alpha="9/10", loss="l1").mechanism.matrix.max()
+    assert best > dt.geometric(8, alpha="9/10").matrix.max()
+    page.wait_for_function("top => document.querySelector('#scale-told').textContent.includes(top)", arg=f"{best:.3g}")
+    tops = page.evaluate("() => [...document.querySelectorAll('#faces .chart')].map((c) => c.dataset.top)")
+    assert len(tops) == 6
+    assert len(set(tops)) == 1
+    assert float(tops[0]) == pytest.approx(best, rel=1e-5)
+
+
+@WIDE
 def test_copying_is_confirmed_and_a_failed_copy_leaves_the_text_to_be_taken(guest):
     page = guest.go("choose?n=3&alpha=1%2F2")
     guest.painted(6)
