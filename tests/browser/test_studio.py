@@ -233,7 +233,10 @@ def test_release(guest, tmp_path):
     page.press("[name=dataset]", "Tab")
     page.wait_for_selector("#opening[open]")
     page.fill("[name=budget]", "2")
-    page.click("#open button")
+    page.press("[name=budget]", "Enter")  # fixes nothing: what is fixed is fixed for good
+    page.wait_for_timeout(300)
+    assert "fix its terms below" in page.inner_text("#terms")
+    page.click("#fix")
     page.wait_for_function("() => document.querySelector('#terms').textContent.includes('2 of 2 left')")
     page.click("#admit")
     page.wait_for_function("() => document.querySelector('#terms').textContent.includes('is admitted')")
@@ -249,6 +252,21 @@ def test_release(guest, tmp_path):
     book = dt.Ledger(guest.studio.folder / "budget.db")
     assert book.balance(name).spent == 0  # nothing was charged to say what error to expect
     page.click("#ask")
+    page.wait_for_selector("#confirm:visible")
+    assert "epsilon 1/2 of the 2 that" in page.inner_text("#price")
+    assert "SÜD" not in page.inner_text("#confirm")
+    page.fill("[name=domain]", json.dumps({"district": ["north", "SÜD"]}))  # another question: the one shown is off
+    page.wait_for_selector("#confirm", state="hidden")
+    page.click("#ask")
+    page.wait_for_selector("#spellings li")
+    assert "you wrote 'SÜD'; the file has 'süd'" in page.inner_text("#spellings")
+    page.click("#back")
+    page.fill("[name=domain]", json.dumps({"district": ["north", "süd"]}))
+    page.click("#ask")
+    page.wait_for_selector("#confirm:visible")
+    assert page.locator("#spellings li").count() == 0
+    assert book.balance(name).spent == 0  # nothing was charged to ask
+    page.click("#pay")
     page.wait_for_selector("#made table")
     assert str(book.balance(name).spent) == "1/2"
     assert fits(page)

@@ -283,7 +283,8 @@ class Estimate(Frozen, Result):
 
     def _title(self) -> str:
         ways = f"{self.method}, {self.iterations} iterations" if self.iterations else self.method
-        return f"{self.reports} report{'' if self.reports == 1 else 's'} of {self.mechanism.recipe.family} on {self.mechanism.inputs}, by {ways}"
+        number = "1 report" if self.reports == 1 else f"{self.reports} reports"
+        return f"{number} of {self.mechanism.recipe.family} on {self.mechanism.inputs}, by {ways}"
 
     def shown(self) -> Shown:
         lines = [self._title()] if self.fit.holds else [self._title(), str(self.fit)]

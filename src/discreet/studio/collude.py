@@ -105,7 +105,7 @@ def _told(first: Learnt, last: Learnt) -> str:
     """The finding, as the numbers have it."""
     keep = f"epsilon {show_above(last.epsilon)}"
     if last.k == 1:
-        return f"One user alone is off by {last.loss:.3g} on average. The report keeps {keep}; let more users share to see what they learn."
+        return f"One user alone is off by {last.loss:.3g} on average. The report keeps {keep}; let more users share, and see."
     gain = (
         "noise that is drawn anew for everybody is averaged away" if last.loss < 0.99 * first.loss
         else "the median of their reports is hardly nearer to the truth than one report"
