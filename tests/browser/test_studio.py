@@ -202,12 +202,42 @@ def test_recover(guest, tmp_path):
     page.check("input[value=mle]")
     guest.painted(2)
     assert fits(page)
+    assert not page.is_visible("#misfit")
     with page.expect_download() as loading:
         page.click("#save")
     loading.value.save_as(tmp_path / "law.csv")
     law = np.loadtxt(tmp_path / "law.csv", delimiter=",", skiprows=1)
     assert np.allclose(law[:, 1], dt.recover(reports, g, kind="reports").distribution)
     assert "reports" not in page.url
+
+
+@WIDE
+def test_recover_asks_for_a_column_and_tells_a_misfit(guest, tmp_path):
+    dt.geometric(20, epsilon="1/5").save(tmp_path / "g.json")
+    made = dt.randomized_response(20, epsilon=1).sample(np.full(2300, 3), source=dt.insecure_source(9))
+    (tmp_path / "r.csv").write_text("id,report\n" + "".join(f"{k},{r}\n" for k, r in enumerate(made)))
+    page = guest.go("recover")
+    page.set_input_files("#mechanism-file", tmp_path / "g.json")
+    page.set_input_files("#reports-file", tmp_path / "r.csv")
+    page.wait_for_selector("#columns:visible")
+    assert page.is_disabled("#go")
+    page.click("#choose")  # nothing is taken before it is said
+    assert "which column" in page.inner_text("#problem")
+    page.select_option("#column", "report")
+    page.click("#choose")
+    page.wait_for_selector("#go:not([disabled])")
+    assert "2300 reports, 21 of them different" in page.inner_text("#reports-told")
+    page.click("#go")
+    guest.painted(1)
+    assert "do not fit the mechanism" in page.inner_text("#misfit")
+    assert "lies in" not in page.inner_text("#mean")
+    assert "goes on beyond the top of the picture" in page.inner_text("#cut")
+    (tmp_path / "comma.csv").write_text("1,5\n2,5\n")
+    page.set_input_files("#reports-file", tmp_path / "comma.csv")
+    page.wait_for_selector("#problem:visible")
+    assert "write a point" in page.inner_text("#problem")
+    assert not page.is_visible("#found")  # it was of other reports
+    guest.errors.clear()  # the browser itself writes down that a request was refused
 
 
 def test_collude(guest):

@@ -27,11 +27,11 @@ async function take(what, file, chosen = {}) {
 
 function offer(columns) {
   const option = (text) => element("option", { value: text, text: text || "(no name)" });
-  $("#column").replaceChildren(...columns.map(option));
+  $("#column").replaceChildren(element("option", { value: "", text: "which?" }), ...columns.map(option));
   $("#counts").replaceChildren(element("option", { value: "", text: "once in each line" }), ...columns.map(option));
   $("#columns").hidden = false;
 }
-$("#choose").addEventListener("click", () => take("reports", reports, { column: $("#column").value, ...($("#counts").value && { counts: $("#counts").value }) }));
+$("#choose").addEventListener("click", () => !$("#column").value ? say("Say which column has the reports.") : take("reports", reports, { column: $("#column").value, ...($("#counts").value && { counts: $("#counts").value }) }));
 
 for (const box of document.querySelectorAll(".drop")) dropping(box, (file) => take(box.dataset.what, file));
 
@@ -51,13 +51,16 @@ async function paint() {
 }
 
 const recover = latest(async (signal) => {
+  const used = { ...dropped };
   $("#found").hidden = true;
   $("#wait").textContent = "At work …";
-  law = await promised("/api/recover", dropped, signal, (told, how) => {
+  const found = await promised("/api/recover", used, signal, (told, how) => {
     $("#wait").textContent = told;
     $("#off").hidden = false;
     off = how;
   }).finally(() => { $("#wait").textContent = ""; $("#off").hidden = true; });
+  if (used.mechanism !== dropped.mechanism || used.reports !== dropped.reports) return; // it is of other files by now
+  law = found;
   $("#found").hidden = false;
   $("#misfit").textContent = law.misfit;
   $("#misfit").hidden = law.fits;
