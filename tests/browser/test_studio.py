@@ -157,6 +157,43 @@ def test_a_newcomer_sees_why_the_geometric_mechanism_piles_up_and_what_the_fair_
 
 
 @WIDE
+def test_nothing_stays_beside_settings_that_it_is_not_of(guest):
+    """The explained square and the optimum go when the settings change; where no picture can be made, the old ones are marked."""
+    page = guest.go("choose?n=4&alpha=1%2F2")
+    guest.painted(6)
+    page.click("#square button")
+    page.wait_for_function("() => document.querySelector('#told-text').textContent.includes('When the truth is')")
+    page.route("**/api/choose/optimum", lambda route: route.abort() if "3/4" in route.request.post_data else route.continue_())
+    page.fill("#sliders [name=alpha]", "3/4")
+    page.wait_for_function("() => document.querySelector('#level-told').textContent.includes('3/4')")
+    page.wait_for_function("() => document.querySelector('#face-optimum').innerText.includes('There is none for these settings')")
+    assert "When the truth is" not in page.inner_text("#told")
+    assert not page.is_visible("#face-optimum canvas")
+    assert page.locator("#face-optimum button:visible").count() == 0
+    page.fill("#sliders [name=alpha]", "7/2")
+    page.wait_for_selector("#stale:visible")
+    assert "they still show n = 4 and alpha 3/4" in page.inner_text("#stale")
+    page.fill("#sliders [name=alpha]", "1/2")
+    page.wait_for_selector("#face-optimum canvas:visible")
+    assert not page.is_visible("#stale")
+    guest.errors.clear()  # the browser itself writes down that a request was refused
+
+
+@WIDE
+def test_all_pictures_have_one_scale_of_colours(guest):
+    """At n = 8 and alpha 9/10 the optimum has the largest probability of all; it was drawn on a scale of its own."""
+    page = guest.go("choose?n=8&alpha=9%2F10")
+    guest.painted(6)
+    best = dt.design(8, alpha="9/10", loss="l1").mechanism.matrix.max()
+    assert best > dt.geometric(8, alpha="9/10").matrix.max()
+    page.wait_for_function("top => document.querySelector('#scale-told').textContent.includes(top)", arg=f"{best:.3g}")
+    tops = page.evaluate("() => [...document.querySelectorAll('#faces .chart')].map((c) => c.dataset.top)")
+    assert len(tops) == 6
+    assert len(set(tops)) == 1
+    assert float(tops[0]) == pytest.approx(best, rel=1e-5)
+
+
+@WIDE
 def test_copying_is_confirmed_and_a_failed_copy_leaves_the_text_to_be_taken(guest):
     page = guest.go("choose?n=3&alpha=1%2F2")
     guest.painted(6)
@@ -224,12 +261,42 @@ def test_recover(guest, tmp_path):
     page.check("input[value=mle]")
     guest.painted(2)
     assert fits(page)
+    assert not page.is_visible("#misfit")
     with page.expect_download() as loading:
         page.click("#save")
     loading.value.save_as(tmp_path / "law.csv")
     law = np.loadtxt(tmp_path / "law.csv", delimiter=",", skiprows=1)
     assert np.allclose(law[:, 1], dt.recover(reports, g, kind="reports").distribution)
     assert "reports" not in page.url
+
+
+@WIDE
+def test_recover_asks_for_a_column_and_tells_a_misfit(guest, tmp_path):
+    dt.geometric(20, epsilon="1/5").save(tmp_path / "g.json")
+    made = dt.randomized_response(20, epsilon=1).sample(np.full(2300, 3), source=dt.insecure_source(9))
+    (tmp_path / "r.csv").write_text("id,report\n" + "".join(f"{k},{r}\n" for k, r in enumerate(made)))
+    page = guest.go("recover")
+    page.set_input_files("#mechanism-file", tmp_path / "g.json")
+    page.set_input_files("#reports-file", tmp_path / "r.csv")
+    page.wait_for_selector("#columns:visible")
+    assert page.is_disabled("#go")
+    page.click("#choose")  # nothing is taken before it is said
+    assert "which column" in page.inner_text("#problem")
+    page.select_option("#column", "report")
+    page.click("#choose")
+    page.wait_for_selector("#go:not([disabled])")
+    assert "2300 reports, 21 of them different" in page.inner_text("#reports-told")
+    page.click("#go")
+    guest.painted(1)
+    assert "do not fit the mechanism" in page.inner_text("#misfit")
+    assert "lies in" not in page.inner_text("#mean")
+    assert "goes on beyond the top of the picture" in page.inner_text("#cut")
+    (tmp_path / "comma.csv").write_text("1,5\n2,5\n")
+    page.set_input_files("#reports-file", tmp_path / "comma.csv")
+    page.wait_for_selector("#problem:visible")
+    assert "write a point" in page.inner_text("#problem")
+    assert not page.is_visible("#found")  # it was of other reports
+    guest.errors.clear()  # the browser itself writes down that a request was refused
 
 
 def test_collude(guest):
@@ -255,7 +322,10 @@ def test_release(guest, tmp_path):
     page.press("[name=dataset]", "Tab")
     page.wait_for_selector("#opening[open]")
     page.fill("[name=budget]", "2")
-    page.click("#open button")
+    page.press("[name=budget]", "Enter")  # fixes nothing: what is fixed is fixed for good
+    page.wait_for_timeout(300)
+    assert "fix its terms below" in page.inner_text("#terms")
+    page.click("#fix")
     page.wait_for_function("() => document.querySelector('#terms').textContent.includes('2 of 2 left')")
     page.click("#admit")
     page.wait_for_function("() => document.querySelector('#terms').textContent.includes('is admitted')")
@@ -271,6 +341,21 @@ def test_release(guest, tmp_path):
     book = dt.Ledger(guest.studio.folder / "budget.db")
     assert book.balance(name).spent == 0  # nothing was charged to say what error to expect
     page.click("#ask")
+    page.wait_for_selector("#confirm:visible")
+    assert "epsilon 1/2 of the 2 that" in page.inner_text("#price")
+    assert "SÜD" not in page.inner_text("#confirm")
+    page.fill("[name=domain]", json.dumps({"district": ["north", "SÜD"]}))  # another question: the one shown is off
+    page.wait_for_selector("#confirm", state="hidden")
+    page.click("#ask")
+    page.wait_for_selector("#spellings li")
+    assert "you wrote 'SÜD'; the file has 'süd'" in page.inner_text("#spellings")
+    page.click("#back")
+    page.fill("[name=domain]", json.dumps({"district": ["north", "süd"]}))
+    page.click("#ask")
+    page.wait_for_selector("#confirm:visible")
+    assert page.locator("#spellings li").count() == 0
+    assert book.balance(name).spent == 0  # nothing was charged to ask
+    page.click("#pay")
     page.wait_for_selector("#made table")
     assert str(book.balance(name).spent) == "1/2"
     assert fits(page)

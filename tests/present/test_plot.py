@@ -113,14 +113,43 @@ def test_the_pictures_of_an_estimate():
     assert "<svg" in dt.recover([3], dt.geometric(4, alpha="1/2"))._repr_html_(), "one report has no interval, but a picture"
 
 
-def test_intervals_that_leave_the_picture_are_cut_or_left_out():
-    intervals = [(0, 0, -0.1, 0.2), (1, 1, 0.1, 0.9), (2, 2, -0.5, 0.9), (3, 3, -0.3, -0.1)]
+def test_intervals_that_leave_the_picture_are_cut_there_and_none_is_left_out():
+    """The widest are the least certain: without them the picture would look surer than it is."""
+    intervals = [(0, 0, 0.0, 0.2), (1, 1, 0.1, 0.9), (2, 2, 0.0, 0.9), (3, 3, 0.4, 0.9)]
     chart = plot.recovered(range(4), [0.25] * 4, "law", intervals=intervals)
     top = pytest.approx(0.28)
     found = [(row["value"], row["low"], row["high"], row["cut"]) for row in values(chart) if "low" in row]
-    assert found == [(0, 0, 0.2, False), (1, 0.1, top, True), (3, 0, 0, False)]
-    assert "1 of 4 intervals are wider than the picture" in words(chart)
-    assert "wider" not in words(plot.recovered(range(4), [0.25] * 4, "law", intervals=intervals[:1]))
+    assert found == [(0, 0, 0.2, False), (1, 0.1, top, True), (2, 0, top, True), (3, top, top, True)]
+    assert "3 intervals go on beyond the top" in words(chart)
+    assert "1 interval goes on beyond the top" in words(plot.recovered(range(4), [0.25] * 4, "law", intervals=intervals[:2]))
+    assert "beyond" not in words(plot.recovered(range(4), [0.25] * 4, "law", intervals=intervals[:1]))
+
+
+def test_reports_that_do_not_fit_say_so_in_the_title():
+    e = dt.recover([500, 0, 500, 0, 500], dt.geometric(4, alpha="9/10"), "mle", kind="counts")
+    assert "do not fit the mechanism" in " ".join(e.plot().to_dict()["title"]["text"])
+    own = dt.recover(np.round(1000 * G.matrix.mean(axis=0)).astype(int), G, "mle", kind="counts")
+    assert "do not fit" not in " ".join(own.plot().to_dict()["title"]["text"])
+
+
+def test_blocks_of_values_are_said():
+    """201 values in blocks of 4; three reports and 161 truths in blocks of 3; up to 60 there are none."""
+    both = "each square: 4 reports next to each other, their probabilities added up, the mean over 4 true values next to each other"
+    shown = words(dt.geometric(200, epsilon=1).plot())
+    assert all(part in shown for part in ("4 reports next to each other", "the mean over 4", "of a block"))
+    assert " ".join(dt.geometric(200, epsilon=1).plot().to_dict()["title"]["subtitle"]).endswith(both)
+    tall = dt.rounded(dt.Grid(-10, 10, "1/8"), [-10, 0, 10], alpha="3/10", sensitivity=10).plot().to_dict()["title"]["subtitle"]
+    assert " ".join(tall).endswith("each square: the mean over 3 true values next to each other")
+    assert "square" not in words(dt.geometric(59, epsilon=1).plot())
+    assert "square" in words(dt.geometric(60, epsilon=1).plot())
+
+
+def test_the_colours_of_heat_maps_side_by_side_are_those_of_their_blocks():
+    m = dt.geometric(120, epsilon="1/10").matrix
+    spec = plot.heat_maps({"one": m, "two": m}, range(121), "both").to_dict()
+    tops = {json.dumps(found) for found in re.findall(r"'domain': \[0, ([0-9.e-]+)\]", str(spec))}
+    drawn = max(row["share"] for row in values(plot.heat_maps({"one": m, "two": m}, range(121), "both")))
+    assert [float(json.loads(top)) for top in tops] == [pytest.approx(drawn)]
 
 
 def test_the_pictures_of_designs_and_comparisons():

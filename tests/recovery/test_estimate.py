@@ -15,6 +15,7 @@ import discreet as dt
 from discreet.errors import RecoveryError, SingularError, SizeError
 from discreet.recovery.bands import _fitting, band_over_laws
 from discreet.recovery.estimate import Estimate
+from discreet.recovery.pictures import group_intervals
 
 FOUR = dt.geometric(4, alpha="1/2")
 COUNTS = np.array([2500, 2000, 2000, 1500, 2000])  # r = (.1, .35, .3, .15, .1)
@@ -86,7 +87,8 @@ def test_direct_estimates_from_the_definition(e):
     np.testing.assert_allclose(cells.standard_error, np.sqrt(np.diag(covariance)), rtol=1e-9)
     low, high = e.interval(0.9, "cells")
     z = NormalDist().inv_cdf(0.95)
-    np.testing.assert_allclose(high - low, 2 * z * cells.standard_error)
+    reach = z * np.hypot(cells.standard_error, np.ptp(inverse, axis=0) / n)  # as if with one report more
+    np.testing.assert_allclose(high - low, 2 * reach)
 
 
 def test_direct_estimates_do_not_depend_on_the_method(e):
@@ -184,6 +186,47 @@ def test_intervals_for_the_variance_cover():
         low, high = dt.recover(counts, m, "ibu", kind="counts", iterations=0).interval(0.95, "variance")
         hits += low <= target <= high
     assert 0.93 <= hits / 1500 <= 0.97
+
+
+def plain_interval(e: Estimate, f: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
+    """The normal interval, which knows nothing of what can be."""
+    estimate, error = e.direct(f)
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    return estimate - z * error, estimate + z * error
+
+
+@pytest.mark.parametrize("m", [
+    dt.randomized_response(1, epsilon=1), dt.randomized_response(1, epsilon="1/10"), dt.geometric(2, alpha="3/4"),
+    dt.geometric(dt.Grid(-3, 3, 3), alpha="1/3", sensitivity=3),
+], ids=repr)  # fmt: skip
+def test_intervals_stay_within_what_can_be_and_cover_no_less(m):
+    """All histograms of five reports: every interval is a true one within the range, no single point, and holds all that the plain
+    one holds of it. So it covers at least as often, whatever the law; the plain one leaves the range."""
+    rows, left = m.inputs.size, 0
+    values = m.inputs.floats(rows)
+    variance = (values[-1] - values[0]) ** 2 / 4
+    for counts in (c for c in np.ndindex(*(6,) * rows) if sum(c) == 5):
+        e = dt.recover(list(counts), m, "ibu", kind="counts", iterations=0)
+        cells, cdf = e.interval(of="cells"), e.interval(of="cdf")
+        found = [(values, e.interval()), (values**2, e.interval(of=values**2)), (-values, e.interval(of=lambda x: -x))]
+        found += [(np.eye(rows)[k], (cells[0][k], cells[1][k])) for k in range(rows)]
+        found += [(1.0 * (np.arange(rows) <= k), (cdf[0][k], cdf[1][k])) for k in range(rows - 1)]
+        for f, (low, high) in found:
+            plain = plain_interval(e, f)
+            assert f.min() <= low < high <= f.max()
+            assert low <= max(plain[0], f.min()) + 1e-12
+            assert high >= min(plain[1], f.max()) - 1e-12
+            left += plain[0] < f.min() or plain[1] > f.max()
+        assert 0 <= e.interval(of="variance")[0] < e.interval(of="variance")[1] <= variance
+        assert (cdf[0][-1], cdf[1][-1]) == (1, 1)
+    assert left > 10
+
+
+def test_the_groups_of_a_picture_stay_within_what_can_be():
+    e = dt.recover(np.random.default_rng(5).multinomial(40, np.full(101, 1 / 101)), dt.geometric(100, epsilon="1/5"), "ibu",
+                   kind="counts", iterations=3)  # fmt: skip
+    for start, end, low, high in group_intervals(e, np.arange(101.0), 0.95):
+        assert 0 <= low < high <= 1 / (end - start + 1)
 
 
 def test_few_reports_cover_less():
@@ -350,9 +393,9 @@ def test_the_direct_mean_for_machines(e):
     """LAW's mean by hand; null where the reports do not determine it or are too few for a standard error."""
     told = e.to_dict("0.9")["direct"]
     assert told["mean"] == pytest.approx(0.35 + 2 * 0.3 + 3 * 0.15 + 4 * 0.1)
-    assert told["interval"] == pytest.approx(
-        [told["mean"] + sign * NormalDist().inv_cdf(0.95) * told["standard_error"] for sign in (-1, 1)]
-    )
+    one_more = np.ptp(np.linalg.inv(FOUR.matrix) @ np.arange(5)) / 10000
+    reach = NormalDist().inv_cdf(0.95) * math.hypot(told["standard_error"], one_more)
+    assert told["interval"] == pytest.approx([told["mean"] - reach, told["mean"] + reach], abs=1e-9)
     assert told["confidence"] == "0.9"
     assert dt.recover([3], FOUR).to_dict()["direct"] is None
     assert dt.recover(COUNTS, dt.uniform(4), "ibu", iterations=1).to_dict()["direct"] is None

@@ -174,3 +174,23 @@ def test_no_refusal_says_where_on_this_machine_a_file_lies(tmp_path, monkeypatch
 def test_more_files_at_once_than_a_disk_may_hold_are_refused(guest, place, monkeypatch):
     monkeypatch.setattr(place, "under_way", 4)
     assert guest.post("/api/upload/table?kind=csv", content="a\n1\n").status_code == 429
+
+
+def test_before_anything_is_paid_the_price_and_spellings_are_told_and_nothing_is_charged(guest, place, table):
+    """Of the file, only what differs from the question in case or form; no key that nobody wrote."""
+    asked = {"ledger": "b.db", "table": table, "dataset": "presence", "epsilon": "1/10", "count": "ill = 1", "by": ["district"],
+             "domain": {"district": [PRIVATE[0].lower(), "elsewhere"]}}  # fmt: skip
+    with dt.Ledger.existing(place.ledgers / "b.db") as book:
+        spent = book.balance("presence").spent
+        told = guest.post("/api/release/before", json=asked).json()
+        assert book.balance("presence").spent == spent
+        assert told["left"] == str(book.balance("presence").left)
+    assert told["epsilon"] == "1/10"
+    assert told["spellings"] == ["district: you wrote 'privatenorth'; the file has 'PRIVATENORTH', which is another value."]
+    assert PRIVATE[1] not in str(told)
+    right = guest.post("/api/release/before", json={**asked, "domain": {"district": [PRIVATE[0]]}}).json()
+    assert right["spellings"] == []
+    wrong = guest.post("/api/release/before", json={**asked, "count": "nosuch = 1"})
+    assert wrong.status_code == 422
+    unknown = guest.post("/api/release/before", json={**asked, "version": "7"})
+    assert unknown.status_code == 422

@@ -57,6 +57,42 @@ def test_the_faces_are_the_mechanisms_of_the_library(guest, n, level):
     assert [face["name"] for face in found["faces"]] == [*made, "uniform"]
 
 
+@pytest.mark.parametrize(("n", "alpha", "prior", "words"), [
+    (8, "9/10", None, "there it piles up. The ends are reported 72 % of the time, and true 22 %"),
+    (8, "1/100", None, "changes little here: the ends are reported 22 % of the time, and true 22 %"),
+    (8, "9/10", [1, 0, 0, 0, 0, 0, 0, 0, 1], "noise leads away from them: they are reported 75 % of the time, and true 100 %"),
+    (7, "1/2", "binomial(0.5)", "there it piles up"),
+])  # fmt: skip
+def test_the_sentence_of_the_geometric_mechanism_agrees_with_its_numbers(guest, n, alpha, prior, words):
+    """It said "far beyond what is true" over 26 % against 22 %. The numbers are computed here from the library's channel."""
+    found = asked(guest, "/api/choose/faces", n=n, alpha=alpha, prior=prior)
+    told = found["faces"][0]["sentence"]
+    often = np.array(found["prior"]) @ dt.geometric(n, alpha=alpha).matrix
+    ends, true = often[0] + often[-1], found["prior"][0] + found["prior"][-1]
+    assert words in told
+    assert f"{float(f'{100 * ends:.2g}'):g} %" in told
+    assert ("piles up" in told) == (ends >= 1.1 * true)
+    assert not any("far beyond" in face["sentence"] for face in found["faces"])
+
+
+def test_no_sentence_promises_a_least_loss_that_the_numbers_deny(guest):
+    """The weakly honest one has the least l0 of its kind when counts are alike, and not of the loss and the prior that are set."""
+    found = {f["name"]: f for f in asked(guest, "/api/choose/faces", n=8, alpha="9/10", loss="l1", prior="binomial(0.5)")["faces"]}
+    assert set(found["explicit_fair"]["properties"]) >= {"WH"}
+    assert found["explicit_fair"]["mean_loss"] < found["weakly_honest"]["mean_loss"]
+    assert "least loss" not in found["weakly_honest"]["sentence"]
+
+
+def test_one_user_is_no_users_and_learns_nothing_more(guest):
+    one = promised(guest, "/api/collude/shared", n=10, alpha="1/2", most=1, mechanisms=["geometric"])["sentence"]
+    assert one.startswith("One user alone is off by")
+    assert "1 users" not in one
+    assert "averaged away" not in one
+    more = promised(guest, "/api/collude/shared", n=10, alpha="1/2", most=5, mechanisms=["geometric"])["sentence"]
+    assert more.startswith("5 users with reports of their own")
+    assert "averaged away" in more
+
+
 @pytest.mark.parametrize("require", [[], ["WH"], ["CM", "WH"]])
 def test_the_optimum_is_the_design_and_what_it_says_makes_it_again(guest, require):
     weights = [3, 1, 2, 0, 4, 1]
@@ -99,6 +135,48 @@ def test_reports_are_recovered_as_by_the_library(guest, tmp_path):
     values = [y for _, y in law["fit"]]
     assert values == sorted(values)
     assert values[-1] <= law["fit_mle"] + 1e-12
+
+
+def test_reports_of_several_columns_are_asked_about(guest):
+    """An id was taken for the report, and 0,12 for the report 0."""
+    text = "id,report\n17,3\n18,3\n19,1\n"
+    asked = guest.post("/api/upload/reports", content=text).json()
+    told = "The file has the columns id, report. Which one has the reports?"
+    assert asked == {"name": "", "columns": ["id", "report"], "told": told}
+    assert guest.post("/api/upload/reports?column=report", content=text).json()["told"] == "3 reports, 2 of them different"
+    named = guest.post("/api/upload/reports?column=report&counts=id", content=text).json()
+    assert named["told"] == "54 reports, 2 of them different"
+    for wrong in ("0,12\n1,3\n", "y\n1,5\n"):
+        answer = guest.post("/api/upload/reports", content=wrong)
+        assert (answer.status_code, "write a point" in answer.json()["detail"]) == (422, True)
+
+
+def recovered(guest, tmp_path, m, counts):
+    m.save(tmp_path / "m.json")
+    name = guest.post("/api/upload/mechanism", content=(tmp_path / "m.json").read_bytes()).json()["name"]
+    text = "y,count\n" + "".join(f"{m.outputs.value(k)},{c}\n" for k, c in enumerate(counts) if c)
+    return promised(guest, "/api/recover", mechanism=name, reports=guest.post("/api/upload/reports", content=text).json()["name"])
+
+
+def test_reports_that_nobody_gave_are_drawn_as_none(guest, tmp_path):
+    m = dt.square_wave(6, epsilon=1)
+    counts = [40 if k in (3, 4, 5, 9) else 0 for k in range(m.outputs.size)]
+    law = recovered(guest, tmp_path, m, counts)
+    assert [bar["value"] for bar in law["noisy"]] == [float(m.outputs.value(k)) for k in range(m.outputs.size)]
+    assert [bar["share"] for bar in law["noisy"]] == [c / 160 for c in counts]
+    assert law["report_step"] == float(m.outputs.step)
+
+
+def test_reports_that_do_not_fit_are_told_before_any_number(guest, tmp_path):
+    rng, bell = np.random.default_rng(5), np.array([0.3, 0.4, 0.2, 0.1, *[0.0] * 17])
+    counts = rng.multinomial(2300, bell @ dt.randomized_response(20, epsilon=1).matrix)
+    wrong = recovered(guest, tmp_path, dt.geometric(20, epsilon="1/5"), counts)
+    assert (wrong["fits"], "lies in" in wrong["mean"]) == (False, False)
+    assert "do not fit the mechanism" in wrong["misfit"]
+    right = recovered(guest, tmp_path, dt.randomized_response(20, epsilon=1), counts)
+    assert (right["fits"], right["misfit"]) == (True, "")
+    assert "lies in" in right["mean"]
+    assert all(0 <= span["low"] < span["high"] <= 1 for span in right["intervals"])
 
 
 @pytest.mark.parametrize(

@@ -365,6 +365,11 @@ def _true_values(given: tuple[str, ...], column: str | None, alone: bool) -> lis
         rows = read_rows(given[0], "true value", OutOfRangeError)
         place = place_of(rows[0], column, "The file", "--column", OutOfRangeError, quotable=False) if rows else 0
         first = 1 if rows and is_heading(rows[0]) else 0
+        longer = next((k for k, row in enumerate(rows) if len(row) > len(rows[0])), None)
+        if longer is not None:
+            position = longer - first
+            raise OutOfRangeError(f"The true value at position {position} stands in a line with more columns than the first one; "
+                                  "write decimals with a point, not a comma. Nothing was drawn.", position=position)  # fmt: skip
         given = tuple(row[place] if place < len(row) else "" for row in rows[first:])
     elif column is not None:
         raise DiscreetError("--column is for a file of true values; leave it out, or give a file.")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from .app import apart, command, dump, make_console, one_of
-from .columns import is_heading, place_of, read_rows
 from .mechanisms import load_mechanism
 from .options import Column, Csv, Debug, Json, MechanismFile, Out
+
+if TYPE_CHECKING:
+    from ..recovery.estimate import Estimate
 
 _TABLES = (".parquet", ".pq", ".arrow", ".feather")
 
@@ -41,7 +44,8 @@ def recover(
 ) -> int:
     """Recover the distribution of the true values from many reports.
 
-    With what the reports say directly about its mean. --mechanism is the one that made them.
+    With what the reports say directly about its mean. --mechanism is the one that made them: reports that it could hardly have
+    made are told, and the exit code is then 1.
 
     Example: discreet recover reports.csv --column y --mechanism g.json -o estimate.json
     """
@@ -67,10 +71,10 @@ def recover(
         write_whole(out, dump(told) + "\n")
     if json or out == "-":
         print(dump(told))
-        return 0
+        return _verdict(found, aloud=True)
     if csv:
         terminal.print_csv(found.rows())
-        return 0
+        return _verdict(found, aloud=True)
     console = make_console()
     console.print(str(found), markup=False)
     if told["direct"] is not None:
@@ -79,42 +83,35 @@ def recover(
     console.print(terminal.bars(found.mechanism.inputs, found.distribution, console.width))
     if out is not None:
         console.print(f"saved to {out}", markup=False)
-    return 0
+    return _verdict(found, aloud=False)
+
+
+def _verdict(found: Estimate, *, aloud: bool) -> int:
+    """0 where the reports fit the mechanism, else 1; said on standard error where the output is for machines."""
+    if aloud and not found.fit.holds:
+        print(f"discreet: {found.fit}", file=sys.stderr)
+    return 0 if found.fit.holds else 1
 
 
 def _read(name: str, column: str | None, counts: str | None) -> dict[Any, int]:
     """The reports in a file, counted as they are read: {report: how often}."""
     from ..errors import RecoveryError
+    from ..recovery.reading import listed, read_reports
 
     if Path(name).suffix.lower() in _TABLES:
         return _read_table(name, column, counts)
-    lines = read_rows(name, "report", RecoveryError)
-    if not lines:
-        raise RecoveryError(f"{name} is empty; give a file with a heading and one report in each line.")
-    heading, rows = lines[0], lines[1:]
-    if not is_heading(heading):
-        raise RecoveryError(f"The first line of {name} is numbers; add a line with the names of the columns above it.")
-    if counts is None and "count" in heading and column != "count" and (len(heading) == 2 or column is not None):
-        counts = "count"  # a tally, as perturb and tally write it
-        column = column or next(other for other in heading if other != "count")
-    place = place_of(heading, column, name, "--column", RecoveryError)
-    if counts is not None and counts == column:
+    try:
+        content = sys.stdin.read() if name == "-" else Path(name).read_bytes()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not a text"
+        raise RecoveryError(f"{name} cannot be read ({why}). Check the path of the reports.") from None
+    found = read_reports(content, "standard input" if name == "-" else name, column=column, counts=counts)
+    if found.columns:
+        choices = [one for one in found.columns if one != counts]
         raise RecoveryError(
-            "--column and --counts name the same column; say which has the reports and which the counts."
+            f"{name} has {listed(found.columns)}; say which one has the reports with --column, for example --column {choices[0]}."
         )
-    if counts is None:
-        seen = Counter(row[place] if place < len(row) else "" for row in rows if row)
-    else:
-        number, seen = place_of(heading, counts, name, "--counts", RecoveryError), Counter()
-        for line, row in enumerate(rows, start=2):
-            if row:
-                often = row[number].strip() if number < len(row) else ""
-                if not often.isdecimal() or len(often) > 16:
-                    raise RecoveryError(
-                        f"Line {line} of {name} has {often!r} in the column {counts}; give whole counts."
-                    )
-                seen[row[place] if place < len(row) else ""] += int(often)
-    return _values(seen, name)
+    return found.seen
 
 
 def _read_table(name: str, column: str | None, counts: str | None) -> dict[Any, int]:
@@ -129,16 +126,3 @@ def _read_table(name: str, column: str | None, counts: str | None) -> dict[Any, 
         column = names[0]
     return dict(tally_of([name], column, counts=counts or "count"))
 
-
-def _values(seen: Counter[str], name: str) -> dict[Any, int]:
-    from ..errors import RecoveryError
-    from ..numbers.exact import parse_exact
-
-    found: dict[Any, int] = {}
-    for text, often in seen.items():
-        value = parse_exact(text.strip())
-        if value is None:
-            raise RecoveryError(f"{name} holds the report {text[:40]!r}, which is no number; leave such lines out.")
-        key = value.numerator if value.denominator == 1 else value
-        found[key] = found.get(key, 0) + often
-    return found

@@ -28,6 +28,7 @@ from ..numbers.exact import show
 from ..numbers.frozen import Frozen, frozen
 from ..numbers.given import number, share, vector, whole
 from ..present.shown import Result, Shown, plain
+from .agreement import Agreement, agreement
 from .bands import PROGRAMS, as_distribution_functions, band_over_laws, direct_band, moments
 from .likelihood import Floats, Trace
 
@@ -43,6 +44,16 @@ class Direct(NamedTuple):
 
     estimate: Any
     standard_error: Any
+
+
+class _Direct(NamedTuple):
+    """The same with what one report more may change, and the least and the most that can be."""
+
+    estimate: Any
+    error: Any
+    one_more: Any
+    least: Any
+    most: Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,6 +102,14 @@ class Estimate(Frozen, Result):
     def _values(self) -> Floats:
         return frozen(self.mechanism.inputs.floats(len(self.distribution)))
 
+    @cached_property
+    def fit(self) -> Agreement:
+        """Could the mechanism have made these reports? A test that holds whatever the true values are; see Agreement.
+
+        It is of the reports and the mechanism alone, the same for every method.
+        """
+        return agreement(self._channel, self.counts, self.distribution)
+
     # The recovered law
 
     def mean(self) -> float:
@@ -124,20 +143,23 @@ class Estimate(Frozen, Result):
         E X^2 - (E X)^2; the square of an estimated mean is too large by the variance of that estimate, which is taken off
         again, so it is unbiased too (it can be negative); its standard error is by the delta method, for many reports.
         """
+        return Direct(*self._direct(of)[:2])
+
+    def _direct(self, of: Any) -> _Direct:
         if self.reports < 2:
             raise RecoveryError("A standard error needs at least two reports; collect more.")
         if isinstance(of, str):
             match of:
                 case "mean":
-                    direct = self._linear(self._positions)
-                    return Direct(
-                        self._moved(direct.estimate), float(self.mechanism.inputs.step) * direct.standard_error
-                    )
+                    found, step = self._linear(self._positions), float(self.mechanism.inputs.step)
+                    moved = (self._moved(place) for place in (found.estimate, found.least, found.most))
+                    estimate, least, most = moved
+                    return _Direct(estimate, step * found.error, step * found.one_more, least, most)
                 case "variance":
                     return self._variance()
                 case "cells" | "cdf":
                     parts = [self._linear(block) for block in self._blocks(of == "cdf")]
-                    return Direct(*(np.concatenate(side) for side in zip(*parts, strict=True)))
+                    return _Direct(*(np.concatenate(side) for side in zip(*parts, strict=True)))
             raise RecoveryError(
                 f'of = {show(of)} is not known; use "mean", "variance", "cells", "cdf", a function or an array.'
             )
@@ -147,15 +169,19 @@ class Estimate(Frozen, Result):
         """A confidence interval around the direct estimate: its two ends, or two arrays for "cells" and "cdf".
 
         The estimate is an average over independent reports, so its error is close to normal when there are many. For
-        cells and distribution functions each interval holds by itself (see band for all together), and may leave [0, 1]:
-        cut it off for display only.
+        cells and distribution functions each interval holds by itself (see band for all together). An interval stays within
+        what can be (a mean between the least and the largest value, a probability in [0, 1], a variance between 0 and that
+        of the two ends), which loses no coverage: an estimate beyond is moved to the end, and what sticks out is cut off.
+        The standard error counts one report more, of any kind, so that a few reports that are all alike do not make a point.
         """
         miss = 1 - share(confidence, "confidence", "how often the interval covers", error=RecoveryError)
         if miss < _CLOSEST:
             raise RecoveryError(f"confidence = {show(confidence)} is too near 1 for a float; use 0.999999.")
         z = -NormalDist().inv_cdf(float(miss) / 2)
-        estimate, error = self.direct(of)
-        return estimate - z * error, estimate + z * error
+        found = self._direct(of)
+        centre, reach = np.clip(found.estimate, found.least, found.most), z * np.hypot(found.error, found.one_more)
+        ends = np.maximum(centre - reach, found.least), np.minimum(centre + reach, found.most)
+        return ends if np.ndim(centre) else (float(ends[0]), float(ends[1]))
 
     def band(
         self, confidence: Any = 0.95, draws: int = 1000, seed: int | None = None, by: str = "auto"
@@ -211,17 +237,19 @@ class Estimate(Frozen, Result):
     def _moved(self, position: float) -> float:
         return float(self.mechanism.inputs.anchor) + float(self.mechanism.inputs.step) * position
 
-    def _linear(self, f: Floats) -> Direct:
+    def _linear(self, f: Floats) -> _Direct:
         """The mean of f over the true law; of each column where f is a matrix."""
-        estimate, error = moments(self._q, self._channel.unpull(f), self.reports)
-        return Direct(float(estimate), float(error)) if f.ndim == 1 else Direct(estimate, error)
+        h = self._channel.unpull(f)
+        found = *moments(self._q, h, self.reports), np.ptp(h, axis=0) / self.reports, f.min(axis=0), f.max(axis=0)
+        return _Direct(*found) if f.ndim > 1 else _Direct(*map(float, found))
 
-    def _variance(self) -> Direct:
-        mean, error = self._linear(self._positions)
+    def _variance(self) -> _Direct:
+        mean = self._linear(self._positions)
         # around the estimated mean, the square has the influence function of the variance itself
-        square = self._linear((self._positions - mean) ** 2)
-        unit = float(self.mechanism.inputs.step) ** 2
-        return Direct(unit * (square.estimate + error**2), unit * square.standard_error)
+        square = self._linear((self._positions - mean.estimate) ** 2)
+        unit, widest = float(self.mechanism.inputs.step) ** 2, (mean.most - mean.least) ** 2 / 4
+        found = square.estimate + mean.error**2, square.error, square.one_more, 0.0, widest
+        return _Direct(*(unit * part for part in found))
 
     def _blocks(self, cumulative: bool) -> Iterator[Floats]:
         """The indicators of {value} or of {value or less} for all values, as columns, some at a time."""
@@ -255,10 +283,11 @@ class Estimate(Frozen, Result):
 
     def _title(self) -> str:
         ways = f"{self.method}, {self.iterations} iterations" if self.iterations else self.method
-        return f"{self.reports} reports of {self.mechanism.recipe.family} on {self.mechanism.inputs}, by {ways}"
+        number = "1 report" if self.reports == 1 else f"{self.reports} reports"
+        return f"{number} of {self.mechanism.recipe.family} on {self.mechanism.inputs}, by {ways}"
 
     def shown(self) -> Shown:
-        lines = [self._title()]
+        lines = [self._title()] if self.fit.holds else [self._title(), str(self.fit)]
         lines.append(
             f"mean {self.mean():.6g}, standard deviation {math.sqrt(max(self.variance(), 0.0)):.6g}; "
             + ", ".join(f"{name} {self.quantile(p)}" for name, p in _QUANTILES)
@@ -305,6 +334,7 @@ class Estimate(Frozen, Result):
             "unique": self.unique,
             "atoms": [list(atom) for atom in self.atoms],
             "notes": list(self.notes),
+            "fit": self.fit.to_dict(),
             "direct": self._direct_mean(confidence),
         }
 

@@ -35,11 +35,16 @@ def draw(e: Estimate, kind: Any, confidence: Any, truth: Any, seed: int) -> Any:
     title = f"The recovered law has mean {e.mean():.4g} and median {e.quantile(0.5)}"
     if e.atoms:
         title += "; single values stand out: " + ", ".join(f"{v:.4g} ({mass:.0%})" for v, mass in e.atoms[:6])
+    title = _warned(e, title)
     held = group_intervals(e, values, confidence)
     words = f"\ngrey: {float(confidence):.0%} intervals of groups of values, from the reports alone" if held else ""
     noisy = m.outputs.floats(len(e.counts)), e.counts / e.reports
     true = None if law is None else (values, law)
     return plot.recovered(values, e.distribution, title, what + words, noisy=noisy, truth=true, intervals=held)
+
+
+def _warned(e: Estimate, title: str) -> str:
+    return title if e.fit.holds else f"These reports do not fit the mechanism. If it made them: {title[0].lower()}{title[1:]}"
 
 
 def group_intervals(e: Estimate, values: Floats, confidence: Any) -> list[tuple[float, float, float, float]]:
@@ -68,6 +73,6 @@ def _function(e: Estimate, values: Floats, law: Floats | None, confidence: Any, 
         series["true"] = (values, np.cumsum(law))
     title = f"The whole true distribution function is within the band with {float(confidence):.0%} confidence"
     return plot.curves(
-        series, title, what, x="value", y="probability of this value or less", bands={"recovered": (values, low, high)},
+        series, _warned(e, title), what, x="value", y="probability of this value or less", bands={"recovered": (values, low, high)},
         points=False, zero=True, stepped=True,
     )  # fmt: skip

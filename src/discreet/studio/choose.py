@@ -34,14 +34,14 @@ _TITLES = {OPTIMUM: "the optimum", "randomized_response": "randomised response (
 Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 
 _SENTENCES = {
-    "geometric": "Even noise to both sides. What would fall below 0 or above n is reported as 0 or n: there it piles up, far "
-    "beyond what is true.",
-    "explicit_fair": "Every truth is told equally often: what the geometric mechanism piles up at the ends is spread over the "
-    "other reports.",
-    "weakly_honest": "The least loss among those that tell every truth at least as often as guessing would.",
+    "geometric": "Even noise to both sides. What would fall below 0 or above n is reported as 0 or n",  # and what comes of it
+    "explicit_fair": "Every truth is told equally often: what would be reported as 0 or n is spread over the other reports.",
+    "weakly_honest": "Every truth is told at least as often as by guessing; of all mechanisms that do so, none is wrong less "
+    "often when all counts are alike.",
     "randomized_response": "The truth, or any other value alike: near values are hidden no better than far ones.",
     "uniform": "Any report, whatever the truth: nobody is given away, and nothing is told.",
-    "optimum": "No mechanism with this level and the switched-on properties has a smaller mean loss; that is proved.",
+    "optimum": "No mechanism with this level and the switched-on properties has a mean loss that is smaller by more than a "
+    "millionth of it; that is proved.",
 }
 
 
@@ -167,12 +167,31 @@ def _spelt(asked: Choice, name: str) -> tuple[str, str]:
     return f"dt.design({asked.n}, {level}, {python}).mechanism", f"discreet design --n {asked.n} {option} {command}"
 
 
+def _sentence(name: str, m: Mechanism, known: Any) -> str:
+    """What to know of a mechanism. Of the geometric one, what becomes of the ends when truths are as known before."""
+    if name != "geometric":
+        return _SENTENCES[name]
+    often = known @ m.matrix
+    reported, true = float(often[0] + often[-1]), float(known[0] + known[-1])
+    numbers = f"{_percent(reported)} of the time, and true {_percent(true)}"
+    if reported >= 1.1 * true:
+        return f"{_SENTENCES[name]}: there it piles up. The ends are reported {numbers}."
+    if reported * 1.1 <= true:
+        return f"{_SENTENCES[name]}. Here the ends are likely, and noise leads away from them: they are reported {numbers}."
+    return f"{_SENTENCES[name]}, which changes little here: the ends are reported {numbers}."
+
+
+def _percent(share: float) -> str:
+    """As the page writes it: two digits."""
+    return f"{float(f'{100 * share:.2g}'):g} %" if share == 0 or share >= 0.001 else "under 0.1 %"
+
+
 def _face(asked: Choice, name: str, m: Mechanism) -> Face:
     python, command = _spelt(asked, name)
     return Face(
         name=name,
         title=_TITLES.get(name) or _FAMILIES[name].title,
-        sentence=_SENTENCES[name],
+        sentence=_sentence(name, m, prior_of(_prior(asked), m.inputs).floats),
         matrix=[[float(f"{x:.6g}") for x in row] for row in m.matrix.tolist()],
         alpha=show_rational(m.alpha),
         epsilon=show_above(m.epsilon),

@@ -91,14 +91,29 @@ def _shared(asked: Sharing, level: Level, progress: Progress) -> Shared:
     users = range(1, asked.most + 1, 2)  # an even number learns no more than one fewer, by the median
     pairs = [(name, k) for name in dict.fromkeys(asked.mechanisms) for k in users]
     for number, (name, k) in enumerate(pairs):
-        tell(progress, f"{k} users with {name}", number / len(pairs))
+        tell(progress, f"{_users(k)} with {name}", number / len(pairs))
         rows.append(_learnt(name, asked.n, level.alpha, k))
     first, last = rows[0], rows[len(users) - 1]
-    sentence = (
-        f"{last.k} users with reports of their own are off by {last.loss:.3g} on average, one alone by {first.loss:.3g}: "
-        f"noise that is drawn anew for everybody is averaged away. Together their reports keep epsilon {show_above(last.epsilon)}."
+    return Shared(rows=rows, sentence=_told(first, last))
+
+
+def _users(k: int) -> str:
+    return "1 user" if k == 1 else f"{k} users"
+
+
+def _told(first: Learnt, last: Learnt) -> str:
+    """The finding, as the numbers have it."""
+    keep = f"epsilon {show_above(last.epsilon)}"
+    if last.k == 1:
+        return f"One user alone is off by {last.loss:.3g} on average. The report keeps {keep}; let more users share, and see."
+    gain = (
+        "noise that is drawn anew for everybody is averaged away" if last.loss < 0.99 * first.loss
+        else "the median of their reports is hardly nearer to the truth than one report"
+    )  # fmt: skip
+    return (
+        f"{_users(last.k)} with reports of their own are off by {last.loss:.3g} on average, one alone by {first.loss:.3g}: {gain}. "
+        f"Together their reports keep {keep}."
     )
-    return Shared(rows=rows, sentence=sentence)
 
 
 @lru_cache(maxsize=4096)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections import Counter
-from collections.abc import Iterator
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,13 +12,14 @@ from .. import files
 from ..errors import DiscreetError, RecoveryError
 from ..measure.description import describe
 from ..mechanism import Mechanism
-from ..numbers.exact import parse_exact
 from ..progress import tell
+from ..recovery.estimate import Estimate
 from ..recovery.pictures import group_intervals
+from ..recovery.reading import listed, read_reports
 from ..recovery.recover import recover
 from .jobs import Promise, answered, promised
 from .shelf import Shelf
-from .wire import Asked
+from .wire import Asked, Text
 
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _MOST_VALUES = 1001
@@ -37,10 +33,11 @@ _reports: Shelf[dict[Any, int]] = Shelf()
 
 
 class Dropped(BaseModel):
-    """A name to ask with, and what was understood."""
+    """A name to ask with, and what was understood; or the columns to choose from, and no name yet."""
 
     name: str
     told: str
+    columns: list[str] = []
 
 
 class Recovering(Asked):
@@ -64,7 +61,12 @@ class Span(BaseModel):
 
 
 class Law(BaseModel):
+    """`noisy` has every report that there can be, also those that nobody gave. `misfit` is empty where the reports fit."""
+
     step: float
+    report_step: float
+    fits: bool
+    misfit: str
     auto: list[Bar]
     mle: list[Bar]
     noisy: list[Bar]
@@ -98,46 +100,19 @@ def _read_mechanism(body: bytes) -> tuple[Mechanism, str]:
 
 
 @router.post("/upload/reports", openapi_extra=_RAW)
-async def take_reports(request: Request) -> Dropped:
-    """Reports as CSV: one in each line, or with a column named count how often each was seen."""
+async def take_reports(request: Request, column: Text | None = None, counts: Text | None = None) -> Dropped:
+    """Reports as CSV: one in each line, or a table of which one column has the reports, and perhaps one how often each was seen.
+
+    Where it is not clear which has the reports there is no name yet: ask again with one of the columns.
+    """
     body = await request.body()
-    seen = await answered(request, lambda tell: read_reports(body))
-    return Dropped(name=_reports.put(seen), told=f"{sum(seen.values())} reports, {len(seen)} of them different")
-
-
-def read_reports(body: bytes) -> dict[Any, int]:
-    """Reports in CSV, with or without a heading; the first column has the reports, one named count how often."""
-    try:
-        rows = csv.reader(io.StringIO(body.decode("utf-8-sig"), newline=""))
-        return dict(_tallied(next((row for row in rows if row), []), rows))
-    except (UnicodeDecodeError, csv.Error):
-        raise RecoveryError("The reports are no CSV in UTF-8; give one report in each line.") from None
-
-
-def _tallied(first: list[str], rows: Iterator[list[str]]) -> Counter[Any]:
-    """How often each report was seen. Lines that are alike are read once: a file has many lines, and few reports."""
-    names = [part.strip().lower() for part in first]
-    headed = bool(first) and names[0][:1] not in set("+-.0123456789")  # what begins like a number is a report
-    place = names.index("count") if headed and "count" in names else None
-    of = 1 if place == 0 else 0
-    lines: Counter[tuple[str, ...]] = Counter()
-    where: dict[tuple[str, ...], int] = {}
-    for number, row in enumerate(rows if headed else chain([first], rows), start=2 if headed else 1):
-        if row:
-            line = tuple(row)
-            lines[line] += 1
-            if where.setdefault(line, number) == number and len(where) > _MOST_LINES:
-                raise RecoveryError(f"The reports have more than {_MOST_LINES} different lines; use discreet recover for them.")
-    seen: Counter[Any] = Counter()
-    for line, times in lines.items():
-        value = parse_exact(line[of].strip()) if of < len(line) else None
-        often = "1" if place is None else line[place].strip() if place < len(line) else ""
-        if value is None or not often.isdecimal() or len(often) > 16:
-            raise RecoveryError(f"Row {where[line]} of the reports is not understood; give a number, with a whole count or none.")
-        seen[value.numerator if value.denominator == 1 else value] += int(often) * times
-    if not seen:
-        raise RecoveryError("There are no reports in the file; give one in each line.")
-    return seen
+    found = await answered(request, lambda tell: read_reports(body, column=column, counts=counts, most=_MOST_LINES))
+    if found.columns:
+        told = f"The file has {listed(found.columns)}. Which one has the reports?"
+        return Dropped(name="", told=told, columns=list(found.columns))
+    number = sum(found.seen.values())
+    shown = "1 report" if number == 1 else f"{number} reports"
+    return Dropped(name=_reports.put(found.seen), told=f"{shown}, {len(found.seen)} of them different")
 
 
 @router.post("/recover")
@@ -156,17 +131,16 @@ def _law(m: Mechanism, seen: dict[Any, int], progress: Any) -> Law:
     for steps in _STEPS:
         tell(progress, f"the fit after {steps} steps")
         fit.append((steps, recover(seen, m, "ibu", iterations=steps).log_likelihood / total))
-    values = m.inputs.floats(len(auto.distribution))
-    noisy = [Bar(value=float(v), share=k / total) for v, k in sorted(seen.items())]
+    values, outputs = m.inputs.floats(len(auto.distribution)), m.outputs.floats(len(auto.counts))
     half = float(m.inputs.step) / 2
     spans = [
-        Span(start=a - half, end=b + half, low=max(low, 0.0), high=max(high, 0.0))
-        for a, b, low, high in group_intervals(auto, values, 0.95)
+        Span(start=a - half, end=b + half, low=low, high=high) for a, b, low, high in group_intervals(auto, values, 0.95)
     ]
     return Law(
-        step=float(m.inputs.step), auto=_bars(values, auto.distribution),
-        mle=_bars(values, likeliest.distribution), noisy=noisy, intervals=spans, fit=fit,
+        step=float(m.inputs.step), report_step=float(m.outputs.step), auto=_bars(values, auto.distribution),
+        mle=_bars(values, likeliest.distribution), noisy=_bars(outputs, auto.counts / total), intervals=spans, fit=fit,
         fit_auto=auto.log_likelihood / total, fit_mle=likeliest.log_likelihood / total, told=str(auto), mean=_mean(auto),
+        fits=auto.fit.holds, misfit="" if auto.fit.holds else str(auto.fit),
     )  # fmt: skip
 
 
@@ -174,7 +148,9 @@ def _bars(values: Any, shares: Any) -> list[Bar]:
     return [Bar(value=float(v), share=float(p)) for v, p in zip(values, np.asarray(shares), strict=True)]
 
 
-def _mean(estimate: Any) -> str:
+def _mean(estimate: Estimate) -> str:
+    if not estimate.fit.holds:
+        return "Of a mean, nothing can be said."
     try:
         low, high = estimate.interval(0.95)
     except DiscreetError as error:

@@ -21,8 +21,11 @@ from ..errors import DiscreetError, TableInputError
 from ..ledger.ledger import Ledger
 from ..present.shown import Shown, plain
 from ..tables import admission
+from ..tables.question import ask as ask_of
+from ..tables.question import charge_of
 from ..tables.release import release
 from ..tables.results import Release
+from ..tables.spellings import other_spellings
 from .jobs import as_job, under_way
 from .shelf import Shelf
 from .wire import Asked, Text
@@ -148,6 +151,14 @@ class Sheet(BaseModel):
     notes: list[str]
 
 
+class Before(BaseModel):
+    """The price of a question, and what may be a typing error in it: for whoever holds the file, alone."""
+
+    epsilon: str
+    left: str
+    spellings: list[str]
+
+
 class Made(BaseModel):
     """What may be published; its files are asked for by its name."""
 
@@ -266,6 +277,20 @@ def expect(request: Request, asked: Question) -> Sheet:
     with Ledger.existing(place.ledger(asked.ledger)) as book:
         found = release(path, ledger=book, dry_run=True, progress=under_way(), **_asked(asked))
     return _sheet(found.shown())
+
+
+@router.post("/release/before")
+@as_job()
+def before(request: Request, asked: Question) -> Before:
+    """What is asked once before anything is paid: the price, and spellings of the file that differ only in case or form."""
+    place = _place(request)
+    path = place.tables.take(asked.table, "file")
+    given = {name: value for name, value in _asked(asked).items() if name not in ("margins", "round_to", "hide_below")}
+    with Ledger.existing(place.ledger(asked.ledger)) as book:
+        question = ask_of(**{"count": None, "by": (), "alpha": None, "mechanism": "auto", "other": False, **given})
+        others = other_spellings(path, book, question)
+        left = str(book.balance(asked.dataset).left)
+    return Before(epsilon=str(charge_of(question.level)), left=left, spellings=[str(one) for one in others])
 
 
 @router.post("/release/ask")

@@ -31,9 +31,10 @@ def heat_map(
     """A channel: true values downwards, reports across, darker is likelier; where a truth is
     its own report the cell is outlined.
 
-    Long sides are put together in blocks: reports add up, true values are averaged.
+    Long sides are put together in blocks, and the subtitle says so: reports add up, true values are averaged.
     """
     alt = altair()
+    subtitle = "\n".join(filter(None, (subtitle, _block_words(rows, columns))))
     shares, down, across = _blocks(np.asarray(matrix, dtype=float), list(rows), list(columns))
     tall, wide = _together(rows), _together(columns)
     place = {str(value): j for j, value in enumerate(columns)}
@@ -53,8 +54,9 @@ def heat_map(
         y=alt.Y("truth:O", title="true value", axis=_ticks(down)),
     )
     shades = alt.Scale(range=_SHADES, domain=[0, most], interpolate="lab")
+    named = "probability" if wide == 1 else "of a block"
     squares = base.mark_rect(aria=False).encode(
-        color=alt.Color("share:Q", title="probability", scale=shades, legend=alt.Legend() if legend else None),
+        color=alt.Color("share:Q", title=named, scale=shades, legend=alt.Legend() if legend else None),
         tooltip=["true value:N", "reported:N", alt.Tooltip("share:Q", title="probability", format=".4g")],
     )
     thin = 2.0 if len(down) <= 20 else 0.8
@@ -72,7 +74,7 @@ def heat_maps(
     named: Mapping[str, Any], values: Numbers, title: str, subtitle: str = "", *, columns: int = 2, size: int = 250
 ) -> Chart:
     """Channels on one grid, with one scale of colours for all."""
-    top = max(float(np.asarray(matrix, dtype=float).max()) for matrix in named.values())
+    top = max(float(_blocks(np.asarray(matrix, dtype=float), list(values), list(values))[0].max()) for matrix in named.values())
     drawn = [
         heat_map(matrix, values, values, name, top=top, size=size, legend=k == min(columns, len(named)) - 1)
         for k, (name, matrix) in enumerate(named.items())
@@ -127,7 +129,7 @@ def recovered(
     intervals: Sequence[tuple[float, float, float, float]] = (), x: str = "value", width: int = WIDTH, height: int = HEIGHT,
 ) -> Chart:  # fmt: skip
     """A recovered law as bars, the noisy one and the true one as outlines, and intervals (from, to, low, high) of the mean
-    probability of a value in a group. One that leaves the picture at the top ends in an arrow; wider ones are left out."""
+    probability of a value in a group. One that leaves the picture at the top ends there in an arrow."""
     alt = altair()
     top = 1.12 * max(float(np.max(s)) for _, s in filter(None, ((values, shares), noisy, truth)))
     y = alt.Y("share:Q", title="probability of a value", scale=alt.Scale(domain=[0, top or 1.0], nice=False))
@@ -155,10 +157,11 @@ def recovered(
             "cut": high > top,
         }
         for a, b, low, high in intervals
-        if low > 0 or high <= top
     ]  # fmt: skip
-    if len(held) < len(intervals):
-        subtitle += f"\n{len(intervals) - len(held)} of {len(intervals)} intervals are wider than the picture and left out"
+    cut = sum(row["cut"] for row in held)
+    if cut:
+        goes = "1 interval goes" if cut == 1 else f"{cut} intervals go"
+        subtitle += f"\n{goes} on beyond the top of the picture (arrows)"
     if held:
         base = alt.Chart(data(held)).encode(
             x=axis, y=alt.Y("low:Q"), y2="high:Q",
@@ -290,6 +293,14 @@ def _blocks(matrix: Any, rows: list[Any], columns: list[Any]) -> tuple[Any, list
     sizes = np.diff(np.append(tops, len(rows)))[:, None]
     mean = np.add.reduceat(added, tops, axis=0) / sizes
     return mean, _named(rows, tall), _named(columns, wide)
+
+
+def _block_words(rows: Sequence[Any], columns: Sequence[Any]) -> str:
+    """What a square stands for where there are too many values for a square each; nothing where there are not."""
+    tall, wide = _together(rows), _together(columns)
+    across = f"{wide} reports next to each other, their probabilities added up" if wide > 1 else ""
+    down = f"the mean over {tall} true values next to each other" if tall > 1 else ""
+    return f"each square: {', '.join(filter(None, (across, down)))}" if across or down else ""
 
 
 def _together(values: Sequence[Any]) -> int:

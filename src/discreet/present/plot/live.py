@@ -53,7 +53,8 @@ def live_curves(x: str, y: str, *, width: int = 420, height: int = 230, log_x: b
 
 def live_law(x: str = "value", *, width: int = 560, height: int = 260) -> Chart:
     """A recovered law, given later as "law" (value, end, share, zero, told), with what was reported as "noisy" (value, share)
-    and intervals of the mean share of groups of values as "intervals" (from, to, low, high, told), cut at the parameter top."""
+    and intervals of the mean share of groups of values as "intervals" (from, to, low, high, told), cut at the parameter top;
+    those that go on beyond it also as "cut" (middle, high, told), with an arrow each."""
     alt = altair()
     top = alt.param(name="top", value=1.0)
     axis = alt.X("value:Q", title=x, scale=alt.Scale(nice=False, zero=False))
@@ -66,4 +67,6 @@ def live_law(x: str = "value", *, width: int = 560, height: int = 260) -> Chart:
     boxes = spans.mark_rect(fillOpacity=0, stroke=GREY, strokeWidth=1.5, clip=True).encode(
         x=alt.X("from:Q"), x2="to:Q", y=alt.Y("low:Q"), y2="high:Q", tooltip="told:N"
     )
-    return dressed(alt.layer(bars, noisy, boxes).add_params(top).properties(width=width, height=height))
+    arrows = alt.Chart(alt.NamedData("cut")).mark_point(shape="triangle-up", filled=True, opacity=1, size=60, color=GREY, yOffset=5)
+    arrows = arrows.encode(x=alt.X("middle:Q"), y=alt.Y("high:Q"), tooltip="told:N")
+    return dressed(alt.layer(bars, noisy, boxes, arrows).add_params(top).properties(width=width, height=height))

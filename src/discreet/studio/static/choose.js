@@ -10,8 +10,10 @@ const NAMES = { geometric: "GM", explicit_fair: "EM", weakly_honest: "WM", rando
 const form = document.querySelector("#sliders");
 const faces = document.querySelector("#faces");
 const square = document.querySelector("#square");
+const hint = document.querySelector("#told-text").textContent;
 const shown = new Map();
 let weights = [];
+let painted = null; // the question whose answers the pictures show
 
 for (const [letters, words] of Object.entries(PROPERTIES)) {
   document.querySelector("#properties").append(
@@ -57,8 +59,9 @@ async function face(name) {
   return shown.get(name);
 }
 
-async function paint(found, known, scale) {
+async function paint(found, known, scale, asked) {
   const parts = await face(found.name);
+  parts.chart.hidden = false;
   const { often, ends } = piled(found.matrix, known);
   parts.title.textContent = found.title;
   parts.words.textContent = found.sentence;
@@ -76,7 +79,7 @@ async function paint(found, known, scale) {
     setTimeout(() => { target.textContent = what; }, 1500);
   } });
   parts.buttons.replaceChildren(
-    element("button", { type: "button", text: "Download", onclick: () => download(found.name) }), copy("Python", found.python), copy("Command", found.command));
+    element("button", { type: "button", text: "Download", onclick: () => download(found.name, asked) }), copy("Python", found.python), copy("Command", found.command));
   const cells = found.matrix.flatMap((row, truth) => row.map((share, report) => ({ truth, report, share, told: `${truth} → ${report}: ${share.toPrecision(4)}` })));
   const own = found.matrix.map((_, truth) => ({ truth, report: truth }));
   const reports = often.map((share, report) => ({ report, often: share, known: known[report], told: `${report}: reported ${percent(share)}, true ${percent(known[report])}` }));
@@ -100,9 +103,10 @@ const scales = (list, known) => ({ top: Math.max(...list.flatMap((f) => f.matrix
   most: 1.05 * Math.max(...known, ...list.flatMap((f) => piled(f.matrix, known).often)) });
 const wider = (a, b) => ({ top: Math.max(a.top, b.top), most: Math.max(a.most, b.most) });
 
-async function download(name) {
+// The one whose picture is shown, whatever the sliders say by now.
+async function download(name, asked) {
   try {
-    const answer = await ask("/api/choose/file", { ...question(state()), mechanism: name }, { raw: true });
+    const answer = await ask("/api/choose/file", { ...asked, mechanism: name }, { raw: true });
     save(`${name}.json`, await answer.blob());
   } catch (error) { say(error.message); }
 }
@@ -112,7 +116,9 @@ async function explain(mechanism, truth, report) {
   square.truth.value = truth;
   square.report.value = report;
   try {
-    const found = await ask("/api/choose/cell", { ...question(state()), mechanism, truth: Number(truth), report: Number(report) });
+    const of = painted ?? question(state());
+    const found = await ask("/api/choose/cell", { ...of, mechanism, truth: Number(truth), report: Number(report) });
+    if (of !== (painted ?? of)) return; // the pictures have changed meanwhile
     document.querySelector("#told-text").textContent = found.sentence;
     const columns = ["truth", "probability", "ratio", "at the bound"];
     document.querySelector("#told-table").replaceChildren(table("The same report at the neighbouring truths", columns, found.rows.map((r) => columns.map((c) => r[c]))));
@@ -121,15 +127,38 @@ async function explain(mechanism, truth, report) {
   } catch (error) { say(error.message); }
 }
 
-// Asked for beside the others; gives what paints it when their scale is known.
+// Of other settings than the pictures show, nothing stays: neither the explained square nor the optimum.
+function forget() {
+  document.querySelector("#told-text").textContent = hint;
+  document.querySelector("#told-table").replaceChildren();
+}
+
+function blank(parts, why) {
+  parts.words.textContent = why;
+  parts.chart.hidden = true;
+  parts.code.textContent = "";
+  parts.facts.replaceChildren();
+  parts.buttons.replaceChildren();
+}
+
+// One scale for all that stand side by side, and said.
+async function rescale(names, scale) {
+  await Promise.all(names.map(async (name) => {
+    const parts = await face(name), view = await parts.ready;
+    await view.signal("top", scale.top).signal("most", scale.most).runAsync();
+    parts.chart.dataset.top = view.signal("top");
+  }));
+  document.querySelector("#scale-told").textContent = `One scale of colours for all: white is 0, the darkest blue a probability of ${scale.top.toPrecision(3)}.`;
+}
+
+// Asked for beside the others.
 async function optimum(asked, signal) {
   const parts = await face("optimum");
   parts.title.textContent = "the optimum";
-  const found = await promised("/api/choose/optimum", asked, signal, (told, off) => {
+  return promised("/api/choose/optimum", asked, signal, (told, off) => {
     parts.wait.hidden = false;
     parts.wait.replaceChildren(`Being designed: ${told} `, element("button", { type: "button", text: "Call it off", onclick: off }));
-  }).finally(() => { parts.wait.hidden = true; });
-  return (known, scale) => paint(found, known, wider(scale, scales([found], known)));
+  }).finally(() => { if (!signal.aborted) parts.wait.hidden = true; });
 }
 
 const update = latest(async (signal) => {
@@ -138,16 +167,43 @@ const update = latest(async (signal) => {
   document.querySelector("#n-told").textContent = s.n;
   document.querySelector("#draw").hidden = s.prior !== "drawn";
   if (s.prior === "drawn") { bars(asked.n + 1); asked.prior = weights; }
+  let done = false;
   const best = optimum(asked, signal);
-  best.catch(() => {}); // it is awaited below, unless the others fail first
-  const found = await ask("/api/choose/faces", asked, { signal });
+  best.then(() => { done = true; }, () => {}); // it is awaited below, unless the others fail first
+  const stale = document.querySelector("#stale");
+  let found;
+  try { found = await ask("/api/choose/faces", asked, { signal }); } catch (error) {
+    if (error.name !== "AbortError" && painted) {
+      stale.textContent = `The pictures are not of these settings: they still show n = ${painted.n} and ${painted.alpha ? `alpha ${painted.alpha}` : `epsilon ${painted.epsilon}`}.`;
+      stale.hidden = false;
+      faces.dataset.stale = "";
+      forget();
+    }
+    throw error;
+  }
+  painted = asked;
+  stale.hidden = true;
+  delete faces.dataset.stale;
+  forget();
   if (s.alpha) form.eps.value = place(found.epsilon);
   const exact = found.alpha.startsWith("~") ? `≈ ${Math.exp(-found.epsilon).toPrecision(4)}` : found.alpha;
   document.querySelector("#level-told").textContent = `epsilon ${s.epsilon || found.epsilon}, alpha ${exact}`;
   square.truth.max = square.report.max = s.n;
   const scale = scales(found.faces, found.prior);
-  await Promise.all(found.faces.map((each) => paint(each, found.prior, scale)));
-  await (await best)(found.prior, scale);
+  const parts = await face("optimum");
+  if (!done) blank(parts, "It is not designed yet for these settings.");
+  await Promise.all(found.faces.map((each) => paint(each, found.prior, scale, asked)));
+  const names = found.faces.map((each) => each.name);
+  await rescale(names, scale);
+  let least;
+  try { least = await best; } catch (error) {
+    if (error.name !== "AbortError" && painted === asked) blank(parts, "There is none for these settings.");
+    throw error;
+  }
+  if (painted !== asked) return;
+  const all = wider(scale, scales([least], found.prior));
+  await paint(least, found.prior, all, asked);
+  await rescale([...names, "optimum"], all);
 }, faces);
 
 function bars(size) {

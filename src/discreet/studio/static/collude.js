@@ -22,7 +22,7 @@ const update = latest(async (signal) => {
     ask("/api/collude/audiences", levels, { signal }),
   ]);
   document.querySelector("#shared-told").textContent = found.sentence;
-  const points = (key) => found.rows.map((r) => ({ x: r.k, y: r[key], series: TITLES[r.mechanism], told: `${TITLES[r.mechanism]}, ${r.k} users: ${r[key].toPrecision(4)}` }));
+  const points = (key) => found.rows.map((r) => ({ x: r.k, y: r[key], series: TITLES[r.mechanism], told: `${TITLES[r.mechanism]}, ${r.k} ${r.k === 1 ? "user" : "users"}: ${r[key].toPrecision(4)}` }));
   for (const [name, key] of [["loss", "loss"], ["level", "epsilon"]]) await (await views[name]).data("points", points(key)).resize().runAsync();
   document.querySelector("#cascade-told").textContent = together.sentence;
   const rows = together.audiences.map((a, k) => [String(k + 1), a.alpha, a.epsilon, a.loss.toPrecision(4)]);

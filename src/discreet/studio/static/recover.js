@@ -1,23 +1,37 @@
 // The room Recover: a mechanism file and reports in, the law behind them out.
-import { ask, chart, dropping, latest, promised, save, say } from "/static/studio.js";
+import { ask, chart, dropping, element, latest, promised, save, say } from "/static/studio.js";
 
 const dropped = {};
 const $ = (selector) => document.querySelector(selector);
 const views = {};
-let law = null, off = null;
+let law = null, off = null, reports = null;
 
-async function take(what, file) {
+// What is shown is of the files that are named; with another file it goes.
+async function take(what, file, chosen = {}) {
   if (!file) return;
   delete dropped[what];
-  $("#go").disabled = true;
+  $("#go").disabled = $("#found").hidden = true;
+  law = null;
+  if (what === "reports") { reports = file; $("#columns").hidden = true; }
   try {
-    const found = await ask(`/api/upload/${what}`, file, { type: "text/plain" });
-    dropped[what] = found.name;
+    const asked = new URLSearchParams(chosen).toString();
+    const found = await ask(`/api/upload/${what}${asked && `?${asked}`}`, file, { type: "text/plain" });
+    if (what === "reports" && file !== reports) return; // another one was dropped meanwhile
+    if (found.name) dropped[what] = found.name;
+    else offer(found.columns);
     $(`#${what}-told`).textContent = found.told;
     say();
   } catch (error) { $(`#${what}-told`).textContent = ""; say(error.message); }
   $("#go").disabled = !(dropped.mechanism && dropped.reports);
 }
+
+function offer(columns) {
+  const option = (text) => element("option", { value: text, text: text || "(no name)" });
+  $("#column").replaceChildren(element("option", { value: "", text: "which?" }), ...columns.map(option));
+  $("#counts").replaceChildren(element("option", { value: "", text: "once in each line" }), ...columns.map(option));
+  $("#columns").hidden = false;
+}
+$("#choose").addEventListener("click", () => !$("#column").value ? say("Say which column has the reports.") : take("reports", reports, { column: $("#column").value, ...($("#counts").value && { counts: $("#counts").value }) }));
 
 for (const box of document.querySelectorAll(".drop")) dropping(box, (file) => take(box.dataset.what, file));
 
@@ -26,25 +40,30 @@ async function paint() {
   views.law ??= await chart($("#law"), "law");
   const bars = law[kind].map((b) => ({ value: b.value - half, end: b.value + half, share: b.share, zero: 0, told: `${b.value}: ${b.share.toPrecision(4)}` }));
   const top = 1.12 * Math.max(...law[kind].map((b) => b.share), ...law.noisy.map((b) => b.share));
-  // an interval from 0 to beyond the top says nothing that can be seen
-  const held = law.intervals.filter((i) => i.low < top && (i.low > 0 || i.high <= top));
-  const spans = held.map((i) => ({ from: i.start, to: i.end, low: i.low, high: Math.min(i.high, top), told: `${i.low.toPrecision(3)} to ${i.high.toPrecision(3)}` }));
-  const left = law.intervals.length - held.length;
-  $("#left-out").textContent = left ? ` ${left} intervals are wider than the picture and left out.` : "";
-  const noisy = law.noisy.map((b) => ({ value: b.value - half, share: b.share }));
-  await views.law.signal("top", top).data("law", bars).data("noisy", noisy).data("intervals", spans).resize().runAsync();
+  const spans = law.intervals.map((i) => ({ from: i.start, to: i.end, middle: (i.start + i.end) / 2, low: Math.min(i.low, top), high: Math.min(i.high, top), told: `${i.low.toPrecision(3)} to ${i.high.toPrecision(3)}` }));
+  const cut = spans.filter((_, k) => law.intervals[k].high > top);
+  $("#cut").textContent = cut.length ? ` An arrow: the interval goes on beyond the top of the picture (${cut.length} of ${spans.length}).` : "";
+  // a step for every report that there can be, down to 0 where nobody gave it; the last one has its width too
+  const own = law.report_step / 2, last = law.noisy.at(-1);
+  const noisy = [...law.noisy.map((b) => ({ value: b.value - own, share: b.share })), { value: last.value + own, share: last.share }];
+  await views.law.signal("top", top).data("law", bars).data("noisy", noisy).data("intervals", spans).data("cut", cut).resize().runAsync();
   document.body.dataset.painted = String(Number(document.body.dataset.painted ?? 0) + 1);
 }
 
 const recover = latest(async (signal) => {
+  const used = { ...dropped };
   $("#found").hidden = true;
   $("#wait").textContent = "At work …";
-  law = await promised("/api/recover", dropped, signal, (told, how) => {
+  const found = await promised("/api/recover", used, signal, (told, how) => {
     $("#wait").textContent = told;
     $("#off").hidden = false;
     off = how;
   }).finally(() => { $("#wait").textContent = ""; $("#off").hidden = true; });
+  if (used.mechanism !== dropped.mechanism || used.reports !== dropped.reports) return; // it is of other files by now
+  law = found;
   $("#found").hidden = false;
+  $("#misfit").textContent = law.misfit;
+  $("#misfit").hidden = law.fits;
   $("#mean").textContent = law.mean;
   $("#told").textContent = law.told;
   await paint();

@@ -42,6 +42,7 @@ async function take(given) {
   if (!["csv", "tsv", "txt", "parquet", "xlsx"].includes(kind)) return say("Give a file that ends in .csv, .tsv, .txt, .parquet or .xlsx.");
   file = null;
   admitted = false;
+  withdraw();
   try {
     file = (await ask(`/api/upload/table?kind=${kind}`, given, { type: "application/octet-stream" })).name;
     say();
@@ -86,8 +87,28 @@ doing("#expect", async () => {
   $("#expected").hidden = false;
   $("#expected-rows").replaceChildren(rows(found));
 });
+// Before anything is paid it is asked once, with what may be a typing error. What is paid for is the question as it was shown.
+let shown = null;
+function withdraw() {
+  shown = null;
+  $("#confirm").hidden = true;
+}
 doing("#ask", async () => {
-  made = await ask("/api/release/ask", question());
+  withdraw();
+  const asked = question(), found = await ask("/api/release/before", asked);
+  shown = asked;
+  $("#price").textContent = `This takes epsilon ${found.epsilon} of the ${found.left} that ${asked.dataset} has left, for good; what was asked before costs nothing.`
+    + (found.spellings.length ? " First look at these spellings, which differ only in capitals, blanks or the form of letters (for you alone, not for publication):" : "");
+  $("#spellings").replaceChildren(...found.spellings.map((text) => element("li", { text })));
+  $("#confirm").hidden = false;
+  $("#back").focus();
+});
+$("#back").addEventListener("click", withdraw);
+for (const form of ["#question", "#book", "#way"]) $(form).addEventListener("input", withdraw);
+doing("#pay", async () => {
+  const asked = shown;
+  withdraw();
+  made = await ask("/api/release/ask", asked);
   $("#made").hidden = false;
   $("#made-title").textContent = made.sheet.title;
   $("#made-rows").replaceChildren(...made.totals.map(rows), rows({ ...made.sheet, title: "Reports that may be published" }));
@@ -100,8 +121,8 @@ for (const button of document.querySelectorAll("[data-kind]")) {
     save(`released.${button.dataset.kind}`, await answer.blob());
   });
 }
-$("#open").addEventListener("submit", async (event) => {
-  event.preventDefault();
+// By its button alone: Enter in a field fixes nothing.
+$("#fix").addEventListener("click", async () => {
   const given = Object.fromEntries(new FormData($("#open")));
   try {
     await ask("/api/release/open", { ledger: book().ledger, dataset: book().dataset, budget: given.budget.trim(), relation: given.relation, public: words(given.public), unit: given.unit.trim() || null });
