@@ -389,7 +389,9 @@ def test_a_value_that_came_before_takes_as_many_words(tmp_path, monkeypatch):
     Chances.prototype.bits = (length) => {{ seen += 1; return (1n << BigInt(length - 1)) - 1n; }};
     const reporter = await load({json.dumps(files.text(dt.randomized_response(4, epsilon=1)))});
     let memo = null; const counts = [];
-    for (const value of ["1", "2", "1", "3", "1", "2"]) {{ seen = 0; memo = reporter.remembered(value, memo, 2).memo; counts.push(seen); }}
+    for (const value of ["1", "2", "1", "3", "1", "2"]) {{
+      seen = 0; memo = reporter.remembered(value, memo, 2).memo; counts.push(seen);
+    }}
     console.log(JSON.stringify(counts));
     """
     done = subprocess.run(["node", "--input-type=module", "-e", code], capture_output=True, text=True, check=True)

@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..engines.reading import Reading
 from ..engines.sources import Source as Table
@@ -36,6 +36,8 @@ from .charging import Account, FirstRows, Levels, check_ids, stored
 from .counting import TASK, Counts, counted, in_order
 from .values import NOT_PRIVATE, BadValueError, Rule, check_type
 from .writing import check_out, write_batches
+
+T = TypeVar("T")
 
 BATCH = 2**18  # rows read at a time
 HOLDER = "Perturbing a table that someone already holds protects against the recipients of the result, not against the holder."
@@ -66,12 +68,16 @@ def perturb(
     (['age', 'count'], 4)
     """
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
-    with ExitStack() as stack:
-        place = place_for(engine, master, checkpoint, table)
-        work = place.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
-                        reading, progress)  # fmt: skip
-        work.warn()
-        return as_kind(work.table(), kind_of(table))
+    place = place_for(engine, master, checkpoint, table)
+
+    def done() -> Any:
+        with ExitStack() as stack:
+            work = place.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
+                            reading, progress)  # fmt: skip
+            work.warn()
+            return as_kind(work.table(), kind_of(table))
+
+    return place.told(done)
 
 
 def perturb_file(
@@ -87,12 +93,16 @@ def perturb_file(
     read = [name for name in (table, ledger) if isinstance(name, (str, os.PathLike))]
     place = place_for(engine, master, checkpoint, table)
     target = place.check_out(out, overwrite, read, rows)
-    with ExitStack() as stack:
-        work = place.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
-                        reading, progress)  # fmt: skip
-        work.warn()
-        work.write(target, overwrite)
-        return replace(work.result(), written=os.fspath(out))
+
+    def done() -> Perturbed:
+        with ExitStack() as stack:
+            work = place.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
+                            reading, progress)  # fmt: skip
+            work.warn()
+            work.write(target, overwrite)
+            return replace(work.result(), written=os.fspath(out))
+
+    return place.told(done)
 
 
 def tallied(
@@ -102,13 +112,17 @@ def tallied(
     progress: Progress | None = None,
 ) -> Perturbed:  # fmt: skip
     """The tally as a result for people."""
-    with ExitStack() as stack:
-        place = place_for(engine, master, checkpoint, table)
-        work = place.of(stack, table, column, mechanism, False, (), on_bad, dataset, ledger, version, max_rows, fresh, None,
-                        reading or Reading(), progress)  # fmt: skip
-        at, often = work.reports().pairs()
-        grid = mechanism.outputs
-        return replace(work.result(), tally=tuple((grid.value(k), n) for k, n in zip(at.tolist(), often.tolist(), strict=True)))
+    place = place_for(engine, master, checkpoint, table)
+
+    def done() -> Perturbed:
+        with ExitStack() as stack:
+            work = place.of(stack, table, column, mechanism, False, (), on_bad, dataset, ledger, version, max_rows, fresh, None,
+                            reading or Reading(), progress)  # fmt: skip
+            at, often = work.reports().pairs()
+            values = [mechanism.outputs.value(k) for k in at.tolist()]
+            return replace(work.result(), tally=tuple(zip(values, often.tolist(), strict=True)))
+
+    return place.told(done)
 
 
 def place_for(engine: str | None, master: str | None, checkpoint: str | None, table: Any) -> Place:
@@ -126,6 +140,10 @@ def place_for(engine: str | None, master: str | None, checkpoint: str | None, ta
 
 class Place:
     """This process."""
+
+    def told(self, work: Callable[[], T]) -> T:
+        """What some work gives; what another engine says of its failure is put in our words."""
+        return work()
 
     def of(self, stack: ExitStack, *declared: Any) -> Work:
         """The work as it was declared."""
