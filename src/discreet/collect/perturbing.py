@@ -29,7 +29,7 @@ from ..mechanism import Mechanism, mechanism_of
 from ..numbers.exact import show
 from ..present.shown import Result, Shown
 from ..progress import Progress, tell
-from ..randomness.source import KeyedSource
+from ..randomness.source import FROM_SEED, KeyedSource, warn_of_seed
 from ..tables.frames import as_kind, kind_of
 from .batches import Drawing, as_arrow, report_type, started
 from .charging import Account, FirstRows, Levels, check_ids, stored
@@ -180,6 +180,7 @@ class Perturbed(Result):
     repeated: bool = False
     written: str | None = None
     tally: tuple[tuple[Any, int], ...] = ()
+    insecure: bool = False  # drawn from a seed
 
     def _title(self) -> str:
         return f"{self.reports} reports of {self.column} by {self.mechanism.recipe.family} on {self.mechanism.inputs}"
@@ -198,7 +199,7 @@ class Perturbed(Result):
         return {
             "column": self.column, "mechanism": self.mechanism.digest, "reports": self.reports, "epsilon_one_step": near,
             "epsilon_any_two": far, "notes": list(self.notes), "epsilon_charged": charged, "left": left,
-            "repeated": self.repeated, "written": self.written,
+            "repeated": self.repeated, "written": self.written, "insecure": self.insecure,
             "tally": [[value if isinstance(value, int) else str(value), n] for value, n in self.tally],
         }  # fmt: skip
 
@@ -271,6 +272,8 @@ class Work:
     def notes(self) -> tuple[str, ...]:
         """What has to be said beside the result."""
         said = [HOLDER]
+        if self.drawing.source.insecure:
+            said.append(FROM_SEED)
         if self.drawing.keep:
             said.append(LINKED)
         if self.drawing.rule.drop:
@@ -280,13 +283,15 @@ class Work:
         return tuple(said)
 
     def warn(self) -> None:
+        warn_of_seed(self.drawing.source, stacklevel=6)
         for note in self.notes()[1:]:
             if note == LINKED or note.endswith(f"{NOT_PRIVATE}."):
-                warnings.warn(note, PrivacyWarning, stacklevel=3)
+                warnings.warn(note, PrivacyWarning, stacklevel=5)
 
     def result(self) -> Perturbed:
         """What was done, after it was done."""
-        made = Perturbed(self.drawing.column, self.drawing.mechanism, self.count, self.levels, self.notes())
+        made = Perturbed(self.drawing.column, self.drawing.mechanism, self.count, self.levels, self.notes(),
+                         insecure=self.drawing.source.insecure)  # fmt: skip
         if self.account is None:
             return made
         return replace(made, charged=self.account.epsilon, left=self.account.balance().left, repeated=self.repeated)
@@ -414,10 +419,16 @@ class Work:
     def write(self, target: str | Path, overwrite: bool) -> None:
         """Into a file, whole or not at all."""
         schema, batches = self.batches()
-        write_batches(Path(target), schema, batches, overwrite)
+        write_batches(Path(target), self._marked(schema), batches, overwrite)
 
     def table(self) -> Any:
         import pyarrow as pa
 
         schema, batches = self.batches()
-        return pa.Table.from_batches(list(batches), schema)
+        return pa.Table.from_batches(list(batches), schema).replace_schema_metadata(self._marked(schema).metadata)
+
+    def _marked(self, schema: Any) -> Any:
+        """A schema that says that its rows are drawn from a seed, where they are: Parquet and Arrow keep that, CSV cannot."""
+        if not self.drawing.source.insecure:
+            return schema
+        return schema.with_metadata({**(schema.metadata or {}), b"discreet": FROM_SEED.encode()})

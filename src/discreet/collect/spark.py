@@ -338,8 +338,8 @@ def extend(spans: list[tuple[int, int]], column: Any) -> bool:
     if column.null_count or np.any(numbers[1:] == numbers[:-1]):
         return False
     files = numbers >> IN_FILE
-    starts = [0, *(np.flatnonzero(files[1:] != files[:-1]) + 1).tolist()] if len(numbers) else []
-    for start, stop in zip(starts, [*starts[1:], len(numbers)], strict=True):
+    ends = [0, *(np.flatnonzero(files[1:] != files[:-1]) + 1).tolist(), len(numbers)] if len(numbers) else []
+    for start, stop in pairwise(ends):
         low, high = int(numbers[start]), int(numbers[stop - 1])
         if spans and spans[-1][1] < low and spans[-1][1] >> IN_FILE == low >> IN_FILE:
             spans[-1] = spans[-1][0], high

@@ -14,6 +14,7 @@ import hashlib
 import hmac
 import os
 import threading
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
-from ..errors import SourceError
+from ..errors import PrivacyWarning, SourceError
 from ..numbers.exact import show
 from ..numbers.given import whole
 
@@ -183,7 +184,8 @@ class InsecureSource(Source):
 
     insecure = True
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, about_people: bool = True) -> None:
+        self.about_people = about_people
         seed = self.seed = whole(seed, "seed", 1 - 2**256, 2**256 - 1, example=1, error=SourceError)
         key = hashlib.sha256(b"discreet insecure source %d" % seed).digest()
         self._cipher, self._lock, self._spare = _counter_mode(key, bytes(16)), threading.Lock(), np.empty(0, np.uint64)
@@ -202,9 +204,26 @@ class InsecureSource(Source):
         return f"INSECURE: repeatable, seed {self.seed}"
 
 
+FROM_SEED = "Drawn from a seed: not private."
+
+
+def warn_of_seed(source: Any, stacklevel: int = 3) -> bool:
+    """Warn whoever draws about people from an insecure source; whether it is one, to be written beside what is drawn."""
+    insecure = bool(getattr(source, "insecure", False))
+    if insecure and getattr(source, "about_people", True):
+        warnings.warn(f"{FROM_SEED} Whoever knows the seed can undo the noise; leave source out for data about people.",
+                      PrivacyWarning, stacklevel=stacklevel)  # fmt: skip
+    return insecure
+
+
 def insecure_source(seed: int) -> InsecureSource:
     """A repeatable source for tests and studies. Never use it for data about people: the seed undoes the noise."""
     return InsecureSource(seed)
+
+
+def simulation(seed: int) -> InsecureSource:
+    """The same for studies of noise, where no data are: nobody is warned."""
+    return InsecureSource(seed, about_people=False)
 
 
 _ENDED = "This job has ended and its key is destroyed. Make a new Job."
