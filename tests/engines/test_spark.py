@@ -114,17 +114,17 @@ def found_in(folders: list[Path], words: list[bytes]) -> list[Path]:
 
 
 def test_the_key_lies_in_no_folder_and_no_log(spark, folder, job, source, tmp_path):
-    key = bytes(job._key)
+    key, sent = bytes(job._key), job.for_workers(source)._key
     dt.perturb(folder / "two files", "age", M, source=source, engine="spark")
     places = [folder, Path(spark.sparkContext._temp_dir)]
     logs = [path for path in (folder / "events").rglob("*") if path.is_file() and not path.name.startswith(".")]
     assert any(b"SparkListenerTaskEnd" in path.read_bytes() for path in logs)
-    assert found_in(places, spelled(key)) == []
+    assert found_in(places, [*spelled(key), *spelled(sent)]) == []
     for k, words in enumerate((key, key.hex().encode(), *(base64.b64encode(b"x" * n + key) for n in range(5)))):
         (tmp_path / str(k)).write_bytes(b"..." + words)  # the search finds what is there
     assert len(found_in([tmp_path], spelled(key))) == 7
     settings = str(spark.sparkContext.getConf().getAll()).encode()
-    assert not any(word in settings for word in spelled(key))
+    assert not any(word in settings for word in [*spelled(key), *spelled(sent)])
 
 
 def test_a_task_that_runs_twice_at_once_draws_the_same(source, job):
@@ -143,6 +143,13 @@ def test_the_one_door_of_a_job(job, source):
     given = job.for_workers(source)
     assert bytes(job._key).hex() not in repr(given)
     assert len(pickle.dumps(Task(given, None, True))) < 1000
+    bound = ("id", M.digest, 1), ("age", SURE.digest, 1), ("age", M.digest, 2)
+    others = [job.source("people", *one) for one in bound]
+    sent = [pickle.dumps(job.for_workers(one)) for one in (source, *others)]
+    assert not any(word in one for one in sent for word in spelled(bytes(job._key)))  # the job's own key stays here
+    assert len({pickle.loads(one)._key for one in sent}) == 4
+    for other in others:  # with what one task got no other draw can be undone
+        assert (pickle.loads(sent[0]).source().at([7], [30]).words(1) != other.at([7], [30]).words(1)).all()
     with pytest.raises(SourceError, match="written"):
         pickle.dumps(job)
     with dt.Job("other") as other, pytest.raises(SourceError, match="another job"):
@@ -296,32 +303,32 @@ CLUSTER = """
 import os, re, signal, sys
 from pathlib import Path
 import discreet as dt
+from discreet.collect import spark as collect
 from discreet.engines.spark import opened_session
-from pyspark.sql import functions as F
 folder = Path(sys.argv[1])
 
-def once(age):
-    if age > 90:
-        try:
-            os.close(os.open(folder / "died", os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            return age
-        worker = os.getppid()
-        while b"ExecutorBackend" not in Path(f"/proc/{worker}/cmdline").read_bytes():
-            worker = int(re.search("PPid:\\s+([0-9]+)", Path(f"/proc/{worker}/status").read_text())[1])
-        os.kill(worker, signal.SIGKILL)
-    return age
+class Dying(collect.Task):
+    def __call__(self, batches):
+        for made in super().__call__(batches):
+            yield made
+            try:
+                os.close(os.open(folder / "died", os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                continue
+            worker = os.getppid()
+            while b"ExecutorBackend" not in Path(f"/proc/{worker}/cmdline").read_bytes():
+                worker = int(re.search("PPid:\\s+([0-9]+)", Path(f"/proc/{worker}/status").read_text())[1])
+            os.kill(worker, signal.SIGKILL)
 
-m = dt.geometric(100, epsilon="1/10")
+m, collect.Task = dt.geometric(100, epsilon="1/10"), Dying
 with opened_session("local-cluster[2,1,1024]") as session, dt.Job("people") as job:
     source = job.source("people", "age", m.digest)
-    frame = session.read.parquet(str(folder / "people.parquet"))
-    there = dt.perturb(frame.withColumn("age", F.udf(once, "short")("age")), "age", m, source=source)
+    there = dt.perturb(session.read.parquet(str(folder / "people.parquet")), "age", m, source=source)
     assert there == dt.perturb(folder / "people.parquet", "age", m, source=source)
     assert (folder / "died").exists()
-    key = bytes(job._key)
+    keys = bytes(job._key), job.for_workers(source)._key
     for path in (folder / "local").rglob("*"):
-        assert not path.is_file() or key not in path.read_bytes()
+        assert not path.is_file() or not any(key in path.read_bytes() for key in keys)
 print("the same")
 """
 

@@ -217,7 +217,8 @@ from pyspark.sql import functions as F
 
 warnings.simplefilter("ignore")
 folder, seen = Path(sys.argv[1]), []
-session = SparkSession.builder.master("local[2]").config("spark.io.encryption.enabled", "true").getOrCreate()
+settings = {"spark.io.encryption.enabled": "true", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
 java = SparkContext._gateway.proc.pid
 
 class Killing(collect.Task):
