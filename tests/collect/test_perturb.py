@@ -22,6 +22,7 @@ from discreet.collect.batches import perturb_batches
 from discreet.collect.counting import Counts, counted
 from discreet.collect.tallying import tally_of
 from discreet.errors import FileError, PrivacyWarning, TableInputError
+from discreet.randomness.source import simulation
 
 SURE = dt.geometric(100, epsilon=45)  # a report differs from its truth with probability 6e-20: none does here
 AGES = np.random.default_rng(3).integers(0, 101, 20_000)
@@ -57,11 +58,11 @@ def test_reports_follow_the_law_of_the_truth(m, way):
     truth, size = np.repeat([1, 4, 9], [50_000, 30_000, 20_000]), 100_000
     table = pa.table({"age": truth, "id": np.arange(size)})
     if way == "tally":
-        made = dt.perturb(table, "age", m, source=dt.insecure_source(5))
+        made = dt.perturb(table, "age", m, source=simulation(5))
         seen = dict(zip(rows_of(made), rows_of(made, "count"), strict=True))
     else:
         with pytest.warns(PrivacyWarning):
-            kept = dt.perturb(table, "age", m, rows=True, keep=["id"], source=dt.insecure_source(5))
+            kept = dt.perturb(table, "age", m, rows=True, keep=["id"], source=simulation(5))
         assert rows_of(kept, "id") == list(range(size))
         seen = dict(zip(*(part.tolist() for part in np.unique(rows_of(kept), return_counts=True)), strict=True))
     closed = m if m.inputs.size else m.truncate(-30, 40)
@@ -80,7 +81,7 @@ def test_reports_follow_the_law_of_the_truth(m, way):
 
 def test_a_repeatable_source_repeats_and_the_secure_one_does_not():
     g, table = dt.geometric(100, epsilon="1/10"), pa.table({"age": AGES})
-    first, second = (dt.perturb(table, "age", g, source=dt.insecure_source(7)) for _ in range(2))
+    first, second = (dt.perturb(table, "age", g, source=simulation(7)) for _ in range(2))
     assert first == second
     assert dt.perturb(table, "age", g) != dt.perturb(table, "age", g)
 

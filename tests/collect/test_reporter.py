@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -116,6 +117,13 @@ def law_of(m: dt.Mechanism, row: int) -> dict[str, Fraction]:
     return {str(m.outputs.value(j)): Fraction(w, weights[1]) for j, w in enumerate(weights[0][row]) if w}
 
 
+@pytest.fixture
+def unspent(monkeypatch):
+    """Choices that are thrown away cost no time."""
+    monkeypatch.setattr(reporter.secrets, "randbits", lambda length: 1)
+
+
+@pytest.mark.usefixtures("unspent")
 @pytest.mark.parametrize("name", KINDS)
 def test_every_choice_of_a_draw_adds_up_to_the_law(name):
     m = KINDS[name]
@@ -130,6 +138,7 @@ def test_every_choice_of_a_draw_adds_up_to_the_law(name):
                 assert_is_the_law(javascript, law_of(m, 0))
 
 
+@pytest.mark.usefixtures("unspent")
 def test_noise_on_an_open_grid():
     """Pr[k] = (1 - a)/(1 + a) a^|k|, written down here."""
     law = {str(7 + k): Fraction(1, 3) / 2 ** abs(k) for k in range(-40, 41)}
@@ -162,7 +171,13 @@ def test_whole_numbers_come_from_fair_bits():
         except Again:
             made.append(-1)
     assert sorted(made) == [-1, -1, -1, 0, 1, 2, 3, 4]
-    assert [Chances(lambda _, w=w: w).chance(3, 8) for w in range(8)] == [True] * 3 + [False] * 5
+    for part, whole in ((3, 8), (1, 3), (2, 3), (7, 7), (0, 5)):  # 64 digits of a number below part/whole, and at its edge more
+        digits = [part * 2 ** (64 * k) // whole % 2**64 for k in (1, 2)] if part < whole else [2**64, 0]
+        for words, below in (([digits[0] - 1], part > 0), ([digits[0] + 1], False), ([digits[0], digits[1] + 1], False)):
+            if 0 <= words[0] < 2**64:
+                drawn = iter(words)
+                assert Chances(lambda _, drawn=drawn: next(drawn)).chance(part, whole) is below
+                assert next(drawn, None) is None
     assert [Chances(lambda _, w=w: w).pick([1, 0, 5, 2]) for w in range(8)] == [0, 2, 2, 2, 2, 2, 3, 3]
     code = f"""
     const {{ Chances }} = await import({json.dumps(str(MODULE))});
@@ -290,7 +305,115 @@ def test_a_memo_that_cannot_be_written_shows_no_report(tmp_path, monkeypatch):
         made.remembered("2", str(memo), 2)
     monkeypatch.undo()
     assert memo.read_text() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["memo.json"]  # nothing with true values is left
     assert made.remembered("1", str(memo), 2) == first
+
+
+def counted_words(m: dt.Mechanism, monkeypatch, draws: int = 40) -> list[int]:
+    """How many words each of many reports took, of every value. Words are such that no whole number is drawn again."""
+    rng, seen = random.Random(5), [0]
+
+    def bits(length: int) -> int:
+        seen[0] += 1
+        return rng.getrandbits(length if length == 64 else length - 1)
+
+    monkeypatch.setattr(reporter.secrets, "randbits", bits)
+    made, found = Reporter(files.text(m).encode()), []
+    for value in [str(m.inputs.value(k)) for k in range(m.inputs.size or 0)] * draws:
+        seen[0] = 0
+        made.report(value)
+        found.append(seen[0])
+    return found
+
+
+COUNT_WORDS = """
+const { load, Chances } = await import(process.argv[1]);
+const asked = JSON.parse((await import("node:fs")).readFileSync(0, "utf8"));
+const plain = Chances.prototype.bits;
+let seen = 0;
+Chances.prototype.bits = function (length) { seen += 1; return plain.call(this, length === 64 ? 64 : Math.max(length - 1, 1)); };
+const found = [];
+for (const [file, values] of asked) {
+  const reporter = await load(file);
+  found.push(values.map((value) => { seen = 0; reporter.report(value); return seen; }));
+}
+console.log(JSON.stringify(found));
+"""
+
+
+def assert_tells_nothing(counts: list[int], noise: bool) -> None:
+    """All alike; with noise some drew -0 before, and all of it again, which tells nothing about what they drew then."""
+    more = {count - min(counts) for count in counts} - {0}
+    assert all(count % min(more) == 0 for count in more)
+    assert all(count > 40 for count in more) if noise else not more
+
+
+def test_a_report_takes_as_many_words_whatever_the_value_and_the_report_are(monkeypatch):
+    noisy = [name for name, m in KINDS.items() if '"noise"' in files.text(m) or '"geometric"' in files.text(m)]
+    assert 5 <= len(noisy) < len(KINDS)
+    for name, m in KINDS.items():
+        assert_tells_nothing(counted_words(m, monkeypatch), name in noisy)
+    with monkeypatch.context() as patched:  # negative control: noise without the choices that are thrown away
+        patched.setattr(reporter, "range", lambda *_: (), raising=False)
+        with pytest.raises(AssertionError):
+            assert_tells_nothing(counted_words(G, monkeypatch), True)
+    if shutil.which("node") is None:
+        pytest.skip("needs node")
+    asked = [[files.text(m), [str(m.inputs.value(k)) for k in range(m.inputs.size or 0)] * 40] for m in KINDS.values()]
+    done = subprocess.run(["node", "--input-type=module", "-e", COUNT_WORDS, str(MODULE)], input=json.dumps(asked),
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    for name, counts in zip(KINDS, json.loads(done.stdout), strict=True):
+        assert_tells_nothing(counts, name in noisy)
+
+
+def test_a_value_that_came_before_takes_as_many_words(tmp_path, monkeypatch):
+    """New, remembered, and after the memo is frozen."""
+    seen = [0]
+
+    def bits(length: int) -> int:
+        seen[0] += 1
+        return 2 ** (length - 1) - 1
+
+    monkeypatch.setattr(reporter.secrets, "randbits", bits)
+    made, counts = Reporter(files.text(dt.randomized_response(4, epsilon=1)).encode()), []
+    for value in ("1", "2", "1", "3", "1", "2"):
+        seen[0] = 0
+        made.remembered(value, str(tmp_path / "memo.json"), 2)
+        counts.append(seen[0])
+    assert counts == [2] * 6
+    if shutil.which("node") is None:
+        pytest.skip("needs node")
+    code = f"""
+    const {{ load, Chances }} = await import({json.dumps(str(MODULE))});
+    let seen = 0;
+    Chances.prototype.bits = (length) => {{ seen += 1; return (1n << BigInt(length - 1)) - 1n; }};
+    const reporter = await load({json.dumps(files.text(dt.randomized_response(4, epsilon=1)))});
+    let memo = null; const counts = [];
+    for (const value of ["1", "2", "1", "3", "1", "2"]) {{
+      seen = 0; memo = reporter.remembered(value, memo, 2).memo; counts.push(seen);
+    }}
+    console.log(JSON.stringify(counts));
+    """
+    done = subprocess.run(["node", "--input-type=module", "-e", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [2] * 6
+
+
+def test_a_memo_takes_nothing_over_from_what_lies_there(tmp_path):
+    """A file of its temporary name, with the mode of others, or a link to elsewhere."""
+    made, memo = Reporter(files.text(G).encode()), tmp_path / "memo.json"
+    left = tmp_path / "memo.json.new"
+    left.write_text("old")
+    left.chmod(0o666)
+    with left.open() as held:
+        made.remembered("1", str(memo), 2)
+        assert held.read() == "old"  # whoever held it open reads nothing of ours
+    assert memo.stat().st_mode & 0o777 == 0o600
+    other = tmp_path / "elsewhere"
+    other.write_text("mine")
+    left.symlink_to(other)
+    made.remembered("2", str(memo), 2)
+    assert other.read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", "memo.json"]
 
 
 class Assigned(Reporter):

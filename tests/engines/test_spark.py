@@ -29,67 +29,13 @@ from discreet.files import text
 from discreet.questions.domain import Domain
 from discreet.questions.sums import SumOf
 
+from .conftest import PEOPLE, RNG, SIZE, SURE, M
+
 pytestmark = [
     pytest.mark.needs_java,
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),  # PySpark's own, between it and Java
 ]
-
-M = dt.geometric(100, epsilon="1/10")
-SURE = dt.geometric(100, epsilon=45)  # a report differs from its truth with probability 6e-20: none does here
-SIZE = 6000
-RNG = np.random.default_rng(4)
-PEOPLE = pa.table({
-    "age": RNG.integers(0, 101, SIZE).astype(np.int16), "row": np.arange(SIZE), "id": RNG.integers(0, 900, SIZE),
-})  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    made = tmp_path_factory.mktemp("spark")
-    (made / "events").mkdir()
-    (made / "two files").mkdir()
-    pq.write_table(PEOPLE, made / "people.parquet", row_group_size=700)
-    pq.write_table(PEOPLE[:2000], made / "two files" / "a b%.parquet", row_group_size=700)
-    pq.write_table(PEOPLE[2000:], made / "two files" / "é.parquet", row_group_size=700)
-    return made
-
-
-@pytest.fixture(scope="module")
-def spark(folder):
-    """One session for all of these tests; retries need the second number of its master."""
-    if shutil.which("java") is None:
-        pytest.skip("needs Java")
-    pytest.importorskip("pyspark", reason="needs PySpark, the extra spark")
-    from pyspark.sql import SparkSession
-
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    settings = {
-        "spark.io.encryption.enabled": "true", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "3",
-        "spark.sql.files.maxPartitionBytes": "30000", "spark.sql.files.openCostInBytes": "10000", "spark.log.level": "OFF",
-        "spark.ui.showConsoleProgress": "false", "spark.local.dir": str(folder / "local"), "spark.eventLog.enabled": "true",
-        "spark.eventLog.compress": "false",  # or nothing would be found in it
-        "spark.eventLog.dir": (folder / "events").as_uri(), "spark.sql.warehouse.dir": str(folder / "warehouse"),
-    }  # fmt: skip
-    builder = SparkSession.builder.master("local[2,4]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    yield session
-    session.stop()
-
-
-@pytest.fixture(scope="module")
-def job():
-    with dt.Job("people") as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def source(job):
-    return job.source("people", "age", M.digest)
-
 
 def test_a_tally_is_the_embedded_one_of_the_same_key(spark, folder, source):
     path = folder / "people.parquet"
@@ -125,33 +71,33 @@ def test_a_computed_table_is_numbered_from_a_checkpoint(spark, folder, tmp_path)
     assert (counts % 2).any()  # each has noise of its own
 
 
-def test_a_task_that_dies_or_runs_again_repeats_its_draws(spark, folder, source, tmp_path):
-    from pyspark.sql import functions as F
-
-    def once(age):
+def test_a_task_that_dies_or_runs_again_repeats_its_draws(spark, folder, source, tmp_path, monkeypatch):
+    class Dying(Task):
         """The first task kills its own process, in the middle of its rows."""
-        if age > 90:
-            try:
-                os.close(os.open(tmp_path / "died", os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                return age
-            os.kill(os.getpid(), signal.SIGKILL)
-        return age
+
+        def __call__(self, batches):
+            for k, made in enumerate(super().__call__(batches)):
+                yield made
+                try:
+                    os.close(os.open(tmp_path / f"died {k}", os.O_CREAT | os.O_EXCL))
+                except FileExistsError:
+                    continue
+                os.kill(os.getpid(), signal.SIGKILL)
 
     frame = spark.read.parquet(str(folder / "people.parquet"))
-    dying = frame.withColumn("age", F.udf(once, "short")("age"))
     asked = {"column": "age", "mechanism": M, "source": source, "rows": True, "keep": ["row"]}
+    monkeypatch.setattr("discreet.collect.spark.Task", Dying)
     with pytest.warns(PrivacyWarning):
-        made = dt.perturb_file(dying, tmp_path / "first.parquet", on_bad="map=0", **asked)
+        made = dt.perturb_file(frame, tmp_path / "first.parquet", on_bad="map=0", **asked)
+    monkeypatch.undo()
     assert made.reports == SIZE
-    assert (tmp_path / "died").exists()
+    assert (tmp_path / "died 0").exists()
     with pytest.warns(PrivacyWarning):
         dt.perturb_file(frame, tmp_path / "second.parquet", **asked)
     with pytest.warns(PrivacyWarning):
         here = dt.perturb(folder / "people.parquet", **asked)
     for name in ("first", "second"):
-        there = pq.read_table(tmp_path / f"{name}.parquet").sort_by("row")
-        assert there.to_pydict() == here.to_pydict()
+        assert pq.read_table(tmp_path / f"{name}.parquet").to_pydict() == here.to_pydict()  # in the table's order
 
 
 def spelled(key: bytes) -> list[bytes]:
@@ -168,35 +114,42 @@ def found_in(folders: list[Path], words: list[bytes]) -> list[Path]:
 
 
 def test_the_key_lies_in_no_folder_and_no_log(spark, folder, job, source, tmp_path):
-    key = bytes(job._key)
+    key, sent = bytes(job._key), job.for_workers(source)._key
     dt.perturb(folder / "two files", "age", M, source=source, engine="spark")
     places = [folder, Path(spark.sparkContext._temp_dir)]
     logs = [path for path in (folder / "events").rglob("*") if path.is_file() and not path.name.startswith(".")]
     assert any(b"SparkListenerTaskEnd" in path.read_bytes() for path in logs)
-    assert found_in(places, spelled(key)) == []
+    assert found_in(places, [*spelled(key), *spelled(sent)]) == []
     for k, words in enumerate((key, key.hex().encode(), *(base64.b64encode(b"x" * n + key) for n in range(5)))):
         (tmp_path / str(k)).write_bytes(b"..." + words)  # the search finds what is there
     assert len(found_in([tmp_path], spelled(key))) == 7
     settings = str(spark.sparkContext.getConf().getAll()).encode()
-    assert not any(word in settings for word in spelled(key))
+    assert not any(word in settings for word in [*spelled(key), *spelled(sent)])
 
 
 def test_a_task_that_runs_twice_at_once_draws_the_same(source, job):
     """As speculation has it: two copies of a task, in threads of their own, whose rows come in other batches."""
-    plan = SimpleNamespace(value=_Plan(text(M).encode(), "age", ("row",), "error"))
+    plan = SimpleNamespace(value=_Plan(text(M).encode(), "age", ("row",), "error", ("age", "row")))
     rows = PEOPLE.select(["age", "row"]).append_column(NUMBER, PEOPLE.column("row"))
     task = Task(pickle.loads(pickle.dumps(job.for_workers(source))), plan, True)
     with ThreadPoolExecutor(2) as pool:
         copies = [pool.submit(lambda n=n: pa.Table.from_batches(task(iter(rows.to_batches(n))))) for n in (100, 777)]
         one, two = (copy.result() for copy in copies)
     assert one == two
-    assert one.column("age") != PEOPLE.column("age")
+    assert one.column(0) != PEOPLE.column("age")
 
 
 def test_the_one_door_of_a_job(job, source):
     given = job.for_workers(source)
     assert bytes(job._key).hex() not in repr(given)
     assert len(pickle.dumps(Task(given, None, True))) < 1000
+    bound = ("id", M.digest, 1), ("age", SURE.digest, 1), ("age", M.digest, 2)
+    others = [job.source("people", *one) for one in bound]
+    sent = [pickle.dumps(job.for_workers(one)) for one in (source, *others)]
+    assert not any(word in one for one in sent for word in spelled(bytes(job._key)))  # the job's own key stays here
+    assert len({pickle.loads(one)._key for one in sent}) == 4
+    for other in others:  # with what one task got no other draw can be undone
+        assert (pickle.loads(sent[0]).source().at([7], [30]).words(1) != other.at([7], [30]).words(1)).all()
     with pytest.raises(SourceError, match="written"):
         pickle.dumps(job)
     with dt.Job("other") as other, pytest.raises(SourceError, match="another job"):
@@ -350,32 +303,32 @@ CLUSTER = """
 import os, re, signal, sys
 from pathlib import Path
 import discreet as dt
+from discreet.collect import spark as collect
 from discreet.engines.spark import opened_session
-from pyspark.sql import functions as F
 folder = Path(sys.argv[1])
 
-def once(age):
-    if age > 90:
-        try:
-            os.close(os.open(folder / "died", os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            return age
-        worker = os.getppid()
-        while b"ExecutorBackend" not in Path(f"/proc/{worker}/cmdline").read_bytes():
-            worker = int(re.search("PPid:\\s+([0-9]+)", Path(f"/proc/{worker}/status").read_text())[1])
-        os.kill(worker, signal.SIGKILL)
-    return age
+class Dying(collect.Task):
+    def __call__(self, batches):
+        for made in super().__call__(batches):
+            yield made
+            try:
+                os.close(os.open(folder / "died", os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                continue
+            worker = os.getppid()
+            while b"ExecutorBackend" not in Path(f"/proc/{worker}/cmdline").read_bytes():
+                worker = int(re.search("PPid:\\s+([0-9]+)", Path(f"/proc/{worker}/status").read_text())[1])
+            os.kill(worker, signal.SIGKILL)
 
-m = dt.geometric(100, epsilon="1/10")
+m, collect.Task = dt.geometric(100, epsilon="1/10"), Dying
 with opened_session("local-cluster[2,1,1024]") as session, dt.Job("people") as job:
     source = job.source("people", "age", m.digest)
-    frame = session.read.parquet(str(folder / "people.parquet"))
-    there = dt.perturb(frame.withColumn("age", F.udf(once, "short")("age")), "age", m, source=source)
+    there = dt.perturb(session.read.parquet(str(folder / "people.parquet")), "age", m, source=source)
     assert there == dt.perturb(folder / "people.parquet", "age", m, source=source)
     assert (folder / "died").exists()
-    key = bytes(job._key)
+    keys = bytes(job._key), job.for_workers(source)._key
     for path in (folder / "local").rglob("*"):
-        assert not path.is_file() or key not in path.read_bytes()
+        assert not path.is_file() or not any(key in path.read_bytes() for key in keys)
 print("the same")
 """
 

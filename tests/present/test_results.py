@@ -23,6 +23,7 @@ from discreet.collect.perturbing import Perturbed, tallied
 from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
 from discreet.ledger.periods import Period
 from discreet.present.shown import Result, Shown, plain
+from discreet.randomness.source import simulation
 from discreet.tables.checking import Check, ReleaseVerdict
 from discreet.tables.expected import Expected
 from discreet.tables.results import Release
@@ -88,7 +89,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a split of a budget": lambda: dt.admissible("cauchy", epsilon=1),
     "a law of releases": lambda: MEDIAN.smooth_law(step=1, epsilon=1),
     "a verdict on a law of releases": lambda: MEDIAN.smooth_law(step=5, epsilon=1).verify(),
-    "a report of a median": lambda: MEDIAN.release([1, 2, 3, 5, 8], step=1, epsilon=1, source=dt.insecure_source(1)),
+    "a report of a median": lambda: MEDIAN.release([1, 2, 3, 5, 8], step=1, epsilon=1, source=simulation(1)),
     "curves": lambda: dt.tradeoff(alphas=["1/4", "1/2"]),
     "curves in three ways": lambda: dt.tradeoff(step=1, alphas=["1/2"], how="all", draws=100),
     "what three users learn": lambda: dt.collude(G, 3),
@@ -98,8 +99,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a composition": lambda: dt.compose(G, 20),
     "a recalibration": lambda: dt.recalibrate(5, alpha="1/2", n=8),
     "a cascade": lambda: dt.cascade(["3/10", "1/2"], 8),
-    "reports of a cascade": lambda: dt.cascade(["3/10", "1/2"], 8).release(3, source=dt.insecure_source(1)),
-    "many reports of a cascade": lambda: dt.cascade(["3/10", "1/2"], 8).release(np.arange(9), source=dt.insecure_source(1)),
+    "reports of a cascade": lambda: dt.cascade(["3/10", "1/2"], 8).release(3, source=simulation(1)),
+    "many reports of a cascade": lambda: dt.cascade(["3/10", "1/2"], 8).release(np.arange(9), source=simulation(1)),
     "a composition of different counts": lambda: dt.compose([G, dt.random_rounding(20, base=3)], 2, of="different counts"),
     "levels of each user": lambda: dt.recalibrate(4, alpha="1/16", delta="1e-6", n=8),
     "an estimate": lambda: dt.recover(COUNTS, G, kind="counts"),

@@ -379,8 +379,8 @@ def documented_word(job: Job, parts, turn: int, further: int, record: int, place
     """One word as docs/theory/drawing.md describes it, computed by itself."""
     texts = [b"discreet keyed source 2", job.number.encode(), *(part.encode() for part in parts)]
     label = b"".join(len(text).to_bytes(8, "big") + text for text in texts)
-    message = label + turn.to_bytes(8, "big") + further.to_bytes(8, "big")
-    key = hmac.new(bytes(job._key), message, hashlib.sha256).digest()
+    own = hmac.new(bytes(job._key), label, hashlib.sha256).digest()
+    key = hmac.new(own, turn.to_bytes(8, "big") + further.to_bytes(8, "big"), hashlib.sha256).digest()
     block = record.to_bytes(8, "little") + place.to_bytes(8, "little", signed=True)
     return int.from_bytes(Cipher(algorithms.AES(key), modes.ECB()).encryptor().update(block)[:8], "little")
 

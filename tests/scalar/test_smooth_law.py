@@ -17,7 +17,7 @@ from scipy import integrate, stats
 
 import discreet as dt
 from discreet.errors import DiscreetError, GridError, LevelError, OutOfRangeError, PrivacyError, SizeError, SourceError
-from discreet.randomness.source import Source
+from discreet.randomness.source import Source, simulation
 from discreet.scalar.splits import growth_below
 from tests.scalar.test_queries import ANSWERS, by_definition
 
@@ -275,7 +275,7 @@ def test_every_report_is_drawn_from_exactly_its_weight():
 def test_draws_follow_the_weights():
     """Chi-square over 11 reports at a fixed seed; a law of another level of noise is rejected."""
     made = dt.query("median", records=5, low=0, high=10).smooth_law(step=1, epsilon=1)
-    source = dt.insecure_source(7)
+    source = simulation(7)
     counts = np.bincount([made.draw(4, 1, source) for _ in range(4000)], minlength=11)
     fits = lambda j: stats.chisquare(counts, 4000 * np.array(made.weights(4, j), dtype=float) / 2.0**made.bits).pvalue  # noqa: E731
     assert fits(1) > 1e-3
@@ -290,7 +290,7 @@ def test_nothing_that_is_told_depends_on_the_size_of_the_noise():
     assert made.true_pair(tight)[0] == made.true_pair(wide)[0]
     assert made.true_pair(tight)[1] + 3 < made.true_pair(wide)[1]
     found: dict[int, list[dt.SmoothReport]] = {}
-    for data, source in ((d, dt.insecure_source(k)) for d in (tight, wide) for k in range(150)):
+    for data, source in ((d, simulation(k)) for d in (tight, wide) for k in range(150)):
         told = made.release(data, source=source)
         found.setdefault(int(told.report), []).append(told)
     same = [group for group in found.values() if len(group) > 1]
@@ -304,10 +304,10 @@ def test_nothing_that_is_told_depends_on_the_size_of_the_noise():
 def test_a_million_records_and_a_fine_grid():
     x = np.random.default_rng(4).beta(2, 5, 10**6) * 100
     q = dt.query("median", records=10**6, low=0, high=100)
-    told = q.release(x, step="1/100000", epsilon=1, source=dt.insecure_source(2))
+    told = q.release(x, step="1/100000", epsilon=1, source=simulation(2))
     assert told.report.denominator <= 100000
     assert abs(float(told.report) - float(np.median(x))) < 0.05
-    assert q.release(x - 1, step="1/1000", epsilon=1, clamp=True, source=dt.insecure_source(2)).step == Fraction(1, 1000)
+    assert q.release(x - 1, step="1/1000", epsilon=1, clamp=True, source=simulation(2)).step == Fraction(1, 1000)
 
 
 def test_releases_that_make_no_sense():
@@ -329,7 +329,7 @@ def test_releases_that_make_no_sense():
 def test_nothing_that_a_law_is_drawn_from_can_be_written_to():
     """Levels that covered more than they do would make the noise too small for what was proved."""
     made = dt.query("median", records=5, low=0, high=100).smooth_law(step=1, epsilon=1)
-    made.release([1, 2, 3, 50, 99], source=dt.insecure_source(1))
+    made.release([1, 2, 3, 50, 99], source=simulation(1))
     kept = [value for value in vars(made).values() if isinstance(value, (np.ndarray, list, dict))]
     assert kept == []
     for copied in (made, pickle.loads(pickle.dumps(made))):

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.errors import FileError, LevelError, OutOfRangeError, ReleaseError, SourceError
 from discreet.numbers.exact import ball, precision
+from discreet.randomness.source import simulation
 from discreet.sharing.bridge import AT_FIRST, AT_SECOND, BEFORE, BETWEEN, BEYOND, Bridge
 from tests import reference
 from tests.sharing.test_cascade import closed_form, is_far, levels, tallied, tight_by_hand
@@ -82,7 +83,7 @@ def test_the_piece_is_drawn_with_its_exact_chance(apart, end):
 def test_far_apart_on_a_grid_without_a_matrix():
     """A million steps between two neighbours: the report lies near the second, where b/c < 1 leads, or is kept."""
     bridge, size = Bridge(10**6, A, B, C), 20_000
-    drawn = bridge.draw(np.zeros(size, dtype=np.int64), np.full(size, 10**6), dt.insecure_source(1))
+    drawn = bridge.draw(np.zeros(size, dtype=np.int64), np.full(size, 10**6), simulation(1))
     weights = bridge.weights(10**6, True, Fraction(0), Fraction(1))  # ratio^(10^6) is below 2^-600000
     near = weights[BETWEEN] * (1 - bridge.ratio) / sum(weights)
     at_zero = (weights[AT_FIRST] + weights[BEFORE]) / sum(weights) + near
@@ -93,15 +94,15 @@ def test_far_apart_on_a_grid_without_a_matrix():
 def test_beyond_64_bits_the_geometric_law_begins_anew(monkeypatch):
     close, most = Bridge(2**40, A, 1 - Fraction(3, 2**63), 1 - Fraction(1, 2**63)), 2 * (2**61 - 1)
     sizes = np.full(300, 5)
-    found = close._modulo(sizes, dt.insecure_source(2))
+    found = close._modulo(sizes, simulation(2))
     assert not is_far(np.bincount(found, minlength=5), np.full(5, Fraction(1, 5), dtype=object))
-    drawn = close._inner.draw(dt.insecure_source(2), np.empty(300, dtype=np.int64))
+    drawn = close._inner.draw(simulation(2), np.empty(300, dtype=np.int64))
     assert 60 < (drawn == most).sum() < 170  # a share of 1/e: as they are, they would all have one remainder
     parts = iter([most, 7] + [11] * 300)  # the first item that saturates does so once more
     monkeypatch.setattr("discreet.sharing.bridge.slow_geometric", lambda ratio, word: next(parts))
     totals = np.where(drawn == most, (most + 11) % 10**6, drawn % 10**6)
     totals[np.flatnonzero(drawn == most)[0]] = (2 * most + 7) % 10**6
-    assert close._modulo(np.full(300, 10**6), dt.insecure_source(2)).tolist() == totals.tolist()
+    assert close._modulo(np.full(300, 10**6), simulation(2)).tolist() == totals.tolist()
 
 
 @pytest.mark.parametrize("n", [1, 4])
@@ -109,9 +110,9 @@ def test_beyond_64_bits_the_geometric_law_begins_anew(monkeypatch):
 def test_drawn_later_they_follow_the_law_of_all_at_once(n, truth):
     """Between two, above all and below all, one after the other, against the joint law of the cascade of five levels."""
     size, values = 120_000, np.full(120_000, truth)
-    stored = dt.cascade([A, C], n).release(values, fingerprint="f", source=dt.insecure_source(10 + n))
-    grown = stored.add(B, source=dt.insecure_source(20)).add("9/10", source=dt.insecure_source(30))
-    grown = grown.refine("1/10", values, fingerprint="f", source=dt.insecure_source(40))
+    stored = dt.cascade([A, C], n).release(values, fingerprint="f", source=simulation(10 + n))
+    grown = stored.add(B, source=simulation(20)).add("9/10", source=simulation(30))
+    grown = grown.refine("1/10", values, fingerprint="f", source=simulation(40))
     whole = dt.cascade(["1/10", A, B, C, "9/10"], n)
     assert grown.cascade == whole
     for members in (["1/10", A, B], [A, B, C], [B, C, "9/10"], ["1/10", C, "9/10"]):
@@ -172,9 +173,9 @@ def test_a_child_forked_in_the_middle_draws_anew(monkeypatch):
     marks = iter([1, 2, 2, 2])
     monkeypatch.setattr("discreet.sharing.stored.fork_mark", lambda: next(marks))
     reports = dt.cascade([A, C], 100).release(np.full(50, 50))
-    drawn = reports.add(B, source=dt.insecure_source(1)).at(B)
+    drawn = reports.add(B, source=simulation(1)).at(B)
     monkeypatch.undo()
-    source = dt.insecure_source(1)
+    source = simulation(1)
     first, again = (reports.add(B, source=source).at(B) for _ in range(2))
     assert np.array_equal(drawn, again)
     assert not np.array_equal(drawn, first)
@@ -192,7 +193,7 @@ def test_prices_are_exact_differences():
 @pytest.mark.parametrize("grid", [dt.Grid(None, None), dt.Grid(0, None), dt.Grid(None, 40), dt.Grid(0, 40, "1/2")])
 def test_other_grids_take_further_levels_too(grid):
     values = np.full(2000, 20)
-    reports = dt.cascade([B, "9/10"], grid, sensitivity=2).release(values, fingerprint="f", source=dt.insecure_source(1))
+    reports = dt.cascade([B, "9/10"], grid, sensitivity=2).release(values, fingerprint="f", source=simulation(1))
     grown = reports.add("7/10").add("95/100").refine("1/100", values, fingerprint="f")
     assert len(grown) == 5
     errors = [float(np.abs(np.asarray(r, dtype=float) - 20).mean()) for r in grown]

@@ -15,7 +15,7 @@ from scipy.stats import chi2
 import discreet as dt
 from discreet.channels import Geometric
 from discreet.errors import GridError, LevelError, OutOfRangeError, ReleaseError, SizeError, SourceError, TableError
-from discreet.randomness.source import Source
+from discreet.randomness.source import Source, simulation
 from discreet.sharing.cascades import step
 from tests import reference
 
@@ -179,9 +179,9 @@ def tallied(size: int, *reports: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("truth", [0, 2, 4])
 def test_drawn_reports_have_the_joint_law(truth):
     c = dt.cascade(LEVELS[1:], 4)
-    one, two, three = c.release(np.full(150_000, truth), source=dt.insecure_source(truth))
+    one, two, three = c.release(np.full(150_000, truth), source=simulation(truth))
     assert not is_far(tallied(5, one, two, three), c.joint()[truth])
-    apart = [m.sample(np.full(150_000, truth), source=dt.insecure_source(7)) for m in c.mechanisms[1:]]
+    apart = [m.sample(np.full(150_000, truth), source=simulation(7)) for m in c.mechanisms[1:]]
     assert not is_far(tallied(5, apart[1]), c.joint([LEVELS[3]])[truth])
     assert is_far(tallied(5, one, *apart), c.joint()[truth])  # right alone, and wrong together
 
@@ -193,7 +193,7 @@ def test_open_grids_are_drawn_alike(grid, truth):
     """Against a long closed grid around the truth, whose other ends no report reaches."""
     a, b = Fraction(3, 10), Fraction(1, 2)
     c = dt.cascade([a, b], grid, sensitivity=grid.step)
-    reports = c.release(np.full(60_000, truth), source=dt.insecure_source(3))
+    reports = c.release(np.full(60_000, truth), source=simulation(3))
     shifted = [(np.array(x, dtype=float) - truth) / float(grid.step) for x in reports]
     wide = 60
     start = 0 if grid.low is not None else wide if grid.high is not None else wide // 2
@@ -206,7 +206,7 @@ def test_open_grids_are_drawn_alike(grid, truth):
 
 class Counted(Source):
     def __init__(self) -> None:
-        self.inner, self.count = dt.insecure_source(1), 0
+        self.inner, self.count = simulation(1), 0
 
     def words(self, count, out=None):
         self.count += count

@@ -14,6 +14,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import ReleaseError
+from discreet.randomness.source import simulation
 from discreet.tables import release as module
 from discreet.tables.audiences import Audiences, cascades_for, draw_levels
 from discreet.tables.measures import measures_for
@@ -90,8 +91,8 @@ def test_the_reports_of_a_release_are_drawn_as_one_cascade():
     listed = made[n].joint()
     assert all(listed[(x, *reports)] == chances[x] for reports, chances in exact.items() for x in range(n + 1))
     sizes, truths = np.full(size, n), np.full(size, truth)
-    drawn = draw_levels(made, sizes, truths, 3, source=dt.insecure_source(5))
-    alone = [dt.geometric(n, alpha=a).sample(truths, source=dt.insecure_source(6 + k)) for k, a in enumerate(ALPHAS)]
+    drawn = draw_levels(made, sizes, truths, 3, source=simulation(5))
+    alone = [dt.geometric(n, alpha=a).sample(truths, source=simulation(6 + k)) for k, a in enumerate(ALPHAS)]
 
     def distance(reports) -> float:  # Pearson's statistic; 63 degrees of freedom
         cells = np.ravel_multi_index(tuple(reports), (n + 1,) * 3)

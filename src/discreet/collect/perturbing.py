@@ -11,14 +11,14 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..engines.reading import Reading
 from ..engines.sources import Source as Table
@@ -30,7 +30,7 @@ from ..mechanism import Mechanism, mechanism_of
 from ..numbers.exact import show
 from ..present.shown import Result, Shown
 from ..progress import Progress, tell
-from ..randomness.source import KeyedSource
+from ..randomness.source import FROM_SEED, KeyedSource, warn_of_seed
 from ..tables.frames import as_kind, kind_of
 from .batches import Drawing, as_arrow, report_type
 from .charging import Account, FirstRows, Levels, check_ids, stored
@@ -38,6 +38,8 @@ from .counting import TASK, Counts, counted, in_order
 from .plain import UNREADABLE, check_kept, without_values
 from .values import NOT_PRIVATE, BadValueError, Rule, check_type
 from .writing import check_out, write_batches
+
+T = TypeVar("T")
 
 BATCH = 2**18  # rows read at a time
 HOLDER = "Perturbing a table that someone already holds protects against the recipients of the result, not against the holder."
@@ -69,13 +71,17 @@ def perturb(
     (['age', 'count'], 4)
     """
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
-    with ExitStack() as stack:
-        place = place_for(engine, master, checkpoint, table)
-        work = place.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
-                        reading, progress)  # fmt: skip
-        work.warn()
-        made = work.table()
-        return without_values(lambda: as_kind(made, kind_of(table)), UNFIT)
+    place = place_for(engine, master, checkpoint, table)
+
+    def done() -> Any:
+        with ExitStack() as stack:
+            work = place.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
+                            reading, progress)  # fmt: skip
+            work.warn()
+            made = work.table()
+            return without_values(lambda: as_kind(made, kind_of(table)), UNFIT)
+
+    return place.told(done)
 
 
 def perturb_file(
@@ -91,12 +97,16 @@ def perturb_file(
     read = [name for name in (table, ledger) if isinstance(name, (str, os.PathLike))]
     place = place_for(engine, master, checkpoint, table)
     target = place.check_out(out, overwrite, read, rows)
-    with ExitStack() as stack:
-        work = place.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
-                        reading, progress)  # fmt: skip
-        work.warn()
-        work.write(target, overwrite)
-        return replace(work.result(), written=os.fspath(out))
+
+    def done() -> Perturbed:
+        with ExitStack() as stack:
+            work = place.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
+                            reading, progress)  # fmt: skip
+            work.warn()
+            work.write(target, overwrite)
+            return replace(work.result(), written=os.fspath(out))
+
+    return place.told(done)
 
 
 def tallied(
@@ -106,13 +116,17 @@ def tallied(
     progress: Progress | None = None,
 ) -> Perturbed:  # fmt: skip
     """The tally as a result for people."""
-    with ExitStack() as stack:
-        place = place_for(engine, master, checkpoint, table)
-        work = place.of(stack, table, column, mechanism, False, (), on_bad, dataset, ledger, version, max_rows, fresh, None,
-                        reading or Reading(), progress)  # fmt: skip
-        at, often = work.reports().pairs()
-        grid = mechanism.outputs
-        return replace(work.result(), tally=tuple((grid.value(k), n) for k, n in zip(at.tolist(), often.tolist(), strict=True)))
+    place = place_for(engine, master, checkpoint, table)
+
+    def done() -> Perturbed:
+        with ExitStack() as stack:
+            work = place.of(stack, table, column, mechanism, False, (), on_bad, dataset, ledger, version, max_rows, fresh, None,
+                            reading or Reading(), progress)  # fmt: skip
+            at, often = work.reports().pairs()
+            values = [mechanism.outputs.value(k) for k in at.tolist()]
+            return replace(work.result(), tally=tuple(zip(values, often.tolist(), strict=True)))
+
+    return place.told(done)
 
 
 def place_for(engine: str | None, master: str | None, checkpoint: str | None, table: Any) -> Place:
@@ -130,6 +144,10 @@ def place_for(engine: str | None, master: str | None, checkpoint: str | None, ta
 
 class Place:
     """This process."""
+
+    def told(self, work: Callable[[], T]) -> T:
+        """What some work gives; what another engine says of its failure is put in our words."""
+        return work()
 
     def of(self, stack: ExitStack, *declared: Any) -> Work:
         """The work as it was declared."""
@@ -166,6 +184,7 @@ class Perturbed(Result):
     repeated: bool = False
     written: str | None = None
     tally: tuple[tuple[Any, int], ...] = ()
+    insecure: bool = False  # drawn from a seed
 
     def _title(self) -> str:
         return f"{self.reports} reports of {self.column} by {self.mechanism.recipe.family} on {self.mechanism.inputs}"
@@ -184,7 +203,7 @@ class Perturbed(Result):
         return {
             "column": self.column, "mechanism": self.mechanism.digest, "reports": self.reports, "epsilon_one_step": near,
             "epsilon_any_two": far, "notes": list(self.notes), "epsilon_charged": charged, "left": left,
-            "repeated": self.repeated, "written": self.written,
+            "repeated": self.repeated, "written": self.written, "insecure": self.insecure,
             "tally": [[value if isinstance(value, int) else str(value), n] for value, n in self.tally],
         }  # fmt: skip
 
@@ -259,6 +278,8 @@ class Work:
     def notes(self) -> tuple[str, ...]:
         """What has to be said beside the result."""
         said = [HOLDER]
+        if self.drawing.source.insecure:
+            said.append(FROM_SEED)
         if self.drawing.keep:
             said.append(LINKED)
         if self.drawing.rule.drop:
@@ -268,13 +289,15 @@ class Work:
         return tuple(said)
 
     def warn(self) -> None:
+        warn_of_seed(self.drawing.source, stacklevel=6)
         for note in self.notes()[1:]:
             if note == LINKED or note.endswith(f"{NOT_PRIVATE}."):
-                warnings.warn(note, PrivacyWarning, stacklevel=3)
+                warnings.warn(note, PrivacyWarning, stacklevel=5)
 
     def result(self) -> Perturbed:
         """What was done, after it was done."""
-        made = Perturbed(self.drawing.column, self.drawing.mechanism, self.count, self.levels, self.notes())
+        made = Perturbed(self.drawing.column, self.drawing.mechanism, self.count, self.levels, self.notes(),
+                         insecure=self.drawing.source.insecure)  # fmt: skip
         if self.account is None:
             return made
         return replace(made, charged=self.account.epsilon, left=self.account.balance().left, repeated=self.repeated)
@@ -399,10 +422,16 @@ class Work:
     def write(self, target: str | Path, overwrite: bool) -> None:
         """Into a file, whole or not at all."""
         schema, batches = self.batches()
-        write_batches(Path(target), schema, batches, overwrite)
+        write_batches(Path(target), self._marked(schema), batches, overwrite)
 
     def table(self) -> Any:
         import pyarrow as pa
 
         schema, batches = self.batches()
-        return pa.Table.from_batches(list(batches), schema)
+        return pa.Table.from_batches(list(batches), schema).replace_schema_metadata(self._marked(schema).metadata)
+
+    def _marked(self, schema: Any) -> Any:
+        """A schema that says that its rows are drawn from a seed, where they are: Parquet and Arrow keep that, CSV cannot."""
+        if not self.drawing.source.insecure:
+            return schema
+        return schema.with_metadata({**(schema.metadata or {}), b"discreet": FROM_SEED.encode()})

@@ -47,8 +47,15 @@ export class Chances {
     }
   }
 
+  // Is a uniform number, drawn 64 binary digits at a time, below part/whole? One word decides, but for one time in 2^64.
   chance(part, whole) {
-    return this.below(whole) < part;
+    for (;;) {
+      part <<= 64n;
+      const digits = part / whole;
+      part -= digits * whole;
+      const drawn = this.bits(64);
+      if (drawn !== digits) return drawn < digits;
+    }
   }
 
   pick(weights) {
@@ -207,12 +214,14 @@ const KINDS = {
     const keep = rational(part.get("keep"));
     const ends = part.get("ends") == null ? keep : rational(part.get("ends"));
     for (const [top, bottom] of [keep, ends]) need(top >= 0n && top < bottom, "a probability in it is none");
+    const all = (keep[1] / gcd(keep[1], ends[1])) * ends[1];
     const other = part.get("other") == null ? null : channel(part.get("other"));
     need(other === null || (other.rows === size && other.reports === size), "its parts do not fit");
     const draw = (i, chances) => {
       const [top, bottom] = i === 0n || i === size - 1n ? ends : keep;
-      if (chances.chance(top, bottom)) return i;
-      return other === null ? chances.below(size) : other.draw(i, chances);
+      const stays = chances.chance(top * (all / bottom), all); // both are drawn: the time tells of neither
+      const drawn = other === null ? chances.below(size) : other.draw(i, chances);
+      return stays ? i : drawn;
     };
     return { draw, rows: size, reports: size };
   }],
@@ -221,9 +230,8 @@ const KINDS = {
     const length = 2n * whole(part.get("width"), 1n) + 1n;
     const [p, q] = inside(part.get("a"));
     const draw = (i, chances) => {
-      if (chances.chance(length * q, length * q + n * p)) return i + chances.below(length);
-      const j = chances.below(n);
-      return j < i ? j : j + length;
+      const [near, j, k] = [chances.chance(length * q, length * q + n * p), chances.below(length), chances.below(n)];
+      return near ? i + j : k < i ? k : k + length;
     };
     return { draw, rows: n + 1n, reports: n + length };
   }],
@@ -286,15 +294,17 @@ function noiseOf(part) {
   return (chances) => {
     for (;;) {
       let size = wide * steps(chances);
-      if (chances.chance(top * q, top * q + (wide - top) * p)) size += chances.below(top);
-      else size += top + chances.below(wide - top);
+      const [high, j] = [chances.chance(top * q, top * q + (wide - top) * p), chances.below(top)];
+      const k = chances.below(wide > top ? wide - top : 1n);
+      size += high ? j : top + k;
       const negative = chances.chance(1n, 2n);
       if (size !== 0n || !negative) return negative ? -size : size;
     }
   };
 }
 
-// A number k with probability (1 - b) b^k: digit j is 1 with probability b^(2^j) / (1 + b^(2^j)), independently of the rest.
+// A number k with probability (1 - b) b^k: digit j is 1 with probability b^(2^j) / (1 + b^(2^j)), independently of the rest. The
+// choices that a small one does not need are made as well and thrown away: all but one number in 2^64 take as many.
 function geometricNumber(p, q) {
   const powers = [[p, q]];
   for (;;) {
@@ -305,9 +315,12 @@ function geometricNumber(p, q) {
   const [top, bottom] = powers.pop();
   need((bottom - top) * LONGEST >= bottom, "its noise is wider than this program draws");
   powers.reverse();
+  const turns = (46n * bottom) / (bottom - top); // b^turns < e^-45 < 2^-64
   return (chances) => {
     let number = 0n;
     while (chances.chance(top, bottom)) number += 1n;
+    const spare = new Chances();
+    for (let turn = number; turn < turns; turn++) spare.chance(top, bottom);
     for (const [a, b] of powers) number = 2n * number + (chances.chance(a, a + b) ? 1n : 0n);
     return number;
   };
@@ -371,7 +384,8 @@ export class Reporter {
     if (!Number.isSafeInteger(most) || most < 1) {
       throw new RefusedError("The most different values that get a report of their own are a number from 1.");
     }
-    const key = this.inputs.value(this.inputs.position(value));
+    const place = this.inputs.position(value);
+    const key = this.inputs.value(place);
     const fresh = { format: "discreet-memo", version: 1, mechanism: this.digest, most, reports: {}, last: null, frozen: false };
     let known = fresh;
     if (memo !== null) {
@@ -390,9 +404,14 @@ export class Reporter {
         throw new RefusedError("The memo was changed by somebody else; a lost one counts as new values, so bring back a good copy.");
       }
     }
-    if (!known.frozen && Object.hasOwn(known.reports, key)) known.last = known.reports[key];
-    else if (!known.frozen && Object.keys(known.reports).length < most) known.last = known.reports[key] = this.report(value, chances);
-    else known.frozen = true;
+    const came = Object.hasOwn(known.reports, key);
+    if (!known.frozen && !came && Object.keys(known.reports).length < most) {
+      known.last = known.reports[key] = this.report(value, chances);
+    } else {
+      this.outputs.value(this.channel.draw(place, new Chances())); // for nothing: the time does not tell that a value came before
+      known.frozen = known.frozen || !came;
+      known.last = known.frozen ? known.last : known.reports[key];
+    }
     return { report: known.last, memo: JSON.stringify(known) };
   }
 

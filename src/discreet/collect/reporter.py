@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import os
 import re
 import secrets
@@ -47,8 +48,8 @@ class RefusedError(ValueError):
 class Chances:
     """Exact choices, from fair bits. Tests put others in their place to see every choice there is."""
 
-    def __init__(self, bits: Callable[[int], int] = secrets.randbits) -> None:
-        self.bits = bits
+    def __init__(self, bits: Callable[[int], int] | None = None) -> None:
+        self.bits = bits or secrets.randbits
 
     def below(self, size: int) -> int:
         """A whole number from 0 below `size`, all alike."""
@@ -61,8 +62,15 @@ class Chances:
                 return drawn
 
     def chance(self, part: int, whole: int) -> bool:
-        """True with the probability part/whole."""
-        return self.below(whole) < part
+        """True with the probability part/whole: is a uniform number, drawn 64 binary digits at a time, below it?
+
+        One word decides, whatever the numbers are, but for one time in 2^64.
+        """
+        while True:
+            digits, part = divmod(part << 64, whole)
+            drawn = self.bits(64)
+            if drawn != digits:
+                return drawn < digits
 
     def pick(self, weights: list[int]) -> int:
         """A position, with the probability of its weight over their sum."""
@@ -115,13 +123,15 @@ def _keep(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
     ends = keep if part.get("ends") is None else _rational(part["ends"])
     _need(0 <= keep < 1 and 0 <= ends < 1, "a probability in it is none")
     other: Draw = lambda i, chances: chances.below(size)  # noqa: E731
+    whole = math.lcm(keep.denominator, ends.denominator)
     if part.get("other") is not None:
         other, rows, reports = channel(part["other"])
         _need(rows == reports == size, "its parts do not fit")
 
     def draw(i: int, chances: Chances) -> int:
         kept = ends if i in (0, size - 1) else keep
-        return i if chances.chance(kept.numerator, kept.denominator) else other(i, chances)
+        stays, drawn = chances.chance(int(kept * whole), whole), other(i, chances)  # both: the time tells of neither
+        return i if stays else drawn
 
     return draw, size, size
 
@@ -131,10 +141,8 @@ def _window(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
     near, far = length * a.denominator, n * a.numerator
 
     def draw(i: int, chances: Chances) -> int:
-        if chances.chance(near, near + far):
-            return i + chances.below(length)
-        j = chances.below(n)
-        return j if j < i else j + length
+        inside, j, k = chances.chance(near, near + far), chances.below(length), chances.below(n)
+        return i + j if inside else k if k < i else k + length
 
     return draw, n + 1, n + length
 
@@ -195,7 +203,7 @@ def channel(part: Any) -> tuple[Draw, int | None, int | None]:
 def _noise(part: Any) -> Callable[[Chances], int]:
     """Pr[i] in proportion to b^j, where |i| = kD + u, and j = k for u < r, else k + 1; geometric noise is D = r = 1.
 
-    k, u and a sign are drawn apart; -0 is drawn again.
+    k, u and a sign are drawn apart; -0 is drawn again, which tells nothing about what is drawn then.
     """
     family = part.get("family") if isinstance(part, dict) else None
     _need(family in ("geometric", "staircase"), "its noise is of a kind that this program does not know")
@@ -209,10 +217,8 @@ def _noise(part: Any) -> Callable[[Chances], int]:
         while True:
             size = wide * steps(chances)
             upper = top * q
-            if chances.chance(upper, upper + (wide - top) * p):
-                size += chances.below(top)
-            else:
-                size += top + chances.below(wide - top)
+            high, j, k = chances.chance(upper, upper + (wide - top) * p), chances.below(top), chances.below(max(wide - top, 1))
+            size += j if high else top + k
             negative = chances.chance(1, 2)
             if size or not negative:
                 return -size if negative else size
@@ -223,18 +229,23 @@ def _noise(part: Any) -> Callable[[Chances], int]:
 def _geometric_number(p: int, q: int) -> Callable[[Chances], int]:
     """A number k with probability (1 - b) b^k, b = p/q: its low binary digits are independent of each other and of the rest.
 
-    Digit j is 1 with probability b^(2^j) / (1 + b^(2^j)); what is left is such a number again, for b^(2^digits).
+    Digit j is 1 with probability b^(2^j) / (1 + b^(2^j)); what is left is such a number again, for b^(2^digits). The choices that
+    a small one does not need are made as well and thrown away: all but one number in 2^64 take as many.
     """
     powers = [(p, q)]
     while 2 * powers[-1][0] > powers[-1][1] and 2 * powers[-1][1].bit_length() <= _BITS:
         powers.append((powers[-1][0] ** 2, powers[-1][1] ** 2))
     *digits, (top, bottom) = powers
     _need((bottom - top) * _LONGEST >= bottom, "its noise is wider than this program draws")
+    turns = 46 * bottom // (bottom - top)  # b^turns < e^-45 < 2^-64
 
     def draw(chances: Chances) -> int:
         number = 0
         while chances.chance(top, bottom):
             number += 1
+        spare = Chances()
+        for _ in range(number, turns):
+            spare.chance(top, bottom)
         for p, q in reversed(digits):
             number = 2 * number + chances.chance(p, p + q)
         return number
@@ -282,16 +293,17 @@ class Reporter:
         """The same with a memo in a file, which is written, whole, before the report is known to anyone."""
         if type(most) is not int or most < 1:
             raise RefusedError("The most different values that get a report of their own are a number from 1.")
-        key = self._inputs.value(self._inputs.position(value))
+        place = self._inputs.position(value)
+        key = self._inputs.value(place)
         with _Lock(memo):
             known = self._read(memo, most)
             reports: dict[str, str] = known["reports"]
-            if not known["frozen"] and key in reports:
-                known["last"] = reports[key]
-            elif not known["frozen"] and len(reports) < most:
+            if not known["frozen"] and key not in reports and len(reports) < most:
                 known["last"] = reports[key] = self.report(value, chances)
             else:
-                known["frozen"] = True
+                self._outputs.value(self._draw(place, Chances()))  # for nothing: the time does not tell that a value came before
+                known["frozen"] = known["frozen"] or key not in reports
+                known["last"] = known["last"] if known["frozen"] else reports[key]
             _write(memo, known)
         return str(known["last"])
 
@@ -375,11 +387,16 @@ def _write(memo: str, known: dict[str, Any]) -> None:
     """Under another name first, on disk, then in its place: a memo is whole or as it was."""
     temporary = f"{memo}.new"
     try:
-        with open(os.open(temporary, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
-            json.dump(known, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, memo)
+        _remove(temporary)  # of a program that was killed, or somebody else's: nothing of it stays, nor its mode
+        try:
+            with open(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:
+                json.dump(known, file, indent=1)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, memo)
+        except OSError:
+            _remove(temporary)  # it holds true values
+            raise
         if os.name == "posix":  # its name too is on disk, before the report is shown
             folder = os.open(os.path.dirname(memo) or ".", os.O_RDONLY)
             try:
@@ -388,6 +405,11 @@ def _write(memo: str, known: dict[str, Any]) -> None:
                 os.close(folder)
     except OSError as error:
         raise RefusedError(f"The memo cannot be written ({error.strerror}); the report is not shown. Check its folder.") from None
+
+
+def _remove(path: str) -> None:
+    if os.path.lexists(path):
+        os.unlink(path)
 
 
 def main() -> int:

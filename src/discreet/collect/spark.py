@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,20 +24,19 @@ from numpy.typing import NDArray
 from ..engines.reading import Reading
 from ..engines.sources import Source as Table
 from ..engines.spark import (
+    IN_FILE,
     NUMBER,
     Numbered,
     SparkTable,
-    collected,
-    column,
-    folder_of,
+    in_our_words,
     is_spark,
     numbered,
     opened_session,
     own_files,
     quiet,
     read_files,
-    remove,
 )
+from ..engines.spark_folders import Folder
 from ..errors import FileError, SourceError, TableInputError
 from ..files import loads, text
 from ..mechanism import Mechanism
@@ -49,9 +49,10 @@ from .perturbing import Place, Work
 from .values import BadValueError, Rule
 from .writing import check_out
 
+T = TypeVar("T")
 Indices = NDArray[np.int64]
 
-_TALLY = "at long, often long, bad long, why string"
+_TALLY = "at long, often long, bad long, why string, span struct<low long, high long>"
 _OURS = "the table of one call in a cluster"  # the input of a job that is made and destroyed here
 _GATHERED = 2**17  # rows drawn at a time
 _LONGEST = 1000  # bytes of a key with the names that it is bound to
@@ -64,14 +65,18 @@ class Cluster(Place):
     master: str | None
     checkpoint: str | None
 
+    def told(self, work: Callable[[], T]) -> T:
+        return in_our_words(work, _broken)
+
     def of(self, stack: ExitStack, *declared: Any) -> Work:
         work = ClusterWork.of(self, stack, *declared)
         assert isinstance(work, ClusterWork)
         assert isinstance(work.source, SparkTable)
         assert isinstance(work.drawing.source, KeyedSource)
         if work.drawing.source.job.input_name != _OURS and own_files(work.source.frame) is None:
-            raise SourceError("This table was computed, and its rows get other numbers whenever it is: two people could share the "
-                              "noise of one key. Write it to Parquet and read it from there, or leave source out.")  # fmt: skip
+            raise SourceError("This table was computed, or comes out differently each time (chance, the time of day, a function of "
+                              "yours), and so do its rows' numbers: two people could share the noise of one key. Write it to "
+                              "Parquet and read it from there, or leave source out.")  # fmt: skip
         work.table_rows = numbered(stack, work.source.frame, work.source.used, self.checkpoint)
         return work
 
@@ -115,6 +120,7 @@ class ClusterWork(Work):
     """One perturbation, done by tasks."""
 
     table_rows: Numbered | None = None
+    numbers_differ: bool = False  # once it was seen
 
     @property
     def rows_of(self) -> Numbered:
@@ -153,88 +159,114 @@ class ClusterWork(Work):
         from pyspark.sql import Window
         from pyspark.sql import functions as F
 
-        person = column(account.terms.unit)
-        place = F.row_number().over(Window.partitionBy(person).orderBy(column(NUMBER)))
-        return frame.where(person.isNotNull()).withColumn("its place", place).where(column("its place") <= account.max_rows)
+        person = F.col(self._own(account.terms.unit))
+        kind = frame.schema[self._own(account.terms.unit)].dataType.typeName()
+        if kind in ("float", "double"):
+            frame = frame.where(~F.isnan(person))  # by the rule of the embedded engine
+        elif kind == "string":
+            person = person.cast("binary")  # whatever its collation takes for equal
+        place = F.row_number().over(Window.partitionBy(person).orderBy(NUMBER))
+        return frame.where(person.isNotNull()).withColumn("place", place).where(F.col("place") <= account.max_rows)
+
+    def _own(self, name: str) -> str:
+        """The name of ours for a used column."""
+        return f"c{self.source.used.index(name)}"
 
     def _tallied(self, key: WorkerKey | None) -> Counts:
         from pyspark.sql import functions as F
 
-        wanted = self._counting_rows().select(column(self.drawing.column), column(NUMBER))
-        parts = wanted.mapInArrow(Task(key, self._plan(), False), _TALLY)
+        wanted = self._counting_rows().select(self._own(self.drawing.column), NUMBER)
+        parts = wanted.mapInArrow(Task(key, self._plan([self.drawing.column]), False), _TALLY)
         sums = F.sum("often").alias("often"), F.min("bad").alias("bad"), F.min_by("why", "bad").alias("why")
-        whole = parts.groupBy("at").agg(*sums)
+        whole = parts.groupBy("at").agg(*sums, F.collect_list("span").alias("spans"))
         tell(self.progress, "counting in the cluster" if key is None else "drawing in the cluster")
-        made = collected(whole, _broken)
+        made = whole.toArrow()
         self.check_unchanged()
-        bad = min((row for row in made.to_pylist() if row["bad"] is not None), key=lambda row: row["bad"], default=None)
+        rows = made.to_pylist()
+        bad = min((row for row in rows if row["bad"] is not None), key=lambda row: row["bad"], default=None)
         if bad is not None:
             where = f"{self.rows_of.where(bad['bad'])} of the column {show(self.drawing.column)}"
             raise BadValueError.at(bad["bad"], bad["why"], where)
-        return Counts(*_in_order(made.column("at").to_numpy(), made.column("often").to_numpy()))
+        self._check_numbers([(span["low"], span["high"]) for row in rows for span in row["spans"]])
+        counts = made.filter(made.column("at").is_valid())
+        return Counts(*_in_order(counts.column("at").to_numpy(), counts.column("often").to_numpy()))
 
-    def _plan(self) -> Any:
+    def _check_numbers(self, spans: list[tuple[int, int]]) -> None:
+        """No two rows of the whole job have one number. Tasks saw to their own, and told from where to where they reach; only
+        where these meet, as after a shuffle, are all numbers compared."""
+        spans.sort()
+        if self.numbers_differ or all(first[1] < second[0] for first, second in pairwise(spans)):
+            self.numbers_differ = True
+            return
+        from pyspark.sql import functions as F
+
+        if self.rows_of.frame.groupBy(NUMBER).count().where((F.col("count") > 1) | F.col(NUMBER).isNull()).limit(1).count():
+            raise _shared()
+        self.numbers_differ = True
+
+    def _plan(self, names: Sequence[str]) -> Any:
         """What every task has to know and anybody may: broadcast."""
         d = self.drawing
-        return self.session.sparkContext.broadcast(_Plan(text(d.mechanism).encode(), d.column, d.keep, d.rule.text))
+        return self.session.sparkContext.broadcast(_Plan(text(d.mechanism).encode(), d.column, d.keep, d.rule.text, tuple(names)))
 
     def write(self, target: str | Path, overwrite: bool) -> None:
         """The tally as a file; rows as a folder that Spark fills under another name, and that takes its own when it is whole."""
         if not self.rows:
             super().write(target, overwrite)
             return
-        system, there = folder_of(self.session, os.fspath(target))
-        if system.exists(there) and not overwrite:
+        there = Folder(self.session, os.fspath(target))
+        if there.holds() and not overwrite:
             raise _taken(target)
-        if not (self.drawing.rule.never_fails or self.drawing.rule.drop) and self.drawing.keep:
-            self.truth()  # finds bad values before anything is drawn
+        if self.drawing.keep:
+            self.truth()  # finds bad values, and rows that share a number, before anything is drawn
         frame = self._kept_frame() if self.drawing.keep else self._sorted_frame()
         mark = os.urandom(6).hex()
-        folder, old = (there.suffix(f".{mark}.{end}") for end in ("new", "old"))
+        folder, old = (there.beside(f".{mark}.{end}") for end in ("new", "old"))
         tell(self.progress, "writing in the cluster")
         try:
-            frame.write.parquet(folder.toString())
+            frame.write.parquet(folder.path)
             self.check_unchanged()
-            self.count = self.session.read.parquet(folder.toString()).count()
-            if system.exists(there):
+            self.count = self.session.read.parquet(folder.path).count()
+            if there.holds():
                 if not overwrite:
                     raise _taken(target)
-                system.rename(there, old)
-            if not system.exists(folder.suffix("/_SUCCESS")) or not system.rename(folder, there):
+                there.rename(old)
+            if not folder.holds("_SUCCESS") or not folder.rename(there):
                 raise FileError(f"{target} could not be put in its place; check its folder.", kind="missing")
-        except FileError:
-            raise
-        except Exception as error:  # Spark's own words may quote a value
-            raise _broken(error) from None
         finally:
-            remove(self.session, folder.toString())
-            if system.exists(old) and not system.exists(there):
-                system.rename(old, there)
-            remove(self.session, old.toString())
+            folder.remove()
+            if old.holds() and not there.holds():
+                old.rename(there)
+            old.remove()
 
     def _kept_frame(self) -> Any:
         """Reports beside the kept columns, in the table's order."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        return self.rows_of.frame.mapInArrow(Task(self._key(), self._plan(), True), from_arrow_schema(self._schema()))
+        used = self.source.used
+        schema = from_arrow_schema(self._schema([f"c{k}" for k in range(len(used))]))
+        return self.rows_of.frame.orderBy(NUMBER).mapInArrow(Task(self._key(), self._plan(used), True), schema).toDF(*used)
 
     def _sorted_frame(self) -> Any:
         """The tally written out: row number k has the report that k rows stand before or beside."""
+        import pyarrow as pa
         from pyspark.sql.pandas.types import from_arrow_schema
 
         at, often = self.reports().pairs()
-        m = self.drawing.mechanism
-        values = as_arrow(m.outputs, at, self.source.declared.field(self.drawing.column).type)
-        known = self.session.sparkContext.broadcast((self.drawing.column, values, np.cumsum(often)))
-        return self.session.range(int(often.sum())).mapInArrow(Expand(known), from_arrow_schema(self._schema()))
+        m, name = self.drawing.mechanism, self.drawing.column
+        values = as_arrow(m.outputs, at, self.source.declared.field(name).type)
+        known = self.session.sparkContext.broadcast((values, np.cumsum(often)))
+        schema = from_arrow_schema(pa.schema([("c0", values.type)]))
+        return self.session.range(int(often.sum())).mapInArrow(Expand(known), schema).toDF(name)
 
-    def _schema(self) -> Any:
+    def _schema(self, names: Sequence[str]) -> Any:
+        """Of reports beside kept columns, under other names."""
         import pyarrow as pa
 
-        name, declared = self.drawing.column, self.source.declared
-        used = [f for f in self.source.used if f == name or f in self.drawing.keep]
+        name, declared, used = self.drawing.column, self.source.declared, self.source.used
         report = report_type(self.drawing.mechanism.outputs, declared.field(name).type)
-        return pa.schema([(f, report if f == name else declared.field(f).type) for f in used])
+        kinds = [report if f == name else declared.field(f).type for f in used]
+        return pa.schema(list(zip(names, kinds, strict=True)))
 
     def batches(self) -> tuple[Any, Iterator[Any]]:
         if self.rows:
@@ -248,6 +280,12 @@ class _Plan:
     column: str
     keep: tuple[str, ...]
     on_bad: str
+    names: tuple[str, ...]  # of the columns that a task gets, which it gets as c0, c1, ...
+
+    @property
+    def number(self) -> str:
+        """A name that none of them has, for the column of numbers."""
+        return NUMBER + "'" * max(map(len, self.names))
 
 
 @lru_cache(maxsize=4)
@@ -270,19 +308,44 @@ class Task:
         plan = self.plan.value
         m = _loaded(plan.mechanism)
         source = None if self.key is None else self.key.source()
-        drawing = Drawing.of(plan.column, m, source, plan.keep, Rule.of(plan.on_bad, m.inputs), numbers=NUMBER)
+        drawing = Drawing.of(plan.column, m, source, plan.keep, Rule.of(plan.on_bad, m.inputs), numbers=plan.number)
+        named = (batch.rename_columns([*plan.names, plan.number]) for batch in gathered(batches))
         if self.rows:
-            yield from (drawing.reports((batch, 0)) for batch in gathered(batches))
+            for batch in named:
+                made = drawing.reports((batch, 0))
+                yield made.rename_columns([f"c{k}" for k in range(made.num_columns)])
             return
-        found = Counts()
-        for batch in gathered(batches):
+        found, spans = Counts(), list[tuple[int, int]]()
+        for batch in named:
+            if not extend(spans, batch.column(plan.number)):
+                yield _part([None] * 2, [0] * 2, spans=[(0, 0)] * 2)  # they meet, and all numbers are looked at
+                return
             try:
                 places, _ = drawing.places(batch, 0) if source is None else drawing.report_places(batch, 0)
             except BadValueError as error:
-                yield _part([None], [0], batch.column(NUMBER)[error.row].as_py(), error.why)
+                yield _part([None], [0], batch.column(plan.number)[error.row].as_py(), error.why)
                 return
             found.add(counted(places))
         yield _part(*found.pairs())
+        yield _part([None] * len(spans), [0] * len(spans), spans=spans)
+
+
+def extend(spans: list[tuple[int, int]], column: Any) -> bool:
+    """Add from where to where the numbers of one more batch reach, file by file; False where some have none, or are alike."""
+    numbers = column.drop_null().to_numpy()
+    if not np.all(numbers[1:] > numbers[:-1]):
+        numbers = np.sort(numbers)
+    if column.null_count or np.any(numbers[1:] == numbers[:-1]):
+        return False
+    files = numbers >> IN_FILE
+    ends = [0, *(np.flatnonzero(files[1:] != files[:-1]) + 1).tolist(), len(numbers)] if len(numbers) else []
+    for start, stop in pairwise(ends):
+        low, high = int(numbers[start]), int(numbers[stop - 1])
+        if spans and spans[-1][1] < low and spans[-1][1] >> IN_FILE == low >> IN_FILE:
+            spans[-1] = spans[-1][0], high
+        else:
+            spans.append((low, high))
+    return True
 
 
 def gathered(batches: Iterator[Any]) -> Iterator[Any]:
@@ -299,27 +362,29 @@ def gathered(batches: Iterator[Any]) -> Iterator[Any]:
         yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
 
 
-def _part(at: Any, often: Any, bad: int | None = None, why: str | None = None) -> Any:
+def _part(at: Any, often: Any, bad: int | None = None, why: str | None = None, spans: Sequence[tuple[int, int]] = ()) -> Any:
     import pyarrow as pa
 
     whole, size = pa.int64(), len(at)
+    reached: list[Any] = [{"low": low, "high": high} for low, high in spans] or [None] * size
     return pa.record_batch({"at": pa.array(at, whole), "often": pa.array(often, whole), "bad": pa.array([bad] * size, whole),
-                            "why": pa.array([why] * size, pa.string())})  # fmt: skip
+                            "why": pa.array([why] * size, pa.string()),
+                            "span": pa.array(reached, pa.struct([("low", whole), ("high", whole)]))})  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Expand:
     """Rows of a tally from their numbers."""
 
-    known: Any  # broadcast: a name, the reports, and how many rows there are up to each
+    known: Any  # broadcast: the reports, and how many rows there are up to each
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        name, values, ends = self.known.value
+        values, ends = self.known.value
         for batch in batches:
             chosen = np.searchsorted(ends, batch.column(0).to_numpy(), side="right")
-            yield pa.record_batch({name: values.take(pa.array(chosen))})
+            yield pa.record_batch({"c0": values.take(pa.array(chosen))})
 
 
 def _in_order(at: Any, often: Any) -> tuple[Indices, Indices]:
@@ -331,6 +396,11 @@ def _taken(target: str | Path) -> FileError:
     return FileError(f"{target} is there already; choose another name, or say overwrite=True to replace it.", kind="missing")
 
 
-def _broken(error: Exception) -> TableInputError:
+def _shared() -> SourceError:
+    return SourceError("Two rows of the table have one number, or some have none, and would share their noise; write the table to "
+                       "Parquet, and perturb that. Nothing was written.")  # fmt: skip
+
+
+def _broken(kind: str) -> TableInputError:
     return TableInputError("Spark could not finish the work: a file is damaged, a worker lacks discreet or memory, or the cluster "
-                           "went away; its own logs say which. Nothing was written.", engine=error)  # fmt: skip
+                           "went away; its own logs say which. Nothing was written.", engine=kind)  # fmt: skip

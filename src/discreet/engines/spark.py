@@ -3,27 +3,38 @@
 A row's number is the number of its Parquet file, in the order of their names, and its place in that file. Spark reads both
 with the row, so that neither a shuffle nor a task that runs twice changes them. A table that was computed has no such
 places: it is written to Parquet first (a checkpoint), and numbered from there.
+
+Within this room and the tasks a table's columns go by names of ours, c0, c1, ..., taken by their places: whatever a table
+calls its columns, none of them meets a name that we or Spark need.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import sys
-import tempfile
-import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from ..errors import MissingExtraError, TableInputError
+from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..numbers.exact import show
 from .sources import Source, distinct
+from .spark_folders import checkpoint_folder
 
-NUMBER = "discreet: number of the row"  # the name of the column of numbers
+T = TypeVar("T")
+
+NUMBER = "number"  # the column of numbers, beside c0, c1, ...
 _PLAIN = ("Project", "Filter", "SubqueryAlias")  # above a file, these leave each row once
-_IN_FILE = 40  # bits of a place in a file; 23 are left for the number of the file
+_CLASS = re.compile(r'"class":"([^"]+)"')  # of each part of a plan, as it is written in JSON
+_SQL = "org.apache.spark.sql"
+_NODES = {*(f"{_SQL}.catalyst.plans.logical.{name}" for name in _PLAIN), f"{_SQL}.execution.datasources.LogicalRelation"}
+_EXPRESSION = f"{_SQL}.catalyst.expressions."
+_CHANGING = re.compile(r"UDF|Current|^Now$|Local|Subquery|Exists|Reflection|Invoke|ApplyFunction")
+IN_FILE = 40  # bits of a place in a file; 23 are left for the number of the file
 _SAFE = {"spark.io.encryption.enabled": "true"}
 _SAFE_AWAY = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
 _COMMAND = 2**16  # bytes: Spark broadcasts a task's function, key and all, where it is longer than its threshold
@@ -77,7 +88,38 @@ def opened_session(master: str | None, table: Any = None) -> Iterator[Any]:
         check_session(made)
         yield made
     finally:
-        made.stop()
+        _stop(made)
+
+
+def _stop(session: Any) -> None:
+    """End a session of ours. When its Java process is gone, PySpark forgets it, so that another one can start."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # that Java is gone: said by whoever noticed it
+            session.stop()
+    except Exception:
+        with suppress(Exception):
+            SparkContext._gateway.shutdown()  # type: ignore[union-attr]
+        for owner, names in ((SparkContext, ("_active_spark_context", "_gateway", "_jvm")),
+                             (SparkSession, ("_instantiatedSession", "_activeSession"))):  # fmt: skip
+            for name in names:
+                setattr(owner, name, None)
+
+
+def in_our_words(work: Callable[[], T], refusal: Callable[[str], DiscreetError]) -> T:
+    """What some work with Spark gives. What breaks it is told by us: Spark's and Java's own words may quote a value, so that
+    neither they nor the errors that they came with go along."""
+    try:
+        return work()
+    except DiscreetError as error:
+        told = error
+    except Exception as error:
+        told = refusal(type(error).__name__)
+    told.__cause__ = told.__context__ = None
+    raise told
 
 
 def check_session(session: Any) -> None:
@@ -112,29 +154,41 @@ class SparkTable(Source):
 
     def __init__(self, frame: Any) -> None:
         super().__init__()
-        self.frame, self.names = frame, distinct(frame.columns)
+        self.frame = frame
+        self.names = distinct(in_our_words(lambda: frame.columns, gone))
 
     def fields(self) -> list[tuple[str, Any]]:
-        from pyspark.sql.pandas.types import to_arrow_schema
+        from pyspark.sql.pandas.types import to_arrow_type
 
-        schema = to_arrow_schema(self.picked.schema)
-        return [(name, schema.field(name).type) for name in self.used]
+        zone: dict[str, Any] = {}
+        if "timezone" in inspect.signature(to_arrow_type).parameters:
+            zone["timezone"] = in_our_words(lambda: self.frame.sparkSession.conf.get("spark.sql.session.timeZone"), gone)
+        kinds = dict(zip(self.frame.columns, self.frame.schema.fields, strict=True))
+
+        def refusal(name: str) -> Callable[[str], DiscreetError]:
+            held = kinds[name].dataType.simpleString()
+            return lambda _: TableInputError(f"The column {show(name)} holds {held}, which Spark does not hand over; convert it.")
+
+        return [(name, in_our_words(lambda name=name: to_arrow_type(kinds[name].dataType, **zone), refusal(name)))  # type: ignore[misc]
+                for name in self.used]  # fmt: skip
 
     @property
     def picked(self) -> Any:
-        """The used columns alone."""
-        return self.frame.select(*map(column, self.used))
+        """The used columns alone, by their own names."""
+        plain, columns = by_place(self.frame, self.used)
+        return plain.select(*(one.alias(name) for one, name in zip(columns, self.used, strict=True)))
 
     def batches(self) -> Iterator[Any]:
         raise TableInputError("A table of Spark is counted in its cluster, and not read here; hand over a part of it, such as "
                               "table.limit(100000).toArrow().")  # fmt: skip
 
 
-def column(name: str) -> Any:
-    """A column by its plain name, whatever stands in it."""
+def by_place(frame: Any, used: Sequence[str]) -> tuple[Any, list[Any]]:
+    """A table whose columns have names of ours, and the used ones of them."""
     from pyspark.sql import functions as F
 
-    return F.col("`" + name.replace("`", "``") + "`")
+    at = {name: k for k, name in enumerate(frame.columns)}
+    return frame.toDF(*(f"c{k}" for k in range(len(at)))), [F.col(f"c{at[name]}") for name in used]
 
 
 def read_files(session: Any, path: str) -> Any:
@@ -157,38 +211,48 @@ class Numbered:
 
     def where(self, number: int) -> str:
         """A row for people: its place, and its file where there are several."""
-        file, place = divmod(number, 2**_IN_FILE)
+        file, place = divmod(number, 2**IN_FILE)
         return f"row {place + 1}" + (f" of {os.path.basename(self.files[file])}" if len(self.files) > 1 else "")
 
 
 def numbered(stack: ExitStack, frame: Any, used: Sequence[str], checkpoint: str | None) -> Numbered:
-    """The used columns with their rows' numbers, from the table's own files or from a checkpoint that ends with the stack."""
+    """The used columns, as c0, c1, ... in their order, with their rows' numbers: from the table's own files, or from a checkpoint
+    that ends with the stack."""
     from pyspark.sql import functions as F
 
     session = frame.sparkSession
     files = own_files(frame)
+    plain, columns = by_place(frame, used)
+    picked = [one.alias(f"c{k}") for k, one in enumerate(columns)]
     if files is None:
-        place = _place_of(session, checkpoint).rstrip("/")
-        folder = f"{place}/discreet-{uuid.uuid4().hex}"
-        stack.callback(remove, session, place if checkpoint is None else folder)
-        frame.select(*map(column, used)).write.parquet(folder)
-        frame = session.read.parquet(folder)
-        files = own_files(frame) or []
-    if len(files) >= 2 ** (63 - _IN_FILE):
-        raise TableInputError(f"More than {2 ** (63 - _IN_FILE)} files are too many to number; join some.")
-    at, picked = F.col("_metadata.row_index"), [column(name) for name in used]
+        if frame.isStreaming:
+            raise TableInputError("A stream has no end, and its rows no numbers; write it to Parquet, and perturb that.")
+        folder = stack.enter_context(checkpoint_folder(session, checkpoint, is_local(session.sparkContext.master)))
+        plain.select(*picked).write.parquet(f"{folder.path}/rows")
+        folder.close_files()
+        plain = session.read.parquet(f"{folder.path}/rows")
+        picked = [F.col(f"c{k}") for k in range(len(used))]
+        files = own_files(plain) or []
+    if len(files) >= 2 ** (63 - IN_FILE):
+        raise TableInputError(f"More than {2 ** (63 - IN_FILE)} files are too many to number; join some.")
+    metadata = plain.metadataColumn("_metadata")  # Spark's own, also where the file has a column of that name
+    at = metadata.getField("row_index")
     if len(files) <= 1:
-        return Numbered(frame.select(*picked, at.alias(NUMBER)), files)
-    names = [(name.replace("file:///", "file:/", 1), k * 2**_IN_FILE) for k, name in enumerate(files)]
-    known = session.createDataFrame(names, "`its file` string, `first number` long")
-    rows = frame.select(*picked, at.alias("its place"), F.col("_metadata.file_path").alias("its file"))
-    rows = rows.join(F.broadcast(known), "its file", "left")  # no shuffle: each task has all the names
-    return Numbered(rows.select(*picked, (column("first number") + column("its place")).alias(NUMBER)), files)
+        return Numbered(plain.select(*picked, at.alias(NUMBER)), files)
+    names = [(name.replace("file:///", "file:/", 1), k * 2**IN_FILE) for k, name in enumerate(files)]
+    known = session.createDataFrame(names, "file string, first long")
+    rows = plain.select(*picked, at.alias("at"), metadata.getField("file_path").alias("file"))
+    rows = rows.join(F.broadcast(known), "file", "left")  # no shuffle: each task has all the names
+    own = [F.col(f"c{k}") for k in range(len(used))]
+    return Numbered(rows.select(*own, (F.col("first") + F.col("at")).alias(NUMBER)), files)
 
 
 def own_files(frame: Any) -> list[str] | None:
-    """The Parquet files of a table that is nothing but rows of them, each once; None of any other table."""
+    """The Parquet files of a table that is nothing but rows of them, each once, and the same whenever it is asked for; None of
+    any other table."""
     plan = frame._jdf.queryExecution().analyzed()
+    if frame.isStreaming or not plan.deterministic() or not all(map(_is_lasting, _CLASS.findall(plan.toJSON()))):
+        return None
     while plan.nodeName() in _PLAIN and plan.children().size() == 1:
         plan = plan.children().apply(0)
     if plan.nodeName() != "LogicalRelation" or plan.relation().getClass().getSimpleName() != "HadoopFsRelation":
@@ -198,30 +262,13 @@ def own_files(frame: Any) -> list[str] | None:
     return sorted(found) if relation.fileFormat().toString() == "Parquet" and len({*found}) == len(found) else None
 
 
-def _place_of(session: Any, checkpoint: str | None) -> str:
-    if checkpoint is not None:
-        return checkpoint
-    if is_local(session.sparkContext.master):
-        return tempfile.mkdtemp(prefix="discreet-")  # for its owner alone
-    raise TableInputError("This table was computed, and its rows are numbered from files: name a folder that all workers share, "
-                          "checkpoint=..., where its used columns are written until the work is done.")  # fmt: skip
+def _is_lasting(part: str) -> bool:
+    """Does a part of a plan, by its class, give the same for a row whenever it is asked? Not the time of the call, what other
+    tables hold, nor what somebody wrote, whatever they say of it."""
+    if part.startswith(_EXPRESSION):
+        return _CHANGING.search(part.rpartition(".")[2]) is None
+    return part in _NODES
 
 
-def folder_of(session: Any, path: str) -> tuple[Any, Any]:
-    """Whatever file system a path is on, as Hadoop's; and the path in it."""
-    there = session._jvm.org.apache.hadoop.fs.Path(path)
-    return there.getFileSystem(session._jsc.hadoopConfiguration()), there
-
-
-def remove(session: Any, path: str) -> None:
-    """Delete a folder, if it is there."""
-    system, there = folder_of(session, path)
-    system.delete(there, True)
-
-
-def collected(frame: Any, refusal: Callable[[Exception], Exception]) -> Any:
-    """The rows of a small table as Arrow data; what breaks a cluster is told in our own words."""
-    try:
-        return frame.toArrow()
-    except Exception as error:  # Spark's own words may quote a value
-        raise refusal(error) from None
+def gone(_: str) -> TableInputError:
+    return TableInputError("Spark went away, or refused; start a session anew, and see its logs.")

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import TableInputError
 from .adding import FARTHEST
 from .counted import Found
-from .spark import SparkTable, check_session, collected, column, quiet
+from .spark import SparkTable, check_session, in_our_words, quiet
 
 _WHOLE = -1  # the number of the row that is about all groups
 _DIGITS = 20  # of an unsigned number of 64 bits; Spark adds up without a limit that matters
@@ -24,6 +24,10 @@ _DIGITS = 20  # of an unsigned number of 64 bits; Spark adds up without a limit 
 
 def found_in_cluster(table: SparkTable, question: Mapping[str, Any], person: str | None, found: Found, conditions: int) -> Found:
     """The empty `found`, filled: what is asked was understood before, with the table's names and types."""
+    return in_our_words(lambda: _filled(table, question, person, found, conditions), _broken)
+
+
+def _filled(table: SparkTable, question: Mapping[str, Any], person: str | None, found: Found, conditions: int) -> Found:
     from pyspark.sql import functions as F
 
     frame = table.picked
@@ -32,15 +36,16 @@ def found_in_cluster(table: SparkTable, question: Mapping[str, Any], person: str
     if person is not None:
         # a number of parts of our own: then Spark neither joins nor divides them, and nobody is in two
         parts = int(session.conf.get("spark.sql.shuffle.partitions"))
-        kind = frame.schema[person].dataType.typeName()
-        key = column(person) + F.lit(0.0) if kind in ("float", "double") else column(person)  # -0.0 is 0.0
+        at = frame.columns.index(person)
+        kind, key = frame.schema[at].dataType.typeName(), frame[at]
+        key = key + F.lit(0.0) if kind in ("float", "double") else key  # -0.0 is 0.0
         frame = frame.repartition(parts, key)
     names = [*found.totals, "rows", "counted", *(f"{half}{k}" for k in range(conditions) for half in ("low", "high"))]
     task = CountTask(session.sparkContext.broadcast(dict(question)), tuple(names))
     with quiet():
         made = frame.mapInArrow(task, ", ".join(["i long", *(f"{name} decimal({_DIGITS}, 0)" for name in names)]))
         whole = made.groupBy("i").agg(*(F.sum(name).alias(name) for name in names))
-        seen = collected(whole, _broken).to_pydict()
+        seen = whole.toArrow().to_pydict()
     groups = np.array(seen["i"], dtype=np.int64) != _WHOLE
     held = {name: [min(max(int(x), -FARTHEST), FARTHEST) for x in seen[name]] for name in found.totals}
     found.add({"i": np.array(seen["i"], dtype=np.int64)[groups],
@@ -79,6 +84,7 @@ class CountTask:
         yield pa.record_batch(columns)
 
 
-def _broken(error: Exception) -> TableInputError:
-    return TableInputError("Spark could not count the table: it is damaged, has a type that cannot be read, or its tasks lack "
-                           "memory or the packages of discreet[tables]. Its own logs say which.")  # fmt: skip
+def _broken(kind: str) -> TableInputError:
+    return TableInputError("Spark could not count the table: it is damaged, has a type that cannot be read, its tasks lack memory "
+                           "or the packages of discreet[tables], or the cluster went away. Its own logs say which.",
+                           engine=kind)  # fmt: skip

@@ -14,6 +14,7 @@ import hashlib
 import hmac
 import os
 import threading
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
-from ..errors import SourceError
+from ..errors import PrivacyWarning, SourceError
 from ..numbers.exact import show
 from ..numbers.given import whole
 
@@ -183,7 +184,8 @@ class InsecureSource(Source):
 
     insecure = True
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, about_people: bool = True) -> None:
+        self.about_people = about_people
         seed = self.seed = whole(seed, "seed", 1 - 2**256, 2**256 - 1, example=1, error=SourceError)
         key = hashlib.sha256(b"discreet insecure source %d" % seed).digest()
         self._cipher, self._lock, self._spare = _counter_mode(key, bytes(16)), threading.Lock(), np.empty(0, np.uint64)
@@ -202,9 +204,26 @@ class InsecureSource(Source):
         return f"INSECURE: repeatable, seed {self.seed}"
 
 
+FROM_SEED = "Drawn from a seed: not private."
+
+
+def warn_of_seed(source: Any, stacklevel: int = 3) -> bool:
+    """Warn whoever draws about people from an insecure source; whether it is one, to be written beside what is drawn."""
+    insecure = bool(getattr(source, "insecure", False))
+    if insecure and getattr(source, "about_people", True):
+        warnings.warn(f"{FROM_SEED} Whoever knows the seed can undo the noise; leave source out for data about people.",
+                      PrivacyWarning, stacklevel=stacklevel)  # fmt: skip
+    return insecure
+
+
 def insecure_source(seed: int) -> InsecureSource:
     """A repeatable source for tests and studies. Never use it for data about people: the seed undoes the noise."""
     return InsecureSource(seed)
+
+
+def simulation(seed: int) -> InsecureSource:
+    """The same for studies of noise, where no data are: nobody is warned."""
+    return InsecureSource(seed, about_people=False)
 
 
 _ENDED = "This job has ended and its key is destroyed. Make a new Job."
@@ -218,7 +237,7 @@ class Job:
     the key, of (job number, input, column, mechanism, pass, record number, true position). So a task that is retried
     repeats its draws; another truth of a record gets words of its own; and two columns, mechanisms, passes or inputs
     never share any. Whoever has the key can undo the noise: it is not shown, not pickled, held by the job alone, and
-    destroyed by `close`, or at the end of a `with` block. `for_workers` is the one door by which it leaves.
+    destroyed by `close`, or at the end of a `with` block. What leaves by `for_workers` is derived from it, for one source.
     """
 
     def __init__(self, input_name: str) -> None:
@@ -247,11 +266,11 @@ class Job:
         return KeyedSource(self, b"".join(map(_with_length, parts)), digest, column)
 
     def for_workers(self, source: KeyedSource) -> WorkerKey:
-        """What tasks on other machines need to draw as `source` of this job does: the one door by which the key leaves.
+        """What tasks on other machines need to draw as `source` of this job does: a key of that column, mechanism and pass alone.
 
         The value can be pickled, as Spark does with what a task's function holds. Give it to tasks alone and to nothing that
-        is kept (no broadcast value, setting or log): whoever reads it can undo the noise, and closing the job does not
-        reach the copies.
+        is kept (no broadcast value, setting or log): whoever reads it can undo that noise, though no other of the job, and
+        closing the job does not reach the copies.
 
         >>> import pickle
         >>> with Job("survey") as job:
@@ -260,19 +279,21 @@ class Job:
         ...     bool((there.at([7], [30]).words(1) == source.at([7], [30]).words(1)).all())
         True
         """
-        key = self._key
-        copy = b"" if key is None else bytes(key)
-        if source.job is not self or key is None or self._key is not key:
-            raise SourceError(_ENDED if key is None or self._key is not key else "This source is of another job; ask that one.")
-        return WorkerKey(copy, source._label, source.digest, source.column)
+        if source.job is not self:
+            raise SourceError("This source is of another job; ask that one.")
+        derived = self._derive(source._label)
+        try:
+            return WorkerKey(bytes(derived), source.digest, source.column)
+        finally:
+            _wipe(derived)
 
     def _derive(self, label: bytes) -> bytearray:
-        """A key of its own for everything that has a label: HMAC-SHA-256 under the job's key.
+        """A key of its own for everything that has a label: HMAC-SHA-256 under the job's key; of a task's job the key that it got.
 
         `close` lets go of the key before it overwrites it. So if the job still has it afterwards, it was whole throughout.
         """
         key = self._key
-        derived = bytearray() if key is None else bytearray(hmac.digest(key, label, "sha256"))
+        derived = bytearray() if key is None else bytearray(hmac.digest(key, label, "sha256") if label else key)
         if key is None or self._key is not key:
             raise SourceError(_ENDED)
         return derived
@@ -303,10 +324,9 @@ class Job:
 @final
 @dataclass(frozen=True, repr=False)
 class WorkerKey:
-    """A job's key on its way to the tasks of a cluster, bound to one column, mechanism and pass; see `Job.for_workers`."""
+    """The key of one column, mechanism and pass on its way to the tasks of a cluster; see `Job.for_workers`."""
 
     _key: bytes
-    _label: bytes
     _digest: str
     _column: str
 
@@ -314,7 +334,7 @@ class WorkerKey:
         """The same words as the source that this was made for, in this process."""
         job = Job("workers")
         job._key = bytearray(self._key)
-        return KeyedSource(job, self._label, self._digest, self._column)
+        return KeyedSource(job, b"", self._digest, self._column)
 
     def __repr__(self) -> str:
         return "<key for workers>"
@@ -366,9 +386,12 @@ class KeyedSource:
     def encipher(self, blocks: Blocks, turn: int, further: int, out: Words) -> Words:
         """The first half of AES-256 of each block, under the key of this turn and number of further words; in `out`.
 
-        Keys live for the length of this call: they are wiped as soon as the cipher has them.
+        Keys live for the length of this call: they are wiped as soon as the cipher has them. The job's key makes this source's,
+        which tasks get, and that one the cipher's.
         """
-        key = self._job._derive(self._label + turn.to_bytes(8, "big") + further.to_bytes(8, "big"))
+        own = self._job._derive(self._label)
+        key = bytearray(hmac.digest(own, turn.to_bytes(8, "big") + further.to_bytes(8, "big"), "sha256"))
+        _wipe(own)
         try:
             cipher = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # one block, one word: no mode is at work
         finally:

@@ -162,8 +162,8 @@ class Query(Result):
 
         >>> import discreet as dt
         >>> q = dt.query("median", records=1001, low=0, high=1000)
-        >>> told = q.release(range(1001), step=1, epsilon=1, source=dt.insecure_source(1))
-        >>> abs(float(told) - 500) < 200
+        >>> told = q.release(range(1001), step=1, epsilon=1)
+        >>> 0 <= float(told) <= 1000
         True
         """
         made = self.smooth_law(step=step, alpha=alpha, epsilon=epsilon, law=law, beta=beta)

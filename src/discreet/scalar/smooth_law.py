@@ -28,7 +28,7 @@ from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..numbers.positions import positions
 from ..present.shown import Result, Shown
-from ..randomness.source import Source, fork_mark, secure_source
+from ..randomness.source import FROM_SEED, Source, fork_mark, secure_source, warn_of_seed
 from .queries import Query, reach_of
 from .reach import best_of
 from .records import array_of
@@ -51,18 +51,21 @@ class SmoothReport(Result):
     step: Fraction
     level: Level
     law: str
+    insecure: bool = False  # drawn from a seed
 
     def __float__(self) -> float:
         return float(self.report)
 
     def shown(self) -> Shown:
         note = f"{self.law} noise with smooth sensitivity, in steps of {self.step}; its size is private, so no interval is told."
-        return Shown(f"{self.query._title()}: {self.report} at {self.level}", notes=(note,))
+        notes = (note, FROM_SEED) if self.insecure else (note,)
+        return Shown(f"{self.query._title()}: {self.report} at {self.level}", notes=notes)
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "report": self.report if isinstance(self.report, int) else str(self.report), "step": str(self.step),
             "alpha": str(self.level.alpha), "epsilon": self.level.epsilon, "law": self.law, "query": self.query.to_dict(),
+            "insecure": self.insecure,
         }  # fmt: skip
 
 
@@ -226,12 +229,13 @@ class SmoothLaw(Result):
         if not isinstance(source, Source):
             raise SourceError(f"source = {show(source)} is no source of words; leave it out to draw securely, "
                               "or use insecure_source(seed) in tests.")  # fmt: skip
+        insecure = warn_of_seed(source)
         answer, level = self.true_pair(data, clamp=clamp)
         while True:
             process = fork_mark()
             report = self.draw(answer, level, source)
             if process == fork_mark():  # else a child holds words of its parent: it draws anew
-                return SmoothReport(self.outputs.value(report), self.query, self.step, self.level, self.noise.name)
+                return SmoothReport(self.outputs.value(report), self.query, self.step, self.level, self.noise.name, insecure)
 
     def draw(self, answer: int, level: int, source: Source) -> int:
         """The report, in steps, whose weights hold a uniform number of so many bits; found by bisection."""

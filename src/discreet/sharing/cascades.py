@@ -31,6 +31,7 @@ from ..numbers.given import positive
 from ..numbers.grid import FARTHEST, Grid
 from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
+from ..randomness.source import warn_of_seed
 from ..sampling import Places, checked_source, draw_chain
 from .bridge import kept
 
@@ -168,6 +169,7 @@ class Cascade(Result):
         from .stored import CascadeReports, checked_fingerprint
 
         source = checked_source(source, records, self.digest if records is not None else "")
+        insecure = warn_of_seed(source)
         proof = checked_fingerprint(fingerprint)
         found = Places.of(self.grid, values, clamp)
         if found.shape is None and records is not None:
@@ -180,7 +182,7 @@ class Cascade(Result):
         drawn = draw_chain(self.steps, found.size, places, source, records)
         for reports in drawn if low else ():
             reports += low
-        return CascadeReports(self, tuple(drawn), found.shape, proof, found.kind)
+        return CascadeReports(self, tuple(drawn), found.shape, proof, found.kind, insecure)
 
     # What coalitions learn
 

@@ -32,7 +32,7 @@ from ..numbers.intake import Kind
 from ..numbers.level import Epsilon, Level
 from ..numbers.positions import values_at
 from ..present.shown import Result, Shown, plain
-from ..randomness.source import KeyedSource, Source, fork_mark
+from ..randomness.source import FROM_SEED, KeyedSource, Source, fork_mark, warn_of_seed
 from ..sampling import Places, checked_source, draw_chain
 from ..verify import digest
 from .bridge import Bridge
@@ -59,6 +59,7 @@ class CascadeReports(Result):
     shape: tuple[int, ...] | None  # None: of one number
     fingerprint: str | None = field(default=None)
     kind: Kind = field(default=np.asarray)
+    insecure: bool = False  # some of it was drawn from a seed
 
     def __post_init__(self) -> None:
         for places in self.places:
@@ -127,9 +128,9 @@ class CascadeReports(Result):
         if at == len(self.places):
             channel = step(wider.span[1], *wider.decays[at - 1 :])
             (drawn,) = draw_chain((channel,), len(before), lambda start, stop: before[start:stop] - low, stream)
-            return self._extended(wider, at, drawn + low)
+            return self._extended(wider, at, drawn + low, stream)
         bridge = Bridge(wider.span[1], *wider.decays[at - 1 : at + 2])
-        return self._extended(wider, at, _bridged(bridge, before - low, self.places[at] - low, stream) + low)
+        return self._extended(wider, at, _bridged(bridge, before - low, self.places[at] - low, stream) + low, stream)
 
     def refine(
         self, level: Any = None, values: Any = None, *, epsilon: Any = None, fingerprint: str | None, clamp: bool = False,
@@ -171,7 +172,7 @@ class CascadeReports(Result):
                                "released. Nothing was drawn.")  # fmt: skip
         truth = found.at(0, found.size) - low
         bridge = Bridge(wider.span[1], Fraction(0), *wider.decays[:2])
-        return self._extended(wider, 0, _bridged(bridge, truth, self.places[0] - low, stream) + low)
+        return self._extended(wider, 0, _bridged(bridge, truth, self.places[0] - low, stream) + low, stream)
 
     def _with(self, wanted: Level) -> tuple[int, Cascade]:
         """Where a new level comes to stand, and the cascade with it."""
@@ -182,8 +183,9 @@ class CascadeReports(Result):
         at = bisect_left(alphas, wanted.alpha)
         return at, replace(self.cascade, levels=(*levels[:at], wanted, *levels[at:]))
 
-    def _extended(self, wider: Cascade, at: int, drawn: Indices) -> CascadeReports:
-        return replace(self, cascade=wider, places=(*self.places[:at], drawn, *self.places[at:]))
+    def _extended(self, wider: Cascade, at: int, drawn: Indices, stream: Source) -> CascadeReports:
+        places = (*self.places[:at], drawn, *self.places[at:])
+        return replace(self, cascade=wider, places=places, insecure=self.insecure or stream.insecure)
 
     # Storing
 
@@ -205,6 +207,7 @@ class CascadeReports(Result):
             "fingerprint": self.fingerprint,
             "shape": None if self.shape is None else list(self.shape),
             "places": [places.tolist() for places in self.places],
+            **({"insecure": FROM_SEED} if self.insecure else {}),
         }
         return json.dumps({**body, "digest": digest(body)}, separators=(",", ":")) + "\n"
 
@@ -246,15 +249,16 @@ class CascadeReports(Result):
             f"reports of a cascade of {len(self)} level{'s' if len(self) > 1 else ''} on {self.cascade.grid}",
             self.cascade.columns("report" if one else "reports"),
             self.cascade.lines(self if one else [self.places[0].size] * len(self)),
-            (f"all of it costs epsilon <= {show_above(self.cascade.price.epsilon)}, whoever shares with whom", _SECRET),
-        )
+            (f"all of it costs epsilon <= {show_above(self.cascade.price.epsilon)}, whoever shares with whom", _SECRET,
+             *((FROM_SEED,) if self.insecure else ())),
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """The cascade with each level's reports; as sensitive as the least private level."""
         found = self.cascade.to_dict()
         for level, reports in zip(found["levels"], self, strict=True):
             level["report" if self.shape is None else "reports"] = plain(reports)
-        return found
+        return {**found, "insecure": self.insecure}
 
 
 def checked_fingerprint(given: object) -> str | None:
@@ -271,6 +275,7 @@ def _words(source: Any) -> Source:
                           "draw securely. Nothing was drawn.")  # fmt: skip
     stream = checked_source(source)
     assert isinstance(stream, Source)
+    warn_of_seed(stream, stacklevel=4)
     return stream
 
 
@@ -324,4 +329,5 @@ def _read(content: dict[str, Any]) -> CascadeReports:
         len(p) != size or p.min(initial=low) < low or p.max(initial=low) > low + n for p in places
     ):
         raise FileError("its reports do not fit its levels and grid", kind="shape")
-    return CascadeReports(cascade, tuple(places), shape, checked_fingerprint(content["fingerprint"]))
+    proof, insecure = checked_fingerprint(content["fingerprint"]), content.get("insecure") is not None
+    return CascadeReports(cascade, tuple(places), shape, proof, insecure=insecure)

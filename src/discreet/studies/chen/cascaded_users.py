@@ -13,7 +13,7 @@ from ...mechanisms.geometric import geometric
 from ...numbers.grid import Grid
 from ...present import plot
 from ...present.shown import Shown
-from ...randomness.source import insecure_source
+from ...randomness.source import simulation
 from ...sharing.cascades import cascade
 from ...sharing.collusion import collude
 from ...sharing.composition import compose
@@ -64,7 +64,7 @@ def work(setting: Setting) -> Found:
     drawn: dict[str, dict[int, tuple[float, float]]] = {"sharpest": {}, "median": {}}
     for n, k in enumerate(users):
         setting.tell("drawing cascades", n / len(users))
-        made = cascade(levels(k), open_).release(np.zeros(draws, dtype=np.int64), source=insecure_source(80 + k))
+        made = cascade(levels(k), open_).release(np.zeros(draws, dtype=np.int64), source=simulation(80 + k))
         reports = np.array([np.asarray(made[i]) for i in range(k)])
         for name, errors in (("sharpest", reports[0]), ("median", np.median(reports, axis=0))):
             size = np.abs(errors)

@@ -1,0 +1,118 @@
+"""What is drawn from a seed says so: every public way to hand over a source, so that a new one cannot be forgotten."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dt
+from discreet.errors import PrivacyWarning, ReleaseError
+from discreet.randomness.source import FROM_SEED, simulation
+
+G = dt.geometric(20, epsilon=1)
+TABLE = pa.table({"age": [3, 4, 4, 20]})
+CASCADE = dt.cascade(["3/10", "4/5"], 20)
+MEDIAN = dt.query("median", records=5, low=0, high=10)
+LAW = MEDIAN.smooth_law(step=1, epsilon=1)
+
+
+def stored() -> dt.CascadeReports:
+    return CASCADE.release([1, 2], fingerprint="f")
+
+
+WARNING = {
+    "perturb": lambda source, _: dt.perturb(TABLE, "age", G, source=source),
+    "perturb_file": lambda source, folder: dt.perturb_file(TABLE, folder / "a.parquet", "age", G, source=source, overwrite=True),
+    "Cascade.release": lambda source, _: CASCADE.release([1, 2], source=source),
+    "CascadeReports.add": lambda source, _: stored().add("1/2", source=source),
+    "CascadeReports.refine": lambda source, _: stored().refine("1/10", [1, 2], fingerprint="f", source=source),
+    "Query.release": lambda source, _: MEDIAN.release([1, 2, 3, 4, 5], step=1, epsilon=1, source=source),
+    "SmoothLaw.release": lambda source, _: LAW.release([1, 2, 3, 4, 5], source=source),
+}
+SILENT = {
+    "Mechanism.sample": lambda source, _: G.sample([1, 2], source=source),  # bare numbers: for studies of the noise too
+    "SmoothLaw.draw": lambda source, _: LAW.draw(3, 0, source),  # a part of release, in steps
+    "audit": lambda source, _: dt.audit(G, draws=1000, source=source),  # about no data; it names its source
+}
+OTHER = {"Audit", "Prior", "Job.for_workers"}  # a text that says where something comes from; a source of that job
+
+
+def ways() -> set[str]:
+    """All public functions, classes and their methods that take a `source`."""
+    found = set()
+    for name in dt.__all__:
+        value = getattr(dt, name)
+        named = [(name, value)]
+        if inspect.isclass(value):
+            named += [(f"{name}.{part}", method) for part, method in inspect.getmembers(value, callable) if part[0] != "_"]
+        elif inspect.ismodule(value):
+            named = [(f"{name}.{part}", one) for part, one in inspect.getmembers(value, callable) if part[0] != "_"]
+        for path, one in named:
+            try:
+                if "source" in inspect.signature(one).parameters:
+                    found.add(path)
+            except ValueError:  # built in: it takes none of ours
+                continue
+    return found
+
+
+def test_no_way_is_forgotten():
+    assert ways() == {*WARNING, *SILENT, *OTHER}
+
+
+@pytest.mark.parametrize("name", WARNING)
+def test_a_seed_leaves_its_trace(name, tmp_path):
+    """A warning for whoever draws, a field and a line in print for whoever reads; none of them without a seed."""
+    with pytest.warns(PrivacyWarning, match="Drawn from a seed: not private") as seen:
+        made = WARNING[name](dt.insecure_source(1), tmp_path)
+    assert all(one.filename == __file__ for one in seen if "smooth" not in name.lower() and "Query" not in name)
+    secure, quiet = WARNING[name](None, tmp_path), WARNING[name](simulation(1), tmp_path)
+    if isinstance(made, pa.Table):
+        assert made.schema.metadata == {b"discreet": FROM_SEED.encode()} == quiet.schema.metadata
+        assert secure.schema.metadata is None
+        return
+    assert (made.insecure, quiet.insecure, secure.insecure) == (True, True, False)
+    assert [json.loads(json.dumps(x.to_dict()))["insecure"] for x in (made, secure)] == [True, False]
+    assert [FROM_SEED in str(x) for x in (made, secure)] == [True, False]
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_studies_are_silent(name, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = SILENT[name](dt.insecure_source(1), tmp_path)
+    assert name != "audit" or "INSECURE" in str(made) + str(made.to_dict())
+
+
+def test_files_keep_the_trace(tmp_path):
+    with pytest.warns(PrivacyWarning, match="seed"):
+        reports = CASCADE.release([1, 2], fingerprint="f", source=dt.insecure_source(1))
+    later = reports.add("1/2")  # its own words are secure; the rest is not
+    for made, kept in ((reports, True), (later, True), (stored(), False)):
+        made.save(tmp_path / "reports.json")
+        assert dt.CascadeReports.load(tmp_path / "reports.json").insecure is made.insecure is kept
+        assert ("not private" in (tmp_path / "reports.json").read_text()) is kept
+    for name in ("a.parquet", "a.arrow"):
+        for rows in (False, True):
+            asked = {"column": "age", "mechanism": G, "rows": rows, "overwrite": True}
+            with pytest.warns(PrivacyWarning, match="seed"):
+                dt.perturb_file(TABLE, tmp_path / name, source=dt.insecure_source(1), **asked)
+            written = pq.read_schema(tmp_path / name) if name == "a.parquet" else pa.ipc.open_file(tmp_path / name).schema
+            assert written.metadata[b"discreet"] == FROM_SEED.encode()
+            dt.perturb_file(TABLE, tmp_path / name, **asked)
+            written = pq.read_schema(tmp_path / name) if name == "a.parquet" else pa.ipc.open_file(tmp_path / name).schema
+            assert b"discreet" not in (written.metadata or {})
+
+
+def test_a_ledger_takes_nothing_from_a_seed(in_memory):
+    with dt.Ledger(in_memory / "book.db") as book:
+        book.create("people", "100", relation="bit")
+        for source in (dt.insecure_source(1), simulation(1)):
+            with pytest.raises(ReleaseError, match="leave source out"):
+                dt.perturb(TABLE, "age", G, dataset="people", ledger=book, on_bad="map=0", source=source)
+        assert book.balance("people").spent == 0
