@@ -334,7 +334,7 @@ class Ledger:
                 text=answer,
             )
             head = Head(told["number"], link_of(account.head, canonical(told)))
-            return Answer(answer, charge, told["when"], repeated=False, head=head)
+            return Answer(answer, charge, told["when"], repeated=False, head=head, epsilon=total_of(name, str(facts["epsilon"])))
 
     def answer(self, name: str, charge: int) -> Answer | None:
         """The stored answer of a charge, as it was committed to; None where there is none."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import LedgerError
-from .chain import Account, Answer, Head, digest, facts_of, salted
+from .chain import Account, Answer, Head, digest, facts_of, salted, total_of
 from .stores import Run
 
 _STORED = (
@@ -34,8 +34,9 @@ def answer_of(run: Run, name: str, charge: int) -> Answer | None:
 
 
 def _answer(name: str, row: Sequence[Any]) -> Answer:
-    charge, salt, text, _, answered, *end = row
-    facts = facts_of(name, charge, answered)
+    charge, salt, text, charged, answered, *end = row
+    facts, paid = facts_of(name, charge, answered), facts_of(name, charge, charged).get("epsilon")
     if facts.get("commitment") != salted(salt, text):
         raise LedgerError(f"The stored answer of charge {charge} of {name!r} was changed. Use verify.")
-    return Answer(text, charge, str(facts.get("when")), repeated=True, head=Head(*end))
+    epsilon = None if paid is None else total_of(name, str(paid))
+    return Answer(text, charge, str(facts.get("when")), repeated=True, head=Head(*end), epsilon=epsilon)

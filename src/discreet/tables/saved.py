@@ -25,6 +25,13 @@ def csv_value(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def as_texts(value: Any) -> Any:
+    """A value of a record with all keys as texts: a CSV has no others."""
+    if isinstance(value, Mapping):
+        return {str(name): as_texts(part) for name, part in value.items()}
+    return [as_texts(part) for part in value] if isinstance(value, (list, tuple)) else csv_value(value)
+
+
 @dataclass(frozen=True)
 class Saved:
     """The file of a record, and the files beside it."""
