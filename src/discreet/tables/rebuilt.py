@@ -137,6 +137,10 @@ def _terms(record: Mapping[str, Any]) -> Terms:
 def _statistic(told: Mapping[str, Any]) -> Statistic:
     if told["kind"] not in KINDS:
         raise ValueError("a statistic is of no known kind")
+    if (told["kind"] in ("sum", "mean")) != (told["column"] is not None):
+        raise ValueError("sums and means, and no others, are of a column")
+    if told["column"] is None and any(told[name] is not None for name in ("low", "high", "step", "missing")):
+        raise ValueError("bounds and missing values are those of a column")
     grid = None if told["step"] is None else Grid(told["low"], told["high"], told["step"])
     missing = None if told["missing"] is None else Fraction(told["missing"])
     return Statistic(told["name"], told["kind"], told["where"], told["column"], grid, missing, Fraction(told["part"]))

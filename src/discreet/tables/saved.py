@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ..errors import FileError
 from ..files import file_name
@@ -43,20 +43,26 @@ class Saved:
     record: Mapping[str, Any]  # as today's version has it
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Saved:
+    def read(cls, path: str | os.PathLike[str]) -> Self:
         """From the .json of a release; what is no record at all is refused."""
         place = Path(file_name(path))
         try:
-            text = place.read_bytes().decode("utf-8")
+            content = place.read_bytes()
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "no file has such a name"
+            raise FileError(f"{place} cannot be read ({why}); give the .json that release wrote.", kind="missing") from None
+        return cls.of(place, content)
+
+    @classmethod
+    def of(cls, place: Path, content: bytes) -> Self:
+        """From the content of that file."""
+        try:
+            text = content.decode("utf-8")
             document = json.loads(text)
             written = document["record"]
             record = record_of(written)
         except FileError:
             raise
-        except OSError as error:
-            raise FileError(
-                f"{place} cannot be read ({error.strerror}); give the .json that release wrote.", kind="missing"
-            ) from None
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise FileError(f"{place} is no record of a release; give the .json that release wrote.", kind="shape") from None
         return cls(place, text, document, int(written.get("format_version", 1)), record)

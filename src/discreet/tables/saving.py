@@ -114,16 +114,20 @@ def write_release(made: Release, path: Path, old: Sequence[Path] = (), *, bom: b
 
     The record goes last, when the totals of an earlier release are gone: until then it is the earlier one that lists them.
     """
-    targets = outputs(path, list(made.margins))
-    page, *totals, rows, record = targets
+    contents = contents_of(made, path, bom=bom)
+    write_together(contents, remove=old)
+    return list(contents)
+
+
+def contents_of(made: Release, path: Path, *, bom: bool = False) -> dict[Path, str]:
+    """What stands in each file of a release, in their order."""
+    page, *totals, rows, record = outputs(path, list(made.margins))
     mark = MARK if bom else ""
     contents = {page: release_page(made)}
     contents |= {f: mark + csv_text(lines) for f, lines in zip(totals, made.margins.values(), strict=True)}
     contents |= {rows: mark + made.csv_text()}
     listed = {file.name: digest_of(text.encode()) for file, text in contents.items()}
-    contents |= {record: record_text({**made.record, "files": listed}, made.margins)}
-    write_together(contents, remove=old)
-    return targets
+    return {**contents, record: record_text({**made.record, "files": listed}, made.margins)}
 
 
 def record_text(record: Mapping[str, Any], margins: Mapping[str, Any]) -> str:
