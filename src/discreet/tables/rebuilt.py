@@ -106,12 +106,9 @@ def level_told(record: Mapping[str, Any]) -> Level | None:
 def _question(saved: Saved, size: int) -> Question:
     record = saved.record
     by, declared = tuple(record["by"]), size - bool(record["other_cell"])
-    missing = MISSING if record["other_cell"] else ""
-    null = [name in record["null_keys"] for name in by]
-    keys = tuple(
-        tuple(None if maybe and text == missing else text for maybe, text in zip(null, key, strict=True))
-        for key in saved.keys[:declared]
-    )
+    texts = saved.keys[:declared]
+    null = [_missing(name, {key[k] for key in texts}, record) for k, name in enumerate(by)]
+    keys = tuple(tuple(None if text == missing else text for missing, text in zip(null, key, strict=True)) for key in texts)
     own = record["own_mechanism"]
     mechanism = "auto" if own is None else files.loads(json.dumps(own).encode(), "the mechanism in the record")
     return Question(
@@ -120,6 +117,13 @@ def _question(saved: Saved, size: int) -> Question:
         bool(record["other_cell"]), mechanism, level_told(record) or Level(Fraction(1)), record["bound"], record["max_groups"],
         Purpose.read(record["purpose"]), tiers=tuple((tuple(one["by"]), Fraction(one["part"])) for one in record["measured"][:-1]),
     )  # fmt: skip
+
+
+def _missing(name: str, texts: set[str], record: Mapping[str, Any]) -> str | None:
+    """What stands in the CSV for a missing key of a column (`Question.spelled_key`); None where none of its keys is missing."""
+    if name not in record["null_keys"]:
+        return None
+    return MISSING if record["other_cell"] or MISSING in texts else ""
 
 
 def _hierarchy(told: Mapping[str, Any]) -> Hierarchy:

@@ -32,6 +32,12 @@ def as_texts(value: Any) -> Any:
     return [as_texts(part) for part in value] if isinstance(value, (list, tuple)) else csv_value(value)
 
 
+def without_words(name: str, value: Any) -> Any:
+    """A field of a record as texts, without what another version may say in other words: how a mechanism is cited."""
+    told = as_texts(value)
+    return [{**one, "citation": ""} for one in told] if name == "mechanisms" else told
+
+
 @dataclass(frozen=True)
 class Saved:
     """The file of a record, and the files beside it."""
