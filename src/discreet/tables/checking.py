@@ -304,7 +304,7 @@ def _page(case: Case) -> Iterator[str | Unknown]:
     content = case.saved.beside(case.saved.path.with_suffix(".html").name)
     if content is not None and content.decode("utf-8") == release_page(case.rebuilt.release):
         return
-    if case.made_by_us or content is None and not case.saved.older:
+    if case.made_by_us or (content is None and not case.saved.older):
         yield "It does not show what the record and the CSV say."
     else:
         yield Unknown(f"It was written by discreet {case.saved.record['discreet']}, and is not the page that this version writes.")

@@ -180,7 +180,7 @@ def ask(
     if other and any(OTHER in key for key in keys.keys):
         raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
     if any({None, MISSING} <= {key[k] for key in keys.keys} for k in range(len(columns))):
-        raise ReleaseError(f"{MISSING} stands for missing values, which are declared as well; a declared key cannot have that name.")
+        raise ReleaseError(f"{MISSING} stands for missing values, which are declared too; a declared key cannot have that name.")
     question = Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups, aim,
                         audiences)  # fmt: skip
     tiers = read_tiers(measure, question)

@@ -182,19 +182,22 @@ def _released(
     spelling = ready.spelling
     head = mechanisms_text(question, sheet.measures, spelling.contents, sheet.sizes, sheet.tiers)
     before = [] if spelling.before is None else [(spelling.before, ready.found.fingerprint)]
-    asked = book.begin(dataset, spelling.question, epsilon=sheet.charge, data=spelling.fingerprint(ready.found.each),
-                       fresh=fresh, admission=ready.admission, spelled=before, what=question_words(question))  # fmt: skip
-    if isinstance(asked, Answer):
-        # what was stored is read with the mechanisms that drew it, whatever would be chosen today
-        made = _repeated(book, asked, asked.text, sheet, spelling)
-        tell(progress, "done", 1.0)
-        return made.told(ready.operator), ready.dropped
-    drawn = [_draw(m.plan, sheet.sizes, ready.found.truth(m)) for m in sheet.measures]
-    totals = [
-        [_draw(m.plan, tier.sizes, tier.added(ready.found.truth(m), question.bound if m.counts_people else None))
-         for m in tier.measures]
-        for tier in sheet.tiers
-    ]  # fmt: skip
+    levels = [(sheet.sizes, sheet.measures), *((tier.sizes, tier.measures) for tier in sheet.tiers)]
+    reports = sum(len(sizes) * len(measures) for sizes, measures in levels)
+    with book.room(len(head) + reports * _LONGEST):
+        asked = book.begin(dataset, spelling.question, epsilon=sheet.charge, data=spelling.fingerprint(ready.found.each),
+                           fresh=fresh, admission=ready.admission, spelled=before, what=question_words(question))  # fmt: skip
+        if isinstance(asked, Answer):
+            # what was stored is read with the mechanisms that drew it, whatever would be chosen today
+            made = _repeated(book, asked, asked.text, sheet, spelling)
+            tell(progress, "done", 1.0)
+            return made.told(ready.operator), ready.dropped
+        drawn = [_draw(m.plan, sheet.sizes, ready.found.truth(m)) for m in sheet.measures]
+        totals = [
+            [_draw(m.plan, tier.sizes, tier.added(ready.found.truth(m), question.bound if m.counts_people else None))
+             for m in tier.measures]
+            for tier in sheet.tiers
+        ]  # fmt: skip
     answer = book.finish(asked, answer_text(drawn, head, totals))
     # the reports are stored: from here on everything is post-processing
     tell(progress, "drawn and stored", _STORED)
@@ -222,16 +225,18 @@ def _to_audiences(
         made = [sheet.filled(zeros, balance(dataset), None) for sheet in sheets]
         return handed_out(made, question, Fraction(0)).told(ready.operator), ready.dropped
     heads = [mechanisms_text(mine, sheet.measures, spelling.contents, sizes) for mine, sheet in zip(asked, sheets, strict=True)]
-    begun = book.begin(dataset, spelling.question, epsilon=ready.sheet.charge, data=spelling.fingerprint(ready.found.each),
-                       fresh=fresh, admission=ready.admission, what=question_words(question))  # fmt: skip
-    charge = ready.sheet.charge
+    charge, levels = ready.sheet.charge, list[list[Any]]()  # of each audience the reports of each measure
+    with book.room(sum(map(len, heads)) + len(heads) * len(sizes) * len(ready.sheet.measures) * _LONGEST):
+        begun = book.begin(dataset, spelling.question, epsilon=ready.sheet.charge, data=spelling.fingerprint(ready.found.each),
+                           fresh=fresh, admission=ready.admission, what=question_words(question))  # fmt: skip
+        if not isinstance(begun, Answer):
+            truths = [ready.found.truth(measure) for measure in ready.sheet.measures]
+            drawn = [draw_levels(c, sizes, truth, len(asked)) for c, truth in zip(cascades, truths, strict=True)]
+            levels = [list(reports) for reports in zip(*drawn, strict=True)]
     if isinstance(begun, Answer):
         made = [_repeated(book, begun, text, sheet, spelling) for text, sheet in zip(answers_of(begun.text), sheets, strict=True)]
         charge = charged_for(begun, question)
     else:
-        truths = [ready.found.truth(measure) for measure in ready.sheet.measures]
-        drawn = [draw_levels(c, sizes, truth, len(asked)) for c, truth in zip(cascades, truths, strict=True)]
-        levels = [list(reports) for reports in zip(*drawn, strict=True)]  # of each audience the reports of each measure
         texts = [answer_text(reports, head) for reports, head in zip(levels, heads, strict=True)]
         answer = book.finish(begun, audiences_text(texts))
         tell(progress, "drawn and stored", _STORED)
@@ -352,6 +357,7 @@ def _operator(table: Any, terms: Terms, question: Question, found: Found) -> Loo
         return None
 
 
+_LONGEST = 26  # letters of a report as it is stored
 _COUNTING, _PLANNED, _STORED = 0.6, 0.7, 0.85  # the part of a release that is done by then, about
 
 
