@@ -27,7 +27,7 @@ def save_release(made: Release, path: str | os.PathLike[str], *, overwrite: bool
     """What `Release.save` does."""
     target = Path(file_name(path))
     old = check_outputs(target, list(made.margins), [], overwrite)
-    return write_release(made, target, old, bom=bom)
+    return write_releases({target: made}, old, bom=bom, overwrite=overwrite)
 
 
 def outputs(path: Path, margins: Sequence[str]) -> list[Path]:
@@ -109,14 +109,19 @@ def is_total(path: Path, name: str) -> bool:
     )
 
 
-def write_release(made: Release, path: Path, old: Sequence[Path] = (), *, bom: bool = False) -> list[Path]:
-    """The rows and totals as CSV, a page for people and the record as JSON: all of them, or none where there is no room.
+def write_releases(
+    made: Mapping[Path, Release], old: Sequence[Path] = (), *, bom: bool = False, overwrite: bool = False
+) -> list[Path]:
+    """The rows and totals as CSV, a page for people and the record as JSON, of one release or of every audience's: all of them,
+    or none where there is no room, or where somebody else wrote one of them meanwhile.
 
-    The record goes last, when the totals of an earlier release are gone: until then it is the earlier one that lists them.
+    The records go last, when the totals of earlier releases are gone: until then it is the earlier ones that list them.
     """
-    contents = contents_of(made, path, bom=bom)
-    write_together(contents, remove=old)
-    return list(contents)
+    each = [contents_of(release, path, bom=bom) for path, release in made.items()]
+    contents = {file: text for one in each for file, text in [*one.items()][:-1]}
+    contents |= {file: text for one in each for file, text in [*one.items()][-1:]}
+    write_together(contents, remove=old, overwrite=overwrite)
+    return [file for one in each for file in one]
 
 
 def contents_of(made: Release, path: Path, *, bom: bool = False) -> dict[Path, str]:
