@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,11 @@ from .numbers.exact import show
 from .numbers.grid import Grid
 from .numbers.level import Epsilon, Level
 from .numbers.neighbours import Neighbours
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
 
 
 def _with_neighbours(old: dict[str, Any]) -> dict[str, Any]:
@@ -145,45 +150,103 @@ def text(m: Mechanism) -> str:
     return content
 
 
-def write_whole(path: str | os.PathLike[str], content: str, *, private: bool = False) -> None:
+def write_whole(
+    path: str | os.PathLike[str], content: str | bytes, *, private: bool = False, overwrite: bool = True,
+    instead_of: bytes | None = None,
+) -> None:  # fmt: skip
     """Write a text to a temporary name beside the target, sync it, then rename it: never half a file.
 
     A link is followed; anything but a plain file in its place (a pipe, a device, a folder) is refused. A private file is for
-    its owner alone (0600), whatever stood there before.
+    its owner alone (0600), whatever stood there before. Without `overwrite` a file that is there is refused at the moment of
+    writing, whoever wrote it; with `instead_of`, one whose content is another by then.
     """
-    write_together({Path(file_name(path)): content}, private=private)
+    target = Path(file_name(path))
+    if instead_of is None:
+        write_together({target: content}, private=private, overwrite=overwrite)
+        return
+    with _refusals(target), _alone([target]):
+        if not target.is_file() or target.read_bytes() != instead_of:
+            raise FileError(f"{target} was changed by somebody else in the meantime, and is left as it is; do it again with what "
+                            "it holds now.", kind="missing")  # fmt: skip
+        write_together({target: content}, private=private, locked=True)
 
 
-def write_together(contents: Mapping[Path, str], remove: Iterable[Path] = (), *, private: bool = False) -> None:
+def write_together(
+    contents: Mapping[Path, str | bytes], remove: Iterable[Path] = (), *, private: bool = False, overwrite: bool = True,
+    locked: bool = False,
+) -> None:  # fmt: skip
     """Write several files: all of them under temporary names first, so that a full disk leaves the old ones untouched.
 
     Then they are renamed in their order; what is to be removed goes before the last of them takes its place. Where that
-    fails half way, what stood there before is put back.
+    fails half way, what stood there before is put back. Programs of ours that write to one folder take turns, so that their
+    files are never mixed; without `overwrite`, no name is taken that another one has by then.
     """
     staged: dict[Path, tuple[Path, Path]] = {}
     kept: dict[Path, Path | None] = {}
+    changed: set[Path] = set()  # what others wrote meanwhile is not ours to put back
     removed = list(remove)
     try:
         for target, content in contents.items():
             staged[target] = _stage(target, content, private)
-        if len(staged) + len(removed) > 1:
-            for real in [*(real for _, real in staged.values()), *removed]:
-                with _refusals(real):
-                    kept[real] = _second_name(real)
-        try:
-            for k, (target, (temporary, real)) in enumerate(staged.items(), 1):
-                for old in removed if k == len(staged) else ():
-                    with _refusals(old):
-                        old.unlink(missing_ok=True)
-                with _refusals(target):
-                    os.replace(temporary, real)
-        except BaseException:
-            for real, copy in kept.items():
-                real.unlink(missing_ok=True) if copy is None else os.replace(copy, real)
-            raise
+        with nullcontext() if locked else _alone(contents):
+            if len(staged) + len(removed) > 1:
+                for real in [*(real for _, real in staged.values()), *removed]:
+                    with _refusals(real):
+                        kept[real] = _second_name(real)
+            try:
+                for k, (target, (temporary, real)) in enumerate(staged.items(), 1):
+                    for old in removed if k == len(staged) else ():
+                        with _refusals(old):
+                            old.unlink(missing_ok=True)
+                            changed.add(old)
+                    with _refusals(target):
+                        _take(target, temporary, real, overwrite)
+                        changed.add(real)
+            except BaseException:
+                for real, copy in kept.items():
+                    if real in changed:
+                        real.unlink(missing_ok=True) if copy is None else os.replace(copy, real)
+                raise
     finally:  # an interrupt too leaves nothing behind
         for spare in [*(temporary for temporary, _ in staged.values()), *filter(None, kept.values())]:
             spare.unlink(missing_ok=True)
+
+
+def _take(target: Path, temporary: Path, real: Path, overwrite: bool) -> None:
+    """Give a file its name, in one step; without `overwrite` only if no other has it by now."""
+    if overwrite:
+        os.replace(temporary, real)
+        return
+    try:
+        try:
+            os.link(temporary, real)
+        except FileExistsError:
+            raise
+        except OSError:  # no second names on this disk: an empty file takes the name first
+            os.close(os.open(real, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+            try:
+                os.replace(temporary, real)
+            except BaseException:
+                real.unlink(missing_ok=True)
+                raise
+    except FileExistsError:
+        raise FileError(f"{target} was written by somebody else in the meantime, and is left as it is; choose another name, or "
+                        "pass overwrite=True to replace it.", kind="missing") from None  # fmt: skip
+
+
+@contextmanager
+def _alone(targets: Iterable[Path]) -> Iterator[None]:
+    """Only one program of ours at a time gives files their names in a folder; where the system has such locks."""
+    with ExitStack() as stack:
+        for folder in sorted({target.resolve().parent for target in targets}) if fcntl is not None else ():
+            try:
+                file = os.open(folder, os.O_RDONLY)
+            except OSError:
+                continue
+            stack.callback(os.close, file)  # which gives the lock back, however the process ends
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _second_name(real: Path) -> Path | None:
@@ -212,8 +275,7 @@ def whole_file(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iter
         with _refusals(target):
             with temporary.open("rb+") as file:
                 os.fsync(file.fileno())
-            _check_free(target, real, overwrite)
-            os.replace(temporary, real)
+            _take(target, temporary, real, overwrite)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -229,7 +291,7 @@ def check_writable(paths: Iterable[Path]) -> None:
         _stage(path, "")[0].unlink()
 
 
-def _stage(target: Path, content: str, private: bool = False) -> tuple[Path, Path]:
+def _stage(target: Path, content: str | bytes, private: bool = False) -> tuple[Path, Path]:
     """The content, synced, under a temporary name; and the place that it is meant for."""
     with _refusals(target):
         real = target.resolve()
@@ -240,11 +302,11 @@ def _stage(target: Path, content: str, private: bool = False) -> tuple[Path, Pat
             )
         temporary = real.with_name(f".{real.name}.{os.urandom(6).hex()}")
         mode = 0o600 if private else 0o666
-        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             try:
                 if known is not None and not private:
                     os.chmod(temporary, stat.S_IMODE(known.st_mode))
-                file.write(content)
+                file.write(content if isinstance(content, bytes) else content.encode("utf-8"))
                 file.flush()
                 os.fsync(file.fileno())
             except BaseException:

@@ -529,7 +529,7 @@ def test_a_locked_database_is_one_clear_error(place):
         assert ledger.verify("survey").count == 2
 
 
-STANDS = r"Charge 2 of 'survey' stands, but its answer was not stored.*pay again"
+STANDS = r"Charge 2 of 'survey' stands, but its answer was not stored.*costs nothing more; once the process is over, you pay again"
 
 
 def test_a_full_disk_says_what_stands(tmp_path):

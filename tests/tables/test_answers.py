@@ -174,7 +174,7 @@ def test_an_answer_of_version_1_is_read_with_the_choice_of_version_1(monkeypatch
     sizes = np.array(published["n"])
     measures = measures_for(made, terms, sizes)
     read = read_answer(text, made, measures, spelling_of(made, {"count": ["district", "ill"]}).contents, sizes)
-    sheet = Sheet.of(made, terms, half, sizes, measures, (), lambda columns: columns).drawn_by(read.measures)
+    sheet = Sheet.of(made, terms, half, sizes, measures, (), lambda columns: columns).drawn_by(read.measures, (), half)
     columns = sheet.filled(read.reports, Balance(4 * half, half, 3 * half, 0), Answer(text, 2, "then", True)).columns
     for name in ("report", "low", "high", "mechanism", "n", "epsilon"):
         assert columns[name] == published[name]

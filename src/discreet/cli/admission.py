@@ -83,7 +83,7 @@ def look(
                     domain=None if domain is None else read_groups(domain), sum=sums, codes=_listed(codes),
                     progress=advance)  # fmt: skip
     if out not in (None, "-"):
-        write_whole(Path(out), dump(found.domain()) + "\n")
+        write_whole(Path(out), dump(found.domain()) + "\n", overwrite=overwrite)
     if out == "-":
         print(dump(found.domain()))
     elif json:

@@ -67,6 +67,7 @@ def cascade(
     one_of(json, csv)
     _check_target(out, stored, overwrite)
     told: list[str] = []
+    before: bytes | None = None
     if stored is None:
         if add is not None or add_epsilon is not None:
             raise DiscreetError("A level is added to stored reports; give their file, for example --stored reports.json.")
@@ -80,9 +81,11 @@ def cascade(
     elif any(x is not None for x in (alphas, epsilons, n, low, high, step, sensitivity)):
         raise DiscreetError("Stored reports have their levels, grid and sensitivity; leave out those of the command.")
     else:
+        if out is not None and _same(out, stored) and Path(stored).is_file():
+            before = Path(stored).read_bytes()  # what is added in the meantime must not be lost
         found, told = _extended(CascadeReports.load(stored), add, add_epsilon, value, fingerprint, clamp, out)
     if out is not None and out != "-":
-        found.save(out)
+        found.save(out, overwrite=overwrite, instead_of=before)
         told.append(f"saved to {out}")
         if stored is not None and not _same(out, stored):
             told.append(f"use {out} from now on, and remove {stored}: what is added to both is no cascade")

@@ -39,4 +39,4 @@ def check_release(
         terminal.print_csv(found.rows())
     else:
         terminal.show(make_console(), found.shown())
-    return 0 if found else 1
+    return 0 if found else 1  # what could not be checked counts

@@ -125,7 +125,7 @@ def release(
     from ..tables.audiences import each_release
     from ..tables.release import expected_errors
     from ..tables.release import release_and_dropped as run
-    from ..tables.saving import check_outputs, write_release
+    from ..tables.saving import check_outputs, write_releases
     from ..tables.sums import names_of_totals
     from ..tables.tiers import measure_of
     from . import terminal
@@ -183,8 +183,8 @@ def release(
             made, lost = run(table, ledger=book, fresh=fresh, progress=part(advance, 0.0, most), **shape, **asked)
             if out is not None:
                 try:
-                    for place, each in zip(places, each_release(made), strict=True):
-                        write_release(each, place, old[place], bom=bom)
+                    each = dict(zip(places, each_release(made), strict=True))
+                    write_releases(each, [file for mine in old.values() for file in mine], bom=bom, overwrite=overwrite)
                 except FileError as error:
                     raise FileError(
                         f"{error} The answer is in the ledger: ask the same question again, and it costs nothing.",

@@ -118,7 +118,8 @@ class Pending:
 class Answer:
     """A stored answer, safe to show. `repeated`: it was asked before, and nothing was charged now.
 
-    `head` is the end of the history as the answer was stored.
+    `head` is the end of the history as the answer was stored, `epsilon` what its line charged: the same question may be
+    asked by another spelling of its level, which would be charged a little more or less.
     """
 
     text: str
@@ -126,6 +127,7 @@ class Answer:
     when: str
     repeated: bool
     head: Head | None = None
+    epsilon: Fraction | None = None
 
 
 @dataclass(frozen=True, repr=False)

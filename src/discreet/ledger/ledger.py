@@ -21,7 +21,8 @@ import json
 import os
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -63,7 +64,7 @@ from .charging import ENTRIES, agreed, append, check_epsilon, running_of, time_o
 from .charging import charge as charge_line
 from .outcomes import ADMITTING, CHARGING, CREATING, storing
 from .places import name_of_place, opener
-from .repeated import answer_of, stored_answers
+from .repeated import answer_of, keeping, kept_answer, store_answer, stored_answers
 from .secret import Secret, keyed
 from .stores import LEDGER, PATIENCE, Rows, Run, Store
 
@@ -246,6 +247,9 @@ class Ledger:
                     if same or mine == known.get("fingerprint") or known.get("data") == digest(account, "data", about):
                         return answer()
                     others, older = others or charge, older or (charge if "data" in known else 0)
+            kept = kept_answer(run, account, self.place, question_digest, fingerprint)
+            if kept is not None:
+                return kept
             if older and not fresh:
                 raise LedgerError(
                     f"This question about {name!r} was answered by an older discreet (line {older}), whose fingerprint of "
@@ -304,37 +308,23 @@ class Ledger:
         """Store the answer of a charge, and its salted commitment; both are on disk when this returns, so show it then.
 
         A charge has one answer: a second one is refused, so that nobody draws until a draw pleases. Where storing fails
-        (a full disk, a lost connection), show nothing, and call again with the same two when the cause is gone: asking
-        anew would be charged anew.
+        (a full disk, a lost connection), show nothing, and call again with the same two when the cause is gone, or ask the
+        same question about the same data in this process: `begin` then stores what was not stored, and gives it.
         """
         if not isinstance(pending, Pending):
             raise LedgerError("Finish with the Pending that begin gave; a stored answer is finished already.")
-        name, charge = pending.name, pending.charge
+        name = pending.name
         if not exact.encodable(answer):
             raise LedgerError("An answer is a text of valid characters, without NUL. Nothing was stored.")
-        salt = secrets.token_hex(16)
-        with self._store().transaction(storing(pending), write=True) as run:
-            account = self._changing(run, name)
-            charged = run(f"{ENTRIES} AND number = :charge", name=name, charge=charge)
-            facts = facts_of(name, charge, charged[0][1]) if charged else {}
-            if facts.get("kind") != "charge" or facts.get("basis") == STATED:
-                raise LedgerError(f"{name!r} has no charge {charge}. Finish with what begin gave.")
-            if run("SELECT charge FROM discreet_answer WHERE name = :name AND charge = :charge",
-                   name=name, charge=charge):  # fmt: skip
-                raise LedgerError(f"Charge {charge} of {name!r} has its answer. Ask again to get it.")
-            told = append(run, account, {"kind": "answer", "charge": charge, "commitment": salted(salt, answer)})
-            run(
-                "INSERT INTO discreet_answer (name, charge, number, question, salt, text) "
-                "VALUES (:name, :charge, :number, :question, :salt, :text)",
-                name=name,
-                charge=charge,
-                number=told["number"],
-                question=str(facts.get("question")),
-                salt=salt,
-                text=answer,
-            )
-            head = Head(told["number"], link_of(account.head, canonical(told)))
-            return Answer(answer, charge, told["when"], repeated=False, head=head)
+        with keeping(self.place, pending, answer), self._store().transaction(storing(pending), write=True) as run:
+            return store_answer(run, self._changing(run, name), pending.charge, answer)
+
+    @contextmanager
+    def room(self, size: int) -> Iterator[None]:
+        """Keep room on the disk for an answer of so many letters while it is charged for and drawn: else a full disk would take
+        one charge after the other. Where there is none, nothing is charged."""
+        with self._store().room(size, CHARGING):
+            yield
 
     def answer(self, name: str, charge: int) -> Answer | None:
         """The stored answer of a charge, as it was committed to; None where there is none."""

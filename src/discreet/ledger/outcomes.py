@@ -24,8 +24,8 @@ def storing(pending: Pending) -> Outcome:
     """A charge stands, whatever happens to its answer."""
     stands = f"Charge {pending.charge} of {pending.name!r} stands"
     return Outcome(
-        f"{stands}, but its answer was not stored and must not be shown: call finish again with it, or ask again and pay "
-        "again.",
+        f"{stands}, but its answer was not stored, and nothing of it is shown: when that is mended, ask the same again in this "
+        "process, which stores it and costs nothing more; once the process is over, you pay again.",
         f"{stands}, but whether its answer was stored is not known, so it must not be shown: ask again; if it was stored, "
         "you get it free of charge, else you pay again.",
     )

@@ -1,13 +1,17 @@
-"""Stored answers of a question, checked against their lines before anybody sees them again."""
+"""Answers in the ledger: stored beside their charge, and checked against their lines before anybody sees them again."""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from ..errors import LedgerError
-from .chain import Account, Answer, Head, digest, facts_of, salted
+from .chain import STATED, Account, Answer, Head, Pending, canonical, digest, facts_of, link_of, salted, total_of
+from .charging import ENTRIES, append
 from .stores import Run
 
 _STORED = (
@@ -34,8 +38,53 @@ def answer_of(run: Run, name: str, charge: int) -> Answer | None:
 
 
 def _answer(name: str, row: Sequence[Any]) -> Answer:
-    charge, salt, text, _, answered, *end = row
-    facts = facts_of(name, charge, answered)
+    charge, salt, text, charged, answered, *end = row
+    facts, paid = facts_of(name, charge, answered), facts_of(name, charge, charged).get("epsilon")
     if facts.get("commitment") != salted(salt, text):
         raise LedgerError(f"The stored answer of charge {charge} of {name!r} was changed. Use verify.")
-    return Answer(text, charge, str(facts.get("when")), repeated=True, head=Head(*end))
+    epsilon = None if paid is None else total_of(name, str(paid))
+    return Answer(text, charge, str(facts.get("when")), repeated=True, head=Head(*end), epsilon=epsilon)
+
+
+def store_answer(run: Run, account: Account, charge: int, answer: str) -> Answer:
+    """Store the answer of a charge, its first, with its salted commitment."""
+    name, salt, facts = account.name, secrets.token_hex(16), _charged(run, account, charge)
+    if facts.get("kind") != "charge" or facts.get("basis") == STATED:
+        raise LedgerError(f"{name!r} has no charge {charge}. Finish with what begin gave.")
+    if run("SELECT charge FROM discreet_answer WHERE name = :name AND charge = :charge", name=name, charge=charge):
+        raise LedgerError(f"Charge {charge} of {name!r} has its answer. Ask again to get it.")
+    told = append(run, account, {"kind": "answer", "charge": charge, "commitment": salted(salt, answer)})
+    run("INSERT INTO discreet_answer (name, charge, number, question, salt, text) "
+        "VALUES (:name, :charge, :number, :question, :salt, :text)",
+        name=name, charge=charge, number=told["number"], question=str(facts.get("question")), salt=salt, text=answer)  # fmt: skip
+    head = Head(told["number"], link_of(account.head, canonical(told)))
+    return Answer(answer, charge, told["when"], repeated=False, head=head, epsilon=total_of(name, str(facts["epsilon"])))
+
+
+@contextmanager
+def keeping(place: str, pending: Pending, answer: str) -> Iterator[None]:
+    """Keep an answer in this process while it is stored, and for as long as it could not be."""
+    mine = _unstored.setdefault((place, pending.name), {})
+    mine[pending.charge] = answer
+    yield
+    mine.pop(pending.charge, None)
+
+
+def kept_answer(run: Run, account: Account, place: str, question: str, fingerprint: str) -> Answer | None:
+    """The answer of a charge for this question about these data that could not be stored before: now it is. Digests are salted
+    and fingerprints keyed by ledger, so that no other one at the same place is taken for it."""
+    for charge, answer in _unstored.get((place, account.name), {}).items():
+        facts = _charged(run, account, charge)
+        if (facts.get("question"), facts.get("fingerprint")) == (question, fingerprint):
+            return replace(store_answer(run, account, charge, answer), repeated=True)
+    return None
+
+
+def _charged(run: Run, account: Account, charge: int) -> dict[str, Any]:
+    """What stands in the line of a charge."""
+    rows = run(f"{ENTRIES} AND number = :charge", name=account.name, charge=charge)
+    return facts_of(account.name, charge, rows[0][1]) if rows else {}
+
+
+# The answers that this process could not store, by the charge that stands for each; of ledgers by place and data set.
+_unstored: dict[tuple[str, str], dict[int, str]] = {}

@@ -198,6 +198,12 @@ class Store(ABC):
             finally:
                 self.busy = False
 
+    @contextmanager
+    def room(self, size: int, outcome: Outcome) -> Iterator[None]:
+        """Room on the disk for a text of so many letters, kept for as long as the block lasts; what a server has is its own
+        matter."""
+        yield
+
     def close(self) -> None:
         """Close the connection, once the transaction that another thread may run on it has ended."""
         with self.lock:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -95,9 +94,26 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def csv_lines(names: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
-    """A heading and lines of values as CSV, numbers in full."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    """A heading and lines of values as CSV, numbers in full; a value with a carriage return is quoted as one with a new line is,
+    whatever the version of Python.
+
+    >>> csv_lines(["town"], [["a\\rb"], ["c"]])
+    'town\\n"a\\rb"\\nc\\n'
+    """
+    rows = _Rows()
+    writer = csv.writer(rows, lineterminator=_Rows.END)  # the writer quotes what has a part of that in it
     writer.writerow(names)
     writer.writerows(lines)
-    return buffer.getvalue()
+    return "".join(rows.texts)
+
+
+class _Rows:
+    """What a CSV writer writes, a row at a time, each with a new line alone at its end."""
+
+    END = "\r\n"
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def write(self, row: str) -> None:
+        self.texts.append(row[: -len(self.END)] + "\n")

@@ -189,10 +189,11 @@ class CascadeReports(Result):
 
     # Storing
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = True, instead_of: bytes | None = None) -> None:
         """Write everything to one JSON file: as sensitive as the least private level, so keep it where the data are. Its
-        owner alone may read it (0600)."""
-        write_whole(path, self.text(), private=True)
+        owner alone may read it (0600). Without `overwrite` a file that is there is refused; with `instead_of`, one that holds
+        something else: reports that are lost cannot be drawn again without a second price."""
+        write_whole(path, self.text(), private=True, overwrite=overwrite, instead_of=instead_of)
 
     def text(self) -> str:
         """The content of that file."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from ..ledger.chain import canonical
 from ..mechanism import Mechanism
-from ..questions.predicate import parse
+from ..questions.predicate import Predicate, parse
 from .purpose import READING
 from .sheet import Sheet
 from .spelling import content_of
@@ -41,6 +42,12 @@ def contents(told: Mapping[str, Any], sheet: Sheet) -> dict[str, dict[str, Any]]
         bare = _TEXT.sub("''", one["where"] or "")
         names |= {name.replace('""', '"') for name in _COLUMN.findall(bare)}
     return {
-        one.name: content_of(one, None if one.where is None else parse(one.where, names), names)
+        one.name: content_of(one, None if one.where is None else _parsed(one.where, frozenset(names)), names)
         for one in sheet.question.statistics
     }
+
+
+@lru_cache(maxsize=256)
+def _parsed(where: str, names: frozenset[str]) -> Predicate:
+    """Once for each condition: every parser is a database of its own."""
+    return parse(where, names)

@@ -4,11 +4,12 @@ A report means nothing without its mechanism, and how mechanisms are chosen may 
 stored says which ones were used, and an answer is always read with those, never with today's choice:
 
     {"format": "discreet-answer", "version": 3, "by": [column, ...], "keys": [[value, ...], ...], "sizes": [n, ...],
-     "measures": [{"statistic": ..., "part": "", "mechanisms": [...]}, ...], "reports": [[value, ...], ...]}
+     "measures": [{"statistic": ..., "name": ..., "part": "", "mechanisms": [...]}, ...], "reports": [[value, ...], ...]}
 
 and, where totals were measured, "levels": [the same for each level, with the columns of its totals as "by"].
 
 Reports stand in the order of the keys, one list for each measure; whoever asks in another order gets them in that order.
+Names tell statistics apart that are alike in all else, and nothing more: the question knows none. (Early answers have none.)
 Mechanisms that a family makes again from its largest count (or the change that it hides) and level are stored as that, for
 all sizes of group at once, with a digest over their laws; any other, and every design, is stored whole, as its file. Version 1 was
 {"reports": {name: [...]}} alone, version 2 had one list of mechanisms for all; both stood in the order of their question.
@@ -63,7 +64,8 @@ def mechanisms_text(
 
 
 def _drawn_by(question: Question, measures: Sequence[Measure], contents: Mapping[str, Any]) -> list[Document]:
-    return [{"statistic": contents[m.name], "part": m.part, "mechanisms": _mechanisms(question, m)} for m in measures]
+    return [{"statistic": contents[m.name], "name": m.name, "part": m.part, "mechanisms": _mechanisms(question, m)}
+            for m in measures]  # fmt: skip
 
 
 def _level(question: Question, tier: Tier, contents: Mapping[str, Any]) -> Document:
@@ -134,15 +136,7 @@ def _read(
     content: Document, question: Question, measures: Sequence[Measure], contents: Mapping[str, Any], sizes: Indices
 ) -> Stored:
     """An answer of today's version, or one of its levels, for whoever asks in this order."""
-    order = _order(content, question)
-    found: dict[str, list[int]] = {}
-    for place, one in enumerate(content["measures"]):
-        found.setdefault(_told(one["statistic"], one["part"]), []).append(place)
-    try:
-        places = [found[_told(contents[m.name], m.part)].pop(0) for m in measures]
-    except (KeyError, IndexError):
-        places = []
-    rows = content["reports"]
+    order, places, rows = _order(content, question), _places(content["measures"], measures, contents), content["reports"]
     if order is None or len(places) != len(rows) or any(len(row) != len(order) for row in rows):
         raise ReleaseError("The stored answer has other counts or groups than this question; nothing was charged.")
     plans = [_plan(content["measures"][place]["mechanisms"], question) for place in places]
@@ -151,6 +145,30 @@ def _read(
         raise ReleaseError("The stored answer has other sizes of groups than these data; nothing was charged.")
     drawn = tuple(m.drawn_by({size: plan[size] for size in used}) for m, plan in zip(measures, plans, strict=True))
     return Stored([np.array(rows[place])[order] for place in places], drawn, sizes)
+
+
+def _places(stored: Sequence[Document], measures: Sequence[Measure], contents: Mapping[str, Any]) -> list[int]:
+    """Where the reports of each measure stand; of as many as there are.
+
+    One condition may stand there under several names: then each name gets its own reports again, and names that are new the
+    others in the order of names, in whatever order all of them are asked for.
+    """
+    theirs, mine = dict[str, list[int]](), dict[str, list[int]]()
+    for k, one in enumerate(stored):
+        theirs.setdefault(_told(one["statistic"], one["part"]), []).append(k)
+    for k, m in enumerate(measures):
+        mine.setdefault(_told(contents[m.name], m.part), []).append(k)
+    found: dict[int, int] = {}
+    for told, wanted in mine.items():
+        there = theirs.get(told, [])
+        if all("name" in stored[k] for k in there):
+            names = {measures[k].name: k for k in wanted}
+            known = {stored[k]["name"]: k for k in there}
+            found |= {names[name]: known[name] for name in names.keys() & known.keys()}
+            wanted = [names[name] for name in sorted(names.keys() - known.keys())]
+            there = [known[name] for name in sorted(known.keys() - names.keys())]
+        found |= dict(zip(wanted, there, strict=False))
+    return [found[k] for k in range(len(measures)) if k in found]
 
 
 def _told(statistic: Any, part: str) -> str:
@@ -188,7 +206,8 @@ def _format(
         return {
             "format": FORMAT, "version": 3, "by": list(question.by), "keys": [list(key) for key in question.cells],
             "sizes": sizes.tolist(), "reports": [old["reports"][name] for name in question.names],
-            "measures": [{"statistic": contents[name], "part": "", "mechanisms": old["mechanisms"]} for name in question.names],
+            "measures": [{"statistic": contents[name], "name": name, "part": "", "mechanisms": old["mechanisms"]}
+                         for name in question.names],
         }  # fmt: skip
 
     return Format("stored answer", steps=(with_mechanisms, with_keys))
@@ -273,7 +292,9 @@ def _again(entry: Mapping[str, Any], question: Question, size: int, level: Level
 def _whole(document: Document, question: Question) -> Mechanism:
     stored = files.loads(json.dumps(document).encode(), "the mechanism of the stored answer")
     given = question.mechanism
-    return given if isinstance(given, Mechanism) and given == stored else stored  # what was built for it is there
+    if isinstance(given, Mechanism) and given == stored and given.recipe == stored.recipe:
+        return given  # what was built for it is there
+    return stored
 
 
 def _digest(plan: Mapping[int, Mechanism]) -> str:

@@ -21,12 +21,13 @@ from numpy.typing import NDArray
 
 from ..errors import LevelError, ReleaseError
 from ..formats import Format
+from ..ledger.ledger import Answer
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..present.shown import Result, Shown, one_line
 from ..sharing.cascades import Cascade, told
 from .measures import Measure
-from .question import Question
+from .question import Question, charge_of
 from .results import Release, amount, asked_in_words
 from .values import members
 
@@ -117,6 +118,17 @@ def each_release(made: Release | Audiences) -> list[Release]:
 def for_audience(question: Question, level: Level) -> Question:
     """What one audience's release answers: the same question at its own level."""
     return replace(question, level=level)
+
+
+def charged_for(answer: Answer, question: Question) -> Fraction:
+    """What a stored answer cost, whatever its level is asked for by now: by its alpha in place of an epsilon, for example."""
+    return charge_of(question.level) if answer.epsilon is None else answer.epsilon
+
+
+def paid_for(answer: Answer, question: Question) -> Fraction:
+    """The same of one release: that of an audience says what its own level is worth, never more than was charged for all."""
+    charged = charged_for(answer, question)
+    return min(charge_of(question.level), charged) if question.audiences else charged
 
 
 def cascades_for(measures: Sequence[Measure]) -> dict[int, Cascade]:

@@ -8,7 +8,7 @@ itself in both ways consistently, only the ledger can refute.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -18,14 +18,14 @@ from typing import Any
 from ..errors import DiscreetError, LedgerError, MissingExtraError
 from ..ledger.ledger import Ledger
 from ..measure.privacy import check_privacy
-from ..numbers.level import Level
+from ..numbers.level import Epsilon, Level
 from ..present.shown import Result, Shown, plain
 from .matched import Unknown, is_same, unmatched_totals
 from .measures import Measure
 from .measures import digest_of as digest_of_mechanism
 from .pages import release_page
-from .rebuilt import Rebuilt, rebuild
-from .saved import Saved, csv_value
+from .rebuilt import Rebuilt, level_told, rebuild
+from .saved import Saved, as_texts, without_words
 from .saving import body_digest, digest_of, outputs, written
 from .stored import differences
 
@@ -50,7 +50,7 @@ class ReleaseVerdict(Result):
 
     @property
     def holds(self) -> bool:
-        """Did nothing that could be checked fail?"""
+        """Did nothing fail of what could be checked? (`complete` says whether that was everything.)"""
         return all(check.held is not False for check in self.checks)
 
     @property
@@ -59,13 +59,20 @@ class ReleaseVerdict(Result):
         return all(check.held is not None for check in self.checks)
 
     def __bool__(self) -> bool:
-        return self.holds
+        """Was everything checked, and did all of it hold? What nobody looked at is no good news."""
+        return self.holds and self.complete
 
     def shown(self) -> Shown:
         words = {True: "yes", False: "NO", None: "not checked"}
         rows = tuple((check.matter, words[check.held], check.told) for check in self.checks)
-        told = "what was checked holds" if self.holds else "does not hold"
-        return Shown(f"{self.path}: {told}", ("what", "holds", "why"), rows)
+        return Shown(f"{self.path}: {self._verdict()}", ("what", "holds", "why"), rows)
+
+    def _verdict(self) -> str:
+        """In a few words, with what is missing from the verdict before anything else."""
+        unchecked = ", ".join(check.matter for check in self.checks if check.held is None)
+        if not self.holds:
+            return "does not hold" + (f"; not checked: {unchecked}" if unchecked else "")
+        return f"NOT CHECKED: {unchecked}; what could be checked holds" if unchecked else "holds"
 
     def to_dict(self) -> dict[str, Any]:
         return {"path": self.path, "holds": self.holds, "complete": self.complete,
@@ -186,7 +193,7 @@ def _rows(case: Case) -> Iterator[str | Unknown]:
 
 @checker("what it cost")
 def _epsilon(case: Case) -> Iterator[str | Unknown]:
-    record = case.saved.record
+    record, whole = case.saved.record, level_told(case.saved.record)
     charge, budget = Fraction(record["epsilon_charged"]), {k: Fraction(x) for k, x in record["budget"].items()}
     groups = record["max_groups"] if record["unit"] is not None else 1
     if budget["left"] != budget["budget"] - budget["spent"] or not charge <= budget["spent"] <= budget["budget"]:
@@ -196,6 +203,10 @@ def _epsilon(case: Case) -> Iterator[str | Unknown]:
     weights = {one["name"]: Fraction(one["part"]) for one in record["statistics"]}
     if sum(weights.values()) != 1 or len(weights) < len(record["statistics"]):
         yield "The parts of the statistics do not add up to the whole charge."
+    if whole is not None and charge and not _is_worth(charge, whole):
+        yield f"The question was asked at alpha {whole.alpha}, which is not worth epsilon {charge}."
+    if (charge == 0) is not case.rebuilt.sheet.draws_nothing:
+        yield "Nothing is free but public groups of nobody, and those are."
     levels = record["measured"] or [{"by": record["by"], "part": "1", "epsilon": str(charge / groups)}]
     parts = [Fraction(level["part"]) for level in levels]
     if sum(parts) != 1 or min(parts) <= 0 or list(levels[-1]["by"]) != list(record["by"]):
@@ -207,8 +218,19 @@ def _epsilon(case: Case) -> Iterator[str | Unknown]:
             each = charge * weights[one["name"]] * part / groups
             if Fraction(one["epsilon"]) != each:
                 yield f"{one['name']}: epsilon is {one['epsilon']} for each report, but must be {each}."
-            if charge and not Level.of(epsilon=each).admits(Fraction(one["alpha"])):
+            if whole is not None:
+                must = whole.power(weights[one["name"]] * part / groups)
+                if Fraction(one["alpha"]) != must:
+                    yield f"{one['name']}: alpha is {one['alpha']} for each report, but must be {must}."
+            elif charge and not Level.of(epsilon=each).admits(Fraction(one["alpha"])):
                 yield f"{one['name']}: alpha {one['alpha']} is less private than epsilon {each}."
+
+
+def _is_worth(epsilon: Fraction, level: Level) -> bool:
+    """Is this what was charged for a level? Not less, and more only by what is rounded: the level to 62 bits, and an epsilon
+    that is no rational to steps of 1e-12."""
+    least = epsilon - Fraction(1, 10**11)
+    return Level.of(epsilon=epsilon).admits(level.alpha) and (least <= 0 or level.alpha <= Epsilon(least).granted())
 
 
 @checker("mechanisms and their levels")
@@ -266,49 +288,38 @@ def _words(case: Case) -> Iterator[str | Unknown]:
     for name in sorted({*again, *saved.record}):
         if name in ("files", "discreet"):
             continue
-        if _texts(saved.record.get(name)) != _texts(again.get(name)):
-            if case.made_by_us or name not in _WORDS:
+        if as_texts(saved.record.get(name)) != as_texts(again.get(name)):
+            alike = name in _WORDS or without_words(name, saved.record.get(name)) == without_words(name, again.get(name))
+            if case.made_by_us or not alike:
                 yield f"{name} does not follow from the rest."
             else:
-                yield Unknown(f"It was written by discreet {saved.record['discreet']}, which may have said {name} in other words.")
+                yield Unknown(f"It was written by discreet {saved.record['discreet']}, and says {name} in words of its own.")
 
 
-_WORDS = {"protects", "person", "beware", "interval", "estimate", "fitted", "no_estimate", "mechanisms"}
+_WORDS = {"protects", "person", "beware", "interval", "estimate", "fitted", "no_estimate"}
 
 
 @checker("the page for people")
 def _page(case: Case) -> Iterator[str | Unknown]:
     content = case.saved.beside(case.saved.path.with_suffix(".html").name)
-    if not case.made_by_us:
-        yield Unknown(f"It was written by another version ({case.saved.record['discreet']}).")
-    elif content is None or content.decode("utf-8") != release_page(case.rebuilt.release):
+    if content is not None and content.decode("utf-8") == release_page(case.rebuilt.release):
+        return
+    if case.made_by_us or (content is None and not case.saved.older):
         yield "It does not show what the record and the CSV say."
+    else:
+        yield Unknown(f"It was written by discreet {case.saved.record['discreet']}, and is not the page that this version writes.")
 
 
 @checker("the ledger")
 def _ledger(case: Case) -> Iterator[str | Unknown]:
-    record = case.saved.record
     if case.ledger is None:
         yield Unknown("No ledger was given: whether these are the stored reports, only the ledger can tell.")
-    elif record["ledger_line"] is None:
-        yield Unknown("Nothing was charged, so there is no line.")
     else:
         try:
-            yield from map(_told, differences(case.ledger, case.saved, case.rebuilt))
+            yield from differences(case.ledger, case.saved, case.rebuilt)
         except LedgerError as error:
             yield str(error)
 
 
-def _told(found: str | None) -> str | Unknown:
-    return found or Unknown("A record of an older version does not have the ledger's head.")
-
-
 def _row(saved: Saved, k: int) -> str:
     return f"Row {k + 1} ({', '.join(saved.keys[k])})" if saved.record["by"] else f"Row {k + 1}"
-
-
-def _texts(value: Any) -> Any:
-    """A value of a record with all keys as texts: a CSV has no others."""
-    if isinstance(value, Mapping):
-        return {str(name): _texts(part) for name, part in value.items()}
-    return [_texts(part) for part in value] if isinstance(value, (list, tuple)) else csv_value(value)

@@ -79,21 +79,16 @@ class Coarse:
 
     def cells(self, line: Line, places: Indices) -> Cells:
         """The cell of each report, which is given by its position."""
-        width = line.step if self.round_to is None else self.round_to
-        shift = Fraction(0) if self.round_to is None else Fraction(1, 2)
-        origin = line.anchor if self.round_to is None else Fraction(0)
-        # position p lies in cell number floor((p step + anchor - origin) / width + shift) = (p s + a) // w
-        s, a, w = _whole(line.step / width, (line.anchor - origin) / width + shift)
+        origin, width, (s, a, w) = self._numbered(line)
         wide = max(s * int(np.abs(places).max(initial=0)) + abs(a), w, s) >= _SMALL
         numbers = places.astype(object) if wide else places
         cell = (numbers * s + a) // w
         first, last = -((a - cell * w) // s), -((a - (cell + 1) * w) // s) - 1
         shown = _values(cell, origin, width)
         if self.hide_below is not None:
-            least = -((origin - self.hide_below) // width)  # the first cell whose value is not below
-            hidden = np.asarray(cell < least, dtype=bool)
+            hidden = np.asarray(cell < -((origin - self.hide_below) // width), dtype=bool)
             first = np.where(hidden, line.low, first)
-            last = np.where(hidden, -((a - least * w) // s) - 1, last)
+            last = np.where(hidden, self._last_hidden(line), last)
             shown = [None if is_hidden else x for is_hidden, x in zip(hidden.tolist(), shown, strict=True)]
         first, last = (np.clip(end, line.low, line.high).astype(np.int64) for end in (first, last))
         return Cells(first, last, shown)
@@ -101,15 +96,27 @@ class Coarse:
     def some_place(self, line: Line, shown: Fraction | None) -> int:
         """The position of one of the reports that are shown like this (hidden ones: None), to make again what follows."""
         if shown is None:
-            assert self.hide_below is not None
-            width = line.step if self.round_to is None else self.round_to
-            first = Fraction(-((-self.hide_below) // width)) * width - (width / 2 if self.round_to is not None else 0)
-            place = -((line.anchor - first) // line.step) - 1
+            place = self._last_hidden(line)
         elif self.round_to is None:
             place = round((shown - line.anchor) / line.step)
         else:  # the first report that rounds to it
             place = -((line.anchor - round(shown / self.round_to) * self.round_to + self.round_to / 2) // line.step)
         return min(max(place, line.low), line.high)
+
+    def _numbered(self, line: Line) -> tuple[Fraction, Fraction, tuple[int, int, int]]:
+        """Cells stand for origin + j width; position p lies in cell j = floor((p step + anchor - origin) / width + shift), which
+        is (p s + a) // w."""
+        width = line.step if self.round_to is None else self.round_to
+        shift = Fraction(0) if self.round_to is None else Fraction(1, 2)
+        origin = line.anchor if self.round_to is None else Fraction(0)
+        return origin, width, _whole(line.step / width, (line.anchor - origin) / width + shift)
+
+    def _last_hidden(self, line: Line) -> int:
+        """The last position that is hidden: the one before the first cell whose value is not below."""
+        assert self.hide_below is not None
+        origin, width, (s, a, w) = self._numbered(line)
+        least = -((origin - self.hide_below) // width)
+        return -((a - least * w) // s) - 1
 
     def words(self) -> str:
         """What was done, for a reader of the release."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -72,9 +72,20 @@ class Question:
         """The keys of the reports in their order: the declared ones, then the pooled cell."""
         return [*self.domain.keys, *([(OTHER,) * len(self.by)] if self.other else [])]
 
-    def spelled_key(self, key: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A key as it is published: beside the pooled cell all of them are texts, of one type."""
-        return tuple(MISSING if one is None else str(one) for one in key) if self.other else key
+    def spelled_key(self, key: tuple[Any, ...], columns: Sequence[str] | None = None) -> tuple[Any, ...]:
+        """A key as it is published, of `columns` or of all: beside the pooled cell all keys are texts, of one type. A CSV has
+        nothing for a missing value, so that beside an empty text it has its name too."""
+        if self.other:
+            return tuple(MISSING if one is None else str(one) for one in key)
+        if not self._named_missing:
+            return key
+        names = self.by if columns is None else columns
+        return tuple(MISSING if one is None and c in self._named_missing else one for c, one in zip(names, key, strict=True))
+
+    @cached_property
+    def _named_missing(self) -> frozenset[str]:
+        """The columns in which both the missing value and the empty text are keys."""
+        return frozenset(c for k, c in enumerate(self.by) if {None, ""} <= {key[k] for key in self.domain.keys})
 
     @property
     def cells_part(self) -> Fraction:
@@ -168,6 +179,8 @@ def ask(
         raise ReleaseError(f"{', '.join(taken)} is also the name of a column of the result; rename it in the domain.")
     if other and any(OTHER in key for key in keys.keys):
         raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
+    if any({None, MISSING} <= {key[k] for key in keys.keys} for k in range(len(columns))):
+        raise ReleaseError(f"{MISSING} stands for missing values, which are declared too; a declared key cannot have that name.")
     question = Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups, aim,
                         audiences)  # fmt: skip
     tiers = read_tiers(measure, question)

@@ -71,44 +71,59 @@ def rebuild(saved: Saved) -> Rebuilt:
     answer = Answer("", record["ledger_line"], record["released"], record["repeated"],
                     None if head is None else Head(head["count"], head["hash"]))  # fmt: skip
     again = sheet.filled(drawn, balance, answer, totals)
-    return Rebuilt(sheet, drawn, totals, replace(again, record={**again.record, **_declared(record, sheet)}))
+    return Rebuilt(sheet, drawn, totals, replace(again, record={**again.record, **_declared(saved, sheet)}))
 
 
-def _declared(record: Mapping[str, Any], sheet: Sheet) -> dict[str, Any]:
+def _declared(saved: Saved, sheet: Sheet) -> dict[str, Any]:
     """What is declared, as far as it fits the rest: the purpose by its mechanisms, an audience by its level and its cost."""
+    record = saved.record
     counted = [(n, m) for one in sheet.measures if one.counts_people for n, m in one.plan.items() if m is not None]
     aim, bound = sheet.question.purpose, sheet.question.bound
     fits = all(
         aim.name == LEAST or aim.mechanism(bound if n < 0 else n, m.level) == m.recipe.family for n, m in counted
     )
-    mine = record["audience"]
+    mine, asked = record["audience"], record["question"]
     if mine is not None:
-        own, charged = record["epsilon_charged"], Fraction(mine["charged"])
-        known = Level.of(epsilon=own).admits(Fraction(mine["alpha"])) and charged >= Fraction(own)
-        mine = {"alpha": mine["alpha"], "epsilon": own, "charged": mine["charged"]} if known else None
+        own, charged = Fraction(record["epsilon_charged"]), Fraction(mine["charged"])
+        known = mine["alpha"] in asked["levels"] and charged >= own and bool(charged) == bool(own)
+        mine = {"alpha": mine["alpha"], "epsilon": str(own), "charged": str(charged)} if known else None
     unsaid = {} if record["margins"] is not None else {"margins": None}  # before version 4; today's have a list
-    asked = record["question"] if record["question"] is None or asked_alike(record["question"], sheet) else None
-    told = aim.written() if record["purpose"] is not None and fits else None
-    return {**unsaid, "audience": mine, "question": asked, "purpose": told}
+    if asked is not None and not (asked_alike(asked, sheet) and ("levels" in asked) == (mine is not None)):
+        asked = None
+    chosen = record["purpose"] is not None if asked is None else asked["mechanism"] == "auto"
+    if asked is None and not saved.older:
+        asked = "missing"  # only early records had none
+    return {**unsaid, "audience": mine, "question": asked, "purpose": aim.written() if chosen and fits else None}
+
+
+def level_told(record: Mapping[str, Any]) -> Level | None:
+    """The level that a record was asked for at, by its question: that of its audience, where there are several; None where an
+    early record does not say."""
+    mine, asked = record["audience"], record["question"]
+    return None if asked is None else Level(Fraction(asked["level"] if mine is None else mine["alpha"]))
 
 
 def _question(saved: Saved, size: int) -> Question:
     record = saved.record
     by, declared = tuple(record["by"]), size - bool(record["other_cell"])
-    missing = MISSING if record["other_cell"] else ""
-    null = [name in record["null_keys"] for name in by]
-    keys = tuple(
-        tuple(None if maybe and text == missing else text for maybe, text in zip(null, key, strict=True))
-        for key in saved.keys[:declared]
-    )
+    texts = saved.keys[:declared]
+    null = [_missing(name, {key[k] for key in texts}, record) for k, name in enumerate(by)]
+    keys = tuple(tuple(None if text == missing else text for missing, text in zip(null, key, strict=True)) for key in texts)
     own = record["own_mechanism"]
     mechanism = "auto" if own is None else files.loads(json.dumps(own).encode(), "the mechanism in the record")
     return Question(
         record["dataset"], record["version"], tuple(map(_statistic, record["statistics"])), by,
         Domain(by, keys, (), record["domain_source"], tuple(map(_hierarchy, record["containers"]))),
-        bool(record["other_cell"]), mechanism, Level(Fraction(1)), record["bound"], record["max_groups"],
+        bool(record["other_cell"]), mechanism, level_told(record) or Level(Fraction(1)), record["bound"], record["max_groups"],
         Purpose.read(record["purpose"]), tiers=tuple((tuple(one["by"]), Fraction(one["part"])) for one in record["measured"][:-1]),
     )  # fmt: skip
+
+
+def _missing(name: str, texts: set[str], record: Mapping[str, Any]) -> str | None:
+    """What stands in the CSV for a missing key of a column (`Question.spelled_key`); None where none of its keys is missing."""
+    if name not in record["null_keys"]:
+        return None
+    return MISSING if record["other_cell"] or MISSING in texts else ""
 
 
 def _hierarchy(told: Mapping[str, Any]) -> Hierarchy:
@@ -126,6 +141,10 @@ def _terms(record: Mapping[str, Any]) -> Terms:
 def _statistic(told: Mapping[str, Any]) -> Statistic:
     if told["kind"] not in KINDS:
         raise ValueError("a statistic is of no known kind")
+    if (told["kind"] in ("sum", "mean")) != (told["column"] is not None):
+        raise ValueError("sums and means, and no others, are of a column")
+    if told["column"] is None and any(told[name] is not None for name in ("low", "high", "step", "missing")):
+        raise ValueError("bounds and missing values are those of a column")
     grid = None if told["step"] is None else Grid(told["low"], told["high"], told["step"])
     missing = None if told["missing"] is None else Fraction(told["missing"])
     return Statistic(told["name"], told["kind"], told["where"], told["column"], grid, missing, Fraction(told["part"]))

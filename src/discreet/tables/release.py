@@ -25,8 +25,18 @@ from ..ledger.ledger import Answer, Ledger, Terms
 from ..mechanism import Mechanism
 from ..progress import Progress, part, tell
 from .admission import Look, admission_for, examined
-from .answers import answer_text, mechanisms_text, read_alone, read_answer, read_levels
-from .audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, for_audience, handed_out
+from .answers import answer_text, mechanisms_text, read_answer, read_levels
+from .audiences import (
+    Audiences,
+    answers_of,
+    audiences_text,
+    cascades_for,
+    charged_for,
+    draw_levels,
+    for_audience,
+    handed_out,
+    paid_for,
+)
 from .coarse import Coarse
 from .expected import Expected, expected_of
 from .found import Found, counted_for
@@ -41,6 +51,7 @@ from .question import (
     check_relation,
 )
 from .results import Release
+from .served import Served, served
 from .sheet import Sheet
 from .spelling import Spelling, spelling_of
 from .tiers import tiers_for
@@ -160,7 +171,7 @@ def _released(
     again = _stored(table, book, question, margins, coarse)
     if again is not None:
         tell(progress, "done", 1.0)
-        return again[0], None
+        return again[0][0], None
     ready = _prepare(table, book, margins, coarse, progress, question)
     sheet = ready.sheet
     if sheet.draws_nothing:  # public zeros alone: nothing is spent
@@ -171,21 +182,22 @@ def _released(
     spelling = ready.spelling
     head = mechanisms_text(question, sheet.measures, spelling.contents, sheet.sizes, sheet.tiers)
     before = [] if spelling.before is None else [(spelling.before, ready.found.fingerprint)]
-    asked = book.begin(dataset, spelling.question, epsilon=sheet.charge, data=spelling.fingerprint(ready.found.each),
-                       fresh=fresh, admission=ready.admission, spelled=before, what=question_words(question))  # fmt: skip
-    if isinstance(asked, Answer):
-        # what was stored is read with the mechanisms that drew it, whatever would be chosen today
-        stored = read_answer(asked.text, question, sheet.measures, spelling.contents, sheet.sizes)
-        tiers, levels = read_levels(asked.text, question, sheet.tiers, spelling.contents)
-        tell(progress, "done", 1.0)
-        made = sheet.drawn_by(stored.measures, tiers).filled(stored.reports, book.balance(dataset), asked, levels)
-        return made.told(ready.operator), ready.dropped
-    drawn = [_draw(m.plan, sheet.sizes, ready.found.truth(m)) for m in sheet.measures]
-    totals = [
-        [_draw(m.plan, tier.sizes, tier.added(ready.found.truth(m), question.bound if m.counts_people else None))
-         for m in tier.measures]
-        for tier in sheet.tiers
-    ]  # fmt: skip
+    levels = [(sheet.sizes, sheet.measures), *((tier.sizes, tier.measures) for tier in sheet.tiers)]
+    reports = sum(len(sizes) * len(measures) for sizes, measures in levels)
+    with book.room(len(head) + reports * _LONGEST):
+        asked = book.begin(dataset, spelling.question, epsilon=sheet.charge, data=spelling.fingerprint(ready.found.each),
+                           fresh=fresh, admission=ready.admission, spelled=before, what=question_words(question))  # fmt: skip
+        if isinstance(asked, Answer):
+            # what was stored is read with the mechanisms that drew it, whatever would be chosen today
+            made = _repeated(book, asked, asked.text, sheet, spelling)
+            tell(progress, "done", 1.0)
+            return made.told(ready.operator), ready.dropped
+        drawn = [_draw(m.plan, sheet.sizes, ready.found.truth(m)) for m in sheet.measures]
+        totals = [
+            [_draw(m.plan, tier.sizes, tier.added(ready.found.truth(m), question.bound if m.counts_people else None))
+             for m in tier.measures]
+            for tier in sheet.tiers
+        ]  # fmt: skip
     answer = book.finish(asked, answer_text(drawn, head, totals))
     # the reports are stored: from here on everything is post-processing
     tell(progress, "drawn and stored", _STORED)
@@ -203,7 +215,7 @@ def _to_audiences(
     again = _stored(table, book, question, margins, coarse)
     if again is not None:
         tell(progress, "done", 1.0)
-        return handed_out(again, question, charge_of(question.level)), None
+        return handed_out(again[0], question, again[1]), None
     ready = _prepare(table, book, margins, coarse, progress, question)
     sheets = [_at_level(ready.sheet, mine) for mine in asked]
     cascades = [cascades_for([sheet.measures[k] for sheet in sheets]) for k in range(len(ready.sheet.measures))]
@@ -213,23 +225,24 @@ def _to_audiences(
         made = [sheet.filled(zeros, balance(dataset), None) for sheet in sheets]
         return handed_out(made, question, Fraction(0)).told(ready.operator), ready.dropped
     heads = [mechanisms_text(mine, sheet.measures, spelling.contents, sizes) for mine, sheet in zip(asked, sheets, strict=True)]
-    begun = book.begin(dataset, spelling.question, epsilon=ready.sheet.charge, data=spelling.fingerprint(ready.found.each),
-                       fresh=fresh, admission=ready.admission, what=question_words(question))  # fmt: skip
+    charge, levels = ready.sheet.charge, list[list[Any]]()  # of each audience the reports of each measure
+    with book.room(sum(map(len, heads)) + len(heads) * len(sizes) * len(ready.sheet.measures) * _LONGEST):
+        begun = book.begin(dataset, spelling.question, epsilon=ready.sheet.charge, data=spelling.fingerprint(ready.found.each),
+                           fresh=fresh, admission=ready.admission, what=question_words(question))  # fmt: skip
+        if not isinstance(begun, Answer):
+            truths = [ready.found.truth(measure) for measure in ready.sheet.measures]
+            drawn = [draw_levels(c, sizes, truth, len(asked)) for c, truth in zip(cascades, truths, strict=True)]
+            levels = [list(reports) for reports in zip(*drawn, strict=True)]
     if isinstance(begun, Answer):
-        made = []
-        for text, mine, sheet in zip(answers_of(begun.text), asked, sheets, strict=True):
-            stored = read_answer(text, mine, sheet.measures, spelling.contents, sizes)
-            made.append(sheet.drawn_by(stored.measures).filled(stored.reports, balance(dataset), begun))
+        made = [_repeated(book, begun, text, sheet, spelling) for text, sheet in zip(answers_of(begun.text), sheets, strict=True)]
+        charge = charged_for(begun, question)
     else:
-        truths = [ready.found.truth(measure) for measure in ready.sheet.measures]
-        drawn = [draw_levels(c, sizes, truth, len(asked)) for c, truth in zip(cascades, truths, strict=True)]
-        levels = [list(reports) for reports in zip(*drawn, strict=True)]  # of each audience the reports of each measure
         texts = [answer_text(reports, head) for reports, head in zip(levels, heads, strict=True)]
         answer = book.finish(begun, audiences_text(texts))
         tell(progress, "drawn and stored", _STORED)
         made = [sheet.filled(reports, balance(dataset), answer) for sheet, reports in zip(sheets, levels, strict=True)]
     tell(progress, "done", 1.0)
-    return handed_out(made, question, ready.sheet.charge).told(ready.operator), ready.dropped
+    return handed_out(made, question, charge).told(ready.operator), ready.dropped
 
 
 def _at_level(sheet: Sheet, question: Question) -> Sheet:
@@ -240,9 +253,11 @@ def _at_level(sheet: Sheet, question: Question) -> Sheet:
     return mine.asking(sheet.record["question"])
 
 
-def _stored(table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse) -> list[Release] | None:
-    """The stored answer about an admitted version, read without its file, of each audience; None where there is none, or an
-    older one."""
+def _stored(
+    table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse
+) -> tuple[list[Release], Fraction] | None:
+    """The stored answer about an admitted version, read without its file, of each audience, and what was charged for it; None
+    where there is none, or an older one."""
     if not isinstance(table, (str, os.PathLike)):
         return None
     terms, names = book.terms(question.dataset), read_margins(margins, question.by, question.domain)
@@ -257,13 +272,27 @@ def _stored(table: Any, book: Ledger, question: Question, margins: Any, coarse: 
     made, texts = [], answers_of(answer.text) if question.audiences else [answer.text]
     for level, text in zip(question.audiences or [question.level], texts, strict=True):
         mine = for_audience(question, level)
-        stored = read_alone(text, mine, terms, spelling.contents)
-        if stored is None:
+        again = served(text, mine, terms, paid_for(answer, mine), spelling.contents, names, table_maker(table), coarse)
+        if again is None:
             return None
-        tiers, totals = read_levels(text, mine, tiers_for(mine, terms, stored.sizes), spelling.contents)
-        sheet = Sheet.of(mine, terms, charge_of(level), stored.sizes, stored.measures, names, table_maker(table), coarse, tiers)
-        made.append(sheet.asking(spelling.question).filled(stored.reports, book.balance(question.dataset), answer, totals))
-    return made
+        made.append(_filled(book, again, answer, spelling))
+    return made, charged_for(answer, question)
+
+
+def _repeated(book: Ledger, answer: Answer, text: str, sheet: Sheet, spelling: Spelling) -> Release:
+    """A stored answer once more, or that of one audience, where the data were read: early answers need their sizes."""
+    question, contents, charge = sheet.question, spelling.contents, paid_for(answer, sheet.question)
+    again = served(text, question, sheet.terms, charge, contents, sheet.margins, sheet.make_table, sheet.coarse)
+    if again is None:
+        stored = read_answer(text, question, sheet.measures, contents, sheet.sizes)
+        tiers, levels = read_levels(text, question, sheet.tiers, contents)
+        again = Served(sheet.drawn_by(stored.measures, tiers, charge), stored.reports, levels)
+    return _filled(book, again, answer, spelling)
+
+
+def _filled(book: Ledger, again: Served, answer: Answer, spelling: Spelling) -> Release:
+    balance = book.balance(again.sheet.question.dataset)
+    return again.sheet.asking(spelling.question).filled(again.reports, balance, answer, again.totals)
 
 
 @dataclass(frozen=True)
@@ -327,6 +356,7 @@ def _operator(table: Any, terms: Terms, question: Question, found: Found) -> Loo
         return None
 
 
+_LONGEST = 26  # letters of a report as it is stored
 _COUNTING, _PLANNED, _STORED = 0.6, 0.7, 0.85  # the part of a release that is done by then, about
 
 

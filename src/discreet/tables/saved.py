@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ..errors import FileError
 from ..files import file_name
@@ -25,6 +25,19 @@ def csv_value(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def as_texts(value: Any) -> Any:
+    """A value of a record with all keys as texts: a CSV has no others."""
+    if isinstance(value, Mapping):
+        return {str(name): as_texts(part) for name, part in value.items()}
+    return [as_texts(part) for part in value] if isinstance(value, (list, tuple)) else csv_value(value)
+
+
+def without_words(name: str, value: Any) -> Any:
+    """A field of a record as texts, without what another version may say in other words: how a mechanism is cited."""
+    told = as_texts(value)
+    return [{**one, "citation": ""} for one in told] if name == "mechanisms" else told
+
+
 @dataclass(frozen=True)
 class Saved:
     """The file of a record, and the files beside it."""
@@ -36,20 +49,26 @@ class Saved:
     record: Mapping[str, Any]  # as today's version has it
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Saved:
+    def read(cls, path: str | os.PathLike[str]) -> Self:
         """From the .json of a release; what is no record at all is refused."""
         place = Path(file_name(path))
         try:
-            text = place.read_bytes().decode("utf-8")
+            content = place.read_bytes()
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "no file has such a name"
+            raise FileError(f"{place} cannot be read ({why}); give the .json that release wrote.", kind="missing") from None
+        return cls.of(place, content)
+
+    @classmethod
+    def of(cls, place: Path, content: bytes) -> Self:
+        """From the content of that file."""
+        try:
+            text = content.decode("utf-8")
             document = json.loads(text)
             written = document["record"]
             record = record_of(written)
         except FileError:
             raise
-        except OSError as error:
-            raise FileError(
-                f"{place} cannot be read ({error.strerror}); give the .json that release wrote.", kind="missing"
-            ) from None
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise FileError(f"{place} is no record of a release; give the .json that release wrote.", kind="shape") from None
         return cls(place, text, document, int(written.get("format_version", 1)), record)

@@ -27,7 +27,7 @@ def save_release(made: Release, path: str | os.PathLike[str], *, overwrite: bool
     """What `Release.save` does."""
     target = Path(file_name(path))
     old = check_outputs(target, list(made.margins), [], overwrite)
-    return write_release(made, target, old, bom=bom)
+    return write_releases({target: made}, old, bom=bom, overwrite=overwrite)
 
 
 def outputs(path: Path, margins: Sequence[str]) -> list[Path]:
@@ -109,21 +109,30 @@ def is_total(path: Path, name: str) -> bool:
     )
 
 
-def write_release(made: Release, path: Path, old: Sequence[Path] = (), *, bom: bool = False) -> list[Path]:
-    """The rows and totals as CSV, a page for people and the record as JSON: all of them, or none where there is no room.
+def write_releases(
+    made: Mapping[Path, Release], old: Sequence[Path] = (), *, bom: bool = False, overwrite: bool = False
+) -> list[Path]:
+    """The rows and totals as CSV, a page for people and the record as JSON, of one release or of every audience's: all of them,
+    or none where there is no room, or where somebody else wrote one of them meanwhile.
 
-    The record goes last, when the totals of an earlier release are gone: until then it is the earlier one that lists them.
+    The records go last, when the totals of earlier releases are gone: until then it is the earlier ones that list them.
     """
-    targets = outputs(path, list(made.margins))
-    page, *totals, rows, record = targets
+    each = [contents_of(release, path, bom=bom) for path, release in made.items()]
+    contents = {file: text for one in each for file, text in [*one.items()][:-1]}
+    contents |= {file: text for one in each for file, text in [*one.items()][-1:]}
+    write_together(contents, remove=old, overwrite=overwrite)
+    return [file for one in each for file in one]
+
+
+def contents_of(made: Release, path: Path, *, bom: bool = False) -> dict[Path, str]:
+    """What stands in each file of a release, in their order."""
+    page, *totals, rows, record = outputs(path, list(made.margins))
     mark = MARK if bom else ""
     contents = {page: release_page(made)}
     contents |= {f: mark + csv_text(lines) for f, lines in zip(totals, made.margins.values(), strict=True)}
     contents |= {rows: mark + made.csv_text()}
     listed = {file.name: digest_of(text.encode()) for file, text in contents.items()}
-    contents |= {record: record_text({**made.record, "files": listed}, made.margins)}
-    write_together(contents, remove=old)
-    return targets
+    return {**contents, record: record_text({**made.record, "files": listed}, made.margins)}
 
 
 def record_text(record: Mapping[str, Any], margins: Mapping[str, Any]) -> str:

@@ -82,13 +82,13 @@ class Sheet:
         """Are there public zeros alone?"""
         return not any(self.readings)
 
-    def drawn_by(self, mine: tuple[Measure, ...], tiers: tuple[Tier, ...] = ()) -> Sheet:
-        """The same for the mechanisms of a stored answer, where they are others."""
+    def drawn_by(self, mine: tuple[Measure, ...], tiers: tuple[Tier, ...], charge: Fraction) -> Sheet:
+        """The same for the mechanisms and the charge of a stored answer, where they are others."""
         old = [m.plan for part in (self.measures, *(tier.measures for tier in self.tiers)) for m in part]
         new = [m.plan for part in (mine, *(tier.measures for tier in tiers)) for m in part]
-        if all(_digests(one) == _digests(other) for one, other in zip(new, old, strict=True)):
+        if charge == self.charge and all(_digests(one) == _digests(other) for one, other in zip(new, old, strict=True)):
             return self
-        again = Sheet.of(self.question, self.terms, self.charge, self.sizes, mine, self.margins, self.make_table, self.coarse,
+        again = Sheet.of(self.question, self.terms, charge, self.sizes, mine, self.margins, self.make_table, self.coarse,
                          tiers)  # fmt: skip
         return again.asking(self.record["question"])
 

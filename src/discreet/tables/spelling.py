@@ -60,9 +60,14 @@ def spelling_of(question: Question, names: Mapping[str, Collection[str]]) -> Spe
         "statistics": sorted(contents.values(), key=one_text),
         "by": sorted(by),
         "domain": _digest(question.domain.contents(by)),
-        **({"measured": _digest(one_text({"levels": spelled(question)}))} if question.tiers else {}),
+        **({"measured": measured_of(question)} if question.tiers else {}),
     }
     return Spelling(asked, contents, _before(question, conditions, common))
+
+
+def measured_of(question: Question) -> str:
+    """What tells measured totals apart: their parts of epsilon, and which cells each of them adds up."""
+    return _digest(one_text({"levels": spelled(question)}))
 
 
 def content_of(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:

@@ -1,83 +1,138 @@
-"""A saved release beside its ledger: the line, the head and the stored answer that it must fit."""
+"""A saved release beside its ledger: the line, the head, the terms and the stored answer that it must fit.
+
+The stored answer says for which question, of which groups and sizes, with which mechanisms and at which level it was drawn.
+So the release is made again from that, and must be the one that was saved, but for what the asker is free to choose: names,
+orders, margins, rounding, the source of the keys.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..ledger.chain import canonical
-from ..ledger.ledger import Balance, Head, Ledger
+from ..errors import DiscreetError
+from ..ledger.ledger import Balance, Entry, Head, Ledger
+from ..mechanism import Mechanism
 from .alike import contents
 from .audiences import answers_of
+from .matched import Unknown
+from .question import Question
 from .rebuilt import Rebuilt
-from .saved import Saved, csv_value
+from .results import Release
+from .saved import Saved, as_texts, csv_value, without_words
+from .served import served
+from .spelling import measured_of
+
+# Fields of a record that do not follow from the stored answer, and are compared with the ledger's lines, or elsewhere
+_ELSEWHERE = frozenset([
+    "discreet", "released", "repeated", "budget", "ledger_line", "ledger_head", "audience", "question", "files",
+    "protects", "person", "beware", "interval", "estimate", "fitted", "no_estimate",
+])  # fmt: skip
 
 
-def differences(ledger: Ledger, saved: Saved, rebuilt: Rebuilt) -> Iterator[str | None]:
-    """What does not fit; None for a record without a head. A chain that was changed is a LedgerError."""
+def differences(ledger: Ledger, saved: Saved, rebuilt: Rebuilt) -> Iterator[str | Unknown]:
+    """What does not fit, or could not be compared. A chain that was changed is a LedgerError."""
     record = saved.record
     name, line, head = record["dataset"], record["ledger_line"], record["ledger_head"]
     ledger.verify(name, None if head is None else Head(head["count"], head["hash"]))
-    terms, answer = ledger.terms(name), ledger.answer(name, line)
-    history = ledger.history(name)
-    charged = next((entry for entry in history if entry.number == line), None)
+    terms, history = ledger.terms(name), ledger.history(name)
+    if (terms.relation, terms.unit, terms.budget) != (record["relation"], record["unit"], Fraction(record["budget"]["budget"])):
+        yield "The terms of the data set are others."
+    totals = [*accumulate(Fraction(str(entry.facts.get("epsilon", 0))) for entry in history)]
+    if Fraction(record["budget"]["spent"]) not in totals[(line or 1) - 1 :]:
+        yield f"So much was not spent at line {line}, nor later." if line else "So much was never spent."
+    if line is None:
+        if Fraction(record["epsilon_charged"]):
+            yield "It names no line of the ledger, but what it cost is on one."
+        yield Unknown("Nothing was charged, so that no line vouches for it: that its groups are empty was not checked.")
+        return
+    charged, answer = next((entry for entry in history if entry.number == line), None), ledger.answer(name, line)
     if answer is None or charged is None:
         yield f"Line {line} of {name!r} is no charge with a stored answer."
         return
-    if head is None:
-        yield None
-    elif answer.head != Head(head["count"], head["hash"]):
+    if head is None and saved.older:
+        yield Unknown("A record of an older version does not have the ledger's head.")
+    elif head is None or answer.head != Head(head["count"], head["hash"]):
         yield f"The head is not the one after the answer of line {line}."
     if answer.when != record["released"]:
         yield f"The answer of line {line} was stored at another time."
-    mine = record["audience"]
+    mine, asked, text = record["audience"], record["question"], answer.text
     if Fraction(str(charged.facts["epsilon"])) != Fraction(record["epsilon_charged"] if mine is None else mine["charged"]):
         yield f"Line {line} charged {charged.facts['epsilon']}."
-    if (terms.relation, terms.unit, terms.budget) != (record["relation"], record["unit"], Fraction(record["budget"]["budget"])):
-        yield "The terms of the data set are others."
-    totals = accumulate(Fraction(str(entry.facts.get("epsilon", 0))) for entry in history)
-    if Fraction(record["budget"]["spent"]) not in [*totals][line - 1 :]:
-        yield f"So much was not spent at line {line}, nor later."
-    answers = [json.loads(text) for text in (answers_of(answer.text) if mine is not None else [answer.text])]
     if mine is not None:
-        answers = [answers[record["question"]["levels"].index(mine["alpha"])]]
-    if "keys" in answers[0] and (record["question"] is None or line not in ledger.charges_of(name, record["question"])):
+        text = answers_of(text)[asked["levels"].index(mine["alpha"])]
+    content = json.loads(text)
+    if "keys" not in content:  # an answer before version 3 stood in the order of its question, and said no more
+        if not _shows(rebuilt, content):
+            yield f"The reports are not those of the stored answer of line {line}."
+        yield Unknown("An early version stored reports alone: groups, sizes, mechanisms and levels were not compared.")
+    elif asked is None or line not in ledger.charges_of(name, asked):
         yield f"Line {line} charged for another question."
-    elif not _shows(rebuilt, answers[0], record["question"]):
-        yield f"The reports are not those of the stored answer of line {line}."
-
-
-def _shows(rebuilt: Rebuilt, content: Mapping[str, Any], question: Mapping[str, Any] | None) -> bool:
-    """Do the stored reports lead to the rows and totals that were saved?"""
-    sheet, totals = rebuilt.sheet, list[list[NDArray[Any]]]()
-    if question is None or "keys" not in content:  # answers before version 3 stood in the order of their question
-        drawn = [np.array(content["reports"][name]) for name in sheet.question.names]
     else:
-        told = contents(question, sheet)
-        wanted = [canonical([told[m.name], m.part]) for m in sheet.measures]
-        drawn = _in_order(content, content["reports"], wanted, sheet.question.by, sheet.question.cells)
-        levels = {frozenset(map(str.lower, level["by"])): k for k, level in enumerate(content.get("levels", []))}
-        for tier in sheet.tiers:
-            k = levels[frozenset(map(str.lower, tier.groups.margin))]
-            totals.append(_in_order(content["levels"][k], content["totals"][k], wanted, tier.groups.margin, tier.groups.keys))
-    again = sheet.filled(drawn, Balance(Fraction(0), Fraction(0), Fraction(0), 0), None, totals)
+        yield from _unlike(saved, rebuilt, text, content, charged)
+
+
+def _shows(rebuilt: Rebuilt, content: Mapping[str, Any]) -> bool:
+    """Do the reports of an early answer lead to the rows that were saved?"""
+    drawn = [np.array(content["reports"][name]) for name in rebuilt.sheet.question.names]
+    again = rebuilt.sheet.filled(drawn, Balance(Fraction(0), Fraction(0), Fraction(0), 0), None, [])
     return again.columns == rebuilt.release.columns and again.margins == rebuilt.release.margins
 
 
-def _in_order(
-    content: Mapping[str, Any], reports: Sequence[Any], wanted: Sequence[str], by: Sequence[str], keys: Sequence[tuple[Any, ...]]
-) -> list[NDArray[Any]]:
-    """The stored reports of each measure, in the order of the rows."""
-    places: dict[str, list[int]] = {}
-    for k, one in enumerate(content["measures"]):
-        places.setdefault(canonical([one["statistic"], one["part"]]), []).append(k)
-    columns = [[name.lower() for name in content["by"]].index(name.lower()) for name in by]
-    known = {tuple(csv_value(key[c]) for c in columns): k for k, key in enumerate(content["keys"])}
-    order = [known[tuple(map(csv_value, key))] for key in keys]
-    return [np.array(reports[places[name].pop(0)])[order] for name in wanted]
+def _unlike(saved: Saved, rebuilt: Rebuilt, text: str, content: Mapping[str, Any], charged: Entry) -> Iterator[str]:
+    """What of a release is not as its stored answer makes it; the question is the one that was charged for."""
+    record, sheet, line = saved.record, rebuilt.sheet, charged.number
+    asked = record["question"]
+    question = _typed(sheet.question, content, asked, record["containers"])
+    if question is None:
+        yield f"The groups are not those of the stored answer of line {line}."
+        return
+    if question.tiers and measured_of(question) != asked["measured"]:
+        yield f"The measured totals, their parts of epsilon or the cells in them are not those that line {line} charged for."
+        return
+    try:
+        again = served(text, question, sheet.terms, sheet.charge, contents(asked, sheet), sheet.margins, dict, sheet.coarse)
+    except DiscreetError:
+        again = None
+    if again is None:
+        yield f"It is another question than the one of the stored answer of line {line}."
+        return
+    made = again.sheet.filled(again.reports, Balance(Fraction(0), Fraction(0), Fraction(0), 0), None, again.totals)
+    yield from _compared(made, rebuilt.release, record, line)
+
+
+def _compared(made: Release, told: Release, record: Mapping[str, Any], line: int) -> Iterator[str]:
+    for name, column in made.columns.items():
+        if list(map(csv_value, column)) != list(map(csv_value, told.columns[name])):
+            what = "The reports are" if name.startswith("report") else f"The column {name} is"
+            yield f"{what} not {'those' if name.startswith('report') else 'that'} of the stored answer of line {line}."
+    if as_texts(made.margins) != as_texts(told.margins):
+        yield f"The totals are not those of the stored answer of line {line}."
+    for name, value in made.record.items():
+        if name not in _ELSEWHERE and without_words(name, value) != without_words(name, record[name]):
+            yield f"{name} is not what the stored answer of line {line} says."
+
+
+def _typed(
+    question: Question, content: Mapping[str, Any], asked: Mapping[str, Any], containers: list[Mapping[str, Any]]
+) -> Question | None:
+    """The question of a record with keys of the types that they were asked with, which a CSV does not have."""
+    stored = [name.lower() for name in content["by"]]
+    columns = [stored.index(name.lower()) for name in question.by]
+    known = {tuple(None if key[c] is None else str(key[c]) for c in columns): tuple(key[c] for c in columns)
+             for key in content["keys"]}  # fmt: skip
+    keys = [known.get(key) for key in question.cells]
+    if None in keys or len(keys) != len(known) or len(keys) != len(content["keys"]):
+        return None
+    declared = tuple(key for key in keys[: len(question.domain.keys)] if key is not None)
+    maps = tuple(replace(h, containers=tuple((key, label) for key, label in told["map"]))
+                 for h, told in zip(question.domain.hierarchies, containers, strict=True))  # fmt: skip
+    own = isinstance(question.mechanism, Mechanism)
+    return replace(question, domain=replace(question.domain, keys=declared, hierarchies=maps),
+                   mechanism=question.mechanism if own else asked["mechanism"])  # fmt: skip

@@ -76,7 +76,7 @@ class Sums:
                 named = {self.question.name_column: name} if len(places) > 1 else {}
                 measured = self._measured(groups, mine, own)
                 for k, key in enumerate(groups.keys):
-                    line = {**named, **dict(zip(groups.margin, self.question.spelled_key(key), strict=True))}
+                    line = {**named, **dict(zip(groups.margin, self.question.spelled_key(key, groups.margin), strict=True))}
                     line |= {"n": int(sizes[k])} if self.terms.relation == "bit" else {}
                     line |= {"total": _said(shown["report"][k]), "low": _said(shown["low"][k]), "high": _said(shown["high"][k]),
                              "interval_by": read[0][1][k]}  # fmt: skip

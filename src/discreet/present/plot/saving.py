@@ -35,14 +35,27 @@ def save(chart: Chart, path: str | os.PathLike[str]) -> None:
         )
     try:
         if kind == ".png":
-            Path(path).write_bytes(_png(chart))
+            _write(Path(path), _png(chart))
         else:
-            text = {".svg": svg, ".html": _page, ".json": _source}[kind](chart)
-            Path(path).write_text(text, encoding="utf-8")
+            _write(Path(path), {".svg": svg, ".html": _page, ".json": _source}[kind](chart).encode())
     except OSError as error:
         raise FileError(
             f"{os.fspath(path)} cannot be written ({error.strerror}); choose another.", kind="missing"
         ) from None
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Under a temporary name first, so that there is never half a picture."""
+    real = path.resolve()
+    if real.exists() and not real.is_file():  # a pipe or a device is written to as it is
+        real.write_bytes(content)
+        return
+    temporary = real.with_name(f".{real.name}.{os.urandom(6).hex()}")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, real)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def svg(chart: Chart, prefix: str = "") -> str:

@@ -1,0 +1,54 @@
+"""A release from its stored answer, without the data: with the sizes and mechanisms that it was drawn with, and its charge.
+
+Who asks again gets this, and check-release compares it with what was saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ..ledger.ledger import Terms
+from ..mechanism import Mechanism
+from .answers import read_alone, read_levels
+from .coarse import Coarse
+from .margins import Margin
+from .measures import Measure
+from .question import Question
+from .sheet import Sheet
+from .tiers import tiers_for
+
+
+@dataclass(frozen=True)
+class Served:
+    """The sheet of a stored answer, and its reports: of each measure, and of each measure of each measured level."""
+
+    sheet: Sheet
+    reports: list[NDArray[Any]]
+    totals: list[list[NDArray[Any]]]
+
+
+def served(
+    text: str, question: Question, terms: Terms, charge: Fraction, contents: Mapping[str, Any], margins: Sequence[Margin],
+    make_table: Callable[[Mapping[str, list[Any]]], Any], coarse: Coarse,
+) -> Served | None:  # fmt: skip
+    """None for an answer of an earlier version, which does not say what it was drawn with."""
+    stored = read_alone(text, question, terms, contents)
+    if stored is None:
+        return None
+    question = as_stored(question, stored.measures)
+    tiers, totals = read_levels(text, question, tiers_for(question, terms, stored.sizes), contents)
+    sheet = Sheet.of(question, terms, charge, stored.sizes, stored.measures, tuple(margins), make_table, coarse, tiers)
+    return Served(sheet, stored.reports, totals)
+
+
+def as_stored(question: Question, measures: Sequence[Measure]) -> Question:
+    """With one's own mechanism as it was stored: one with the same law may be told in other words."""
+    if not isinstance(question.mechanism, Mechanism):
+        return question
+    used = [m for one in measures if one.counts_people for m in one.plan.values() if m is not None]
+    return replace(question, mechanism=used[0]) if used else question
