@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
 
 import discreet as dt
 from discreet.errors import DiscreetError, LevelError
@@ -122,3 +125,110 @@ def test_a_row_of_a_comparison():
 def test_a_design_is_no_mechanism_to_compare_but_has_one():
     with pytest.raises(DiscreetError, match=r"give its \.mechanism"):
         dt.compare(dt.design(4, alpha="1/2"))
+
+
+# One promise for all rows, and the best for that promise: against the whole linear program, written anew
+
+
+def least_mean_l1(grid, alpha, pairs):
+    """The least mean l1 of any channel whose rows at these pairs differ by 1/alpha at most: every entry a variable."""
+    size, a = grid.size, float(alpha)
+    cost = [float(abs(grid.value(i) - grid.value(j))) / size for i in range(size) for j in range(size)]
+    demands = [(i * size + j, k * size + j) for x, y in pairs for i, k in ((x, y), (y, x)) for j in range(size)]
+    at = np.array(demands).ravel()
+    under = csr_array((np.tile([a, -1.0], len(demands)), (np.repeat(np.arange(len(demands)), 2), at)), (len(demands), size**2))
+    sums = np.kron(np.eye(size), np.ones(size))
+    return linprog(cost, A_ub=under, b_ub=np.zeros(len(demands)), A_eq=sums, b_eq=np.ones(size)).fun
+
+
+def near(grid, steps):
+    return [(i, k) for i, k in itertools.combinations(range(grid.size), 2) if k - i <= steps]
+
+
+def keeps(m, alpha, pairs):
+    """In integers: does no report of one row exceed 1/alpha times that of the other?"""
+    weights, _ = m.finite().integers()
+    rows = [[int(w) for w in row] for row in weights.tolist()]
+    ratio = Fraction(alpha)
+    return all(
+        ratio.numerator * p <= ratio.denominator * q and ratio.numerator * q <= ratio.denominator * p
+        for i, k in pairs for p, q in zip(rows[i], rows[k], strict=True)
+    )  # fmt: skip
+
+
+RING = [(i, (i + 1) % 9) for i in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("ask", "grid", "pairs", "words"),
+    [
+        (lambda: dt.compare([dt.geometric(20, epsilon=2, sensitivity=3), dt.staircase(20, epsilon=2, sensitivity=3)], epsilon=2),
+         dt.Grid(0, 20), near(dt.Grid(0, 20), 3), "between neighbours at most 3 apart"),
+        (lambda: dt.compare(20, epsilon=2, sensitivity=3), dt.Grid(0, 20), near(dt.Grid(0, 20), 3), "at most 3 apart"),
+        (lambda: dt.compare(12, epsilon=1, neighbours=4), dt.Grid(0, 12), near(dt.Grid(0, 12), 4), "at most 4 apart"),
+        (lambda: dt.compare(8, epsilon=2, neighbours=RING), dt.Grid(0, 8), RING, "on a graph of neighbours"),
+        (lambda: dt.compare(dt.from_matrix(dt.randomized_response(8, epsilon=2).matrix, epsilon=2, neighbours=RING), epsilon=2),
+         dt.Grid(0, 8), RING, "on a graph of neighbours"),
+        (lambda: dt.compare([dt.randomized_response(8, epsilon=1), dt.square_wave(8, epsilon=1)], epsilon=1),
+         dt.Grid(0, 8), near(dt.Grid(0, 8), 8), "between any two values"),
+        (lambda: dt.compare(dt.Grid(0, 4, "1/2"), epsilon=1), dt.Grid(0, 4, "1/2"), near(dt.Grid(0, 8), 2), "at most 1 apart"),
+        (lambda: dt.compare(dt.Grid(10, 90, 10), epsilon=1, sensitivity=25), dt.Grid(10, 90, 10), near(dt.Grid(0, 8), 3),
+         "at most 30 apart"),
+        (lambda: dt.compare(6, epsilon=1), dt.Grid(0, 6), near(dt.Grid(0, 6), 1), "between neighbours at most 1 apart"),
+        (lambda: dt.compare(6, epsilon=1, neighbours="any", require="S"), dt.Grid(0, 6), near(dt.Grid(0, 6), 6), "any two"),
+    ],
+)  # fmt: skip
+def test_the_best_and_every_row_are_for_the_neighbours_of_the_title(ask, grid, pairs, words):
+    found = ask()
+    assert words in found.question
+    best = next(name for name in found.mechanisms if name.startswith("best"))
+    level = found.mechanisms[best].alpha
+    assert found[best]["L1"] == pytest.approx(least_mean_l1(grid, level, pairs), rel=1e-5)
+    assert all(row["proved"] for row in found.rows())
+    edges = [(grid.value(i), grid.value(k)) for i, k in pairs]
+    for name, m in found.mechanisms.items():
+        assert dt.check_privacy(m, neighbours=edges).epsilon == found[name]["epsilon <="]
+        assert found[name]["epsilon <="] <= -math.log(level) * (1 + 1e-9)
+        assert keeps(m, level * (1 - Fraction(1, 10**12)), pairs)  # a level is e^-epsilon, rounded
+    assert not keeps(found.mechanisms[best], level * Fraction(101, 100), pairs)  # a little more is not kept
+
+
+def test_a_number_of_the_best_for_three_steps():
+    found = dt.compare([dt.geometric(20, epsilon=2, sensitivity=3), dt.staircase(20, epsilon=2, sensitivity=3)], epsilon=2)
+    assert found["best l1"]["L1"] == pytest.approx(1.0476, abs=1e-4)
+    assert dt.compare(20, epsilon=2)["best l1"]["L1"] == pytest.approx(0.2605, abs=1e-4)  # the weaker promise has its own title
+
+
+def test_different_promises_are_not_set_side_by_side():
+    one, three = dt.geometric(20, epsilon=2), dt.geometric(20, epsilon=2, sensitivity=3)
+    for pair in ([one, three], [one, dt.randomized_response(20, epsilon=2)], {"a": three, "b": one}):
+        for level in ({}, {"epsilon": 2}):
+            with pytest.raises(DiscreetError, match=r"different promises\. Say which is meant"):
+                dt.compare(pair, **level)
+    for ask in ({"neighbours": 3}, {"sensitivity": 3}):
+        found = dt.compare([one, three], epsilon=2, **ask)
+        assert [row["proved"] for row in found.rows()] == [False, True, True]
+        assert found["geometric"]["epsilon <="] == pytest.approx(6)
+        assert "geometric does not keep epsilon 2 between neighbours at most 3 apart" in str(found)
+        assert found.plot().to_dict()["title"]["text"][0].startswith("best l1 has the least")  # and not the weaker promise
+    assert all(row["proved"] for row in dt.compare([one, three], epsilon=2, neighbours=1).rows())
+    alone = dt.compare([one, three], neighbours=3)  # without a level: does what each claims hold between these?
+    assert [row["proved"] for row in alone.rows()] == [False, True]
+    same = dt.compare([dt.geometric(1, epsilon=2), dt.randomized_response(1, epsilon=2)], epsilon=2)  # one step is any two
+    assert "any two values" in same.question
+
+
+def test_without_a_design_the_others_are_compared_all_the_same():
+    by_distance = dt.compare(4, epsilon=1, neighbours={(0, 1): "1/2", (2, 4): 2})
+    assert "no design" in str(by_distance)
+    assert "left out: kRR does not keep epsilon 1 on distances" in str(by_distance)
+    assert {"GM", "UM"} <= set(by_distance.mechanisms)
+    assert all(row["proved"] for row in by_distance.rows())
+    long = dt.compare(402, epsilon=1, sensitivity=3)
+    assert "no design: Designs for a sensitivity of several steps" in str(long)
+    assert list(long.mechanisms) == ["GM", "EM", "kRR", "UM"]
+    with pytest.raises(DiscreetError, match="give one of them"):
+        dt.compare(4, epsilon=1, neighbours=2, sensitivity=2)
+    assert "between neighbours at most 4 apart" in dt.compare(
+        query="mean", low=-10, high=10, records=10, alpha=".3", sensitivity=4, step=4
+    ).question  # fmt: skip

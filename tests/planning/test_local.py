@@ -66,8 +66,9 @@ def test_on_a_longer_grid_what_would_need_a_matrix_is_left_out():
 @pytest.mark.parametrize(
     "asked",
     [
-        {"neighbours": 3},
-        {"neighbours": "any", "require": "WH"},
+        {"neighbours": "three"},
+        {"neighbours": "any", "sensitivity": 2},
+        {"neighbours": "any", "require": "WH", "reports": 10},
         {"neighbours": "any", "low": 0},
         {"neighbours": "any", "reports": 0},
         {"neighbours": "any", "reports": "many"},

@@ -78,6 +78,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a design": lambda: dt.design(4, alpha="9/10", loss="l1"),
     "a design by theorem": lambda: dt.design(2000, alpha="9/10", loss="l1"),
     "a design for a set of priors": lambda: dt.design(4, alpha="9/10", loss="l1", priors=dt.Priors.moments(mean=(1, 2))),
+    "a design for the worst truth": lambda: dt.design(3, alpha="9/10", loss="l1", risk="worst"),
     "one best design": lambda: dt.uniqueness(dt.design(2, alpha="9/10", loss="l0")),
     "several best designs": lambda: dt.uniqueness(dt.design(2, alpha="9/10", loss="l0", require="F")),
     "a random remap": lambda: dt.minimax_remap(G, "l0"),
@@ -186,6 +187,41 @@ def test_every_result_is_alike(name):
     infinite = name == "a composition of different counts"  # one of its mechanisms keeps nothing secret: no curve
     assert ("svg" in tags.names) == (hasattr(result, "plot") and not infinite)
     assert tags.open == []
+
+
+PLANS: dict[str, Callable[[], Result]] = {
+    "a choice": lambda: dt.plan(20, error=3)["geometric"],
+    "a choice by its standard error": lambda: dt.plan(10, epsilon=1, standard_error=".1", prior="binomial(0.3)")["geometric"],
+    "a choice that is none": lambda: dt.plan(2**25, error=3, families=["explicit_fair"])["explicit_fair"],
+}
+
+
+def is_there(value: Any) -> bool:
+    return value is not None and value != "" and not (isinstance(value, float) and not math.isfinite(value))
+
+
+def untold(result: Any) -> list[str]:
+    """Names that to_dict and the result share, of which only one of the two has a value, or which have two."""
+    told = result.to_dict()
+    both = {name: getattr(result, name) for name in told if hasattr(result, name) and not callable(getattr(result, name))}
+    return [
+        name for name, own in both.items()
+        if (told[name] is None) != (not isinstance(own, np.ndarray) and not is_there(own))
+        or (isinstance(own, (bool, int, float, str)) and is_there(own) and told[name] not in (plain(own), str(own)))
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*RESULTS, *PLANS])
+def test_machines_are_told_what_the_attributes_say(name):
+    assert untold(made(name) if name in RESULTS else PLANS[name]()) == []
+
+
+def test_a_value_that_machines_are_not_told_is_noticed(monkeypatch):
+    design = made("a design")
+    told = design.to_dict()
+    assert told["worst_prior"] == design.worst_prior.floats.tolist()
+    monkeypatch.setattr(dt.Design, "to_dict", lambda self: {**told, "worst_prior": None, "gap": 0.5})
+    assert untold(design) == ["gap", "worst_prior"]
 
 
 @pytest.mark.parametrize("name", RESULTS)

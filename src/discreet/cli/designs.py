@@ -120,7 +120,9 @@ def compare(
     records: Annotated[str | None, _asked(RECORDS)] = None,
     low: Annotated[str | None, _asked(RECORD_LOW)] = None,
     high: Annotated[str | None, _asked(RECORD_HIGH)] = None,
-    sensitivity: Annotated[str | None, _asked("How much one record changes the answer; by default as the query has it.")] = None,
+    sensitivity: Annotated[
+        str | None, entry("How much one person can change the answer, in its units; by default 1, or as the query has it.")
+    ] = None,
     step: Annotated[str | None, _asked("The step of the true values; by default for 41 to 101 of them, or more.")] = None,
     cells: Annotated[str | None, _asked("What the two-stage mechanism rounds to; by default one sensitivity apart.")] = None,
     json: Json = False,
@@ -129,7 +131,7 @@ def compare(
 ) -> int:
     """Put known mechanisms and the best one side by side.
 
-    Levels, properties, losses, and what a rational user makes of the reports.
+    Levels, properties, losses, and what a rational user makes of the reports; all for the neighbours in the title.
 
     The last column is the loss after the best remap for the prior: for a count the geometric mechanism reaches the
     optimum there, whatever the prior and the monotone loss (Ghosh et al. 2009).
@@ -137,6 +139,8 @@ def compare(
     With --query the mechanisms for one number: Laplace, staircase, geometric, two-stage, and the optimum for the prior.
 
     Example: discreet compare --n 8 --alpha 9/10
+
+    Example: discreet compare --n 20 --epsilon 2 --sensitivity 3
 
     Example: discreet compare --n 20 --neighbours any --epsilon 1 --reports 10000 --prior binomial(0.3)
 
@@ -152,7 +156,8 @@ def compare(
         found = make(
             _count(n) if query is None else n, alpha=alpha, epsilon=epsilon, loss=loss, prior=prior_of(prior), require=require,
             query=query, records=records, low=low, high=high, sensitivity=sensitivity, step=step, cells=cells,
-            neighbours=neighbours, reports=reports, seed=seed, progress=progress,
+            neighbours=int(neighbours) if neighbours is not None and neighbours.isdecimal() else neighbours, reports=reports,
+            seed=seed, progress=progress,
         )  # fmt: skip
     if json:
         print(dump(found.to_dict()["rows"]))

@@ -83,7 +83,7 @@ def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
         "GM": geometric(8, alpha="9/10"), "EM": explicit_fair(8, alpha="9/10"), "UM": uniform(8),
         "kRR": randomized_response(8, alpha="9/10"),
     }  # fmt: skip
-    compared = compare(mechanisms=mechanisms)
+    compared = compare(mechanisms=mechanisms, neighbours=1)
     rows: list[dict[str, Any]] = compared.to_dict()["rows"]
     for name, m in mechanisms.items():
         m.save(folder / f"{name}.json")

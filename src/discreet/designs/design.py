@@ -128,7 +128,7 @@ class Design(Result):
             "loss": problem.loss.name,
             "risk": problem.risk,
             "priors": None if problem.family is None else str(problem.family),
-            "worst_prior": None if problem.family is None else plain(self.worst_prior.floats),
+            "worst_prior": plain(self.worst_prior.floats),
             "require": sorted(problem.require),
             "alpha": str(m.alpha),
             "epsilon": plain(m.epsilon),

@@ -17,6 +17,7 @@ from ..mechanism import Mechanism
 from ..numbers.given import positive
 from ..numbers.grid import Grid
 from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
 from ..progress import Progress
 from ..scalar.candidates import answer_grid, candidates, no_data
 from ..scalar.curves import tradeoff
@@ -54,9 +55,9 @@ def compare_answers(
     found = candidates(grid, level, delta, cells)
     best = design(grid, alpha=level, loss=loss, prior=law, sensitivity=delta, progress=progress)
     found |= {"optimum": best.mechanism, "no data": no_data(grid, level, delta, loss, law)}
-    alone = _alone(cost, level, delta)
+    alone, told = _alone(cost, level, delta), Neighbours.steps(grid.steps(delta))
     rows = tuple(
-        MappingProxyType(_row(name, m, loss, cost, law, best.bound) | {"noise alone": alone.get(name)})
+        MappingProxyType(_row(name, m, told, level, loss, cost, law, best.bound) | {"noise alone": alone.get(name)})
         for name, m in found.items()
     )
     notes = (
@@ -65,7 +66,7 @@ def compare_answers(
         f"worst: the largest mean {cost} of a truth; best use: the mean after the best remap for the prior; no data: always "
         "the best answer for the prior; noise alone: the mean on the line, reports not kept to the range",
     )
-    question = f"{asked.name} on {grid}, {level}: {cost} under the prior {law}"
+    question = f"{asked.name} on {grid}, {level} between {told.words(grid)}: {cost} under the prior {law}"
     return Comparison(question, rows, notes, MappingProxyType(found), cost)
 
 
@@ -77,8 +78,10 @@ def _grid_note(grid: Grid, delta: Fraction) -> str:
     return note if ratio == steps or steps == grid.n else f"{note}, rounded up"
 
 
-def _row(name: str, m: Mechanism, loss: Any, cost: str, prior: Any, bound: float) -> dict[str, Any]:
-    verdict, mean = check_privacy(m), expected_loss(m, loss, prior)
+def _row(
+    name: str, m: Mechanism, told: Neighbours, level: Level, loss: Any, cost: str, prior: Any, bound: float
+) -> dict[str, Any]:
+    verdict, mean = check_privacy(m, alpha=level, neighbours=told), expected_loss(m, loss, prior)
     return {
         "mechanism": name,
         "epsilon <=": verdict.epsilon,

@@ -70,6 +70,8 @@ class Choice(Result):
             "mean_error": self.mean_error, "reports": self.reports, "refused": self.refused or None,
             **({} if math.isnan(self.distance) else {"distance": self.distance}),
             **({} if self.width is None else {"width": self.width}),
+            **({} if math.isnan(self.spread) else {"spread": self.spread}),
+            **({"monte_carlo": self.monte_carlo, "note": self.note or None} if self.curve else {}),
         }  # fmt: skip
         return {name: plain(value) for name, value in told.items()}
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..designs.design import design
-from ..errors import DiscreetError, SizeError
+from ..errors import DiscreetError, MetricError, SizeError
 from ..measure.description import property_letters
 from ..measure.loss import loss_of
 from ..measure.prior import prior_of
@@ -22,6 +22,7 @@ from ..measure.utility import expected_loss, rmse, worst_loss
 from ..mechanism import Mechanism, mechanism_of
 from ..numbers.grid import Grid
 from ..numbers.level import Level
+from ..numbers.neighbours import Neighbours
 from ..present.shown import Result, Shown, plain
 from ..progress import Progress
 from ..registry import FAMILIES, legend
@@ -57,7 +58,7 @@ class Comparison(Result):
         if not known:
             raise DiscreetError("The grid is too long for a picture of the losses of one report; use a coarser step.")
         rows = [{"name": r["mechanism"], "series": word, "value": r[key]} for r in known for key, word in told.items()]
-        best = min(known, key=lambda row: float(row[cost]))
+        best = min([row for row in known if row.get("proved")] or known, key=lambda row: float(row[cost]))
         title = f"{best['mechanism']} has the least mean {self.loss}, {best[cost]:.4g}"
         sizes = [float(row["value"]) for row in rows]
         far = 0 < 8 * min(sizes) < max(sizes)  # else the best would stand on top of each other
@@ -93,10 +94,13 @@ def compare(
     """The known mechanisms on 0..n (or a grid) at a level, and the best one for the loss, the prior and the properties.
 
     Or `mechanisms` of your own, one, a list or by name, in place of the known ones; with a level the best one stands beside
-    them. The columns: epsilon between neighbours and between any two values; whether the claimed level is proved; the
-    properties; mean losses under the prior; `worst`, the largest mean loss of a true value; and `best use`, the mean loss
-    after the best remap for the prior. There the geometric mechanism reaches the optimum for a count, whatever the prior
-    and the monotone loss (Ghosh, Roughgarden, Sundararajan 2009).
+    them. All rows are about one promise, which the title names: between values at most the `sensitivity` apart (1 unless
+    given), between `neighbours` (steps, pairs, distances or "any" two values), or between those that mechanisms of your own
+    share. Where these differ, say which neighbours are meant. The columns: epsilon between them and between any two values;
+    whether the level of the title is proved between them, or without one the level that the mechanism claims; the properties;
+    mean losses under the prior; `worst`, the largest mean loss of a true value; and `best use`, the mean loss after the best
+    remap for the prior. There the geometric mechanism reaches the optimum for a count, whatever the prior and the monotone
+    loss (Ghosh, Roughgarden, Sundararajan 2009).
 
     With a `query`, "mean", "max" and so on, the mechanisms for its answer in place of counts, and the best answer without
     data; `records`, `low` and `high` say what it is asked of, `sensitivity`, `step` and `cells` are found if not given (see
@@ -118,56 +122,109 @@ def compare(
         if n is not None or mechanisms is not None or require:
             raise DiscreetError("A query has its own range and mechanisms; leave out n, mechanisms and require.")
         return compare_answers(query, alpha=alpha, epsilon=epsilon, prior=prior, loss=loss, progress=progress, **asked)
-    if neighbours is not None:
-        from .local import compare_local
-
-        if mechanisms is not None or require or any(value is not None for value in asked.values()):
-            raise DiscreetError("neighbours compares mechanisms of its own; leave out mechanisms, require and what is for a query.")
-        return compare_local(n, neighbours, alpha=alpha, epsilon=epsilon, loss=loss, prior=prior, reports=reports, method=method,
-                             runs=runs, seed=seed, progress=progress)  # fmt: skip
-    for name, value in {"reports": reports, "method": method, "runs": runs, "seed": seed}.items():
-        if value is not None:
-            raise DiscreetError(f'{name} is for local privacy; say neighbours="any", or leave it out.')
-    stray = next((name for name, value in asked.items() if value is not None), None)
-    if stray is not None:
-        raise DiscreetError(f"{stray} is for a query; say which one, for example query=\"mean\", or leave it out.")
     if mechanisms is None and isinstance(getattr(n, "mechanism", None), Mechanism):
         mechanism_of(n)  # a design: says to give its mechanism
     if mechanisms is None and (isinstance(n, (Mechanism, list, tuple, Mapping)) or np.ndim(n) > 0):
         n, mechanisms = None, n
+    if sensitivity is not None and neighbours is not None:
+        raise DiscreetError("Both sensitivity and neighbours say between which values the level holds; give one of them.")
+    simulated = {"reports": reports, "method": method, "runs": runs, "seed": seed}
+    stray = next((name for name in ("records", "low", "high", "step", "cells") if asked[name] is not None), None)
+    if stray is not None:
+        raise DiscreetError(f"{stray} is for a query; say which one, for example query=\"mean\", or leave it out.")
     known = mechanisms is None
+    any_two = isinstance(neighbours, Neighbours) and neighbours.kind == "any"
+    if known and not require and (any_two or isinstance(neighbours, str)):
+        from .local import compare_local
+
+        told_any = "any" if any_two else neighbours
+        return compare_local(
+            n, told_any, alpha=alpha, epsilon=epsilon, loss=loss, prior=prior, progress=progress, **simulated
+        )
+    for name, value in simulated.items():
+        if value is not None:
+            raise DiscreetError(f'{name} is for the mechanisms of local privacy; say neighbours="any", or leave it out.')
     level = Level.of(alpha=alpha, epsilon=epsilon) if known or (alpha, epsilon) != (None, None) else None
     if require and level is None:
         raise DiscreetError("require is for the best mechanism at a level; give an epsilon (or alpha) as well.")
-    grid, found = (Grid.of(n), _known(n, alpha, epsilon)) if known else named(n, mechanisms)
+    grid, found = (Grid.of(n), {}) if known else named(n, mechanisms)
+    told = _promised(grid, found, sensitivity, neighbours)
+    promise = f"{'' if level is None else f'{level} '}{_between(told, grid)}"
+    notes: list[str] = []
+    if known and level is not None:
+        found, left_out = _known(grid, level, told)
+        notes = [legend(), *(f"left out: {name} does not keep {promise}" for name in left_out)]
     if level is not None:
-        best = design(grid, alpha=alpha, epsilon=epsilon, loss=loss, prior=prior, require=require, progress=progress)
-        letters = ",".join(letter for letter in LETTERS if letter in best.problem.require)
-        title = ", ".join(filter(None, (f"best {best.problem.loss.name}", letters)))
-        found[f"{title} (designed)" if title in found else title] = best.mechanism
+        try:
+            if not told.is_plain:
+                raise MetricError("designs are between neighbours, and these values have distances other than 1.")
+            best = design(grid, alpha=level, loss=loss, prior=prior, require=require, neighbours=told, progress=progress)
+        except (SizeError, MetricError) as reason:  # the others can be compared all the same
+            notes.append(f"no design: {reason}")
+        else:
+            letters = ",".join(letter for letter in LETTERS if letter in best.problem.require)
+            title = ", ".join(filter(None, (f"best {best.problem.loss.name}", letters)))
+            found[f"{title} (designed)" if title in found else title] = best.mechanism
     cost = loss.strip().lower() if isinstance(loss, str) else loss_of(loss, grid, grid).name
     law = "uniform" if prior is None else str(prior_of(prior, grid))
-    rows = tuple(MappingProxyType(_row(name, m, loss, cost, prior)) for name, m in found.items())
-    told = f"worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best remap; the others: means"
-    question = f"{grid}{'' if level is None else f', {level}'}: {cost} under the prior {law}"
-    return Comparison(question, rows, ((legend(), told) if known else (told,)), MappingProxyType(found), cost)
+    rows = tuple(MappingProxyType(_row(name, m, told, level, loss, cost, prior)) for name, m in found.items())
+    notes.append(f"worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best remap; the others: means")
+    weaker = [row["mechanism"] for row in rows if not row["proved"]] if level is not None else []
+    if weaker:
+        verb = "does not keep" if len(weaker) == 1 else "do not keep"
+        notes.append(f"proved no: {' and '.join(weaker)} {verb} {promise}; the losses there are those of a weaker promise")
+    question = f"{grid}, {promise}: {cost} under the prior {law}"
+    return Comparison(question, rows, tuple(notes), MappingProxyType(found), cost)
 
 
-def _known(n: Any, alpha: Any, epsilon: Any) -> dict[str, Mechanism]:
-    """The families that are compared, as far as they go: those that are tables end at n = 1023."""
-    given = {"alpha": alpha, "epsilon": epsilon}
+def _between(told: Neighbours, grid: Grid) -> str:
+    """Between which true values, in words."""
+    return f"{'on' if told.span(grid) is None else 'between'} {told.words(grid)}"
+
+
+def _promised(grid: Grid, found: Mapping[str, Mechanism], sensitivity: Any, neighbours: Any) -> Neighbours:
+    """Between which true values the levels of all rows are compared: those given, or those that the mechanisms share."""
+    if neighbours is not None:
+        return Neighbours.of(neighbours, grid)
+    if sensitivity is not None or not found:
+        return Neighbours.steps(grid.steps(1 if sensitivity is None else sensitivity))
+    (first, shared), *others = [(name, m.neighbours) for name, m in found.items()]
+    for name, other in others:
+        if other.reduced(grid) != shared.reduced(grid):
+            raise DiscreetError(
+                f"{first} has a level {_between(shared, grid)}, {name} {_between(other, grid)}: these are different promises. "
+                "Say which is meant, for example neighbours=1, and all are measured by that; or compare them apart."
+            )
+    return shared
+
+
+def _known(grid: Grid, level: Level, told: Neighbours) -> tuple[dict[str, Mechanism], list[str]]:
+    """The families that are compared, as far as they go, each at the level between these neighbours; and who cannot keep it.
+
+    Those that are tables end at n = 1023. On a graph, families for steps are made for its farthest neighbours.
+    """
+    span = told.span(grid)
+    apart = max(abs(i - k) for i, k, _ in told.demands(grid)) if span is None else span
+    asked = {"alpha": level, "sensitivity": apart * grid.step}
     found: dict[str, Mechanism] = {}
+    left_out = []
     for family in FAMILIES:
         for name, more in family.compared.items():
             with suppress(SizeError):
-                found[name] = family.make(n, **{key: given[key] for key in given if key in family.takes}, **more)
-    return found
+                m = family.make(grid, **{key: asked[key] for key in asked if key in family.takes}, **more)
+                if check_privacy(m, alpha=level, neighbours=told):
+                    found[name] = m
+                else:
+                    left_out.append(name)
+    return found, left_out
 
 
-def _row(name: str, m: Mechanism, loss: Any, loss_name: str, prior: Any) -> dict[str, Any]:
-    """One mechanism in one line."""
+def _row(
+    name: str, m: Mechanism, told: Neighbours, level: Level | None, loss: Any, loss_name: str, prior: Any
+) -> dict[str, Any]:
+    """One mechanism in one line, its level between the neighbours of all rows."""
     others = m.finite().rows - 1
-    verdict, letters = check_privacy(m), property_letters(m) or []
+    verdict, letters = check_privacy(m, alpha=level, neighbours=told), property_letters(m) or []
     l0 = expected_loss(m, "l0", prior=prior)
     return {
         "mechanism": name,

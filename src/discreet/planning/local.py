@@ -60,7 +60,7 @@ def compare_local(
     simulated with a seed, when the truth is the prior.
     """
     if neighbours != "any":
-        raise DiscreetError(f'neighbours = {show(neighbours)} is not compared; use "any" (two values), or leave it out.')
+        raise DiscreetError(f'neighbours = {show(neighbours)} is not known; use "any" (two values), a number of steps, or pairs.')
     grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
     if grid.n is None:
         raise GridError(f"No noise hides any two values of {grid} from each other; give both ends.")
@@ -74,7 +74,7 @@ def compare_local(
     found, notes = _candidates(grid, level, loss, law, number, progress)
     rows = []
     for name, m in found.items():
-        row = _row(name, m, loss, cost, law)
+        row = _row(name, m, level, loss, cost, law)
         if number is not None:
             tell(progress, f"recovering from {number} reports of {name}")
             row["recovered"], row["+-"] = recovered_distance(m, law.floats, number, way)
@@ -117,8 +117,8 @@ def _one_step(m: Mechanism) -> float:
     return check_privacy(m, neighbours=1).epsilon
 
 
-def _row(name: str, m: Mechanism, loss: Any, cost: str, law: Prior) -> dict[str, Any]:
-    verdict, near = check_privacy(m), _one_step(m)
+def _row(name: str, m: Mechanism, level: Level, loss: Any, cost: str, law: Prior) -> dict[str, Any]:
+    verdict, near = check_privacy(m, alpha=level, neighbours="any"), _one_step(m)
 
     def told(number: Callable[[], Fraction | float]) -> float | None:
         try:

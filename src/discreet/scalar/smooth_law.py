@@ -27,7 +27,7 @@ from ..numbers.exact import ball, precision, show
 from ..numbers.grid import Grid
 from ..numbers.level import Level
 from ..numbers.positions import positions
-from ..present.shown import Result, Shown
+from ..present.shown import Result, Shown, plain
 from ..randomness.source import FROM_SEED, Source, fork_mark, secure_source, warn_of_seed
 from .queries import Query, reach_of
 from .reach import best_of
@@ -92,7 +92,10 @@ class PairVerdict(Result):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        return {"holds": self.holds, "alpha": str(self.alpha), "claimed": str(self.claimed.alpha), "pairs": self.pairs}
+        return {
+            "holds": self.holds, "alpha": str(self.alpha), "claimed": str(self.claimed.alpha), "pairs": self.pairs,
+            "witness": plain(self.witness),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
