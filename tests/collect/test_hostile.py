@@ -304,8 +304,8 @@ def test_runs_are_read_wherever_they_are_cut():
     ends = np.cumsum(rng.integers(1, 9, 40))
     words = pa.array([None if k % 7 == 3 else int(x) for k, x in enumerate(rng.integers(0, 101, 40))])
     grid = SURE.inputs
-    kinds = (pa.int64(), pa.float32(), pa.string(), pa.decimal128(20, 1), pa.dictionary(pa.int32(), pa.int64()))
-    for values in map(words.cast, kinds):
+    kinds = (pa.int64(), pa.float32(), pa.string(), pa.decimal128(20, 1))
+    for values in (*map(words.cast, kinds), words.dictionary_encode()):
         column = runs(values, *ends.tolist())
         plain = [word for word, size in zip(words.to_pylist(), np.diff([0, *ends]), strict=True) for _ in range(size)]
         for start in range(0, len(plain), 11):

@@ -199,12 +199,14 @@ class Grid:
 
     def placed(self, value: object) -> int | None:
         """The same, but that a float, or the decimal that a float is written as, may also stand for the grid's value whose
-        nearest float it is. The place is one of the grid's: what lies a step beyond an end stands for nothing."""
+        nearest float it is. The place is one of the grid's: beyond an end only the end's own nearest float stands for it."""
         number = parse_exact(value)
-        place = self.place(number)
-        if place is not None or number is None or not self.reach[0] - self.step < number < self.reach[1] + self.step:
-            return place
-        near = min(max(self.nearest(number), self.ends[0]), self.ends[1])
+        if number is None or abs(number) >= 2**128:  # no grid reaches so far
+            return None
+        near, (first, last) = self.nearest(number), self.ends
+        if self.value(near) == number:
+            return near if first <= near <= last else None
+        near = min(max(near, first), last)
         written = number in (Fraction(float(number)), Fraction(repr(float(number))))
         return near if written and float(self.value(near)) == float(number) else None
 
