@@ -87,8 +87,10 @@ def _chosen(wrapped: Any, codes: Indices) -> tuple[Any, Indices]:
 
 def _codes(indices: Any, size: int) -> Indices:
     """The places of words; an index that is missing, or leads nowhere, is -1."""
-    found = stored(indices)
-    there, lost = (found >= 0) & (found < size), missing(indices)
+    found, lost = stored(indices), missing(indices)
+    if lost is None and (not found.size or 0 <= found.min() <= found.max() < size):
+        return found.astype(np.int64, copy=False)
+    there = (found >= 0) & (found < size)
     return np.where(there if lost is None else there & ~lost, found.astype(np.int64), -1)
 
 
