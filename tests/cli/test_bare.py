@@ -43,7 +43,7 @@ def test_a_command_works_or_says_what_to_install(run, monkeypatch, name):  # noq
 
 def test_a_release_is_not_called_broken_for_want_of_a_package(run, survey, monkeypatch):  # noqa: F811
     assert run("release", *survey, "-o", "out.csv").code == 0
-    assert run("check-release", "out.json").code == 0
+    assert run("check-release", "out.json", "--ledger", "b.db").code == 0
     monkeypatch.setitem(sys.modules, "duckdb", None)
     told = run("check-release", "out.json")
     assert_one_good_error(told)
