@@ -17,7 +17,7 @@ from discreet.errors import FileError, LedgerError
 from discreet.present.words import csv_lines, csv_text
 from discreet.tables.checking import Case, ReleaseVerdict, judged
 from discreet.tables.saved import Saved
-from discreet.tables.saving import digest_of, outputs, record_text
+from discreet.tables.saving import digest_of, record_text
 
 LANDED = Path(__file__).parent.parent / "landed"
 PAGE, LEDGER = "the page for people", "the ledger"

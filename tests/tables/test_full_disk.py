@@ -1,4 +1,4 @@
-"""A full disk takes no charge after the other: room is looked for before, and what could not be stored is stored when asked again."""
+"""A full disk takes no charge after the other: there is room before, or what could not be stored is stored when asked again."""
 
 from __future__ import annotations
 
