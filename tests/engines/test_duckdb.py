@@ -393,7 +393,7 @@ def test_bad_files_are_refused(tmp_path):
     twice = pa.Table.from_arrays([pa.array(["a"]), pa.array([1]), pa.array([2])], names=["g", "x", "x"])
     pq.write_table(twice, tmp_path / "twice.parquet")
     refused("Two columns are named 'x'", tmp_path / "twice.parquet")
-    refused("Two columns have the same name", twice)
+    refused("Two columns are named 'x'", twice)
     refused("Two columns have the same name", twice.to_pandas())
     refused("Two columns are named 'x'", pa.table({"g": ["a"], "x": [1], "X": [2]}))
     refused("no column 'g'", made("other.csv", b"gg,x\n"))
