@@ -520,3 +520,23 @@ def test_numbers_are_read_like_everywhere():
         assert len(repr(result)) < 200
         assert "<" in result._repr_html_()
         assert isinstance(result.to_dict(), dict)
+
+
+def test_a_median_beyond_the_true_values_is_told():
+    """Reports of a square wave go beyond 0..n, and so may their median; the result says so, in words, rows and JSON."""
+    wave = dt.square_wave(4, epsilon=1)
+    found = dt.collude(wave, 3)
+    beyond = [error for error, p in found.error_law.items() if abs(error) > 4 and p > 0]
+    assert beyond  # from the truth 4 to a report above 4 and beyond 4 steps from another truth
+    (note,) = found.notes
+    assert f"one of {wave.outputs}" in note
+    assert "no true value of 0..4" in note
+    assert note in str(found)
+    assert found.to_dict()["notes"] == [note]
+    assert note in str(dt.collude({"wave": wave, "g": dt.geometric(4, epsilon=1)}, [1, 3])).replace("wave: the", "square_wave: the")
+    others = (dt.geometric(4, epsilon=1), dt.geometric(dt.Grid(None, None), epsilon=1), dt.noise.laplace(epsilon=1))
+    for plain in (dt.collude(wave, 3, strategy="mle"), *(dt.collude(m, 3) for m in others)):
+        assert plain.notes == ()
+        assert "no true value" not in str(plain)
+    finer = dt.from_matrix([["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"]], inputs=dt.Grid(0, 1), outputs=dt.Grid(0, 1, "1/2"))
+    assert "in steps of 1/2" in dt.collude(finer, 3).notes[0]

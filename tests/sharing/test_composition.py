@@ -18,7 +18,8 @@ import discreet as dt
 from discreet.cli import main
 from discreet.errors import DiscreetError
 from discreet.numbers.exact import precision
-from discreet.sharing import convolution, curve
+from discreet.sharing import convolution, curve, pairs
+from discreet.sharing.alike import alike
 from discreet.sharing.curve import Curve
 from discreet.sharing.losses import losses_of, shifted_losses
 from discreet.sharing.pairs import pairs_of
@@ -147,10 +148,12 @@ def test_bounds_hold_the_exact_curve_of_small_tables(seed):
     assert single[1] >= largest
 
 
+@pytest.mark.parametrize("listed", [0, convolution._LISTED])  # by transforms, and by writing all sums out
 @pytest.mark.parametrize("size", [32, 256, 8192])
 @pytest.mark.parametrize("k", [7, 60])
-def test_bounds_hold_on_any_grid_and_window(size, k):
+def test_bounds_hold_on_any_grid_and_window(size, k, listed, monkeypatch):
     """Also on grids so coarse that the losses are lost in them, and for deltas far from where the law was tilted to."""
+    monkeypatch.setattr(convolution, "_LISTED", listed)
     law = [(Fraction(1, 10), Fraction(3, 20)), (Fraction(1, 5), Fraction(1, 4)), (Fraction(7, 10), Fraction(3, 5))]
     weights = [[int(20 * p) for p, _ in law], [int(20 * q) for _, q in law]]
     c = Curve(((losses_of(*weights, 20), k),))
@@ -168,8 +171,9 @@ def test_bounds_hold_on_any_grid_and_window(size, k):
             assert high >= math.log(r) * (1 - 1e-9)
 
 
-def test_without_its_margins_a_bound_would_fail():
+def test_without_its_margins_a_bound_would_fail(monkeypatch):
     """The control: the law on a coarse grid is not the exact one, and without the shift the lower bound is above it."""
+    monkeypatch.setattr(convolution, "_LISTED", 0)
     law = [(Fraction(1, 10), Fraction(3, 20)), (Fraction(1, 5), Fraction(1, 4)), (Fraction(7, 10), Fraction(3, 5))]
     c = Curve(((losses_of([2, 4, 14], [3, 5, 12], 20), 60),))
     assert convolution.convolved(c.parts, math.log(5), 128).raw(math.log(5)) > exact_delta([(law, 60)], Fraction(5))
@@ -439,3 +443,121 @@ def test_a_sum_is_not_shown_below_what_a_mechanism_keeps():
     wide = dt.compose(m, 3, neighbours=2)
     assert wide.shown().rows[0][4] == wide.basic > 0.59
     assert str(dt.compose(m)).startswith("1 report of one count")
+
+
+# Pairs of the same losses, sums that can be listed, and what is too much
+
+
+def counted_alike(weights, first, second):
+    """By the definition: which two numbers stand at how many reports."""
+    return [Counter(zip(weights[i], weights[k], strict=True)) for i, k in zip(first, second, strict=True)]
+
+
+@pytest.mark.parametrize("values", [2, 3, 8, 9, 40])
+@pytest.mark.parametrize("kind", ["any", "shifted", "few rows"])
+def test_pairs_of_the_same_losses_are_found_exactly(values, kind):
+    rng = random.Random(values)
+    size = 11
+    if kind == "shifted":  # a ring: every pair at one distance is alike
+        row = [rng.randrange(values) for _ in range(size)]
+        weights = [[10**30 + row[(j - i) % size] for j in range(size)] for i in range(size)]
+    else:
+        rows = size if kind == "any" else 3
+        some = [[10**30 + rng.randrange(values) for _ in range(7)] for _ in range(rows)]
+        weights = [some[i % rows] for i in range(size)]
+    first, second = np.array(list(itertools.permutations(range(size), 2))).T
+    for change in (0, 1, 10**40):
+        weights[4] = [*weights[4][:5], weights[4][5] + change, *weights[4][6:]]
+        labels, expected = alike(weights, first, second).tolist(), counted_alike(weights, first, second)
+        for i, k in itertools.combinations(range(len(labels)), 2):
+            assert (labels[i] == labels[k]) == (expected[i] == expected[k])
+    assert len(set(labels)) > 1  # one row differs from all others by now
+
+
+def test_randomised_response_of_many_values_is_one_pair():
+    """171 and 1001 values, any two neighbours: the answer of three reports in integers, and nothing that is looked at twice."""
+    for n, k in ((170, 52), (1000, 52)):
+        m = dt.randomized_response(n, epsilon=2)
+        c = dt.compose(m, k)
+        assert c._worst.quick_delta(1.0).shape == (1,)
+        assert "52 reports of one count" in str(c)
+        truth, other = (int(m.channel.integers()[0][0][j]) for j in (0, 1))
+        law = [(truth, other), (other, truth), ((n - 1) * other, (n - 1) * other)]
+        total = truth + n * other
+        low, high = c.delta_bounds("ln(50)")
+        exact = sum(
+            math.comb(k, a) * math.comb(k - a, b) * max(0, _product(law, a, b, k, 0) - 50 * _product(law, a, b, k, 1))
+            for a in range(k + 1) for b in range(k + 1 - a)
+        )  # fmt: skip
+        assert low <= Fraction(exact, total**k) <= high <= low * (1 + 1e-6)
+    both = dt.compose([dt.randomized_response(170, epsilon=2), dt.randomized_response(170, epsilon=1)], [3, 2])
+    assert both._worst.quick_delta(1.0).shape == (1,)
+
+
+def _product(law, a, b, k, side):
+    return law[0][side] ** a * law[1][side] ** b * law[2][side] ** (k - a - b)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_epsilon_at_a_large_delta_is_sharp(seed):
+    """Four reports of a 3 x 3 table at deltas up to .95, where the curve is nearly flat: the exact epsilon is between bounds
+    that are close, without a transform."""
+    rng = random.Random(seed)
+    rows = random_rows(rng, 3, 600)
+    c, laws = dt.compose(table(rows), 4), [law_of(rows, i, k) for i, k in neighbours(rows)]
+    for delta in ("0.95", "0.9", "0.7", "0.3", "1e-3"):
+        low, high = c.epsilon_bounds(delta)
+        assert high - low <= 1e-6 * high
+        above = Fraction(math.exp(high) * (1 + 1e-9))
+        assert max(exact_delta([(law, 4)], above) for law in laws) <= Fraction(delta)
+        if low > 0:
+            below = Fraction(math.exp(low) * (1 - 1e-9))
+            assert max(exact_delta([(law, 4)], below) for law in laws) >= Fraction(delta)
+            assert max(exact_delta([(law, 4)], below / 2) for law in laws) > Fraction(delta)
+
+
+@pytest.mark.parametrize(("first", "second"), [((3, 5), (2, 7)), ((1, 4), (6, 2))])
+def test_listed_sums_of_two_lattices(first, second):
+    """Two randomised responses: each has three losses on a lattice of its own, their sums on none."""
+    (a, k), (b, j) = first, second
+    laws = [([(Fraction(w, 20), Fraction(v, 20)) for w, v in ((x, 3), (3, x), (17 - x, 17 - x))]) for x in (3 + a, 3 + b)]
+    parts = tuple(
+        (losses_of([int(20 * p) for p, _ in law], [int(20 * q) for _, q in law], 20), times)
+        for law, times in zip(laws, (k, j), strict=True)
+    )
+    found = convolution.convolved(parts, 1.0, 2**13)
+    assert found.spread == found.noise == 0
+    for r in (Fraction(1), Fraction(4, 3), Fraction(7)):
+        exact = exact_delta(list(zip(laws, (k, j), strict=True)), r)
+        assert found.lower(math.log(r)) <= exact <= found.upper(math.log(r)) <= float(exact) * (1 + 1e-9) + 1e-12
+
+
+def test_many_pairs_nearly_alike_are_settled_or_refused(monkeypatch):
+    """Every entry off by a thousandth: no two pairs are alike. One curve over all, then one transform each; beyond, a sentence."""
+    rng = np.random.default_rng(0)
+    matrix = dt.randomized_response(5, epsilon="1/2").matrix * rng.uniform(0.999, 1.001, (6, 6))
+    m = dt.from_matrix(matrix / matrix.sum(axis=1, keepdims=True), neighbours="any")
+    monkeypatch.setattr(convolution, "_LISTED", 0)
+    monkeypatch.setattr(curve, "_MANY", 8)
+    weights, total = m.channel.integers()
+    told = []
+    low, high = dt.compose(m, 60, progress=told.append).epsilon_bounds("1e-3")
+    assert any("pairs of true values may be the worst" in line for line in told)
+    monkeypatch.undo()
+    each = [
+        Curve(((losses_of(weights[i].tolist(), weights[j].tolist(), total), 60),)).epsilon_bounds(1e-3, 2**13)
+        for i, j in itertools.permutations(range(6), 2)
+    ]
+    assert low <= max(upper for _, upper in each) * (1 + 1e-9)
+    assert max(lower for lower, _ in each) <= high <= max(upper for _, upper in each) + 0.02
+    monkeypatch.setattr(convolution, "_LISTED", 0)
+    monkeypatch.setattr(curve, "_MOST_PLACES", 2**13)
+    monkeypatch.setattr(curve, "_MOST_HULL", 0)
+    with pytest.raises(DiscreetError, match=r"nearly as much as the worst one, too many.* Use a coarser grid"):
+        dt.compose(m, 60).epsilon_bounds("1e-3")
+    monkeypatch.setattr(pairs, "_MOST_ENTRIES", 100)
+    with pytest.raises(DiscreetError, match="too many to find the worst of all choices; use a coarser grid"):
+        dt.compose(m, 60, of="different counts")
+    monkeypatch.setattr(pairs, "_MOST_PAIRS", 29)
+    with pytest.raises(DiscreetError, match="30 pairs of neighbours with different losses are too many"):
+        dt.compose(m, 60).epsilon_bounds("1e-3")

@@ -127,13 +127,13 @@ def compose(
     one_of(json, csv)
     if delta is not None and epsilon is not None:
         raise DiscreetError("--delta asks for an epsilon and --epsilon for a delta; give one of them.")
-    found = make(load_mechanism(mechanism), k, of=of.replace("-", " "))
     deltas, epsilons = DELTAS if delta is None else (delta,), () if epsilon is None else (epsilon,)
-    if json:
-        print(dump(found.to_dict(deltas, epsilons)))
-        return 0
-    shown = found.shown(deltas, epsilons)
-    if csv:
+    with terminal.progress("composing") as progress:
+        found = make(load_mechanism(mechanism), k, of=of.replace("-", " "), progress=progress)
+        told, shown = (found.to_dict(deltas, epsilons), None) if json else (None, found.shown(deltas, epsilons))
+    if shown is None:
+        print(dump(told))
+    elif csv:
         terminal.print_csv([dict(zip(shown.columns, row, strict=True)) for row in shown.rows])
     else:
         terminal.show(make_console(), shown)

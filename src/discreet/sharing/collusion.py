@@ -43,7 +43,8 @@ class Collusion(Result):
     both are None for noise on the line, which is for analysis. `interval` and `exact_interval` (95 %) and `runs` are
     there where it was drawn. `large_k` is what the formula for many reports says of the median's l1, `one_report` the loss of one
     report of the same family at k times the epsilon. `median_is_likeliest` is the chance that the median makes the
-    reports likeliest, for strategies that look at the likelihood.
+    reports likeliest, for strategies that look at the likelihood. `notes` say what the estimate is where that is not plain:
+    a median of reports that go beyond the true values may lie there too.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Collusion(Result):
     runs: int | None = None
     seed: int | None = None
     errors: Errors | Drawn | NoiseLaw = field(default=None, compare=False)  # type: ignore[assignment]
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def error_law(self) -> Any:
@@ -97,13 +99,13 @@ class Collusion(Result):
                 f"epsilon {show_above(self.joint_level.written)} for the reports together, "
                 f"{most}{show_above(self.level.epsilon)} for the estimate alone"
             )
-        return Shown("\n".join(lines))
+        return Shown("\n".join(lines), notes=self.notes)
 
     def to_dict(self) -> dict[str, Any]:
         levels = {name: getattr(self, name) for name in ("joint_level", "level")}
         names = (
             "name", "k", "strategy", "loss", "expected_loss", "worst", "exact_answer", "large_k", "one_report", "interval",
-            "exact_interval", "median_is_likeliest", "runs", "seed",
+            "exact_interval", "median_is_likeliest", "runs", "seed", "notes",
         )  # fmt: skip
         found = {name: plain(getattr(self, name)) for name in names}
         return {**found, **{name: None if kept is None else kept.to_dict() for name, kept in levels.items()}}
@@ -133,7 +135,8 @@ class Collusions(Result):
         if any(one.runs is not None for one in self.found):
             notes.append(f"from, to: 95 % interval of what was drawn, seed {first.seed}")
         title = f"k users share their reports: {first.loss} of their estimate ({first.strategy})"
-        return replace(Shown.of(title, rows), notes=tuple(notes if "for large k" in rows[0] else notes[1:]))
+        told = dict.fromkeys(note for one in self.found for note in one.notes)
+        return replace(Shown.of(title, rows), notes=(*(notes if "for large k" in rows[0] else notes[1:]), *told))
 
     def plot(self) -> Any:
         """The loss of the estimate against k, a line for each mechanism, with the 95 % band of what was drawn."""
@@ -175,7 +178,8 @@ def collude(
 ) -> Collusion | Collusions:  # fmt: skip
     """What k users learn who share their k independent reports of one truth, or one user who asks k times.
 
-    They estimate by the `strategy` "median" (of an even number the lower one in the middle), "mle" (the value that makes the
+    They estimate by the `strategy` "median" (of an even number the lower one in the middle; a report, so it may lie beyond the
+    true values where reports do), "mle" (the value that makes the
     reports likeliest) or "bayes" (the value with the smallest mean `loss` under the posterior: its median for l1, its mode
     for l0). Of equally good values they take the one nearest to the median report.
 
@@ -241,7 +245,19 @@ def _collude(
     return Collusion(
         name, k, strategy, told, answer.loss, float(answer.losses.max()) if answer.runs is None else None, answer.exact,
         joint, kept, large_k(m, k) if told == "l1" else None, other, answer.interval, answer.exact_interval, answer.likeliest,
-        answer.runs, None if answer.runs is None else seed, answer.errors,
+        answer.runs, None if answer.runs is None else seed, answer.errors, _what_it_is(name, m, strategy),
+    )  # fmt: skip
+
+
+def _what_it_is(name: str, m: Any, strategy: Strategy) -> tuple[str, ...]:
+    """Where the median report need not be a true value: that it is left where it lies."""
+    if strategy != "median" or isinstance(m, ContinuousNoise):
+        return ()
+    if m.inputs.contains(m.outputs) and (m.outputs.step / m.inputs.step).denominator == 1:
+        return ()
+    return (
+        f"{name}: the estimate is the median report as it is, one of {m.outputs}, also where that is no true value of {m.inputs}; "
+        'strategy "mle" or "bayes" keeps to the true values.',
     )  # fmt: skip
 
 

@@ -21,17 +21,17 @@ from ..numbers.given import share, whole
 from ..numbers.level import Epsilon
 from ..numbers.neighbours import Neighbours
 from ..present.shown import Result, Shown, plain
-from .curve import Candidates, Curve, Listed, SamePair
+from ..progress import Progress
+from .curve import Bounds, Candidates, Curve, Listed, SamePair
 from .losses import Losses, losses_of
-from .pairs import OnePair, Pairs, has_one_pair, pairs_of
+from .pairs import OnePair, Pairs, distinct, has_one_pair, pairs_of
 
 DELTAS = ("1e-3", "1e-6", "1e-9")  # of the table that is shown
 _DRAWN = ("1e-12", "1e-10", "1e-8", "1e-6", "1e-4", "1e-3", "1e-2", "1e-1")  # of a picture
 _MOST_USES = 10**9
 _PRECISE = 4096  # bits of a sum of logarithms: those of numbers next to 1 cancel
+_MOST_TRIED = 2**12  # pairs of which the worst is sought where all reports are at one
 _MOST_CHOICES = 64  # ways to place different counts on pairs, up to which all are tried
-
-Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,6 +45,7 @@ class Composition(Result):
     _worst: Candidates = field(compare=False)  # what the upper bounds cover
     _tried: Candidates = field(compare=False)  # what the lower bounds are of
     _known: dict[Any, Bounds] = field(compare=False, default_factory=dict)
+    _progress: Progress | None = field(compare=False, default=None)
 
     def delta(self, epsilon: Any) -> float:
         """A delta that holds at this epsilon: errors of discretising and rounding are inside."""
@@ -59,13 +60,13 @@ class Composition(Result):
         asked = float(_epsilon(epsilon))
         if self._is_pure(epsilon):
             return 0.0, 0.0
-        low, high = self._bounds(("delta", asked), lambda among: among.delta_bounds(asked))
+        low, high = self._bounds(("delta", asked), lambda among: among.delta_bounds(asked, self._progress))
         return low, min(high, self.optimal_delta(epsilon))
 
     def epsilon_bounds(self, delta: Any) -> Bounds:
         """What the smallest epsilon at this delta lies between."""
         asked = float(_share(delta))
-        low, high = self._bounds(("epsilon", asked), lambda among: among.epsilon_bounds(asked))
+        low, high = self._bounds(("epsilon", asked), lambda among: among.epsilon_bounds(asked, self._progress))
         return low, min(high, self.optimal_epsilon(delta))
 
     @cached_property
@@ -172,7 +173,9 @@ class Composition(Result):
         return Listed([Curve(tuple((_two_reports(a), k) for a, k in zip(self._alphas, self.uses, strict=True)))])
 
 
-def compose(m: Any, k: Any = 1, *, of: str = "one count", neighbours: Any = None) -> Composition:
+def compose(
+    m: Any, k: Any = 1, *, of: str = "one count", neighbours: Any = None, progress: Progress | None = None
+) -> Composition:
     """The privacy curve of k reports by a mechanism; or of k[0] by m[0], k[1] by m[1], ... for lists of both.
 
     of="one count": all are about one count, so one pair of neighbouring truths stands behind all of them, and the curve is
@@ -201,13 +204,12 @@ def compose(m: Any, k: Any = 1, *, of: str = "one count", neighbours: Any = None
     # one pair of truths stands for all of geometric noise, but then all mechanisms must have it
     short = of == "different counts" or all(has_one_pair(x) for x in mechanisms)
     pairs = [pairs_of(x, t, short) for x, t in zip(mechanisms, told, strict=True)]
-    if of == "different counts" or len(pairs) == 1:
-        pairs = [p.distinct() for p in pairs]
+    pairs = distinct(pairs) if of == "one count" else [distinct([p])[0] for p in pairs]
     if of == "one count":
         same = SamePair(pairs, uses)
-        return Composition(mechanisms, uses, of, told, same, same)
+        return Composition(mechanisms, uses, of, told, same, same, _progress=progress)
     worst = Listed([Curve(tuple((p.dominating(), n) for p, n in zip(pairs, uses, strict=True)))])
-    return Composition(mechanisms, uses, of, told, worst, _tried(pairs, uses))
+    return Composition(mechanisms, uses, of, told, worst, _tried(pairs, uses), _progress=progress)
 
 
 def _tried(pairs: Sequence[Pairs | OnePair], uses: Sequence[int]) -> Candidates:
@@ -221,7 +223,7 @@ def _tried(pairs: Sequence[Pairs | OnePair], uses: Sequence[int]) -> Candidates:
                 for kind, k in zip(kinds, uses, strict=True)
             )
             return Listed([Curve(_counted(choice)) for choice in itertools.product(*each)])
-    if len(pairs) == 1:
+    if len(pairs) == 1 and pairs[0].size <= _MOST_TRIED:
         return SamePair(pairs, uses)
     return Listed([Curve(tuple((p.losses(p.most_telling()), k) for p, k in zip(pairs, uses, strict=True)))])
 

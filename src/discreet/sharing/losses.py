@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cmp_to_key
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,12 +89,18 @@ def losses_of(first: Sequence[int], second: Sequence[int], total: int) -> Losses
             divisor = math.gcd(p, q)
             key = p // divisor, q // divisor
             found[key] = found.get(key, 0) + p
-    ratios = sorted((Fraction(*key), mass) for key, mass in found.items())
+    rising = sorted(found, key=cmp_to_key(_by_ratio))
+    ratios = [(Fraction(*key), found[key]) for key in rising]
     values = np.array([log_ratio(r.numerator, r.denominator) for r, _ in ratios])
     masses = np.array([mass / total for _, mass in ratios])
     above = math.nextafter((infinite + rare) / total, 1.0) if infinite + rare else 0.0
     below = math.nextafter(infinite / total, 0.0) if infinite else 0.0
     return Losses(values, masses, above, below, _lattice([r for r, _ in ratios]))
+
+
+def _by_ratio(a: tuple[int, int], b: tuple[int, int]) -> int:
+    """Negative where a has the smaller ratio: by products of integers, so nothing is rounded."""
+    return a[0] * b[1] - b[0] * a[1]
 
 
 def shifted_losses(decay: Fraction, distance: int) -> Losses:

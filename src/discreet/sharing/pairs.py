@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, cmp_to_key
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +15,14 @@ from numpy.typing import NDArray
 from ..errors import MetricError, SizeError
 from ..mechanism import Mechanism
 from ..numbers.neighbours import Neighbours
+from .alike import alike
 from .losses import LEAST, Floats, Losses, losses_of, shifted_losses
 
 _RATES = 2.0 ** np.arange(-24, 8.1, 0.5)  # at which Chernoff's bound is tried for all pairs at once
 _MOST_VALUES = 2**11
-_MOST_ENTRIES = 2**22  # of pairs that are compared with each other
+_MOST_ENTRIES = 2**23  # reports of pairs of which the dominating one is found: a minute or two
+_MOST_PAIRS = 2**20  # that are compared by their moments
+_BLOCK = 2**22  # entries at a time
 _SLACK = 1e-12  # of the logarithm of a moment of one report, from floats
 
 Indices = NDArray[np.int64]
@@ -41,16 +42,18 @@ class Pairs:
     def size(self) -> int:
         return len(self.first)
 
-    def distinct(self) -> Pairs:
-        """One pair for all that have the same probabilities, in whatever order."""
-        if self.size * len(self.weights[0]) > _MOST_ENTRIES:
-            return self
-        found: dict[Any, int] = {}
-        for pair, (i, k) in enumerate(zip(self.first.tolist(), self.second.tolist(), strict=True)):
-            both = zip(self.weights[i], self.weights[k], strict=True)
-            found.setdefault(frozenset(Counter(both).items()), pair)
-        kept = list(found.values())
-        return replace(self, first=self.first[kept], second=self.second[kept])
+    @property
+    def entries(self) -> int:
+        """The reports of all pairs."""
+        return self.size * len(self.weights[0])
+
+    def alike(self) -> Indices:
+        """A number for each pair, the same for those of the same losses."""
+        return alike(self.weights, self.first, self.second)
+
+    def taken(self, pairs: Indices) -> Pairs:
+        """Some of the pairs."""
+        return replace(self, first=self.first[pairs], second=self.second[pairs])
 
     def losses(self, pair: int) -> Losses:
         return losses_of(self.weights[self.first[pair]], self.weights[self.second[pair]], self.total)
@@ -67,19 +70,29 @@ class Pairs:
         return float(-self._logs[np.isfinite(self._logs)].min())
 
     def moments(self, rates: Floats) -> Floats:
-        """ln E e^(rate loss) over the finite losses of every pair, up to _SLACK: one product of matrices for each rate."""
+        """ln E e^(rate loss) over the finite losses of every pair, up to _SLACK."""
         there, top = np.isfinite(self._logs), self.matrix.max(axis=0)
         logs = np.where(there, self._logs, 0.0)
         found = np.empty((len(rates), len(self.first)))
         for k, rate in enumerate(rates):
             over, under = there * np.exp((1 + rate) * logs) * top, there * np.exp(-rate * logs)
             with np.errstate(divide="ignore"):
-                found[k] = np.log((over @ under.T)[self.first, self.second])
+                found[k] = np.log(self._products(over, under))
+        return found
+
+    def _products(self, one: Floats, other: Floats) -> Floats:
+        """The product of a row of one matrix with a row of another for every pair: of all rows, where that is less work."""
+        if self.size > len(one) ** 2 // 8:
+            return np.asarray((one @ other.T)[self.first, self.second])
+        found = np.empty(self.size)
+        for start in range(0, self.size, size := max(_BLOCK // one.shape[1], 1)):
+            some = slice(start, start + size)
+            found[some] = np.einsum("py,py->p", one[self.first[some]], other[self.second[some]])
         return found
 
     def infinite(self) -> Floats:
         """The chance of an infinite loss of every pair."""
-        return np.asarray((self.matrix @ (self.matrix == 0).T.astype(float))[self.first, self.second])
+        return self._products(self.matrix, (self.matrix == 0).astype(float))
 
     def most_telling(self) -> int:
         """The pair whose mean loss is the largest, in floats."""
@@ -91,6 +104,11 @@ class Pairs:
         A set of reports tells the pair apart with P(S) - e^epsilon Q(S), so the upper hull of these points over all pairs,
         exactly in integers, has for its edges the two laws of a dominating pair (Zhu, Dong and Wang 2022).
         """
+        if self.entries > _MOST_ENTRIES:
+            raise SizeError(
+                f"{self.size} pairs of neighbours with {len(self.weights[0])} reports each are too many to find the worst of all "
+                "choices; use a coarser grid, or neighbours= for fewer pairs."
+            )
         points: dict[int, int] = {}
         for i, k in zip(self.first.tolist(), self.second.tolist(), strict=True):
             for q, p in _chances(self.weights[i], self.weights[k]):
@@ -135,8 +153,22 @@ class OnePair:
     def dominating(self) -> Losses:
         return self.law
 
-    def distinct(self) -> OnePair:
+    @property
+    def entries(self) -> int:
+        return len(self.law.values)
+
+    def alike(self) -> Indices:
+        return np.zeros(1, dtype=np.int64)
+
+    def taken(self, pairs: Indices) -> OnePair:
         return self
+
+
+def distinct(pairs: Sequence[Pairs | OnePair]) -> list[Pairs | OnePair]:
+    """One pair of true values for all at which every mechanism has the same losses."""
+    labels = np.array([p.alike() for p in pairs])
+    kept = np.sort(np.unique(labels, axis=1, return_index=True)[1])
+    return [p.taken(kept) for p in pairs]
 
 
 def _chances(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]]:
@@ -188,8 +220,13 @@ def pairs_of(m: Mechanism, neighbours: Neighbours, short: bool = True) -> Pairs 
     exact = channel.integers()
     if exact is None:
         raise SizeError("This channel is too large to write out in integers; use a coarser grid.")
-    ordered = sorted({(i, k) for i, k, _ in neighbours.demands(m.inputs)})
-    first, second = np.array(ordered, dtype=np.int64).T
+    span = neighbours.span(m.inputs)
+    if span is None:
+        ordered = sorted({(i, k) for i, k, _ in neighbours.demands(m.inputs)})
+        first, second = np.array(ordered, dtype=np.int64).T
+    else:
+        apart = np.abs(np.subtract.outer(np.arange(channel.rows), np.arange(channel.rows)))
+        first, second = np.nonzero((apart > 0) & (apart <= span))
     return Pairs(exact[0].tolist(), exact[1], channel.matrix, first, second)
 
 
@@ -208,6 +245,11 @@ class Screen:
 
     @classmethod
     def of(cls, pairs: Sequence[Pairs | OnePair], uses: Sequence[int]) -> Screen:
+        if pairs[0].size > _MOST_PAIRS:
+            raise SizeError(
+                f"{pairs[0].size} pairs of neighbours with different losses are too many to compare; use a coarser grid, or "
+                "neighbours= for fewer pairs."
+            )
         rates = _RATES / (max(p.width for p in pairs) or 1.0)
         total = sum(k * p.moments(rates) for p, k in zip(pairs, uses, strict=True))
         with np.errstate(divide="ignore"):
