@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.guard import Guarded
 from ..errors import DiscreetError, TableInputError
 from ..numbers.exact import show
 
@@ -32,16 +33,8 @@ def without_values(
     work: Callable[[], Made], told: str = DAMAGED, error: type[DiscreetError] = TableInputError, **more: Any
 ) -> Made:
     """What some work with other libraries gives; where they fail, our own sentence, and nothing that they said hangs on it."""
-    broken: BaseException
-    try:
+    with Guarded(lambda: error(told, **more)):
         return work()
-    except DiscreetError as ours:
-        broken = ours
-        broken.__dict__.pop("engine", None)
-        broken.__cause__ = broken.__context__ = None
-    except Exception:  # it may quote a value
-        broken = error(told, **more)
-    raise broken  # here, where nothing is being handled that would become its context
 
 
 def plain_type(kind: Any) -> Any:

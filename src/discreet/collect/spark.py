@@ -401,6 +401,6 @@ def _shared() -> SourceError:
                        "Parquet, and perturb that. Nothing was written.")  # fmt: skip
 
 
-def _broken(kind: str) -> TableInputError:
+def _broken() -> TableInputError:
     return TableInputError("Spark could not finish the work: a file is damaged, a worker lacks discreet or memory, or the cluster "
-                           "went away; its own logs say which. Nothing was written.", engine=kind)  # fmt: skip
+                           "went away; its own logs say which. Nothing was written.")  # fmt: skip

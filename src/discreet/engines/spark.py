@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..numbers.exact import show
+from .guard import Guarded
 from .sources import Source, distinct
 from .spark_folders import checkpoint_folder
 
@@ -80,10 +81,9 @@ def opened_session(master: str | None, table: Any = None) -> Iterator[Any]:
     try:
         with quiet():
             made = builder.getOrCreate()
-    except Exception as error:
+    except Exception:
         raise TableInputError(f"Spark did not start on {show(master)}: it needs Java 17 or later, a master that answers, and on a "
-                              "standalone one the secret spark.authenticate.secret in spark-defaults.conf.",
-                              engine=error) from None  # fmt: skip
+                              "standalone one the secret spark.authenticate.secret in spark-defaults.conf.") from None  # fmt: skip
     try:
         check_session(made)
         yield made
@@ -109,17 +109,10 @@ def _stop(session: Any) -> None:
                 setattr(owner, name, None)
 
 
-def in_our_words(work: Callable[[], T], refusal: Callable[[str], DiscreetError]) -> T:
-    """What some work with Spark gives. What breaks it is told by us: Spark's and Java's own words may quote a value, so that
-    neither they nor the errors that they came with go along."""
-    try:
+def in_our_words(work: Callable[[], T], refusal: Callable[[], DiscreetError]) -> T:
+    """What some work with Spark gives; what breaks it is told by us."""
+    with Guarded(refusal):
         return work()
-    except DiscreetError as error:
-        told = error
-    except Exception as error:
-        told = refusal(type(error).__name__)
-    told.__cause__ = told.__context__ = None
-    raise told
 
 
 def check_session(session: Any) -> None:
@@ -165,9 +158,9 @@ class SparkTable(Source):
             zone["timezone"] = in_our_words(lambda: self.frame.sparkSession.conf.get("spark.sql.session.timeZone"), gone)
         kinds = dict(zip(self.frame.columns, self.frame.schema.fields, strict=True))
 
-        def refusal(name: str) -> Callable[[str], DiscreetError]:
+        def refusal(name: str) -> Callable[[], DiscreetError]:
             held = kinds[name].dataType.simpleString()
-            return lambda _: TableInputError(f"The column {show(name)} holds {held}, which Spark does not hand over; convert it.")
+            return lambda: TableInputError(f"The column {show(name)} holds {held}, which Spark does not hand over; convert it.")
 
         return [(name, in_our_words(lambda name=name: to_arrow_type(kinds[name].dataType, **zone), refusal(name)))  # type: ignore[misc]
                 for name in self.used]  # fmt: skip
@@ -270,5 +263,5 @@ def _is_lasting(part: str) -> bool:
     return part in _NODES
 
 
-def gone(_: str) -> TableInputError:
+def gone() -> TableInputError:
     return TableInputError("Spark went away, or refused; start a session anew, and see its logs.")

@@ -84,7 +84,6 @@ class CountTask:
         yield pa.record_batch(columns)
 
 
-def _broken(kind: str) -> TableInputError:
+def _broken() -> TableInputError:
     return TableInputError("Spark could not count the table: it is damaged, has a type that cannot be read, its tasks lack memory "
-                           "or the packages of discreet[tables], or the cluster went away. Its own logs say which.",
-                           engine=kind)  # fmt: skip
+                           "or the packages of discreet[tables], or the cluster went away. Its own logs say which.")  # fmt: skip
