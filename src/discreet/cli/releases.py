@@ -22,9 +22,10 @@ def check_release(
 ) -> int:
     """Check a saved release again, without the data.
 
-    Exit code 1 when something does not hold. With --ledger its line, head and stored answer there are compared too.
+    Exit code 1 when something does not hold, or could not be checked: without --ledger, whether these are the stored reports.
 
-    Digests of its files, mechanisms and their levels, intervals and estimates, totals, what it cost, what the record says.
+    Digests of its files, mechanisms and their levels, intervals and estimates, totals, what it cost, what the record says; and
+    with --ledger its line, head and stored answer there.
 
     Example: discreet check-release released.json --ledger budget.db
     """
