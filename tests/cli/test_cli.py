@@ -22,7 +22,8 @@ import pytest
 
 import discreet as dt
 from discreet import files, verify
-from discreet.cli import app, main
+from discreet.cli import main
+from discreet.cli.app import app
 from tests import reference
 from tests.test_verify import bytes_of, document, put, resigned
 
