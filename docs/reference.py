@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import discreet
-from discreet.cli import app
-from discreet.cli.app import COMMANDS
+from discreet.cli.app import COMMANDS, app
 
 _GROUPS = {
     "mechanisms": "Mechanisms", "mechanism": "Mechanisms", "files": "Mechanisms", "numbers": "Levels, grids, neighbours",

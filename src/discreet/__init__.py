@@ -6,8 +6,8 @@ The public names are loaded when they are first used, so that importing the pack
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as typing has it, which takes longer to load than all of this
 if TYPE_CHECKING:
     from . import errors as errors
     from . import noise as noise
@@ -106,6 +106,9 @@ if TYPE_CHECKING:
     from .theory.graphs import query_graph as query_graph
     from .theory.minimax import minimax_remap as minimax_remap
     from .theory.regret import regret as regret
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 

@@ -22,7 +22,8 @@ import pytest
 
 import discreet as dt
 from discreet import files, verify
-from discreet.cli import app, main
+from discreet.cli import main
+from discreet.cli.app import app
 from tests import reference
 from tests.test_verify import bytes_of, document, put, resigned
 
@@ -553,6 +554,21 @@ def test_the_tour_compares_releases_repeats_and_refuses(run):
     assert dt.load(folder / "GM.json").digest == dt.geometric(8, alpha="9/10").digest
     assert run("check", folder / "kRR.json", "--metric", "discrete").code == 0
     assert run("ledger", "verify", "town", "--ledger", folder / "budget.db").code == 0
+
+
+def test_the_demo_has_its_picture_without_the_extra(run, monkeypatch):
+    """What a first install has: the ages are there to be seen, recovered and true."""
+    for package in ("altair", "vl_convert"):
+        monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr("discreet.cli.tour.PEOPLE", 5000)
+    assert run("demo", "--json").code == 0
+    page = Path("demo-out/index.html").read_text(encoding="utf-8")
+    assert "extra plots" not in page
+    section = page[page.index("without anybody telling") :]
+    picture = section[section.index("<svg") : section.index("</svg>")]
+    assert picture.count("<polyline") == 2
+    assert "recovered from the reports" in picture
+    assert "the truth" in picture
 
 
 def test_demo_compares_as_the_definitions_do(run):

@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 
 import discreet as dt
-from discreet.cli import app
-from discreet.cli.app import COMMANDS, KINDS
+from discreet.cli.app import COMMANDS, KINDS, app
 from tests.cli.test_cli import assert_one_good_error, run, survey  # noqa: F401
 
 # Options that mean one thing in one command and another in the next, and how many things in all
@@ -292,5 +291,5 @@ def test_ctrl_c_in_the_midst_is_130_and_leaves_nothing_half_written(tmp_path):
         time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=20)
-    assert (process.returncode, err) == (130, "discreet: stopped.\n")
+    assert (process.returncode, err) == (130, "discreet: stopped. best.json was not written.\n")
     assert {path.name for path in tmp_path.iterdir()} == {"slow.py"}

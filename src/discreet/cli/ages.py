@@ -19,6 +19,7 @@ def collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str, 
     from ..collect.tallying import tally
     from ..mechanisms.wave import square_wave
     from ..present.plot import inline
+    from ..present.sketch import sketch
     from ..recovery.recover import recover
 
     m = square_wave(100, epsilon=EPSILON)
@@ -34,13 +35,17 @@ def collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str, 
         f"(in truth {true_mean:.1f}); median {estimate.quantile(0.5)}.")  # fmt: skip
     law = np.bincount(truth, minlength=101) / len(truth)
     picture = "".join(inline(lambda kind=kind: estimate.plot(kind, truth=law)) for kind in ("law", "cdf"))  # type: ignore[misc]
+    if not picture:  # without the extra plots
+        ages = range(len(law))
+        shares = {"recovered from the reports": (ages, estimate.distribution.tolist()), "the truth": (ages, law.tolist())}
+        picture = sketch(shares, "How old the town is, recovered from reports", "age", "share")
     section = [
         f"<h2>And {AGES}, without anybody telling</h2>",
         f"<p>Before it is collected, each age becomes a report: near the truth, or anywhere, so that no report tells any two ages "
         f"apart by more than epsilon {EPSILON}. The collector sees {made.reports:,} reports, and recovers from their tally how old "
         f"the town is: mean age {estimate.mean():.1f}, between {low:.1f} and {high:.1f} with 95 % confidence. The true mean, which "
         f"nobody collected, is {true_mean:.1f}.</p>",
-        picture or "<p class='small'>The picture needs the extra plots.</p>",
+        picture,
         f"<p class='small'>{html.escape(made.notes[0])} On a device the reporters do the same for one value. Files: "
         "<a href='ages.csv'>the tally</a>, <a href='wave.json'>the mechanism</a>.</p>",
     ]

@@ -52,7 +52,7 @@ app = App(
     version=lambda: str(sys.modules[__name__.partition(".")[0]].__version__),
     version_flags=["--version"],
     help_format="plaintext",
-    suppress_keyboard_interrupt=False,  # run says that it stopped
+    suppress_keyboard_interrupt=False,  # stopping says what was done
     default_parameter=Parameter(negative_iterable=(), show_default=_default),
 )
 for place, (kind, commands) in enumerate(KINDS.items(), start=1):
@@ -128,7 +128,7 @@ _PHRASES = {
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; an error is one or two sentences on standard error, and exit code 2."""
+    """Run the command line; an error is one or two sentences on standard error, and exit code 2. Ctrl+C is for the caller."""
     code = 0
     try:
         code = run(sys.argv[1:] if arguments is None else arguments)
@@ -140,6 +140,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(words: list[str]) -> int:
     from ..errors import DiscreetError, FileError
+    from . import stopping
 
     try:
         if not words or words[0] in app.help_flags:
@@ -147,15 +148,16 @@ def run(words: list[str]) -> int:
         result = app(words, exit_on_error=False, print_error=False, result_action="return_value")
         return result if isinstance(result, int) else 0
     except (DiscreetError, CycloptsError) as error:
+        if stopping.was_asked():  # an error that a library made of Ctrl+C
+            raise KeyboardInterrupt from None
         _say(_told(error, words), error, words)
         failed_check = isinstance(error, FileError) and error.kind in ("digest", "sum", "claim")
         return 1 if failed_check and words[0] == "check" else 2
-    except KeyboardInterrupt:
-        print("discreet: stopped.", file=sys.stderr)
-        return 130
     except BrokenPipeError:
         raise
     except Exception as error:  # a fault of ours; its words may hold what is private, and are not shown
+        if stopping.was_asked():
+            raise KeyboardInterrupt from None
         why = f"{type(error).__name__}: {error.strerror}" if isinstance(error, OSError) else type(error).__name__
         more = "" if "--debug" in words else " Run it again with --debug, and tell us where it arose."
         _say(f"It could not be finished ({why}), which should not happen.{more or ' See the lines above.'}", error, words)

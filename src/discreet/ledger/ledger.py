@@ -66,6 +66,7 @@ from .outcomes import ADMITTING, CHARGING, CREATING, storing
 from .places import name_of_place, opener
 from .repeated import answer_of, keeping, kept_answer, store_answer, stored_answers
 from .secret import Secret, keyed
+from .standing import charging
 from .stores import LEDGER, PATIENCE, Rows, Run, Store
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ class Ledger:
                 )
             facts: dict[str, Any] = {"question": question_digest, "fingerprint": fingerprint}
             facts |= {} if admission is None else {"admission": admission}
-            return Pending(name, charge_line(run, account, epsilon, facts, what))
+            return charging(Pending(name, charge_line(run, account, epsilon, facts, what)), self._make)
 
     def charge(self, dataset: str, *, epsilon: object = None, alpha: object = None, what: str) -> Balance:
         """Record what was spent on a data set where the library cannot see it; the line says "stated, unverified"."""
@@ -285,7 +286,8 @@ class Ledger:
         with self._store().transaction(CHARGING, write=True) as run:
             account = self._changing(run, name)
             self._key(run)
-            return Pending(name, charge_line(run, account, epsilon, {"basis": basis, "question": ""}, words))
+            line = charge_line(run, account, epsilon, {"basis": basis, "question": ""}, words)
+            return charging(Pending(name, line), self._make)
 
     def stored(self, name: str, questions: Sequence[Mapping[str, Any]], admission: int) -> Answer | None:
         """The stored answer of a question about an admitted version, however it was spelled; None when there is none."""
