@@ -166,7 +166,7 @@ def test_nothing_stays_beside_settings_that_it_is_not_of(guest):
     page.route("**/api/choose/optimum", lambda route: route.abort() if "3/4" in route.request.post_data else route.continue_())
     page.fill("#sliders [name=alpha]", "3/4")
     page.wait_for_function("() => document.querySelector('#level-told').textContent.includes('3/4')")
-    page.wait_for_function("() => document.querySelector('#face-optimum').innerText.includes('There is none for these settings')")
+    page.wait_for_function("() => document.querySelector('#face-optimum').innerText.includes('There is none to show for these settings')")
     assert "When the truth is" not in page.inner_text("#told")
     assert not page.is_visible("#face-optimum canvas")
     assert page.locator("#face-optimum button:visible").count() == 0
@@ -404,16 +404,15 @@ def test_release(guest, tmp_path):
     assert fits(page)
     page.click("#expect")
     page.wait_for_selector("#expected:visible")
-    held = threading.Event()
-    page.route("**/api/release/before", lambda route: held.wait(30) and route.continue_())
+    held = []
+    page.route("**/api/release/before", lambda route: held.append(route), times=1)
     page.click("#ask")  # and while its price is looked up, another question is written
     page.fill("[name=count]", "ill = 0")
     page.wait_for_selector("#expected", state="hidden")  # it was of the question before
-    held.set()
+    held[0].continue_()
     page.wait_for_selector("#problem:visible")
     assert "was changed meanwhile, and nothing was paid" in page.inner_text("#problem")
     assert page.is_hidden("#confirm")
-    page.unroute("**/api/release/before")
     page.click("#ask")
     page.wait_for_selector("#confirm:visible")
     page.dblclick("#pay")  # a second release is paid for as the first was, once
