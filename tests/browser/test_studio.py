@@ -166,7 +166,7 @@ def test_nothing_stays_beside_settings_that_it_is_not_of(guest):
     page.route("**/api/choose/optimum", lambda route: route.abort() if "3/4" in route.request.post_data else route.continue_())
     page.fill("#sliders [name=alpha]", "3/4")
     page.wait_for_function("() => document.querySelector('#level-told').textContent.includes('3/4')")
-    page.wait_for_function("() => document.querySelector('#face-optimum').innerText.includes('There is none to show for these settings')")
+    page.wait_for_function("() => document.querySelector('#face-optimum').innerText.includes('There is none to show')")
     assert "When the truth is" not in page.inner_text("#told")
     assert not page.is_visible("#face-optimum canvas")
     assert page.locator("#face-optimum button:visible").count() == 0
