@@ -166,7 +166,7 @@ def test_nothing_stays_beside_settings_that_it_is_not_of(guest):
     page.route("**/api/choose/optimum", lambda route: route.abort() if "3/4" in route.request.post_data else route.continue_())
     page.fill("#sliders [name=alpha]", "3/4")
     page.wait_for_function("() => document.querySelector('#level-told').textContent.includes('3/4')")
-    page.wait_for_function("() => document.querySelector('#face-optimum').innerText.includes('There is none for these settings')")
+    page.wait_for_function("() => document.querySelector('#face-optimum').innerText.includes('There is none to show')")
     assert "When the truth is" not in page.inner_text("#told")
     assert not page.is_visible("#face-optimum canvas")
     assert page.locator("#face-optimum button:visible").count() == 0
@@ -236,6 +236,49 @@ def test_a_square_that_is_clicked_is_explained(guest):
     guest.painted(6)
     page.locator("#face-geometric canvas").click(position={"x": 80, "y": 60})
     page.wait_for_function("() => document.querySelector('#told-text').textContent.includes('When the truth is')")
+
+
+@WIDE
+def test_the_square_that_was_asked_for_last_is_explained(guest):
+    """Whichever answer comes first; the sentence says of which mechanism it is."""
+    page = guest.go("choose")
+    guest.painted(6)
+    waiting = []
+    page.route("**/api/choose/cell", lambda route: waiting.append(route) if not waiting else route.continue_())
+    page.click("#square button")
+    page.wait_for_timeout(200)
+    page.select_option("#square [name=mechanism]", "explicit_fair")
+    page.click("#square button")
+    page.wait_for_function("() => document.querySelector('#told-text').textContent.includes('When the truth is')")
+    with page.expect_response("**/api/choose/cell"):
+        waiting[0].continue_()
+    page.wait_for_timeout(300)
+    assert "When the truth is 0, EM reports 0 with probability" in page.inner_text("#told-text")
+
+
+@WIDE
+def test_nothing_stays_in_collude_beside_settings_that_it_is_not_of(guest):
+    page = guest.go("collude")
+    guest.painted()
+    page.fill("[name=alphas]", "1/2, 3")
+    page.wait_for_selector("#problem:visible")
+    assert page.is_hidden("#cascade table")
+    page.fill("[name=alphas]", "1/2, 3/4")
+    page.wait_for_selector("#cascade table")
+    assert page.is_hidden("#problem")
+    guest.errors.clear()  # the browser notes the refusal
+
+
+@WIDE
+def test_what_is_called_off_is_not_said_not_to_be(guest):
+    page = guest.go("choose?n=8")
+    guest.painted(6)
+    told = "This was called off."
+    page.route("**/api/choose/optimum", lambda route: route.fulfill(status=422, json={"detail": told}))
+    page.fill("[name=alpha]", "1/2")
+    page.wait_for_selector("#problem:visible")
+    assert told in page.inner_text("#face-optimum")
+    guest.errors.clear()
 
 
 def test_a_prior_is_drawn_by_hand(guest):
@@ -359,6 +402,22 @@ def test_release(guest, tmp_path):
     page.wait_for_selector("#made table")
     assert str(book.balance(name).spent) == "1/2"
     assert fits(page)
+    page.click("#expect")
+    page.wait_for_selector("#expected:visible")
+    held = []
+    page.route("**/api/release/before", lambda route: held.append(route), times=1)
+    page.click("#ask")  # and while its price is looked up, another question is written
+    page.fill("[name=count]", "ill = 0")
+    page.wait_for_selector("#expected", state="hidden")  # it was of the question before
+    held[0].continue_()
+    page.wait_for_selector("#problem:visible")
+    assert "was changed meanwhile, and nothing was paid" in page.inner_text("#problem")
+    assert page.is_hidden("#confirm")
+    page.click("#ask")
+    page.wait_for_selector("#confirm:visible")
+    page.dblclick("#pay")  # a second release is paid for as the first was, once
+    page.wait_for_function("() => document.querySelector('#made-title').textContent.includes('ill = 0')")
+    assert str(book.balance(name).spent) == "1"
     with page.expect_download() as loading:
         page.locator("[data-kind=csv]").click()
     loading.value.save_as(tmp_path / "released.csv")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import os
 import random
 import subprocess
 import sys
@@ -258,7 +260,7 @@ def test_a_part_that_is_there_twice_is_refused(tmp_path):
 )
 def test_a_reader_that_ends_in_any_way_is_a_sentence(tmp_path, monkeypatch, end):
     monkeypatch.setattr(excel, "_CHILD", f"import os, sys, marshal\n{end}")
-    with pytest.raises(TableInputError, match=r"'t\.xlsx' takes more memory than a table of its size does; save it anew") as told:
+    with pytest.raises(TableInputError, match=r"'t\.xlsx' takes more memory or time than a table of its size") as told:
         dt.look(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]))
     assert told.value.__cause__ is None
 
@@ -270,6 +272,46 @@ def test_the_reader_has_the_memory_of_its_table_and_no_more():
         ran = subprocess.run([sys.executable, "-c", code.format(size)], capture_output=True, text=True)
         assert ran.returncode == status, ran.stderr
         assert status == 0 or "Cannot allocate memory" in ran.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+def test_the_reader_has_so_many_seconds_of_work_and_no_more():
+    code = "from discreet.engines.excel_child import _limit_time; _limit_time({}); sum(k for k in range(3 * 10**7))"
+    for seconds, ended in ((1, True), (600, False)):  # of the processor, however busy the machine is
+        ran = subprocess.run([sys.executable, "-c", code.format(seconds)], capture_output=True)
+        assert (ran.returncode != 0) is ended
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a file that nobody writes")
+def test_the_reader_ends_when_nobody_waits_for_it(tmp_path):
+    """Also when whoever waited was killed: its end of the pipe is closed by the system."""
+    os.mkfifo(tmp_path / "t.xlsx")
+    given = {"path": sys.path, "file": str(tmp_path / "t.xlsx"), "shown": "t", "sheet": None, "decimal": None}
+    command = [sys.executable, "-I", "-c", excel._CHILD]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        child.stdin.write(json.dumps(given).encode() + b"\n")
+        child.stdin.flush()
+        with pytest.raises(subprocess.TimeoutExpired):
+            child.wait(1)  # somebody waits
+        child.stdin.close()
+        try:
+            assert child.wait(60) == 1
+        finally:
+            child.kill()
+
+
+def test_reading_ends_where_it_is_told_to(tmp_path, monkeypatch):
+    """By whoever hears how far it is: the studio calls off what nobody waits for."""
+    monkeypatch.setattr(excel, "_CHILD", "import time; time.sleep(1000)")
+    told = []
+
+    def enough(line):
+        told.append(line)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        dt.look(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]), progress=enough)
+    assert told == ["reading the sheet"]
 
 
 def test_rows_come_as_they_stand_whatever_is_left_out(tmp_path):

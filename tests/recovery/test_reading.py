@@ -118,3 +118,9 @@ def test_many_different_lines_are_for_the_command_line():
     assert len(read_reports(text, most=50).seen) == 50
     with pytest.raises(RecoveryError, match="more than 49 different lines"):
         read_reports(text, most=49)
+
+
+def test_it_says_how_far_it_is_and_so_can_be_stopped():
+    told = []
+    read_reports("3\n" * 40_000, progress=told.append)
+    assert told == ["line 1", "line 16385", "line 32769"]

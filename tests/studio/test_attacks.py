@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.studio import uploads
 from discreet.studio.guard import HEADER
 from discreet.studio.pace import MOST
 
@@ -181,3 +182,13 @@ def _ended_process():
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     return process.pid
+
+
+def test_a_folder_that_goes_while_what_was_left_is_swept_stops_no_studio(tmp_path, monkeypatch):
+    """Everybody may make folders of such names beside ours and take them away: another studio does, or another user."""
+    monkeypatch.setattr(uploads.tempfile, "gettempdir", lambda: str(tmp_path))
+    left, gone = tmp_path / f"{uploads._PREFIX}{2**22 + 1}-left", tmp_path / f"{uploads._PREFIX}{2**22 + 2}-gone"
+    left.mkdir()
+    monkeypatch.setattr(uploads.Path, "glob", lambda folder, pattern: iter([gone, left]))
+    uploads._sweep()
+    assert not left.exists()

@@ -64,3 +64,17 @@ def test_what_is_no_text_has_no_spelling():
     odd = pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0\5\0\0\0"), pa.py_buffer(b"\xff\xfeyes")])
     assert _different(odd) == _different(pa.array([1, 2])) == []
     assert _different(pa.array(["a", None, "b", "a"])) == ["a", "b"]
+
+
+def test_it_ends_when_nobody_waits_for_it(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("asthma\nyes\n")
+
+    def enough(line):
+        raise KeyboardInterrupt
+
+    with dt.Ledger(tmp_path / "b.db") as book:
+        book.create("d", 9, relation="presence")
+        book.admit(path, "d")
+        with pytest.raises(KeyboardInterrupt):
+            other_spellings(path, book, ask(**{**REST, "count": "asthma = 'Yes'"}), enough)

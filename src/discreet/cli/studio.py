@@ -13,7 +13,7 @@ from .options import Debug
 @command
 def studio(
     *,
-    port: Annotated[int, Parameter(help="The port on 127.0.0.1; 0 is any free one.")] = 0,
+    port: Annotated[int, Parameter(help="The port on 127.0.0.1; 0 is any free one, which is safer.")] = 0,
     open: Annotated[bool, Parameter(name="--open", negative="--no-open", help="Open the page in the browser.")] = True,
     debug: Debug = False,
 ) -> int:

@@ -130,7 +130,7 @@ def seen_in(
         raise MissingExtraError.needing("Counting tables needs DuckDB and PyArrow", "tables") from None
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
-    source = open_table(table, again=unit is not None, reading=reading)
+    source = open_table(table, again=unit is not None, reading=reading, progress=progress)
     source.quotable = source.quotable or vouched
     names = names_in(by, source)
     person = None if unit is None else names_in([unit], source)[0]

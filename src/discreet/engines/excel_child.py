@@ -2,14 +2,17 @@
 
 A sheet is kept as a rectangle up to its farthest cell, and its parts are packed: a file of 2 KB can ask for 500 GB. So the
 sizes of the parts, and where the cells stand, are looked at first; and the system refuses the process more memory (where
-it can), so that a file that was made to deceive ends the process and not the machine's work. It loads little, to begin soon.
+it can), and more time, so that a file that was made to deceive ends the process and not the machine's work. It ends too when
+nobody waits for it any more. It loads little, to begin soon.
 """
 
 from __future__ import annotations
 
 import marshal
+import os
 import re
 import sys
+import threading
 import zipfile
 from collections.abc import Iterator
 from datetime import time, timedelta
@@ -32,16 +35,18 @@ _CELLS = 2**26  # that a sheet may span
 _ANYWAY = 2**24  # that it may span with hardly any of them filled
 _SPARSE = 64  # of a larger one, one cell in so many is filled
 _BLOCK = 2**22
+_SECONDS = 60  # at work on any file
+_EACH_SECOND = 2**22  # bytes of a part that are read at least
 
 # cells with something in them, and where they say that they stand; those that only have a style are not counted
-_FILLED = re.compile(rb"<(?:\w{1,20}:)?c(?=[\s>])[^>]{0,300}(?<!/)>(?!</)")
+_FILLED = re.compile(rb"<(?:\w{1,20}:)?c(?=[\s>])[^<>]{0,300}(?<!/)>(?!</)")
 _PLACED = re.compile(
-    rb"""<(?:\w{1,20}:)?c\s(?:[^>]{0,300}?\s)?r\s?=\s?["']([A-Za-z]{1,4})([0-9]{1,9})["'][^>]{0,300}(?<!/)>(?!</)"""
+    rb"""<(?:\w{1,20}:)?c\s(?:[^<>]{0,300}?\s)?r\s?=\s?["']([A-Za-z]{1,4})([0-9]{1,9})["'][^<>]{0,300}(?<!/)>(?!</)"""
 )
 _CELL = re.compile(rb"<(?:\w{1,20}:)?c[\s/>]")
 _USUAL = re.compile(rb'<c r="([A-Z]{1,3}[0-9]{1,9})"')
 _LETTERS = bytes(range(65, 91))
-_ANY = re.compile(rb"<(?:\w{1,20}:)?(row|c)(?=[\s/>])([^>]{0,300})>(</)?")
+_ANY = re.compile(rb"<(?:\w{1,20}:)?(row|c)(?=[\s/>])([^<>]{0,300})>(</)?")
 _PLACE = re.compile(rb"""\sr\s?=\s?["']([A-Za-z]{0,4})([0-9]{1,9})["']""")
 
 
@@ -49,6 +54,8 @@ def serve(given: dict[str, Any]) -> None:
     """Read what is asked for, and write the names, some rows at a time and None; or the sentence that refuses it."""
     out = sys.stdout.buffer
     sys.stdout = sys.stderr
+    threading.Thread(target=_end_with_the_asker, daemon=True).start()
+    _limit_time(_SECONDS)
     try:
         sheet = _Read(Path(given["file"]), given["shown"], given["sheet"], given["decimal"] == ",")
     except TableInputError as error:
@@ -59,6 +66,12 @@ def serve(given: dict[str, Any]) -> None:
         out.write(part)
     marshal.dump(None, out)
     out.flush()
+
+
+def _end_with_the_asker() -> None:
+    while os.read(0, 1024):  # nothing more comes: whoever asked keeps it open while it waits
+        pass
+    os._exit(1)
 
 
 class _Read:
@@ -154,6 +167,7 @@ def _measured(path: Path, shown: str, wanted: str | None) -> int:
                 raise TableInputError(f"{shown} unpacks from {packed / 2**20:.1f} MB to {unpacked / 2**20:.0f} MB, more than "
                                       "a table is read from; save it anew, or as CSV.")  # fmt: skip
             cells = 0
+            _limit_time(_SECONDS + unpacked // _EACH_SECOND)
             for part in _parts(archive, named, wanted):
                 with archive.open(part) as stream, archive.open(part) as again:
                     cells = max(cells, _span(stream, again, shown))
@@ -275,11 +289,18 @@ def _letters(number: int) -> str:
 
 
 def _limit_memory(needed: int) -> None:
+    _limit("RLIMIT_AS", 2**31 + needed)
+
+
+def _limit_time(seconds: int) -> None:
+    _limit("RLIMIT_CPU", seconds)
+
+
+def _limit(what: str, own: int) -> None:
     try:
         import resource
 
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        own = 2**31 + needed
-        resource.setrlimit(resource.RLIMIT_AS, (own if most == resource.RLIM_INFINITY else min(own, most), most))
-    except (ImportError, ValueError, OSError):
+        _, most = resource.getrlimit(getattr(resource, what))
+        resource.setrlimit(getattr(resource, what), (own if most == resource.RLIM_INFINITY else min(own, most), most))
+    except (ImportError, AttributeError, ValueError, OSError):
         pass  # a system that has no such limit: what was measured has to do

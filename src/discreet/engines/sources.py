@@ -18,6 +18,7 @@ import numpy as np
 
 from ..errors import DiscreetError, TableInputError
 from ..numbers.exact import show
+from ..progress import Progress
 from .excel import Sheet
 from .guard import Guarded
 from .lines import check_wide, has_mark, read_lines
@@ -115,10 +116,10 @@ class Source(ABC):
         return self.schema.__arrow_c_schema__()
 
 
-def open_table(table: Any, again: bool, reading: Reading | None = None) -> Source:
+def open_table(table: Any, again: bool, reading: Reading | None = None, progress: Progress | None = None) -> Source:
     """A file or a data frame as a source; `again`: it will be read more than once. `reading` is of text files."""
     with Guarded(_unreadable):
-        return _opened(table, again, reading or Reading())
+        return _opened(table, again, reading or Reading(), progress)
 
 
 def whole_table(table: Any) -> Any:
@@ -131,14 +132,14 @@ def _unreadable() -> TableInputError:
     return TableInputError("The table could not be read: what it comes from broke off. Repair it, or hand over a whole table.")
 
 
-def _opened(table: Any, again: bool, how: Reading) -> Source:
+def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) -> Source:
     import pyarrow as pa
 
     if isinstance(table, (str, os.PathLike)):
         path = Path(table)
         if path.suffix.lower() == ".xlsx":
             how.check_for("An Excel file", "decimal", "nulls", "sheet")
-            return _Excel(path, how)
+            return _Excel(path, how, progress)
         if is_text(path):
             how.check_for("A text file", "encoding", "separator", "decimal", "quote", "nulls")
             return _Text(path, how)
@@ -231,9 +232,9 @@ class _Excel(Source):
 
     quotable = False
 
-    def __init__(self, path: Path, reading: Reading) -> None:
+    def __init__(self, path: Path, reading: Reading, progress: Progress | None) -> None:
         super().__init__()
-        self.sheet, self.nulls, self.decimal = Sheet(path, reading), reading.nulls, reading.decimal or "."
+        self.sheet, self.nulls, self.decimal = Sheet(path, reading, progress), reading.nulls, reading.decimal or "."
         self.names = distinct(self.sheet.header, quotable=False)
         self.untyped = frozenset(self.names)
 

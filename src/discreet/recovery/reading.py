@@ -17,8 +17,10 @@ from typing import Any, NamedTuple
 
 from ..errors import RecoveryError
 from ..numbers.exact import parse_exact
+from ..progress import Progress, tell
 
 COUNT = "count"
+_LINES = 2**14  # between two words of how far it is
 _SEPARATORS = "\t;,"  # the first of them in the first line is the one
 _HINT = re.compile(r"sep=([,;\t|])", re.IGNORECASE)  # a line that spreadsheets write above the names
 _LIKE_A_NUMBER = re.compile(r"[\s+\-.,'_/\d]*\d[\s+\-.,'_/\deE]*")
@@ -33,8 +35,9 @@ class Reports(NamedTuple):
 
 
 def read_reports(
-    content: bytes | str, name: str = "The file", *, column: str | None = None, counts: str | None = None, most: int | None = None
-) -> Reports:
+    content: bytes | str, name: str = "The file", *, column: str | None = None, counts: str | None = None, most: int | None = None,
+    progress: Progress | None = None,
+) -> Reports:  # fmt: skip
     """The reports in a text: those of `column`, each as often as the column `counts` says.
 
     Where there is one column it need not be named, and of two a column "count" has the counts. Where it is not clear which
@@ -63,7 +66,7 @@ def read_reports(
     if places[0] == places[1]:
         raise RecoveryError(f"The column {column} of {name} cannot have both reports and counts; name two columns.")
     rows = lines if headed else chain([(start, first)], lines)
-    return Reports(_tallied(rows, len(names), *places, name, most))
+    return Reports(_tallied(_told(rows, progress), len(names), *places, name, most))
 
 
 def _chosen(names: tuple[str, ...], column: str | None, counts: str | None) -> tuple[str | None, str | None]:
@@ -87,6 +90,13 @@ def listed(names: tuple[str, ...]) -> str:
     """Names of columns in a sentence, not too many of them."""
     shown = ", ".join(one[:40] or "(no name)" for one in names[:8])
     return f"the column{'s' if len(names) > 1 else ''} {shown}{' and more' if len(names) > 8 else ''}"
+
+
+def _told(rows: Iterator[tuple[int, list[str]]], progress: Progress | None) -> Iterator[tuple[int, list[str]]]:
+    for number, row in enumerate(rows):
+        if number % _LINES == 0:
+            tell(progress, f"line {number + 1}")
+        yield row
 
 
 def _tallied(

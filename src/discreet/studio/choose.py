@@ -186,11 +186,15 @@ def _percent(share: float) -> str:
     return f"{float(f'{100 * share:.2g}'):g} %" if share == 0 or share >= 0.001 else "under 0.1 %"
 
 
+def _title(name: str) -> str:
+    return _TITLES.get(name) or _FAMILIES[name].title
+
+
 def _face(asked: Choice, name: str, m: Mechanism) -> Face:
     python, command = _spelt(asked, name)
     return Face(
         name=name,
-        title=_TITLES.get(name) or _FAMILIES[name].title,
+        title=_title(name),
         sentence=_sentence(name, m, prior_of(_prior(asked), m.inputs).floats),
         matrix=[[float(f"{x:.6g}") for x in row] for row in m.matrix.tolist()],
         alpha=show_rational(m.alpha),
@@ -240,9 +244,10 @@ def cell(asked: Cell) -> Explained:
             tight = "yes" if ratio is not None and ratio == bound else "no"
             rows.append({"truth": str(other), "probability": _about(p), "ratio": told, "at the bound": tight})
     near = " and ".join(f"{row['probability']} when it is {row['truth']}" for row in rows)
+    short = _title(asked.mechanism).partition("(")[2].rstrip(")") or _title(asked.mechanism)
     limit = "nothing: no level is claimed" if bound is None else f"a factor of {_about(bound)}, which is 1/alpha"
     sentence = (
-        f"When the truth is {asked.truth}, the report is {asked.report} with probability {_about(own)}; with {near}. Between "
+        f"When the truth is {asked.truth}, {short} reports {asked.report} with probability {_about(own)}; with {near}. Between "
         f"neighbours the level allows {limit}."
     )
     return Explained(sentence=sentence, probability=show_rational(own), rows=rows)

@@ -106,7 +106,7 @@ async def take_reports(request: Request, column: Text | None = None, counts: Tex
     Where it is not clear which has the reports there is no name yet: ask again with one of the columns.
     """
     body = await request.body()
-    found = await answered(request, lambda tell: read_reports(body, column=column, counts=counts, most=_MOST_LINES))
+    found = await answered(request, lambda tell: read_reports(body, column=column, counts=counts, most=_MOST_LINES, progress=tell))
     if found.columns:
         told = f"The file has {listed(found.columns)}. Which one has the reports?"
         return Dropped(name="", told=told, columns=list(found.columns))

@@ -288,7 +288,7 @@ def before(request: Request, asked: Question) -> Before:
     given = {name: value for name, value in _asked(asked).items() if name not in ("margins", "round_to", "hide_below")}
     with Ledger.existing(place.ledger(asked.ledger)) as book:
         question = ask_of(**{"count": None, "by": (), "alpha": None, "mechanism": "auto", "other": False, **given})
-        others = other_spellings(path, book, question)
+        others = other_spellings(path, book, question, under_way())
         left = str(book.balance(asked.dataset).left)
     return Before(epsilon=str(charge_of(question.level)), left=left, spellings=[str(one) for one in others])
 

@@ -7,7 +7,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,9 @@ def _sweep() -> None:
         return
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
         process = left.name.removeprefix(_PREFIX).split("-")[0]
-        if process.isdecimal() and not left.is_symlink() and left.lstat().st_uid == os.getuid() and not _lives(int(process)):
-            shutil.rmtree(left, ignore_errors=True)
+        with suppress(FileNotFoundError):  # everybody makes such names, and takes them away again
+            if process.isdecimal() and left.lstat().st_uid == os.getuid() and not left.is_symlink() and not _lives(int(process)):
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _lives(process: int) -> bool:

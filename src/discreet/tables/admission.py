@@ -185,7 +185,7 @@ def examined(
         raise MissingExtraError.needing("Looking at tables needs DuckDB and PyArrow", "tables") from None
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
-    source = open_table(table, again=True, reading=reading)
+    source = open_table(table, again=True, reading=reading, progress=progress)
     names, untyped = list(source.names), bool(source.untyped) and path is not None
     if untyped:
         _check_names(names, path, reading)

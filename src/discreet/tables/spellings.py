@@ -18,6 +18,7 @@ from ..engines.reading import Reading
 from ..engines.sources import open_table
 from ..ledger.ledger import Ledger
 from ..numbers.exact import show
+from ..progress import Progress, tell
 from ..questions.predicate import Node, find_column, parse
 from .admission import admission_for
 from .question import Question
@@ -38,11 +39,13 @@ class Other:
         return f"{self.column}: you wrote {show(self.asked)}; the file has {show(self.there)}, which is another value."
 
 
-def other_spellings(table: str | os.PathLike[str], book: Ledger, question: Question) -> list[Other]:
+def other_spellings(
+    table: str | os.PathLike[str], book: Ledger, question: Question, progress: Progress | None = None
+) -> list[Other]:
     """Every spelling of the file that a text of the question differs from only in case or form, those of the question left out."""
     path = Path(table)
     admission = admission_for(book, path, question.dataset, question.version)
-    source = open_table(path, again=True, reading=Reading.from_dict(admission.reading))
+    source = open_table(path, again=True, reading=Reading.from_dict(admission.reading), progress=progress)
     asked: dict[str, dict[str, list[str]]] = {}  # by column and form, as they were written
     for column, text in _texts(question, list(source.names)):
         mine = asked.setdefault(column, {}).setdefault(form(text), [])
@@ -53,6 +56,7 @@ def other_spellings(table: str | os.PathLike[str], book: Ledger, question: Quest
     source.bind([name for name in source.names if name in asked])
     found: dict[Other, None] = {}
     for _, arrays in source.numbered():
+        tell(progress, "comparing spellings")
         for column, array in zip(source.used, arrays, strict=True):
             wanted = asked[column]
             for there in _different(array):

@@ -14,6 +14,7 @@ const hint = document.querySelector("#told-text").textContent;
 const shown = new Map();
 let weights = [];
 let painted = null; // the question whose answers the pictures show
+let explained = 0; // how often a square was asked for
 
 for (const [letters, words] of Object.entries(PROPERTIES)) {
   document.querySelector("#properties").append(
@@ -115,16 +116,19 @@ async function explain(mechanism, truth, report) {
   Object.assign(square.mechanism, { value: mechanism });
   square.truth.value = truth;
   square.report.value = report;
+  if ("stale" in faces.dataset) return; // a number beside settings that it is not of
+  const mine = ++explained;
+  forget();
   try {
     const of = painted ?? question(state());
     const found = await ask("/api/choose/cell", { ...of, mechanism, truth: Number(truth), report: Number(report) });
-    if (of !== (painted ?? of)) return; // the pictures have changed meanwhile
+    if (mine !== explained || of !== (painted ?? of) || "stale" in faces.dataset) return; // another one was asked for, or the pictures have changed
     document.querySelector("#told-text").textContent = found.sentence;
     const columns = ["truth", "probability", "ratio", "at the bound"];
     document.querySelector("#told-table").replaceChildren(table("The same report at the neighbouring truths", columns, found.rows.map((r) => columns.map((c) => r[c]))));
     document.querySelector("#told").scrollIntoView({ block: "nearest" });
     say();
-  } catch (error) { say(error.message); }
+  } catch (error) { if (mine === explained) say(error.message); }
 }
 
 // Of other settings than the pictures show, nothing stays: neither the explained square nor the optimum.
@@ -165,6 +169,7 @@ const update = latest(async (signal) => {
   const s = state(), asked = question(s);
   address.write(s);
   document.querySelector("#n-told").textContent = s.n;
+  document.querySelector("#level-told").textContent = s.alpha ? `alpha ${s.alpha}` : `epsilon ${s.epsilon}`; // the other one when it is known
   document.querySelector("#draw").hidden = s.prior !== "drawn";
   if (s.prior === "drawn") { bars(asked.n + 1); asked.prior = weights; }
   let done = false;
@@ -193,16 +198,18 @@ const update = latest(async (signal) => {
   const parts = await face("optimum");
   if (!done) blank(parts, "It is not designed yet for these settings.");
   await Promise.all(found.faces.map((each) => paint(each, found.prior, scale, asked)));
+  if (painted !== asked) return;
   const names = found.faces.map((each) => each.name);
   await rescale(names, scale);
   let least;
   try { least = await best; } catch (error) {
-    if (error.name !== "AbortError" && painted === asked) blank(parts, "There is none for these settings.");
+    if (error.name !== "AbortError" && painted === asked) blank(parts, `There is none to show for these settings. ${error.message}`);
     throw error;
   }
   if (painted !== asked) return;
   const all = wider(scale, scales([least], found.prior));
   await paint(least, found.prior, all, asked);
+  if (painted !== asked) return;
   await rescale([...names, "optimum"], all);
 }, faces);
 

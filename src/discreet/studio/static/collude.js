@@ -10,6 +10,19 @@ function state() {
   return { n: given.get("n"), alpha: given.get("alpha").trim(), most: given.get("most"), mechanisms: given.getAll("mechanisms").join(","), alphas: given.get("alphas") };
 }
 
+// What stands there is of the settings that are set, or goes.
+async function marked(questions, signal) {
+  const found = document.querySelector("#found");
+  try {
+    const answers = await Promise.all(questions);
+    found.classList.remove("gone");
+    return answers;
+  } catch (error) {
+    if (!signal.aborted) found.classList.add("gone");
+    throw error;
+  }
+}
+
 const update = latest(async (signal) => {
   const s = state();
   address.write(s);
@@ -17,10 +30,10 @@ const update = latest(async (signal) => {
   document.querySelector("#most-told").textContent = s.most;
   const asked = { n: Number(s.n), alpha: s.alpha, most: Number(s.most), mechanisms: s.mechanisms.split(",").filter(Boolean) };
   const levels = { n: Number(s.n), alphas: s.alphas.split(",").map((x) => x.trim()).filter(Boolean) };
-  const [found, together] = await Promise.all([
+  const [found, together] = await marked([
     promised("/api/collude/shared", asked, signal, (told) => { document.querySelector("#shared-told").textContent = `At work: ${told}`; }),
     ask("/api/collude/audiences", levels, { signal }),
-  ]);
+  ], signal);
   document.querySelector("#shared-told").textContent = found.sentence;
   const points = (key) => found.rows.map((r) => ({ x: r.k, y: r[key], series: TITLES[r.mechanism], told: `${TITLES[r.mechanism]}, ${r.k} ${r.k === 1 ? "user" : "users"}: ${r[key].toPrecision(4)}` }));
   for (const [name, key] of [["loss", "loss"], ["level", "epsilon"]]) await (await views[name]).data("points", points(key)).resize().runAsync();

@@ -1,7 +1,7 @@
 // The room Recover: a mechanism file and reports in, the law behind them out.
 import { ask, chart, dropping, element, latest, promised, save, say } from "/static/studio.js";
 
-const dropped = {};
+const dropped = {}, turns = {};
 const $ = (selector) => document.querySelector(selector);
 const views = {};
 let law = null, off = null, reports = null;
@@ -10,18 +10,23 @@ let law = null, off = null, reports = null;
 async function take(what, file, chosen = {}) {
   if (!file) return;
   delete dropped[what];
+  const mine = (turns[what] = (turns[what] ?? 0) + 1);
   $("#go").disabled = $("#found").hidden = true;
   law = null;
   if (what === "reports") { reports = file; $("#columns").hidden = true; }
   try {
     const asked = new URLSearchParams(chosen).toString();
     const found = await ask(`/api/upload/${what}${asked && `?${asked}`}`, file, { type: "text/plain" });
-    if (what === "reports" && file !== reports) return; // another one was dropped meanwhile
+    if (mine !== turns[what]) return; // another one was dropped meanwhile, or other columns were chosen
     if (found.name) dropped[what] = found.name;
     else offer(found.columns);
     $(`#${what}-told`).textContent = found.told;
     say();
-  } catch (error) { $(`#${what}-told`).textContent = ""; say(error.message); }
+  } catch (error) {
+    if (mine !== turns[what]) return;
+    $(`#${what}-told`).textContent = "";
+    say(error.message);
+  }
   $("#go").disabled = !(dropped.mechanism && dropped.reports);
 }
 

@@ -5,7 +5,7 @@ const $ = (selector) => document.querySelector(selector);
 const lines = (text) => text.split("\n").map((x) => x.trim()).filter(Boolean);
 const number = (text) => (text ? Number(text) : null);
 const words = (text) => text.split(",").map((x) => x.trim()).filter(Boolean);
-let file = null, made = null, admitted = false;
+let dropped = null, file = null, made = null, admitted = false;
 
 const way = () => {
   const given = Object.fromEntries(new FormData($("#way")));
@@ -33,7 +33,7 @@ const doing = (button, work) => $(button).addEventListener("click", async (event
   event.preventDefault();
   $(button).disabled = true;
   $("#room").setAttribute("aria-busy", "true");
-  try { await work(); say(); } catch (error) { say(error.message); } finally { buttons(); $("#room").removeAttribute("aria-busy"); }
+  try { await work(); say(); } catch (error) { say(error.message); } finally { $(button).disabled = false; buttons(); $("#room").removeAttribute("aria-busy"); }
 });
 
 async function take(given) {
@@ -43,8 +43,11 @@ async function take(given) {
   file = null;
   admitted = false;
   withdraw();
+  dropped = given;
   try {
-    file = (await ask(`/api/upload/table?kind=${kind}`, given, { type: "application/octet-stream" })).name;
+    const { name } = await ask(`/api/upload/table?kind=${kind}`, given, { type: "application/octet-stream" });
+    if (dropped !== given) return; // another one was dropped meanwhile
+    file = name;
     say();
     await look();
   } catch (error) { say(error.message); }
@@ -56,12 +59,16 @@ function tell(found) {
   $("#operator-told").textContent = found.told;
   $("#hint").hidden = true;
 }
-const look = async () => tell(await ask("/api/release/look", { table: file, way: way() }));
+const look = async () => {
+  const of = file, found = await ask("/api/release/look", { table: of, way: way() });
+  if (of === file) tell(found);
+};
 
 async function terms() {
   if (!book().ledger) return;
   try {
-    const found = (await ask("/api/release/accounts", { ledger: book().ledger })).accounts;
+    const { ledger } = book(), found = (await ask("/api/release/accounts", { ledger })).accounts;
+    if (ledger !== book().ledger) return; // another one was named meanwhile
     $("#datasets").replaceChildren(...found.map((a) => element("option", { value: a.dataset })));
     const mine = found.find((a) => a.dataset === book().dataset);
     $("#terms").textContent = mine ? `${mine.relation} private; ${mine.left} of ${mine.budget} left${mine.public.length ? `; public: ${mine.public.join(", ")}` : ""}.`
@@ -76,26 +83,33 @@ function rows(sheet) { return table(sheet.title, sheet.columns, sheet.rows); }
 
 doing("#look", look);
 doing("#admit", async () => {
-  const found = await ask("/api/release/admit", { ...book(), table: file, way: way() });
+  const into = JSON.stringify(book()), of = file, found = await ask("/api/release/admit", { ...book(), table: of, way: way() });
+  if (of !== file || into !== JSON.stringify(book())) throw new Error("The file or its data set was changed meanwhile; press again to admit what stands there.");
   tell(found);
   admitted = !found.grave;
   if (found.grave) throw new Error("The file was not admitted: mend what is told on the right, or read it in another way.");
   $("#terms").textContent += ` Version ${book().version} is admitted.`;
 });
 doing("#expect", async () => {
-  const found = await ask("/api/release/expect", question());
+  withdraw();
+  const mine = turn, found = await ask("/api/release/expect", question());
+  if (mine !== turn) return; // it is of another question by now
   $("#expected").hidden = false;
   $("#expected-rows").replaceChildren(rows(found));
 });
 // Before anything is paid it is asked once, with what may be a typing error. What is paid for is the question as it was shown.
-let shown = null;
+// Of another question than stands above, nothing stays: neither what is asked, nor the error to expect.
+let shown = null, turn = 0;
 function withdraw() {
   shown = null;
-  $("#confirm").hidden = true;
+  turn += 1;
+  $("#confirm").hidden = $("#expected").hidden = true;
 }
 doing("#ask", async () => {
-  withdraw();
-  const asked = question(), found = await ask("/api/release/before", asked);
+  shown = null;
+  $("#confirm").hidden = true;
+  const mine = turn, asked = question(), found = await ask("/api/release/before", asked);
+  if (mine !== turn) throw new Error("The question was changed meanwhile, and nothing was paid; press again for the one that stands there.");
   shown = asked;
   $("#price").textContent = `This takes epsilon ${found.epsilon} of the ${found.left} that ${asked.dataset} has left, for good; what was asked before costs nothing.`
     + (found.spellings.length ? " First look at these spellings, which differ only in capitals, blanks or the form of letters (for you alone, not for publication):" : "");
@@ -107,7 +121,9 @@ $("#back").addEventListener("click", withdraw);
 for (const form of ["#question", "#book", "#way"]) $(form).addEventListener("input", withdraw);
 doing("#pay", async () => {
   const asked = shown;
-  withdraw();
+  shown = null;
+  $("#confirm").hidden = true;
+  if (asked === null) return;
   made = await ask("/api/release/ask", asked);
   $("#made").hidden = false;
   $("#made-title").textContent = made.sheet.title;
@@ -117,8 +133,10 @@ doing("#pay", async () => {
 });
 for (const button of document.querySelectorAll("[data-kind]")) {
   button.addEventListener("click", async () => {
-    const answer = await ask(`/api/release/made/${made.name}/${button.dataset.kind}`, undefined, { raw: true });
-    save(`released.${button.dataset.kind}`, await answer.blob());
+    try {
+      const answer = await ask(`/api/release/made/${made.name}/${button.dataset.kind}`, undefined, { raw: true });
+      save(`released.${button.dataset.kind}`, await answer.blob());
+    } catch (error) { say(error.message); }
   });
 }
 // By its button alone: Enter in a field fixes nothing.
