@@ -78,7 +78,7 @@ DECIMALS = {
     for kind, width, unit, least in (
         (pa.decimal32(9, 2), 4, 100, -(2**31)), (pa.decimal64(18, 2), 8, 100, -(2**63)), (pa.decimal128(38, 2), 16, 100, LEAST),
         (pa.decimal256(76, 2), 32, 100, -(2**255)), (pa.decimal128(38, -3), 16, 1, LEAST), (pa.decimal32(3, -9), 4, 1, -(2**31)),
-        (pa.decimal256(76, 2**31 - 1), 32, 1, 2**255 - 1), (pa.decimal128(38, -(2**31)), 16, 1, -LEAST - 1),
+        (pa.decimal256(76, 2**31 - 2), 32, 1, 2**255 - 1), (pa.decimal128(38, 2 - 2**31), 16, 1, -LEAST - 1),
         (pa.decimal64(1, 0), 8, 1, FAR),
     )
 }  # fmt: skip
@@ -168,6 +168,7 @@ def outcome(ask: Callable[[], Any]) -> Any:
 NESTED = {"list", "list of texts", "fixed list", "struct", "map", "union", "runs of lists"}
 NO_NUMBERS = {*NESTED, *TIMES, "binary", "large_binary", "binary_view", "fixed binary", "dictionary of days", "runs of days",
               "uuid", "opaque"}  # fmt: skip
+NO_SCALES = {"decimal256(76, 2147483646)", "decimal128(38, -2147483646)"}  # tables with such a type are refused by it
 SEVEN_AND_NINE = {*TEXTS, *WRAPPED, "decimal32(9, 2)", "decimal64(18, 2)", "decimal128(38, 2)", "decimal256(76, 2)", "int64",
                   "uint64", "int8", "float16", "float16 inf", "float32"} - NO_NUMBERS - {"dictionary, twice", "bool8"}  # fmt: skip
 
@@ -186,7 +187,8 @@ def test_no_value_decides_what_comes_of_a_perturbation(name, tmp_path):
     for way, ask in ways.items():
         both = [outcome(partial(ask, column)) for column in (ordinary, hostile)]
         assert both[0] == both[1], way
-        assert both[0][0] is TableInputError if name in NO_NUMBERS else both[0] in (3, "made"), way
+        refused = name in NO_NUMBERS or (name in NO_SCALES and way != "batches")
+        assert both[0][0] is TableInputError if refused else both[0] in (3, "made"), way
     first = FirstRows(1)
     check = outcome(lambda: check_ids(hostile.type, "id"))
     assert check[0] is ReleaseError if name in NESTED else len(first.stay(hostile)) == 3
