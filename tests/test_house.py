@@ -38,7 +38,7 @@ ROOMS = {
     "adapters": f"{BASE} mechanism measure",
     "files": f"{BASE} formats verify noise channels mechanism measure",
     "designs": f"{MAKING} present blas lp mechanisms measure progress",
-    "recovery": f"{BASE} present blas lp channels mechanism sampling measure progress",
+    "recovery": f"{BASE} present randomness blas lp channels mechanism sampling measure progress",
     "theory": f"{BASE} present lp channels mechanism measure",
     "scalar": f"{MAKING} present randomness sampling noise mechanisms measure lp designs progress",
     "sharing": f"{MAKING} formats verify files present randomness sampling noise mechanisms measure progress",

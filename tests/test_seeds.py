@@ -11,8 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dt
+from discreet.cli import main
+from discreet.collect.batches import perturb_batches
 from discreet.errors import PrivacyWarning, ReleaseError
-from discreet.randomness.source import FROM_SEED, simulation
+from discreet.randomness.source import FROM_SEED, is_marked, marked, simulation
 
 G = dt.geometric(20, epsilon=1)
 TABLE = pa.table({"age": [3, 4, 4, 20]})
@@ -107,6 +109,31 @@ def test_files_keep_the_trace(tmp_path):
             dt.perturb_file(TABLE, tmp_path / name, **asked)
             written = pq.read_schema(tmp_path / name) if name == "a.parquet" else pa.ipc.open_file(tmp_path / name).schema
             assert b"discreet" not in (written.metadata or {})
+
+
+def test_what_is_made_of_it_keeps_the_trace(tmp_path, capsys):
+    """Tallies of tables and files that say it of themselves, batches, data frames, and what is recovered from them."""
+    ages = pa.table({"age": [k % 9 for k in range(400)]})
+    G.save(tmp_path / "g.json")
+    for source, kept in ((simulation(1), True), (None, False)):
+        made = dt.perturb(ages, "age", G, source=source)
+        dt.perturb_file(ages, tmp_path / "a.parquet", "age", G, source=source, overwrite=True)
+        dt.perturb_file(ages, tmp_path / "a.arrow", "age", G, rows=True, source=source, overwrite=True)
+        secure = dt.perturb(ages, "age", G)
+        frame = dt.perturb(ages.to_pandas(), "age", G, source=source)
+        batches = perturb_batches(ages.to_batches(), "age", G, source)
+        for one in (made, tmp_path / "a.parquet", tmp_path / "a.arrow", frame, pa.RecordBatchReader.from_batches(
+                ages.schema if source is None else marked(ages.schema), batches), [secure, made], [made, secure]):  # fmt: skip
+            told = dt.tally(one, "age", G)
+            assert is_marked(told) is kept, type(one)
+            assert (FROM_SEED in str(dt.recover(told, G))) is kept
+        with pytest.raises(SystemExit):
+            main(["recover", str(tmp_path / "a.arrow"), "--column", "age", "--mechanism", str(tmp_path / "g.json")])
+        assert (FROM_SEED in capsys.readouterr().out) is kept
+    with pytest.warns(PrivacyWarning, match="seed") as seen:
+        [batch] = perturb_batches(ages.to_batches(), "age", G, dt.insecure_source(1))
+    assert is_marked(batch)
+    assert seen[0].filename == __file__
 
 
 def test_a_ledger_takes_nothing_from_a_seed(in_memory):

@@ -6,6 +6,8 @@ refusal, to the letter: nobody learns from success or failure what stands in a r
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -23,6 +25,7 @@ import pytest
 import discreet as dt
 from discreet.collect.batches import perturb_batches
 from discreet.collect.charging import FirstRows, check_ids
+from discreet.collect.plain import handed_on
 from discreet.collect.values import Rule, places_of
 from discreet.errors import DiscreetError, ReleaseError, TableInputError
 
@@ -317,6 +320,62 @@ def test_runs_are_read_wherever_they_are_cut():
                 here = plain[start : start + length]
                 assert places.tolist() == [x for x in here if x is not None]
                 assert stay is None or stay.tolist() == [x is not None for x in here]
+
+
+def broken_text(offset: int) -> pa.Array:
+    """Three texts, of which nobody checked where they begin and end."""
+    ends = np.array([0, 1, offset, 3], np.int32)
+    return pa.Array.from_buffers(pa.string(), 3, [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(b"789")])
+
+
+def view_of(size: int, buffer: int) -> pa.Array:
+    """Views, of which nobody checked how long they are and into which buffer they point."""
+    word = size.to_bytes(4, "little", signed=True) + b"7   " + buffer.to_bytes(4, "little", signed=True) + bytes(4)
+    return pa.Array.from_buffers(pa.string_view(), 3, [None, pa.py_buffer(3 * word)])
+
+
+BROKEN = {
+    **{f"text {offset}": broken_text(offset) for offset in (2**30, -5)},
+    **{f"view {view}": view_of(*view) for view in ((100, 77), (100, -1), (-1, 0))},
+}
+BROKEN |= {f"dictionary of {name}": coded(words, [0, 1, 2]) for name, words in BROKEN.items()}
+BROKEN |= {f"list of {name}": pa.Array.from_buffers(pa.list_(words.type), 3, pa.array([[0], [1], [2]]).buffers()[:2],
+                                                    children=[words]) for name, words in BROKEN.items() if name[0] in "tv"}
+BROKEN["list"] = pa.Array.from_buffers(
+    pa.list_(pa.int64()), 3, [None, pa.py_buffer(np.array([0, 1, 2**28, 3], np.int32).tobytes())], children=[pa.array([1, 2, 3])])
+
+ASKS = """
+import os, sys, warnings
+import pyarrow as pa
+import discreet as dt
+from tests.collect.test_hostile import BROKEN, SURE, outcome
+warnings.simplefilter("ignore")
+for name, words in BROKEN.items():
+    kept = pa.table({"age": [1, 2, 3], "kept": words})
+    counts = pa.table({"age": words, "count": [1, 2, 3]})
+    for ask in (lambda: dt.perturb(kept, "age", SURE, rows=True, keep="kept"),
+                lambda: dt.perturb(kept, "age", SURE, rows=True, keep="kept", on_bad="drop"),
+                lambda: dt.perturb(counts, "age", SURE, on_bad="map=0"), lambda: dt.tally(counts, "age"),
+                lambda: dt.recover(counts, SURE), lambda: dt.recover(words, SURE, kind="reports"), lambda: SURE.sample(words)):
+        assert issubclass(outcome(ask)[0], dt.errors.DiscreetError), name
+print("alive")
+"""
+
+
+def test_no_content_ends_the_process():
+    """Offsets, lengths and buffers that are not there, kept, counted and recovered from: a sentence, each time."""
+    done = subprocess.run([sys.executable, "-c", ASKS], capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr[-2000:]
+
+
+def test_what_is_kept_need_not_be_what_its_type_says():
+    """A list or a struct of what no library converts is handed on as it is: only where things begin and end is looked at."""
+    for name in ("string", "date64", "time32", "decimal128(38, 2)", "timestamp[us]", "month_day_nano"):
+        _, words = HOSTILE[name]
+        each = pa.array([0, 1, 2, 3])
+        for column in (words, pa.ListArray.from_arrays(each, words), pa.LargeListArray.from_arrays(each, words),
+                       pa.StructArray.from_arrays([words], ["x"]), pa.FixedSizeListArray.from_arrays(words, 1)):  # fmt: skip
+            assert handed_on(column, pa.array([2, 1])).type == column.type
 
 
 def test_an_admitted_file_with_one_broken_text_is_charged_and_answered(tmp_path):

@@ -523,3 +523,29 @@ def test_no_reporter_draws_for_a_place_without_a_row():
         assert set(outside) == {"a position without a row was to be drawn for"}
         assert first.isdigit()
         assert last.isdigit()
+
+
+def test_both_reporters_take_the_same_blanks_about_a_value():
+    """What each language counts as a blank differs: only those of ASCII are."""
+    m = KINDS[next(iter(KINDS))]
+    given = [form.format(m.inputs.value(0)) for form in (
+        "{}", " {}\t", "\n{}\r", "\v{}\f", "\ufeff{}", "{}\u00a0", "\x1c{}", "{}\x85", "{}\u2003", "{} 1", "{}\x00")]  # fmt: skip
+    made = reporter.Reporter(files.text(m).encode())
+
+    def taken(value: str) -> bool:
+        try:
+            return bool(made.report(value))
+        except reporter.RefusedError:
+            return False
+
+    assert [taken(value) for value in given] == [True] * 4 + [False] * 7
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node")
+    asked = f"""const {{ load, RefusedError }} = await import({json.dumps(str(MODULE))});
+        const reporter = await load({json.dumps(files.text(m))});
+        console.log(JSON.stringify({json.dumps(given)}.map((value) => {{
+          try {{ return reporter.report(value) !== ""; }} catch (error) {{ return !(error instanceof RefusedError); }}
+        }})));"""
+    done = subprocess.run([node, "--input-type=module", "-e", asked], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [True] * 4 + [False] * 7

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import logging
 import math
 import os
 import shutil
@@ -73,6 +74,8 @@ def test_what_comes_out_differently_is_no_row_of_a_file(spark, folder, source, t
         frame.limit(10), frame.where(F.current_timestamp() > "2020-01-01"), frame.where("now() > '2020-01-01'"),
         frame.where("age < (select 7)"), frame.where("age in (select 7)"), frame.orderBy(F.rand()), frame.union(frame),
         frame.withColumn("u", F.expr("java_method('java.lang.System', 'nanoTime')")), frame.repartition(3),
+        frame.where("ascii(base64(aes_encrypt('a', '0123456789012345'))) > 70"), frame.where("timestamp'2020-01-01' < 'now'"),
+        frame.where("cast(' Today' as date) > date'2020-01-01'"),
         spark.readStream.schema(frame.schema).parquet(str(folder / "two files")),
     ):  # fmt: skip
         assert own_files(changing) is None
@@ -84,6 +87,33 @@ def test_what_comes_out_differently_is_no_row_of_a_file(spark, folder, source, t
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(TableInputError, match="no end"):
         dt.perturb(spark.readStream.schema(frame.schema).parquet(str(folder / "two files")), "age", M)
+
+
+def test_nothing_that_spark_says_is_written_where_others_read(spark, tmp_path):
+    """PySpark writes an error of its own to standard error, with the value, before it can be caught."""
+    from pyspark.logger import PySparkLogger
+    from pyspark.sql import functions as F
+
+    said: list[str] = []
+    written = logging.Handler()
+    written.emit = lambda record: said.append(record.getMessage())
+    loggers = [PySparkLogger.getLogger(name) for name in engine._TELLING]
+    for logger in loggers:
+        logger.addHandler(written)
+    pq.write_table(pa.table({"name": ["7", "secret-4711"]}), tmp_path / "a.parquet")
+    frame = spark.read.parquet(str(tmp_path / "a.parquet"))
+    try:
+        for wrong in (frame.selectExpr("cast(name as int) as age"), frame.select(F.col("name").cast("int").alias("age"))):
+            with pytest.raises(TableInputError, match="could not finish"):
+                dt.perturb(wrong, "age", M, on_bad="map=0")
+            assert said == []
+            with pytest.raises(Exception, match="4711"):  # the control: without us it is written
+                wrong.collect()
+            assert "4711" in said.pop()
+            said.clear()
+    finally:
+        for logger in loggers:
+            logger.removeHandler(written)
 
 
 @pytest.mark.parametrize("number", [f"`{NUMBER}` % 3000", f"if(`{NUMBER}` = 77, null, `{NUMBER}`)", f"greatest(`{NUMBER}`, 1)"])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -14,6 +13,7 @@ from .mechanisms import load_mechanism
 from .options import Column, Csv, Debug, Json, MechanismFile, Out
 
 if TYPE_CHECKING:
+    from ..collect.tallying import Tally
     from ..recovery.estimate import Estimate
 
 _TABLES = (".parquet", ".pq", ".arrow", ".feather")
@@ -49,6 +49,7 @@ def recover(
 
     Example: discreet recover reports.csv --column y --mechanism g.json -o estimate.json
     """
+    from ..collect.tallying import Tally
     from ..errors import RecoveryError
     from ..files import write_whole
     from ..numbers.given import share
@@ -61,9 +62,9 @@ def recover(
     share(confidence, "--confidence", "how often the intervals cover", error=RecoveryError)
     apart(out, *reports, mechanism)
     m = load_mechanism(mechanism)
-    data: Counter[Any] = Counter()
+    data = Tally()
     for name in reports:
-        data.update(_read(name, column, counts))
+        data.take(_read(name, column, counts))
     with terminal.progress("recovering") as progress:
         found = run(data, m, method, iterations=iterations, progress=progress)
     told = found.to_dict(confidence)
@@ -93,8 +94,9 @@ def _verdict(found: Estimate, *, aloud: bool) -> int:
     return 0 if found.fit.holds else 1
 
 
-def _read(name: str, column: str | None, counts: str | None) -> dict[Any, int]:
+def _read(name: str, column: str | None, counts: str | None) -> Tally:
     """The reports in a file, counted as they are read: {report: how often}."""
+    from ..collect.tallying import Tally
     from ..errors import RecoveryError
     from ..recovery.reading import listed, read_reports
 
@@ -111,10 +113,10 @@ def _read(name: str, column: str | None, counts: str | None) -> dict[Any, int]:
         raise RecoveryError(
             f"{name} has {listed(found.columns)}; say which one has the reports with --column, for example --column {choices[0]}."
         )
-    return found.seen
+    return Tally(found.seen)
 
 
-def _read_table(name: str, column: str | None, counts: str | None) -> dict[Any, int]:
+def _read_table(name: str, column: str | None, counts: str | None) -> Tally:
     from ..collect.tallying import tally_of
     from ..engines.sources import open_table
     from ..errors import RecoveryError
@@ -124,5 +126,5 @@ def _read_table(name: str, column: str | None, counts: str | None) -> dict[Any, 
         if len(names) != 1:
             raise RecoveryError(f"{name} has several columns; name the one of the reports with --column.")
         column = names[0]
-    return dict(tally_of([name], column, counts=counts or "count"))
+    return tally_of([name], column, counts=counts or "count")
 

@@ -14,7 +14,7 @@ from ..errors import SourceError
 from ..mechanism import Mechanism
 from ..numbers.grid import Grid
 from ..numbers.positions import values_at
-from ..randomness.source import KeyedSource, Source
+from ..randomness.source import KeyedSource, Source, marked, warn_of_seed
 from ..sampling import checked_source, draw_chain
 from .counting import in_order
 from .plain import handed_on, plain_type, without_values
@@ -23,6 +23,7 @@ from .values import Rule, places_of
 Indices = NDArray[np.int64]
 
 _FAR = "A report lies beyond 2^63, which no column of whole numbers holds; use a closed grid, such as m.truncate(0, 100)."
+_NUMBERS = "The column of record numbers cannot be read; give whole numbers, one for each row. Nothing was drawn."
 _SLICE = 2**16  # keyed draws at a time: memory that is used again costs less than fresh memory
 
 
@@ -44,6 +45,7 @@ def perturb_batches(
     >>> made.num_rows, made.schema.names
     (2, ['age'])
     """
+    warn_of_seed(source)
     drawing = Drawing.of(column, mechanism, source, keep, Rule.of(on_bad, mechanism.inputs), decimal, numbers)
     return in_order(drawing.reports, started(batches, first), threads)
 
@@ -92,7 +94,8 @@ class Drawing:
         places, stay = self.places(batch, start)
         if not isinstance(self.source, KeyedSource):
             return self.drawn(places), stay
-        numbers = None if self.numbers is None else batch.column(self.numbers).to_numpy(zero_copy_only=False)
+        numbers = None if self.numbers is None else without_values(
+            lambda: batch.column(self.numbers).to_numpy(zero_copy_only=False), _NUMBERS, SourceError)  # fmt: skip
         if numbers is not None and not np.all(numbers[1:] > numbers[:-1]) and len(np.unique(numbers)) < len(numbers):
             raise SourceError("Two rows have the same record number and would share their noise; number them apart.")
         if stay is not None:
@@ -121,7 +124,8 @@ class Drawing:
                 continue
             arrays.append(values)
             fields.append(pa.field(name, values.type))
-        return pa.record_batch(arrays, schema=pa.schema(fields))
+        schema = pa.schema(fields)
+        return pa.record_batch(arrays, schema=marked(schema) if self.source.insecure else schema)
 
 
 def as_arrow(grid: Grid, places: Indices, kind: Any = None) -> Any:

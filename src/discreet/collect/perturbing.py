@@ -30,7 +30,7 @@ from ..mechanism import Mechanism, mechanism_of
 from ..numbers.exact import show
 from ..present.shown import Result, Shown
 from ..progress import Progress, tell
-from ..randomness.source import FROM_SEED, KeyedSource, warn_of_seed
+from ..randomness.source import FROM_SEED, KeyedSource, mark, marked, warn_of_seed
 from ..tables.frames import as_kind, kind_of
 from .batches import Drawing, as_arrow, report_type
 from .charging import Account, FirstRows, Levels, check_ids, stored
@@ -79,7 +79,10 @@ def perturb(
                             reading, progress)  # fmt: skip
             work.warn()
             made = work.table()
-            return without_values(lambda: as_kind(made, kind_of(table)), UNFIT)
+            result = without_values(lambda: as_kind(made, kind_of(table)), UNFIT)
+            if work.drawing.source.insecure:
+                mark(result)
+            return result
 
     return place.told(done)
 
@@ -431,7 +434,5 @@ class Work:
         return pa.Table.from_batches(list(batches), schema).replace_schema_metadata(self._marked(schema).metadata)
 
     def _marked(self, schema: Any) -> Any:
-        """A schema that says that its rows are drawn from a seed, where they are: Parquet and Arrow keep that, CSV cannot."""
-        if not self.drawing.source.insecure:
-            return schema
-        return schema.with_metadata({**(schema.metadata or {}), b"discreet": FROM_SEED.encode()})
+        """A schema that says that its rows are drawn from a seed, where they are."""
+        return marked(schema) if self.drawing.source.insecure else schema

@@ -61,6 +61,7 @@ def spelled(column: Any) -> tuple[Any, Indices | None]:
     import pyarrow.types as kinds
 
     kind = column.type
+    column.validate()  # that its buffers are as long as it says: nothing is read beyond them
     if kinds.is_dictionary(kind):
         return _chosen(column.dictionary, _codes(column.indices, len(column.dictionary)))
     if kinds.is_run_end_encoded(kind):
@@ -183,8 +184,7 @@ def ids_of(column: Any) -> tuple[list[Any], Indices]:
     elif kinds.is_boolean(kind):
         found, inner = different(words)
     elif width is not None:
-        whole = {1: pa.int8(), 2: pa.int16(), 4: pa.int32(), 8: pa.int64()}.get(width, pa.binary(width))
-        found, inner = different(fixed(words, whole))
+        found, inner = different(fixed(words, _bare(kind)))
     else:
         found, inner = different(as_bytes(words))
         found = [w if len(w) <= _LONG else hashlib.sha512(w).digest() + b"#" for w in found]
@@ -202,9 +202,34 @@ def handed_on(column: Any, rows: Any = None) -> Any:
         words, codes = spelled(column)
         assert codes is not None
         return handed_on(handed_on(words).take(pa.array(codes, mask=codes < 0)), rows)
+    if width_of(kind) is None:
+        column.view(_bare(kind)).validate(full=True)  # of where each begins and ends: Arrow's functions take that on trust
     if kinds.is_string_view(kind) or kinds.is_binary_view(kind):
         column = column.cast(pa.large_string() if kinds.is_string_view(kind) else pa.large_binary())
     return column if rows is None else column.take(rows)
+
+
+def _bare(kind: Any) -> Any:
+    """The type that stores the same bytes and says nothing of what they mean, so that no value is a wrong one."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return _bare(kind.storage_type)
+    if is_text(kind):
+        return pa.binary_view() if kinds.is_string_view(kind) else pa.large_binary() if kinds.is_large_string(kind) else pa.binary()
+    if kinds.is_struct(kind):
+        return pa.struct([field.with_type(_bare(field.type)) for field in kind])
+    if kinds.is_map(kind):
+        return pa.map_(kind.key_field.with_type(_bare(kind.key_type)), kind.item_field.with_type(_bare(kind.item_type)))
+    for is_kind, make in ((kinds.is_list, pa.list_), (kinds.is_large_list, pa.large_list), (kinds.is_list_view, pa.list_view),
+                          (kinds.is_large_list_view, pa.large_list_view)):  # fmt: skip
+        if is_kind(kind):
+            return make(kind.value_field.with_type(_bare(kind.value_type)))
+    if kinds.is_fixed_size_list(kind):
+        return pa.list_(kind.value_field.with_type(_bare(kind.value_type)), kind.list_size)
+    width = width_of(kind)
+    return kind if width is None else {1: pa.int8(), 2: pa.int16(), 4: pa.int32(), 8: pa.int64()}.get(width, pa.binary(width))
 
 
 def check_kept(kind: Any, name: str) -> None:

@@ -345,7 +345,7 @@ class Grid {
   }
 
   position(value) {
-    const text = typeof value === "string" ? value.trim() : typeof value === "bigint" || Number.isSafeInteger(value) ? String(value) : "";
+    const text = typeof value === "string" ? value.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, "") : typeof value === "bigint" || Number.isSafeInteger(value) ? String(value) : "";
     const found = /^([+-]?)([0-9]{1,40})(?:\.([0-9]{1,40}))?(?:\/([0-9]{1,40}))?$/.exec(text);
     const bottom = found === null ? 0n : 10n ** BigInt((found[3] ?? "").length) * BigInt(found[4] ?? "1");
     if (bottom !== 0n) {

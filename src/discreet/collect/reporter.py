@@ -33,6 +33,7 @@ from typing import Any
 FORMAT, VERSIONS = "discreet-mechanism", (1, 2)
 MEMO = "discreet-memo"
 _NUMBER = re.compile(r"([+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?)(?:/([0-9]{1,40}))?")
+_BLANKS = " \t\n\v\f\r"  # may stand about a value
 _FAR = 2**61 - 1  # where every grid ends
 _BITS = 2**18  # of the powers that noise is drawn with
 _LONGEST = 2**10  # turns of a loop to be expected
@@ -348,7 +349,7 @@ class _Grid:
         self.size = None if self.low is None or self.high is None else int((self.high - self.low) / self.step) + 1
 
     def position(self, value: object) -> int:
-        match = _NUMBER.fullmatch(str(value).strip()) if isinstance(value, (str, int, Fraction)) else None
+        match = _NUMBER.fullmatch(str(value).strip(_BLANKS)) if isinstance(value, (str, int, Fraction)) else None
         bottom = int(match[2] or "1") if match else 0
         steps = (Fraction(match[1]) / bottom - self.anchor) / self.step if match and bottom else Fraction(1, 2)
         place, least, most = int(steps), (0 if self.low is not None else -_FAR), (0 if self.high is not None else _FAR)

@@ -19,11 +19,21 @@ from ..mechanism import Mechanism, mechanism_of
 from ..numbers.exact import show
 from ..numbers.grid import Grid
 from ..progress import Progress, tell
+from ..randomness.source import is_marked, mark, marked
 from ..tables.frames import as_kind, kind_of
 from .plain import UNREADABLE, Indices, is_boolean, without_values
 from .values import BadValueError, Rule, can_hold_numbers, check_type, numbers_of, places_of
 
-Tally = dict[int | Fraction, int]
+
+class Tally(Counter[int | Fraction]):
+    """How often each report was collected; `insecure`: some of them were drawn from a seed, as a table said of itself."""
+
+    insecure = False
+
+    def take(self, more: Tally) -> None:
+        """Add another one."""
+        self.update(more)
+        self.insecure = self.insecure or more.insecure
 
 
 def tally(
@@ -44,7 +54,8 @@ def tally(
     """
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null)
     tables = list(table) if isinstance(table, (list, tuple)) else [table]
-    found = sorted(tally_of(tables, column, mechanism, counts, reading, progress).items())
+    counted = tally_of(tables, column, mechanism, counts, reading, progress)
+    found = sorted(counted.items())
     import pyarrow as pa  # tally_of says what to install where it is missing
 
     whole = all(isinstance(report, int) for report, _ in found)
@@ -52,7 +63,11 @@ def tally(
         raise TableInputError(f"The column {show(column)} has reports or counts beyond 2^63, which no table holds; check them.")
     reports = pa.array([r if whole else float(r) for r, _ in found], pa.int64() if whole else pa.float64())
     made = pa.table({column: reports, "count": pa.array([n for _, n in found], pa.int64())})
-    return as_kind(made, kind_of(tables[0]) if tables else "pyarrow")
+    if not counted.insecure:
+        return as_kind(made, kind_of(tables[0]))
+    result = as_kind(made.cast(marked(made.schema)), kind_of(tables[0]))
+    mark(result)
+    return result
 
 
 def tally_of(
@@ -67,16 +82,16 @@ def tally_of(
     if not tables:
         raise TableInputError("There is nothing to count: give at least one table.")
     grid = None if mechanism is None else mechanism_of(mechanism).outputs
-    found: Counter[int | Fraction] = Counter()
+    found = Tally()
     for table in tables:
         where = f" of {os.path.basename(table)}" if isinstance(table, (str, os.PathLike)) else ""
-        found.update(_read(table, column, counts, grid, reading, where, progress))
-    return dict(found)
+        found.take(_read(table, column, counts, grid, reading, where, progress))
+    return found
 
 
 def _read(
     table: Any, column: str, counts: str | None, grid: Grid | None, reading: Reading | None, where: str, progress: Progress | None
-) -> Counter[int | Fraction]:
+) -> Tally:
     if isinstance(table, (str, os.PathLike)):
         stamp(Path(table))
     source = without_values(lambda: open_table(table, again=False, reading=reading), UNREADABLE)
@@ -88,7 +103,8 @@ def _read(
     without_values(lambda: source.bind([column, *([] if often is None else [often])]), UNREADABLE)
     source.at_once = 2**20
     check_type(source.declared.field(column).type, column)
-    found: Counter[int | Fraction] = Counter()
+    found = Tally()
+    found.insecure = is_marked(table) or is_marked(getattr(source, "whole", None))
     batches, rows = without_values(lambda: iter(source.batches())), 0
     while (batch := without_values(lambda: next(batches, None))) is not None:
         part = without_values(partial(_counted, batch, column, often, grid, source.decimal, rows, where))

@@ -34,7 +34,9 @@ _CLASS = re.compile(r'"class":"([^"]+)"')  # of each part of a plan, as it is wr
 _SQL = "org.apache.spark.sql"
 _NODES = {*(f"{_SQL}.catalyst.plans.logical.{name}" for name in _PLAIN), f"{_SQL}.execution.datasources.LogicalRelation"}
 _EXPRESSION = f"{_SQL}.catalyst.expressions."
-_CHANGING = re.compile(r"UDF|Current|^Now$|Local|Subquery|Exists|Reflection|Invoke|ApplyFunction")
+_CHANGING = re.compile(r"UDF|Current|^Now$|Local|Subquery|Exists|Reflection|Invoke|ApplyFunction|AesEncrypt")
+_TIMES = re.compile(r'"value":"\s*(now|today|tomorrow|yesterday)\b', re.IGNORECASE)  # texts that become the time of the call
+_TELLING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # where PySpark writes errors
 IN_FILE = 40  # bits of a place in a file; 23 are left for the number of the file
 _SAFE = {"spark.io.encryption.enabled": "true"}
 _SAFE_AWAY = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
@@ -110,9 +112,30 @@ def _stop(session: Any) -> None:
 
 
 def in_our_words(work: Callable[[], T], refusal: Callable[[], DiscreetError]) -> T:
-    """What some work with Spark gives; what breaks it is told by us."""
-    with Guarded(refusal):
+    """What some work with Spark gives; what breaks it is told by us, and PySpark writes none of it to standard error."""
+    with Guarded(refusal), _unlogged():
         return work()
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Without what PySpark itself writes of an error, value and all, before anybody can catch it."""
+    try:
+        from pyspark.logger import PySparkLogger
+    except ImportError:  # before version 4 it wrote nothing
+        yield
+        return
+    def nothing(_: object) -> bool:  # one of its own for each block: they lie within each other, and run in several threads
+        return False
+
+    loggers = [PySparkLogger.getLogger(name) for name in _TELLING]
+    for logger in loggers:
+        logger.addFilter(nothing)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(nothing)
 
 
 def check_session(session: Any) -> None:
@@ -244,7 +267,9 @@ def own_files(frame: Any) -> list[str] | None:
     """The Parquet files of a table that is nothing but rows of them, each once, and the same whenever it is asked for; None of
     any other table."""
     plan = frame._jdf.queryExecution().analyzed()
-    if frame.isStreaming or not plan.deterministic() or not all(map(_is_lasting, _CLASS.findall(plan.toJSON()))):
+    written = plan.toJSON()
+    lasting = plan.deterministic() and _TIMES.search(written) is None and all(map(_is_lasting, _CLASS.findall(written)))
+    if frame.isStreaming or not lasting:
         return None
     while plan.nodeName() in _PLAIN and plan.children().size() == 1:
         plan = plan.children().apply(0)

@@ -110,18 +110,12 @@ def _from_arrow(values: Any) -> tuple[Kind, Array]:
     arrow = sys.modules["pyarrow"]
     is_a = arrow.types
     chunked = hasattr(values, "num_chunks")
-    try:
-        if is_a.is_run_end_encoded(values.type):
-            values = import_module("pyarrow.compute").run_end_decode(values)
-        if is_a.is_dictionary(values.type):
-            values = values.cast(values.type.value_type)
-        if isinstance(values.type, arrow.BaseExtensionType):
-            values = values.cast(values.type.storage_type)
-    except arrow.ArrowException:
-        raise _refuse_kind(f"an Arrow array of {_arrow_name(values.type)}") from None
+    kind = _bottom(arrow, values.type)
     known = (is_a.is_integer, is_a.is_floating, is_a.is_decimal, is_a.is_boolean, is_a.is_null)
-    if not any(is_kind(values.type) for is_kind in known):
+    plain = _unwrapped(arrow, values) if any(is_kind(kind) for is_kind in known) else None
+    if plain is None:
         raise _refuse_kind(f"an Arrow array of {_arrow_name(values.type)}")
+    values = plain
     _none_missing(values.is_null().to_numpy(**({} if chunked else {"zero_copy_only": False})))
     if is_a.is_decimal(values.type):
         listed = _listed(values)
@@ -138,6 +132,33 @@ def _from_arrow(values: Any) -> tuple[Kind, Array]:
         return arrow.chunked_array([made]) if chunked else made
 
     return back, array
+
+
+def _bottom(arrow: Any, kind: Any) -> Any:
+    """The type of the values themselves."""
+    while True:
+        if isinstance(kind, arrow.BaseExtensionType):
+            kind = kind.storage_type
+        elif arrow.types.is_dictionary(kind) or arrow.types.is_run_end_encoded(kind):
+            kind = kind.value_type
+        else:
+            return kind
+
+
+def _unwrapped(arrow: Any, values: Any) -> Any:
+    """Numbers without dictionary, runs and names of somebody's own; None where Arrow cannot, whose words may quote an index."""
+    is_a = arrow.types
+    try:
+        values.validate()  # that its buffers are as long as it says
+        if is_a.is_run_end_encoded(values.type):
+            values = import_module("pyarrow.compute").run_end_decode(values)
+        if is_a.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        if isinstance(values.type, arrow.BaseExtensionType):
+            values = values.cast(values.type.storage_type)
+    except arrow.ArrowException:
+        return None
+    return values if values.type == _bottom(arrow, values.type) else None
 
 
 def _listed(values: Any) -> list[Any] | None:

@@ -16,7 +16,7 @@ import os
 import threading
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -214,6 +214,31 @@ def warn_of_seed(source: Any, stacklevel: int = 3) -> bool:
         warnings.warn(f"{FROM_SEED} Whoever knows the seed can undo the noise; leave source out for data about people.",
                       PrivacyWarning, stacklevel=stacklevel)  # fmt: skip
     return insecure
+
+
+_MARK = "discreet"  # the key under which tables say it of themselves
+
+
+def marked(schema: Any) -> Any:
+    """An Arrow schema that says that its rows are drawn from a seed: Parquet and Arrow keep that, CSV cannot."""
+    return schema.with_metadata({**(schema.metadata or {}), _MARK.encode(): FROM_SEED.encode()})
+
+
+def mark(frame: Any) -> None:
+    """Let a table of pandas say the same, which has no schema; Polars has no place for it."""
+    if isinstance(getattr(frame, "attrs", None), dict):
+        frame.attrs[_MARK] = FROM_SEED
+
+
+def is_marked(data: Any) -> bool:
+    """Does a table, a schema or a tally say of itself that it was drawn from a seed?"""
+    told = getattr(getattr(data, "schema", data), "metadata", None)
+    attrs = getattr(data, "attrs", None)
+    return (
+        (isinstance(told, Mapping) and told.get(_MARK.encode()) == FROM_SEED.encode())
+        or (isinstance(attrs, dict) and attrs.get(_MARK) == FROM_SEED)
+        or getattr(data, "insecure", False) is True
+    )
 
 
 def insecure_source(seed: int) -> InsecureSource:

@@ -85,6 +85,9 @@ def _tally(data: Any) -> Any:
 def _mapping(columns: list[Any]) -> tuple[dict[Any, Any] | None, int]:
     """Counts by report, and the number of rows; None where their library fails on one, whose words may quote it."""
     try:
+        for part in columns:
+            if hasattr(part, "validate"):
+                part.validate(full=True)  # Arrow's own reading takes on trust where a text begins and ends
         listed = [part.to_pylist() if hasattr(part, "to_pylist") else part.to_list() for part in columns]
         return dict(zip(*listed, strict=True)), len(listed[0])
     except Exception:

@@ -12,6 +12,7 @@ from ..mechanism import Mechanism, mechanism_of
 from ..numbers.exact import show
 from ..numbers.given import positive
 from ..progress import Progress
+from ..randomness.source import FROM_SEED, is_marked
 from .counts import could_be_reports, histogram_of
 from .estimate import Estimate
 from .ibu import GAP, ibu
@@ -78,6 +79,8 @@ def recover(
     as_histogram = kind == "auto" and not isinstance(reports, Mapping) and np.size(reports) == len(counts)
     if as_histogram and could_be_reports(counts, mechanism.outputs):
         notes = ('Read as a histogram; if these are the reports themselves, say kind="reports".',)
+    if is_marked(reports):
+        notes = (*notes, FROM_SEED)
     channel = mechanism.finite()
     q = counts / counts.sum()
     check_possible(channel, q)
