@@ -460,7 +460,8 @@ def spelled(row):
     yield "", "\r\n", row
     yield '"', "\n", row
     for write in (" {}".format, "{} ".format, "+{}".format, "{}0".format, lambda x: f"{x[0]}_{x[1:]}",
-                  lambda x: x.translate({48 + k: 0x660 + k for k in range(10)}), lambda x: repr(float(x) * (1 + 1e-8))):  # fmt: skip
+                  lambda x: x.translate({48 + k: 0x660 + k for k in range(10)}),
+                  lambda x: repr(float(x) * (1 + 1e-8))):  # fmt: skip
         yield "", "\n", [write(cell) if "." in cell and not cell[0].isalpha() else cell for cell in row]
     yield "", "\n", [row[0], repr(float(row[1]) * (1 + 1e-13)), *row[2:]]  # the report, by less than a step
 
@@ -468,7 +469,8 @@ def spelled(row):
 
 def test_a_csv_has_one_spelling(book):
     people = pandas.DataFrame({"town": ["a", "a"], "income": [500, 700]})
-    made = dt.release(people, dataset="people", ledger=book, by=["town"], domain={"town": ["a"]}, epsilon=1, sum="income:0..999/0.3")
+    made = dt.release(people, dataset="people", ledger=book, by=["town"], domain={"town": ["a"]}, epsilon=1,
+                      sum="income:0..999/0.3")  # fmt: skip
     true = saved(made)
     head, row, _ = (line.split(",") for line in true.files["x.csv"].decode().split("\n"))
     assert head[1] == "report"
