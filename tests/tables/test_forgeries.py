@@ -480,3 +480,10 @@ def test_a_csv_has_one_spelling(book):
         assert (refuted(forged, book) is None) is (forged.files == true.files), text
     other = rewritten(true, {**true.record, "discreet": "0.0.9"}, **{"x.csv": true.files["x.csv"].decode() + "\n"})
     assert unchecked(other, book)[0] == "rows and their keys"
+
+
+def test_groups_without_number_are_refuted_and_take_no_memory(released, book):
+    true = saved(released["bound"])
+    for size in (10**15, -(10**15), 0):
+        forged = rewritten(true, {**true.record, "groups": size})
+        assert [judged(Case(forged, book), matter).held for matter in ("rows and their keys", LEDGER)] == [False, False]
