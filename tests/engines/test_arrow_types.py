@@ -11,6 +11,7 @@ import pytest
 
 from discreet.engines.adding import Adding
 from discreet.engines.duckdb import bind, count_each
+from discreet.engines.settling import settled, settled_type
 from discreet.engines.sources import open_table
 from discreet.errors import PredicateError, TableInputError
 from discreet.numbers.grid import Grid
@@ -215,3 +216,19 @@ def test_times_before_1970_are_cut_off_to_the_earlier_one():
     table = pa.table({"t": pa.array([-1, 0, 1], pa.timestamp("ns")), "d": pa.array([-1, 0, 1]).view(pa.date64())})
     found = asked(table, predicates=["t < '1970-01-01'", "d < '1970-01-01'"])
     assert [c.counts.tolist() for c in found.counts] == [[1], [1]]
+
+
+def test_a_column_in_two_layers_is_read_however_few_rows_there_are():
+    """A dictionary may have more values than a batch has rows: whether it does hangs on one person."""
+    for name, plain in PLAIN.items():
+        for inside in (plain, pa.DictionaryArray.from_arrays(pa.array([2, 1, 0]), plain), _in_runs(plain)):
+            there = settled(inside).rows(0, 3).is_valid().to_pylist()
+            for rows in ([], [0], [0, 1], [2, 1, None], [0, 1, 2, 2, 1, None]):
+                column = pa.DictionaryArray.from_arrays(pa.array(rows, pa.int8()), inside)
+                found = settled(column).rows(0, len(rows))
+                assert found.is_valid().to_pylist() == [row is not None and there[row] for row in rows], (name, inside.type, rows)
+                assert found.type == settled_type("x", column.type)[0], name
+
+
+def _in_runs(values):
+    return pa.RunEndEncodedArray.from_arrays(pa.array([1, 2, 3], pa.int32()), values)

@@ -61,10 +61,14 @@ def hide():
         raise TableInputError("The table could not be read.") from None
 
 
-def broken_reader():
+class OursInTheirs(TheirError, DiscreetError):
+    """What a reader meets that uses discreet itself."""
+
+
+def broken_reader(error=TheirError):
     def batches():
         yield pa.record_batch({"g": ["a"], "u": [1]})
-        raise TheirError
+        raise error
 
     return pa.RecordBatchReader.from_batches(pa.schema([("g", pa.string()), ("u", pa.int64())]), batches())
 
@@ -115,7 +119,8 @@ def damaged(folder, name):
 
 
 SOURCES = {
-    "reader": lambda folder: broken_reader(), "relation": lambda folder: broken_relation(),
+    "reader": lambda folder: broken_reader(), "reader that uses us": lambda folder: broken_reader(OursInTheirs),
+    "relation": lambda folder: broken_relation(),
     "lazy frame": lambda folder: broken_lazy_frame(), "frame": lambda folder: BrokenFrame({"g": ["a"], "u": [1]}),
     "stream": lambda folder: WithoutEnd(), "parquet": lambda folder: damaged(folder, "t.parquet"),
     "arrow": lambda folder: damaged(folder, "t.arrow"),
@@ -138,7 +143,7 @@ def test_no_error_of_a_hostile_source_tells_a_value(tmp_path, kind):
         assert error.__cause__ is None
 
 
-@pytest.mark.parametrize("kind", ["reader", "relation", "lazy frame", "frame", "stream"])
+@pytest.mark.parametrize("kind", ["reader", "reader that uses us", "relation", "lazy frame", "frame", "stream"])
 def test_a_release_of_a_hostile_source_charges_nothing_and_tells_nothing(tmp_path, kind):
     with dt.Ledger(tmp_path / "budget.db") as book:
         book.create("people", "2", relation="presence")

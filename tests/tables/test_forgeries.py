@@ -455,3 +455,38 @@ def test_without_a_ledger_the_first_line_says_so(released):
     verdict = ReleaseVerdict("x.json", tuple(judged(Case(saved(released["bound"])), one) for one in CHECKERS))
     assert (verdict.holds, verdict.complete, bool(verdict)) == (True, False, False)
     assert str(verdict).splitlines()[0] == "x.json: NOT CHECKED: the ledger; what could be checked holds"
+
+
+def spelled(row):
+    """The cells of a row as another program might write them, or somebody who hopes that they are read otherwise."""
+    yield "", "\n\n", row
+    yield "", "\r\n", row
+    yield '"', "\n", row
+    for write in (" {}".format, "{} ".format, "+{}".format, "{}0".format, lambda x: f"{x[0]}_{x[1:]}",
+                  lambda x: x.translate({48 + k: 0x660 + k for k in range(10)}),
+                  lambda x: repr(float(x) * (1 + 1e-8))):  # fmt: skip
+        yield "", "\n", [write(cell) if "." in cell and not cell[0].isalpha() else cell for cell in row]
+    yield "", "\n", [row[0], repr(float(row[1]) * (1 + 1e-13)), *row[2:]]  # the report, by less than a step
+
+
+
+def test_a_csv_has_one_spelling(book):
+    people = pandas.DataFrame({"town": ["a", "a"], "income": [500, 700]})
+    made = dt.release(people, dataset="people", ledger=book, by=["town"], domain={"town": ["a"]}, epsilon=1,
+                      sum="income:0..999/0.3")  # fmt: skip
+    true = saved(made)
+    head, row, _ = (line.split(",") for line in true.files["x.csv"].decode().split("\n"))
+    assert head[1] == "report"
+    for quote, end, cells in [("", "\n", row), *spelled(row)]:
+        text = "".join(",".join(f"{quote}{cell}{quote}" for cell in line) + end for line in (head, cells))
+        forged = rewritten(true, **{"x.csv": text})
+        assert (refuted(forged, book) is None) is (forged.files == true.files), text
+    other = rewritten(true, {**true.record, "discreet": "0.0.9"}, **{"x.csv": true.files["x.csv"].decode() + "\n"})
+    assert unchecked(other, book)[0] == "rows and their keys"
+
+
+def test_groups_without_number_are_refuted_and_take_no_memory(released, book):
+    true = saved(released["bound"])
+    for size in (10**15, -(10**15), 0):
+        forged = rewritten(true, {**true.record, "groups": size})
+        assert [judged(Case(forged, book), matter).held for matter in ("rows and their keys", LEDGER)] == [False, False]

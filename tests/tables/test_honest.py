@@ -66,6 +66,13 @@ def test_audiences_where_all_groups_are_empty(people, book, post):
     assert {(matter, told[:19]) for matter, told in faults(made, book)} == {("the ledger", "Nothing was charged")}
 
 
+def test_audiences_of_a_sum_so_fine_that_only_geometric_noise_can_hide_it(people, book):
+    fine = {"dataset": "people", "ledger": book, "by": ["age"], "domain": {"age": [1, 2]}, "sum": "income:0..1000000/0.25"}
+    assert not faults(dt.release(people, **fine, alphas=["1/2", "3/4"]), book)
+    with pytest.raises(ReleaseError, match="wider than any sum"):  # the staircase that one audience would get
+        dt.release(people, **fine, alpha="1/2")
+
+
 def test_the_empty_text_and_the_missing_value_are_two_keys(people, book):
     asked = {"dataset": "people", "ledger": book, "by": ["town", "age"], "epsilon": 1, "margins": ["town"], "measure": ["age"]}
     made = dt.release(people, domain={"town": ["", None, " "], "age": [1, 2]}, **asked)

@@ -12,16 +12,17 @@ class Guarded:
     """A block in which other libraries read data: an error of theirs becomes ours, and ours has no other one behind it.
 
     `raise ... from None` would only hide the other error: it still stands in the new one's context, with all that it holds.
+    `foreign`: nothing of ours runs in it, so that an error of ours comes from somebody else's use of us, with their values.
     """
 
-    def __init__(self, refusal: Callable[[], DiscreetError]) -> None:
-        self.refusal = refusal
+    def __init__(self, refusal: Callable[[], DiscreetError], foreign: bool = False) -> None:
+        self.refusal, self.foreign = refusal, foreign
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> Literal[False]:
-        if isinstance(error, DiscreetError):
+        if isinstance(error, DiscreetError) and not self.foreign:
             error.__cause__ = error.__context__ = None
         elif isinstance(error, Exception):
             _raise_alone(self.refusal())

@@ -96,7 +96,7 @@ def settled(column: Any, as_id: bool = False) -> Settled:
     kind = column.type
     if kinds.is_dictionary(kind):
         places, values = _places(column.indices), column.dictionary
-        if len(values) <= len(column):
+        if len(values) <= len(column) or inner(values.type) != values.type:  # what is in layers cannot be picked from
             return settled(values, as_id).at(places)
         used, places = np.unique(np.where((places >= 0) & (places < len(values)), places, -1), return_inverse=True)
         return settled(_flat(values).take(pa.array(used, mask=used < 0)), as_id).at(places.astype(np.int64))

@@ -124,7 +124,7 @@ def open_table(table: Any, again: bool, reading: Reading | None = None, progress
 
 def whole_table(table: Any) -> Any:
     """A reader of record batches, which is used up by one pass, as a table that can be read again; all else as it is."""
-    with Guarded(_unreadable):
+    with Guarded(_unreadable, foreign=True):
         return table.read_all() if hasattr(table, "read_all") else table
 
 
@@ -290,7 +290,13 @@ class _Stream(Source):
         return [(name, self.reader.schema.field(name).type) for name in self.used]
 
     def batches(self) -> Iterator[Any]:
-        yield from self.reader
+        ended = object()
+        while True:
+            with Guarded(_unreadable, foreign=True):
+                batch = next(self.reader, ended)
+            if batch is ended:
+                return
+            yield batch
 
 
 class _Relation(Source):

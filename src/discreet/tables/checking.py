@@ -20,6 +20,7 @@ from ..ledger.ledger import Ledger
 from ..measure.privacy import check_privacy
 from ..numbers.level import Epsilon, Level
 from ..present.shown import Result, Shown, plain
+from ..present.words import csv_lines
 from .matched import Unknown, is_same, unmatched_totals
 from .measures import Measure
 from .measures import digest_of as digest_of_mechanism
@@ -182,6 +183,9 @@ def _rows(case: Case) -> Iterator[str | Unknown]:
     columns, size = saved.columns, record["groups"]
     if list(columns) != list(record["columns"]):
         yield "The CSV has other columns than the record says."
+    if saved.csv_at(saved.rows_name) != csv_lines(columns, zip(*columns.values(), strict=True)):
+        told = "The CSV is not spelled as it was written: its quotation marks, line ends or empty lines are others."
+        yield told if case.made_by_us else Unknown(told)
     if len(columns["report"]) != size * len(record["statistics"]):
         yield f"There are {len(columns['report'])} rows, not {size} for each of {len(record['statistics'])} statistics."
     keys = saved.keys
@@ -272,7 +276,7 @@ def _columns(case: Case) -> Iterator[str | Unknown]:
             yield Unknown(f"Version {saved.version} fitted parts by another rule.")
             continue
         for k, (text, value) in enumerate(zip(column, again[name], strict=True)):
-            if not is_same(text, value):
+            if not is_same(name, text, value):
                 yield f"{_row(saved, k)}: {name} is {text or 'missing'}, but must be {'missing' if value is None else value}."
                 break
 

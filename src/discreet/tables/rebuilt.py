@@ -52,6 +52,8 @@ def rebuild(saved: Saved) -> Rebuilt:
     """Everything again. What cannot be made of a record and its rows is some ValueError, KeyError or DiscreetError."""
     record, charge = saved.record, Fraction(saved.record["epsilon_charged"])
     size = int(record["groups"])
+    if not 0 < size <= len(saved.columns["report"]):
+        raise ValueError("there are fewer rows than groups")
     question, terms = _question(saved, size), _terms(record)
     numbers = saved.columns["n"] if terms.relation == "bit" else ["-1"] * size
     sizes = np.array([int(n) for n in numbers[:size]], dtype=np.int64)

@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import DiscreetError
 from ..ledger.ledger import Balance, Entry, Head, Ledger
 from ..mechanism import Mechanism
+from ..numbers.level import Level
 from .alike import contents
 from .audiences import answers_of
 from .matched import Unknown
@@ -135,4 +136,5 @@ def _typed(
                  for h, told in zip(question.domain.hierarchies, containers, strict=True))  # fmt: skip
     own = isinstance(question.mechanism, Mechanism)
     return replace(question, domain=replace(question.domain, keys=declared, hierarchies=maps),
-                   mechanism=question.mechanism if own else asked["mechanism"])  # fmt: skip
+                   mechanism=question.mechanism if own else asked["mechanism"],
+                   audiences=tuple(Level(Fraction(alpha)) for alpha in asked.get("levels", ())))  # fmt: skip
