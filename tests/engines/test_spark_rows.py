@@ -270,7 +270,7 @@ for rows in (False, True):
 print([type(error).__name__ for error in seen], list(folder.iterdir()), sorted(path.name for path in folder.parent.iterdir()))
 for error in seen:
     assert isinstance(error, dt.errors.TableInputError), repr(error)
-    assert "cluster went away" in str(error) and error.__cause__ is error.__context__ is None, repr(error.__context__)
+    assert "cluster went away" in str(error) and error.__cause__ is error.__context__ is None, repr(error)
     assert not vars(error)
 print("nothing is left")
 os._exit(0)

@@ -152,6 +152,10 @@ class Place:
         """What some work gives; what another engine says of its failure is put in our words."""
         return work()
 
+    def handed_over(self, work: Callable[[], T]) -> T:
+        """What opening the table gives, before any of its rows are read."""
+        return without_values(work, UNREADABLE)
+
     def of(self, stack: ExitStack, *declared: Any) -> Work:
         """The work as it was declared."""
         return Work.of(self, stack, *declared)
@@ -257,7 +261,7 @@ class Work:
             reading = account.reading
         path = place.file(table)
         before = None if path is None else stamp(path)
-        opened = without_values(lambda: place.opened(stack, table, reading), UNREADABLE)
+        opened = place.handed_over(lambda: place.opened(stack, table, reading))
         unit = None if account is None else account.terms.unit
         wanted = [column, *kept, *([] if unit is None else [unit])]
         for name in wanted:
@@ -267,7 +271,7 @@ class Work:
                 raise TableInputError(f"There is no column {show(name)}{there}. Nothing was drawn.")
         if len({*wanted}) < len(wanted):
             raise TableInputError("The column that is perturbed cannot be kept or hold the ids as well, and each is named once.")
-        without_values(lambda: opened.bind([name for name in opened.names if name in wanted]), UNREADABLE)
+        place.handed_over(lambda: opened.bind([name for name in opened.names if name in wanted]))
         opened.at_once = BATCH
         check_type(opened.declared.field(column).type, column)
         for name in kept:
