@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -490,3 +491,15 @@ def test_groups_without_number_are_refuted_and_take_no_memory(released, book):
     for size in (10**15, -(10**15), 0):
         forged = rewritten(true, {**true.record, "groups": size})
         assert [judged(Case(forged, book), matter).held for matter in ("rows and their keys", LEDGER)] == [False, False]
+
+
+@pytest.mark.parametrize("huge", ["1e999999999", "1/1e-999999999", "-1E+999999999"])
+def test_numbers_that_would_fill_the_memory_are_none(released, book, huge):
+    """In every place of the record that holds a number as a text."""
+    true, tried = saved(released["measured"]), 0
+    for path in leaves(true.record):
+        value = at(true.record, path)
+        if isinstance(value, str) and not is_free(path) and re.fullmatch(r"-?\d+(/\d+)?(\.\d+)?", value):
+            assert refuted(rewritten(true, changed(true.record, path, huge)), book) is not None, path
+            tried += 1
+    assert tried > 10

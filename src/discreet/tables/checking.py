@@ -26,7 +26,7 @@ from .measures import Measure
 from .measures import digest_of as digest_of_mechanism
 from .pages import release_page
 from .rebuilt import Rebuilt, level_told, rebuild
-from .saved import Saved, as_texts, without_words
+from .saved import Saved, as_texts, number_in, without_words
 from .saving import body_digest, digest_of, outputs, written
 from .stored import differences
 
@@ -198,13 +198,13 @@ def _rows(case: Case) -> Iterator[str | Unknown]:
 @checker("what it cost")
 def _epsilon(case: Case) -> Iterator[str | Unknown]:
     record, whole = case.saved.record, level_told(case.saved.record)
-    charge, budget = Fraction(record["epsilon_charged"]), {k: Fraction(x) for k, x in record["budget"].items()}
+    charge, budget = number_in(record["epsilon_charged"]), {k: number_in(x) for k, x in record["budget"].items()}
     groups = record["max_groups"] if record["unit"] is not None else 1
     if budget["left"] != budget["budget"] - budget["spent"] or not charge <= budget["spent"] <= budget["budget"]:
         yield "The budget does not add up."
     if groups != record["max_groups"] or type(groups) is not int or groups < 1:
         yield "Without an id column a person is in one group, and else in a whole number of them."
-    weights = {one["name"]: Fraction(one["part"]) for one in record["statistics"]}
+    weights = {one["name"]: number_in(one["part"]) for one in record["statistics"]}
     if sum(weights.values()) != 1 or len(weights) < len(record["statistics"]):
         yield "The parts of the statistics do not add up to the whole charge."
     if whole is not None and charge and not _is_worth(charge, whole):
@@ -212,21 +212,21 @@ def _epsilon(case: Case) -> Iterator[str | Unknown]:
     if (charge == 0) is not case.rebuilt.sheet.draws_nothing:
         yield "Nothing is free but public groups of nobody, and those are."
     levels = record["measured"] or [{"by": record["by"], "part": "1", "epsilon": str(charge / groups)}]
-    parts = [Fraction(level["part"]) for level in levels]
+    parts = [number_in(level["part"]) for level in levels]
     if sum(parts) != 1 or min(parts) <= 0 or list(levels[-1]["by"]) != list(record["by"]):
         yield "The parts of the measured totals and of the cells do not add up to the whole charge."
     for level, part in zip(levels, parts, strict=True):
-        if Fraction(level["epsilon"]) != charge * part / groups:
+        if number_in(level["epsilon"]) != charge * part / groups:
             yield f"The totals by {', '.join(level['by'])} have epsilon {level['epsilon']}, but must have {charge * part / groups}."
         for one in level.get("statistics", record["statistics"]):
             each = charge * weights[one["name"]] * part / groups
-            if Fraction(one["epsilon"]) != each:
+            if number_in(one["epsilon"]) != each:
                 yield f"{one['name']}: epsilon is {one['epsilon']} for each report, but must be {each}."
             if whole is not None:
                 must = whole.power(weights[one["name"]] * part / groups)
-                if Fraction(one["alpha"]) != must:
+                if number_in(one["alpha"]) != must:
                     yield f"{one['name']}: alpha is {one['alpha']} for each report, but must be {must}."
-            elif charge and not Level.of(epsilon=each).admits(Fraction(one["alpha"])):
+            elif charge and not Level.of(epsilon=each).admits(number_in(one["alpha"])):
                 yield f"{one['name']}: alpha {one['alpha']} is less private than epsilon {each}."
 
 

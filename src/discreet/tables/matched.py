@@ -10,7 +10,7 @@ from typing import Any
 from ..present.words import csv_text
 from .margins import Groups, margin_name
 from .rebuilt import Rebuilt
-from .saved import Saved, csv_value
+from .saved import Saved, csv_value, number_in
 from .saving import outputs
 
 Rows = Sequence[Mapping[str, Any]]
@@ -78,7 +78,7 @@ def _unlike_their_parts(saved: Saved, groups: Groups, rows: Rows) -> Iterator[st
         if one["pair"]:  # a ratio of two totals: all of it was made again from the two
             continue
         weighted = one["kind"] in ("mean", "share")
-        weights = [Fraction(n) for n in saved.columns["n"][:size]] if weighted else [Fraction(1)] * size
+        weights = [number_in(n) for n in saved.columns["n"][:size]] if weighted else [Fraction(1)] * size
         parts = saved.columns["fitted"][k * size : (k + 1) * size]
         for key, members, row in zip(groups.keys, groups.members, rows[k * len(groups.keys) :], strict=False):
             if row["total"] is None:
@@ -89,8 +89,8 @@ def _unlike_their_parts(saved: Saved, groups: Groups, rows: Rows) -> Iterator[st
             if "" in fitted:
                 yield f"Totals by {margin_name(groups.margin)}: a part of {_named(key)} is missing, but there is a total."
                 continue
-            added = sum((Fraction(parts[p]) * weights[p] for p in mine if weights[p]), Fraction(0))
-            told = Fraction(row["total"]) * whole
+            added = sum((number_in(parts[p]) * weights[p] for p in mine if weights[p]), Fraction(0))
+            told = number_in(row["total"]) * whole
             exact = isinstance(row["total"], int) and not weighted
             if abs(added - told) > (0 if exact else Fraction(1, 10**9) * max(abs(told), 1)):
                 yield f"Totals by {margin_name(groups.margin)}: the parts of {_named(key)} do not add up to {row['total']}."

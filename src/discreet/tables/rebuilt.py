@@ -29,7 +29,7 @@ from .measures import PUBLIC_ZERO, Measure, change_of, open_noise, whole_change
 from .purpose import LEAST, Purpose
 from .question import MISSING, Question, made, mechanisms_for
 from .results import Release
-from .saved import Saved, csv_value
+from .saved import Saved, csv_value, number_in
 from .sheet import Sheet
 from .statistics import KINDS, Statistic
 from .tiers import Tier, bounded, sizes_of
@@ -50,7 +50,7 @@ class Rebuilt:
 
 def rebuild(saved: Saved) -> Rebuilt:
     """Everything again. What cannot be made of a record and its rows is some ValueError, KeyError or DiscreetError."""
-    record, charge = saved.record, Fraction(saved.record["epsilon_charged"])
+    record, charge = saved.record, number_in(saved.record["epsilon_charged"])
     size = int(record["groups"])
     if not 0 < size <= len(saved.columns["report"]):
         raise ValueError("there are fewer rows than groups")
@@ -68,7 +68,7 @@ def rebuild(saved: Saved) -> Rebuilt:
         totals.append(reports)
     sheet = Sheet.of(question, terms, charge, sizes, measures, tuple(asked), dict, coarse, tuple(tiers))
     spent = record["budget"]
-    balance = Balance(Fraction(spent["budget"]), Fraction(spent["spent"]), Fraction(spent["left"]), 0)
+    balance = Balance(number_in(spent["budget"]), number_in(spent["spent"]), number_in(spent["left"]), 0)
     head = record["ledger_head"]
     answer = Answer("", record["ledger_line"], record["released"], record["repeated"],
                     None if head is None else Head(head["count"], head["hash"]))  # fmt: skip
@@ -86,7 +86,7 @@ def _declared(saved: Saved, sheet: Sheet) -> dict[str, Any]:
     )
     mine, asked = record["audience"], record["question"]
     if mine is not None:
-        own, charged = Fraction(record["epsilon_charged"]), Fraction(mine["charged"])
+        own, charged = number_in(record["epsilon_charged"]), number_in(mine["charged"])
         known = mine["alpha"] in asked["levels"] and charged >= own and bool(charged) == bool(own)
         mine = {"alpha": mine["alpha"], "epsilon": str(own), "charged": str(charged)} if known else None
     unsaid = {} if record["margins"] is not None else {"margins": None}  # before version 4; today's have a list
@@ -102,7 +102,7 @@ def level_told(record: Mapping[str, Any]) -> Level | None:
     """The level that a record was asked for at, by its question: that of its audience, where there are several; None where an
     early record does not say."""
     mine, asked = record["audience"], record["question"]
-    return None if asked is None else Level(Fraction(asked["level"] if mine is None else mine["alpha"]))
+    return None if asked is None else Level(number_in(asked["level"] if mine is None else mine["alpha"]))
 
 
 def _question(saved: Saved, size: int) -> Question:
@@ -117,7 +117,7 @@ def _question(saved: Saved, size: int) -> Question:
         record["dataset"], record["version"], tuple(map(_statistic, record["statistics"])), by,
         Domain(by, keys, (), record["domain_source"], tuple(map(_hierarchy, record["containers"]))),
         bool(record["other_cell"]), mechanism, level_told(record) or Level(Fraction(1)), record["bound"], record["max_groups"],
-        Purpose.read(record["purpose"]), tiers=tuple((tuple(one["by"]), Fraction(one["part"])) for one in record["measured"][:-1]),
+        Purpose.read(record["purpose"]), tiers=tuple((tuple(one["by"]), number_in(one["part"])) for one in record["measured"][:-1]),
     )  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def _hierarchy(told: Mapping[str, Any]) -> Hierarchy:
 def _terms(record: Mapping[str, Any]) -> Terms:
     if record["relation"] not in ("bit", "presence"):
         raise ValueError("the relation is neither bit nor presence")
-    return Terms(record["dataset"], Fraction(record["budget"]["budget"]), record["relation"], (), record["unit"], "")
+    return Terms(record["dataset"], number_in(record["budget"]["budget"]), record["relation"], (), record["unit"], "")
 
 
 def _statistic(told: Mapping[str, Any]) -> Statistic:
@@ -148,8 +148,8 @@ def _statistic(told: Mapping[str, Any]) -> Statistic:
     if told["column"] is None and any(told[name] is not None for name in ("low", "high", "step", "missing")):
         raise ValueError("bounds and missing values are those of a column")
     grid = None if told["step"] is None else Grid(told["low"], told["high"], told["step"])
-    missing = None if told["missing"] is None else Fraction(told["missing"])
-    return Statistic(told["name"], told["kind"], told["where"], told["column"], grid, missing, Fraction(told["part"]))
+    missing = None if told["missing"] is None else number_in(told["missing"])
+    return Statistic(told["name"], told["kind"], told["where"], told["column"], grid, missing, number_in(told["part"]))
 
 
 def _drawn(
@@ -178,14 +178,14 @@ def _tier(
     mine = sizes_of(groups, terms, sizes)
     alphas = {one["name"]: one["alpha"] for one in told["statistics"]}
     measures, drawn = _drawn(bounded(question, groups), terms, [alphas[name] for name in question.names], texts, mine, coarse)
-    return Tier(groups, Fraction(told["part"]), mine, measures), drawn
+    return Tier(groups, number_in(told["part"]), mine, measures), drawn
 
 
 def _measures(
     question: Question, terms: Terms, alpha: str, k: int, families: Sequence[str], sizes: Indices
 ) -> list[Measure]:
     """The measures of one statistic, with the mechanisms that its rows name."""
-    one, level = question.statistics[k], Level(Fraction(alpha))
+    one, level = question.statistics[k], Level(number_in(alpha))
     pair = terms.relation == "presence" and one.kind in ("mean", "share")
     if not one.of_values:
         change, origin = 1, Fraction(0)
@@ -224,7 +224,7 @@ def _reports(
     (start, step), over = measure.units, measure.statistic.kind in ("mean", "share")
     places = []
     for text, n in zip(texts, sizes.tolist(), strict=True):
-        total = Fraction(text or 0) * (n if over else 1)
+        total = number_in(text or 0) * (n if over else 1)
         places.append(round((total - max(n, 0) * start) / step) if text else 0)
     return np.array(places, dtype=np.int64)
 
@@ -235,7 +235,7 @@ def _merged(measure: Measure, text: str, size: int, coarse: Coarse) -> Any:
         return 0
     over = size if not measure.part and measure.statistic.kind in ("mean", "share") else 1
     in_steps = measure.part and measure.statistic.of_values
-    shown = None if not text else Fraction(text) * (line.step if in_steps else over)
+    shown = None if not text else number_in(text) * (line.step if in_steps else over)
     place = coarse.some_place(line, shown)
     return place if measure.statistic.of_values else m.outputs.value(place)
 

@@ -8,12 +8,14 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from ..errors import FileError
 from ..files import file_name
+from ..numbers.exact import parse_exact
 from .records import record_of
 from .saving import MARK
 
@@ -36,6 +38,14 @@ def without_words(name: str, value: Any) -> Any:
     """A field of a record as texts, without what another version may say in other words: how a mechanism is cited."""
     told = as_texts(value)
     return [{**one, "citation": ""} for one in told] if name == "mechanisms" else told
+
+
+def number_in(value: Any) -> Fraction:
+    """A number of a record or a CSV. Anybody may have written it: one that would fill the memory, such as 1e999999999, is none."""
+    found = parse_exact(value)
+    if found is None:
+        raise ValueError("not a number that a release can have")
+    return found
 
 
 @dataclass(frozen=True)

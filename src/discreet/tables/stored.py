@@ -26,7 +26,7 @@ from .matched import Unknown
 from .question import Question
 from .rebuilt import Rebuilt
 from .results import Release
-from .saved import Saved, as_texts, csv_value, without_words
+from .saved import Saved, as_texts, csv_value, number_in, without_words
 from .served import served
 from .spelling import measured_of
 
@@ -43,13 +43,13 @@ def differences(ledger: Ledger, saved: Saved, rebuilt: Rebuilt) -> Iterator[str 
     name, line, head = record["dataset"], record["ledger_line"], record["ledger_head"]
     ledger.verify(name, None if head is None else Head(head["count"], head["hash"]))
     terms, history = ledger.terms(name), ledger.history(name)
-    if (terms.relation, terms.unit, terms.budget) != (record["relation"], record["unit"], Fraction(record["budget"]["budget"])):
+    if (terms.relation, terms.unit, terms.budget) != (record["relation"], record["unit"], number_in(record["budget"]["budget"])):
         yield "The terms of the data set are others."
     totals = [*accumulate(Fraction(str(entry.facts.get("epsilon", 0))) for entry in history)]
-    if Fraction(record["budget"]["spent"]) not in totals[(line or 1) - 1 :]:
+    if number_in(record["budget"]["spent"]) not in totals[(line or 1) - 1 :]:
         yield f"So much was not spent at line {line}, nor later." if line else "So much was never spent."
     if line is None:
-        if Fraction(record["epsilon_charged"]):
+        if number_in(record["epsilon_charged"]):
             yield "It names no line of the ledger, but what it cost is on one."
         yield Unknown("Nothing was charged, so that no line vouches for it: that its groups are empty was not checked.")
         return
@@ -64,7 +64,7 @@ def differences(ledger: Ledger, saved: Saved, rebuilt: Rebuilt) -> Iterator[str 
     if answer.when != record["released"]:
         yield f"The answer of line {line} was stored at another time."
     mine, asked, text = record["audience"], record["question"], answer.text
-    if Fraction(str(charged.facts["epsilon"])) != Fraction(record["epsilon_charged"] if mine is None else mine["charged"]):
+    if Fraction(str(charged.facts["epsilon"])) != number_in(record["epsilon_charged"] if mine is None else mine["charged"]):
         yield f"Line {line} charged {charged.facts['epsilon']}."
     if mine is not None:
         text = answers_of(text)[asked["levels"].index(mine["alpha"])]
@@ -137,4 +137,4 @@ def _typed(
     own = isinstance(question.mechanism, Mechanism)
     return replace(question, domain=replace(question.domain, keys=declared, hierarchies=maps),
                    mechanism=question.mechanism if own else asked["mechanism"],
-                   audiences=tuple(Level(Fraction(alpha)) for alpha in asked.get("levels", ())))  # fmt: skip
+                   audiences=tuple(Level(number_in(alpha)) for alpha in asked.get("levels", ())))  # fmt: skip
