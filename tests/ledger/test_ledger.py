@@ -25,6 +25,7 @@ from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import chain
 from discreet.ledger import postgres as postgres_store
 from discreet.ledger.ledger import Answer, Head, Ledger, Pending
+from discreet.ledger.repeated import keeping
 from tests import crashes, postgres
 
 TENTH = Fraction(1, 10)
@@ -214,10 +215,22 @@ def test_the_same_question_gets_the_stored_answer(survey):
     shown = survey.finish(first, "42 ± 3")
     for fresh in (False, True):
         again = charge(survey, {"b": [2, 3], "a": 1}, Fraction(1, 2), fresh=fresh)
-        assert again == Answer("42 ± 3", first.charge, shown.when, repeated=True, head=shown.head)
+        assert again == Answer("42 ± 3", first.charge, shown.when, repeated=True, head=shown.head, epsilon=TENTH)
     assert not shown.repeated
     assert survey.balance("survey").spent == TENTH
     assert isinstance(charge(survey, {"a": 1, "b": [3, 2]}), Pending)  # another question
+
+
+def test_an_answer_on_its_way_is_nobody_elses(survey):
+    """Asked by another thread while it is stored, the same question is charged too; once storing has failed, it is not."""
+    first = charge(survey, "a")
+    with keeping(survey.place, first, "42"):
+        assert isinstance(charge(survey, "a"), Pending)
+    assert survey.finish(first, "42").charge == first.charge
+    lost = charge(survey, "b")
+    with pytest.raises(OSError, match="full"), keeping(survey.place, lost, "43"):
+        raise OSError("full")
+    assert charge(survey, "b").text == "43"
 
 
 def test_a_stored_answer_needs_no_budget(survey):

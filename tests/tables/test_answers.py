@@ -253,7 +253,7 @@ def test_a_release_of_record_4_and_answer_3_is_checked_and_found_again(tmp_path,
     with open(folder / f"{dataset}.csv", newline="") as lines:
         rows = list(csv.DictReader(lines))
     for name in ("town", "sex", "statistic", "report", "low", "high", "mechanism", "digest", "epsilon"):
-        assert all(is_same(row[name], x) for row, x in zip(rows, found[0].columns[name], strict=True)), name
+        assert all(is_same(name, row[name], x) for row, x in zip(rows, found[0].columns[name], strict=True)), name
     for margin in ("total", "district"):  # their reports in whatever order the cells were asked for
         for again in found:
             assert [line["report"] for line in again.margins[margin]] == [line["report"] for line in written["margins"][margin]]

@@ -63,17 +63,21 @@ def store_answer(run: Run, account: Account, charge: int, answer: str) -> Answer
 
 @contextmanager
 def keeping(place: str, pending: Pending, answer: str) -> Iterator[None]:
-    """Keep an answer in this process while it is stored, and for as long as it could not be."""
+    """Keep an answer in this process when it could not be stored, until it is. Before, it is its own thread's alone: another one
+    that asks the same meanwhile would take its place, and storing it would be refused."""
     mine = _unstored.setdefault((place, pending.name), {})
-    mine[pending.charge] = answer
-    yield
+    try:
+        yield
+    except BaseException:
+        mine[pending.charge] = answer
+        raise
     mine.pop(pending.charge, None)
 
 
 def kept_answer(run: Run, account: Account, place: str, question: str, fingerprint: str) -> Answer | None:
     """The answer of a charge for this question about these data that could not be stored before: now it is. Digests are salted
     and fingerprints keyed by ledger, so that no other one at the same place is taken for it."""
-    for charge, answer in _unstored.get((place, account.name), {}).items():
+    for charge, answer in list(_unstored.get((place, account.name), {}).items()):  # other threads add to it
         facts = _charged(run, account, charge)
         if (facts.get("question"), facts.get("fingerprint")) == (question, fingerprint):
             return replace(store_answer(run, account, charge, answer), repeated=True)
