@@ -183,7 +183,6 @@ def write_together(
     """
     staged: dict[Path, tuple[Path, Path]] = {}
     kept: dict[Path, Path | None] = {}
-    changed: set[Path] = set()  # what others wrote meanwhile is not ours to put back
     removed = list(remove)
     try:
         for target, content in contents.items():
@@ -198,13 +197,12 @@ def write_together(
                     for old in removed if k == len(staged) else ():
                         with _refusals(old):
                             old.unlink(missing_ok=True)
-                            changed.add(old)
                     with _refusals(target):
                         _take(target, temporary, real, overwrite)
-                        changed.add(real)
-            except BaseException:
+            except BaseException:  # what others wrote meanwhile is not ours to put back
+                ours = {real for temporary, real in staged.values() if _is_taken(temporary, real)}
                 for real, copy in kept.items():
-                    if real in changed:
+                    if real in ours or not real.exists():
                         real.unlink(missing_ok=True) if copy is None else os.replace(copy, real)
                 raise
     finally:  # an interrupt too leaves nothing behind
@@ -232,6 +230,15 @@ def _take(target: Path, temporary: Path, real: Path, overwrite: bool) -> None:
     except FileExistsError:
         raise FileError(f"{target} was written by somebody else in the meantime, and is left as it is; choose another name, or "
                         "pass overwrite=True to replace it.", kind="missing") from None  # fmt: skip
+
+
+def _is_taken(temporary: Path, real: Path) -> bool:
+    """Whether a file has its name by now, as the disk says: it has both names, or the temporary one no more. An interrupt may
+    come between taking a name and any note of it."""
+    try:
+        return os.path.samefile(temporary, real)
+    except FileNotFoundError:
+        return not temporary.exists()
 
 
 @contextmanager

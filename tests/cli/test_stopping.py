@@ -67,7 +67,7 @@ ANSWERED = "Charge 3 of 's' stands, and its answer is stored: ask the same again
         (ledgers.Ledger, "finish", False, f"{UNANSWERED}out.csv was not written.", (Fraction(1, 2), 1)),
         (ledgers.Ledger, "finish", True, f"{ANSWERED}out.csv was not written.", (Fraction(1, 2), 0)),
         (saving, "write_together", False, f"{ANSWERED}out.csv was not written.", (Fraction(1, 2), 0)),
-        (files.os, "replace", True, f"{ANSWERED}out.csv was not written.", (Fraction(1, 2), 0)),  # one of the files is there
+        (files.os, "link", True, f"{ANSWERED}out.csv was not written.", (Fraction(1, 2), 0)),  # one of the files is there
     ],
 )
 def test_a_release_that_is_stopped_says_what_stands(run, survey, monkeypatch, where, name, after, said, stands):  # noqa: F811
