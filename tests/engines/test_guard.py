@@ -207,3 +207,12 @@ def test_the_least_decimal_stops_nothing():
         asked = {"by": ["g"], "domain": Domain.of({"g": ["a"]})}
         assert count_groups(table, predicate="x >= 0 or x < 0", **asked).counts.tolist() == [1], kind
         assert count_groups(table, predicate="x is null", unit="x", **asked).sizes.tolist() == [1], kind
+
+
+def test_ctrl_c_is_no_damage():
+    """DuckDB makes an error of its own of it; that must not be taken for one of the table's."""
+    with pytest.raises(KeyboardInterrupt) as caught, Guarded(lambda: TableInputError("damaged")):
+        raise RuntimeError("Query interrupted")
+    assert caught.value.__cause__ is caught.value.__context__ is None
+    with pytest.raises(TableInputError), Guarded(lambda: TableInputError("damaged")):  # negative control
+        raise RuntimeError("another error")

@@ -7,6 +7,8 @@ from typing import Literal, NoReturn
 
 from ..errors import DiscreetError
 
+_INTERRUPTED = ("Query interrupted",)  # what DuckDB makes of Ctrl+C
+
 
 class Guarded:
     """A block in which other libraries read data: an error of theirs becomes ours, and ours has no other one behind it.
@@ -24,14 +26,16 @@ class Guarded:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> Literal[False]:
         if isinstance(error, DiscreetError) and not self.foreign:
             error.__cause__ = error.__context__ = None
+        elif type(error) is RuntimeError and error.args == _INTERRUPTED:
+            _raise_alone(KeyboardInterrupt())
         elif isinstance(error, Exception):
             _raise_alone(self.refusal())
         return False
 
 
-def _raise_alone(made: DiscreetError) -> NoReturn:
+def _raise_alone(made: BaseException) -> NoReturn:
     try:
         raise made
-    except DiscreetError:
+    except BaseException:
         made.__cause__ = made.__context__ = None
         raise

@@ -322,7 +322,7 @@ def _ledger(case: Case) -> Iterator[str | Unknown]:
         try:
             yield from differences(case.ledger, case.saved, case.rebuilt)
         except LedgerError as error:
-            yield str(error)
+            yield f"{error} If the release was made with another ledger, give that one."
 
 
 def _row(saved: Saved, k: int) -> str:
