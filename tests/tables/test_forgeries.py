@@ -503,3 +503,13 @@ def test_numbers_that_would_fill_the_memory_are_none(released, book, huge):
             assert refuted(rewritten(true, changed(true.record, path, huge)), book) is not None, path
             tried += 1
     assert tried > 10
+
+
+def test_files_under_other_names_have_no_other_content(released, book, tmp_path):
+    released["bound"].save(tmp_path / "x.csv")
+    for suffix in (".csv", ".json", ".html"):
+        (tmp_path / "x").with_suffix(suffix).rename((tmp_path / "renamed").with_suffix(suffix))
+    verdict = dt.check_release(tmp_path / "renamed.json", ledger=book)
+    assert not verdict.holds
+    assert "The record names no file renamed.csv. Give every file of a release the name" in str(verdict)
+    assert "another content" not in str(verdict)

@@ -169,7 +169,9 @@ def _digests(case: Case) -> Iterator[str | Unknown]:
         content = saved.beside(str(name))
         if content is None:
             yield f"{name} is not there."
-        elif not dated and listed.get(name) != digest_of(content):
+        elif not dated and name not in listed:
+            yield f"The record names no file {name}. Give every file of a release the name that it was written under."
+        elif not dated and listed[name] != digest_of(content):
             yield f"{name} has another content than was written."
     if dated:
         yield Unknown(f"A record of version {saved.version} has no digests of its files.")
