@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 import discreet as dt
+from discreet.engines import sources
 from discreet.engines.duckdb import count_groups
 from discreet.engines.guard import Guarded
 from discreet.errors import DiscreetError, TableInputError
@@ -216,3 +217,19 @@ def test_ctrl_c_is_no_damage():
     assert caught.value.__cause__ is caught.value.__context__ is None
     with pytest.raises(TableInputError), Guarded(lambda: TableInputError("damaged")):  # negative control
         raise RuntimeError("another error")
+
+
+def test_ctrl_c_while_rows_are_handed_over_is_ctrl_c(monkeypatch):
+    """Arrow and the engine each make an error of their own of it on its way."""
+    asked = {"predicate": "u >= 0", "by": ["g"], "domain": Domain.of({"g": ["a"]})}
+    table = pa.table({"u": [1, 2], "g": ["a", "a"]})
+
+    def pressed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sources, "settled_rows", pressed)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            count_groups(table, **asked)
+    assert caught.value.__cause__ is caught.value.__context__ is None
+    count_groups(table, **asked)  # negative control

@@ -118,7 +118,7 @@ class _Numbered:
         try:
             for numbers, arrays in self.source.numbered():
                 yield pa.record_batch([pa.array(np.asarray(numbers, dtype=np.int64)), *arrays], schema=self.schema)
-        except DiscreetError as error:
+        except (DiscreetError, KeyboardInterrupt) as error:
             self.source.failure = error
             raise
 

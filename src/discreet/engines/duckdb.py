@@ -140,7 +140,7 @@ def seen_in(
     added = [names_in([one.column], source)[0] for one in sums]
     always = {*names, *([person] if person else [])}
 
-    def broken() -> DiscreetError:
+    def broken() -> DiscreetError | KeyboardInterrupt:
         return source.failure or TableInputError(
             "The table could not be counted: it is damaged, has a type that cannot be read, or needs more than "
             f"{memory_mb} MB of memory (memory_mb). Repair it, or convert it to Parquet."

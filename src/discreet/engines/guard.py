@@ -17,7 +17,7 @@ class Guarded:
     `foreign`: nothing of ours runs in it, so that an error of ours comes from somebody else's use of us, with their values.
     """
 
-    def __init__(self, refusal: Callable[[], DiscreetError], foreign: bool = False) -> None:
+    def __init__(self, refusal: Callable[[], DiscreetError | KeyboardInterrupt], foreign: bool = False) -> None:
         self.refusal, self.foreign = refusal, foreign
 
     def __enter__(self) -> None:

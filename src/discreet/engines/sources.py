@@ -36,8 +36,8 @@ class Source(ABC):
     """A table: its columns' `names`, and, once `bind` said which are used, a stream of them for each who asks.
 
     `quotable`: whether its names may be quoted; the first line of a text file may be a person. `done` of `total`, in
-    whatever unit, is how far the last stream was read. `failure` is what broke it, in our own words. `at_once` is how many
-    rows are handed over at a time, where the reader can choose.
+    whatever unit, is how far the last stream was read. `failure` is what broke it, in our own words, or Ctrl+C. `at_once` is
+    how many rows are handed over at a time, where the reader can choose.
     """
 
     names: Sequence[str]
@@ -51,7 +51,7 @@ class Source(ABC):
     def __init__(self) -> None:
         self.done = 0
         self.used: list[str] = []
-        self.failure: DiscreetError | None = None
+        self.failure: DiscreetError | KeyboardInterrupt | None = None
 
     def bind(self, used: Sequence[str], person: str | None = None) -> None:
         """Choose the columns that streams hold; after them the ids of the column `person` by themselves, named `ids`."""
@@ -103,7 +103,7 @@ class Source(ABC):
             for batch in self.batches():
                 for _, _, arrays in self._handed([batch.column(name) for name in self.used], batch.num_rows):
                     yield pa.record_batch(arrays, schema=self.schema)
-        except DiscreetError as error:
+        except (DiscreetError, KeyboardInterrupt) as error:  # the engine would make an error of its own of either
             self.failure = error
             raise
 
