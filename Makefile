@@ -35,6 +35,7 @@ test: $(VENV)/.dev-stamp  ## run the tests, without the long ones
 
 check: $(VENV)/.dev-stamp  ## lint, types and tests
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/run_tests.py -m "not campaign"
 

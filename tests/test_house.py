@@ -218,5 +218,5 @@ def test_the_version_is_that_of_the_project():
 def test_no_room_is_too_large(path):
     # verify.py must stand alone, so it cannot be split: it recomputes what a file names, counts its own work, and has a
     # map and a docstring on every function, since strangers read it
-    most = 1420 if module_name(path) == "verify" else 500
+    most = 1600 if module_name(path) == "verify" else 600
     assert len(path.read_text(encoding="utf-8").splitlines()) <= most

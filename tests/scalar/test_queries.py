@@ -299,7 +299,7 @@ def test_a_grid_for_a_mechanism():
 def test_a_private_number_says_so_wherever_it_is_written():
     v = dt.query("median", records=3, low=0, high=1).smooth_sensitivity([0.1, 0.5, 0.9])
     found = dt.sensitivity("median", [0.1, 0.5, 0.9], low=0, high=1)
-    texts = [str(v), repr(v), f"{v}", f"{v:.3f}", f"{v!r}", "{:>9}".format(v), v._repr_html_(), json.dumps(v.to_dict()), str([v]),  # noqa: UP032
+    texts = [str(v), repr(v), f"{v}", f"{v:.3f}", f"{v!r}", format(v, ">9"), v._repr_html_(), json.dumps(v.to_dict()), str([v]),
              str(found), found._repr_html_(), json.dumps(found.to_dict()), str(found.rows())]  # fmt: skip
     for text in texts:
         assert "do not publish" in text

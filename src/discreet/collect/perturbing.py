@@ -197,9 +197,10 @@ class Perturbed(Result):
         return f"{self.reports} reports of {self.column} by {self.mechanism.recipe.family} on {self.mechanism.inputs}"
 
     def shown(self) -> Shown:
-        paid = () if self.charged is None else (
-            f"{'The stored answer, free of charge' if self.repeated else f'Charged: epsilon {self.charged}'}; left: {self.left}.",
-        )  # fmt: skip
+        paid: tuple[str, ...] = ()
+        if self.charged is not None:
+            cost = "The stored answer, free of charge" if self.repeated else f"Charged: epsilon {self.charged}"
+            paid = (f"{cost}; left: {self.left}.",)
         done = () if self.written is None else (f"Written: {self.written}",)
         columns = (self.column, "count") if self.tally else ()
         return Shown(self._title(), columns, self.tally, (str(self.levels), *self.notes, *paid, *done))
