@@ -29,7 +29,9 @@ ASKED = 3.0  # processor seconds
 
 def nearly_alike(n: int) -> dt.Mechanism:
     """Randomised response, every entry off by up to a thousandth: no two pairs are the same."""
-    matrix = dt.randomized_response(n, epsilon=2).matrix * np.random.default_rng(0).uniform(0.999, 1.001, (n + 1, n + 1))
+    matrix = dt.randomized_response(n, epsilon=2).matrix * np.random.default_rng(0).uniform(
+        0.999, 1.001, (n + 1, n + 1)
+    )
     return dt.from_matrix(matrix / matrix.sum(axis=1, keepdims=True), neighbours="any")
 
 
@@ -65,10 +67,15 @@ def main() -> None:
         print(rows[-1], flush=True)
     about = {"date": date.today().isoformat(), "python": platform.python_version(), "machine": _machine.cpu_model()}
     (RESULTS / "alike.json").write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", encoding="utf-8")
-    text = ["# Composition of pairs that are alike", "",
-            f"{', '.join(about.values())}, load {os.getloadavg()[0]:.2f}. Processor seconds; the floor is the table in integers "
-            f"and one transform of 2^13 places for one pair, in the same run. Asked: {ASKED:g} s.", "",
-            "| case | k | s | floor, s | times the floor | met |", "|---|--:|--:|--:|--:|---|"]  # fmt: skip
+    text = [
+        "# Composition of pairs that are alike",
+        "",
+        f"{', '.join(about.values())}, load {os.getloadavg()[0]:.2f}. Processor seconds; the floor is the table in integers "
+        f"and one transform of 2^13 places for one pair, in the same run. Asked: {ASKED:g} s.",
+        "",
+        "| case | k | s | floor, s | times the floor | met |",
+        "|---|--:|--:|--:|--:|---|",
+    ]
     text += [
         f"| {r['case']} | {r['k']} | {r['seconds']:.3f} | {r['floor']:.4f} | {r['seconds'] / r['floor']:.1f} | "
         f"{'yes' if r['met'] else 'NO'} |"

@@ -101,7 +101,10 @@ def main() -> None:
         "Independent draws are as many draws of geometric mechanisms at the same levels: a floor, not a cascade. "
         "The ratio is that of the processor's times."
     )
-    heading = ["| case | seconds | of the processor | independent draws | ratio | asked | met |", "|---|--:|--:|--:|--:|---|---|"]
+    heading = [
+        "| case | seconds | of the processor | independent draws | ratio | asked | met |",
+        "|---|--:|--:|--:|--:|---|---|",
+    ]
     lines = ["# Cascades", "", about, "", *heading]
     for row in rows:
         floor, ratio = "", ""
@@ -109,10 +112,14 @@ def main() -> None:
             floor = f"{row.floor:.2f} ({row.floor_processor:.2f} of the processor)"
             ratio = f"{row.processor / row.floor_processor:.2f}"
         met = "" if row.met is None else "yes" if row.met else "no"
-        lines.append(f"| {row.case} | {row.seconds:.2f} | {row.processor:.2f} | {floor} | {ratio} | {row.asked} | {met} |")
+        lines.append(
+            f"| {row.case} | {row.seconds:.2f} | {row.processor:.2f} | {floor} | {ratio} | {row.asked} | {met} |"
+        )
     print("\n".join(lines))
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "cascade.json").write_text(json.dumps({"about": about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+    (RESULTS / "cascade.json").write_text(
+        json.dumps({"about": about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n"
+    )
     (RESULTS / "cascade.md").write_text("\n".join(lines) + "\n")
 
 

@@ -72,7 +72,9 @@ def main() -> None:
             subprocess.run([sys.executable, "-c", MAKE, path, str(size)], check=True)
         size = os.path.getsize(table)
         for what in ("embedded", "spark"):
-            done = subprocess.run([sys.executable, "-c", OURS, table, small, what], check=True, stdout=subprocess.PIPE, text=True)
+            done = subprocess.run(
+                [sys.executable, "-c", OURS, table, small, what], check=True, stdout=subprocess.PIPE, text=True
+            )
             told.append({"engine": what, **json.loads(done.stdout.splitlines()[-1])})
     title = f"{rows:,} rows, {size / rows:.2f} bytes each"
     shown = Table("engine", "seconds", "seconds of CPU", "million rows/s of CPU", title=title)
@@ -82,11 +84,18 @@ def main() -> None:
     Console().print(shown)
     if rows == ROWS:
         about = [date.today().isoformat(), platform.python_version(), _machine.cpu_model()]
-        head = ["# In a cluster", "", f"{', '.join(about)}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.2f}. The tally of "
-                f"{rows:,} rows of Parquet, keyed; Spark is local[2].", "",
-                "| engine | seconds | seconds of CPU | million rows/s of CPU |",
-                "|---|--:|--:|--:|"]  # fmt: skip
-        (RESULTS / "cluster.md").write_text("\n".join([*head, *("| " + " | ".join(line) + " |" for line in lines)]) + "\n")
+        head = [
+            "# In a cluster",
+            "",
+            f"{', '.join(about)}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.2f}. The tally of "
+            f"{rows:,} rows of Parquet, keyed; Spark is local[2].",
+            "",
+            "| engine | seconds | seconds of CPU | million rows/s of CPU |",
+            "|---|--:|--:|--:|",
+        ]
+        (RESULTS / "cluster.md").write_text(
+            "\n".join([*head, *("| " + " | ".join(line) + " |" for line in lines)]) + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -72,9 +72,12 @@ print(json.dumps({"seconds": seconds, "cpu": cpu, "peak_mb": peak / 1024}))
 """
 
 CASES = {  # what: its floor, and how many times that is asked at most
-    "tally": ("count", 4), "sorted": ("copy one", 3), "kept": ("copy two", 3), "keyed tally": ("count", 8),
+    "tally": ("count", 4),
+    "sorted": ("copy one", 3),
+    "kept": ("copy two", 3),
+    "keyed tally": ("count", 8),
     "keyed kept": ("copy two", 6),
-}  # fmt: skip
+}
 
 
 def run(code: str, *words: str) -> dict[str, float]:
@@ -98,10 +101,22 @@ def main() -> None:
     for what, (floor, times) in CASES.items():
         seconds, least, peak = best[what]["seconds"], best[floor]["seconds"], best[what]["peak_mb"]
         cpu, least_cpu = best[what]["cpu"], best[floor]["cpu"]  # on a machine that others use, the better measure
-        told.append({"case": what, "rows": rows, "seconds": seconds, "floor": floor, "floor_seconds": least,
-                     "times": seconds / least, "cpu": cpu, "cpu_times": cpu / least_cpu,
-                     "asked": times, "peak_mb": peak, "met": seconds <= times * least and peak < 1000,
-                     "rows_per_second_and_core": rows / cpu})  # fmt: skip
+        told.append(
+            {
+                "case": what,
+                "rows": rows,
+                "seconds": seconds,
+                "floor": floor,
+                "floor_seconds": least,
+                "times": seconds / least,
+                "cpu": cpu,
+                "cpu_times": cpu / least_cpu,
+                "asked": times,
+                "peak_mb": peak,
+                "met": seconds <= times * least and peak < 1000,
+                "rows_per_second_and_core": rows / cpu,
+            }
+        )
     shown = Table(*HEADING, title=f"Perturbing {rows:,} rows")
     for r in told:
         shown.add_row(*cells(r))
@@ -110,13 +125,33 @@ def main() -> None:
         write(told)
 
 
-HEADING = ("case", "seconds", "against", "seconds", "times", "times in CPU", "asked", "peak MB", "million rows/s of CPU", "met")
+HEADING = (
+    "case",
+    "seconds",
+    "against",
+    "seconds",
+    "times",
+    "times in CPU",
+    "asked",
+    "peak MB",
+    "million rows/s of CPU",
+    "met",
+)
 
 
 def cells(r: dict[str, Any]) -> list[str]:
-    return [r["case"], f"{r['seconds']:.2f}", r["floor"], f"{r['floor_seconds']:.2f}", f"{r['times']:.2f}",
-            f"{r['cpu_times']:.2f}", str(r["asked"]),
-            f"{r['peak_mb']:.0f}", f"{r['rows_per_second_and_core'] / 1e6:.0f}", "yes" if r["met"] else "NO"]  # fmt: skip
+    return [
+        r["case"],
+        f"{r['seconds']:.2f}",
+        r["floor"],
+        f"{r['floor_seconds']:.2f}",
+        f"{r['times']:.2f}",
+        f"{r['cpu_times']:.2f}",
+        str(r["asked"]),
+        f"{r['peak_mb']:.0f}",
+        f"{r['rows_per_second_and_core'] / 1e6:.0f}",
+        "yes" if r["met"] else "NO",
+    ]
 
 
 def write(rows: list[dict[str, Any]]) -> None:
@@ -124,9 +159,15 @@ def write(rows: list[dict[str, Any]]) -> None:
     RESULTS.mkdir(exist_ok=True)
     about = {"date": date.today().isoformat(), "python": platform.python_version(), "machine": _machine.cpu_model()}
     (RESULTS / "collect.json").write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", encoding="utf-8")
-    lines = ["# Collecting", "", f"{', '.join(about.values())}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.2f}. 10^8 rows, "
-             f"{RUNS} run; count and copy are DuckDB's own; asked is the most times.", "", "| " + " | ".join(HEADING) + " |",
-             "|---|--:|---|--:|--:|--:|--:|--:|--:|---|"]  # fmt: skip
+    lines = [
+        "# Collecting",
+        "",
+        f"{', '.join(about.values())}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.2f}. 10^8 rows, "
+        f"{RUNS} run; count and copy are DuckDB's own; asked is the most times.",
+        "",
+        "| " + " | ".join(HEADING) + " |",
+        "|---|--:|---|--:|--:|--:|--:|--:|--:|---|",
+    ]
     lines += ["| " + " | ".join(cells(r)) + " |" for r in rows]
     (RESULTS / "collect.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -86,8 +86,18 @@ def main() -> None:
             most, close = ASKED.get(k, (10.0, lambda gap, epsilon: gap <= 0.05))
             theirs = peer(m, k, not problem)
             overlap = not theirs or (theirs["lower"] <= high * (1 + ROUNDED) and low <= theirs["upper"] * (1 + ROUNDED))
-            rows.append({"table": name, "k": k, "lower": low, "upper": high, "seconds": seconds,
-                         "met": seconds <= most and close(high - low, high), "peer": theirs, "overlap": overlap})  # fmt: skip
+            rows.append(
+                {
+                    "table": name,
+                    "k": k,
+                    "lower": low,
+                    "upper": high,
+                    "seconds": seconds,
+                    "met": seconds <= most and close(high - low, high),
+                    "peer": theirs,
+                    "overlap": overlap,
+                }
+            )
             print(rows[-1], flush=True)
     write(rows, problem)
 

@@ -385,7 +385,9 @@ def small_row(n: int, alphas: Iterable[str], longest: float) -> Row:
         found.append((ours, min(theirs), case))
     ours, highs, slow = max(found, key=lambda one: one[0])
     ratios = [theirs / mine for mine, theirs, _ in found]
-    note = f"the slowest, {slow}; median {spent(median(one[0] for one in found))}, ratios from {min(ratios):.2g}, median "
+    note = (
+        f"the slowest, {slow}; median {spent(median(one[0] for one in found))}, ratios from {min(ratios):.2g}, median "
+    )
     note += f"{median(ratios):.2g}"
     name = f"{len(cases)} designs at n={n} (18 sets)"
     return Row(name, ours, highs, highs / ours, None, f"each under {spent(longest)}", ours < longest, note)
@@ -403,9 +405,17 @@ def sweep_rows(cases: list[Case], name: str, longest: float, widest: float) -> t
     note = f"the slowest, {slow[2]}; all together {total:.0f} s, median {median(one[0] for one in found):.2f} s"
     rows = [
         Row(f"{len(cases)} {name}", slow[0], None, None, None, f"each under {longest:g} s", slow[0] < longest, note),
-        Row(f"{len(cases)} {name}", None, None, None, wide[1], f"each gap ≤ {widest:g}", wide[1] <= widest,
-            f"the largest, {wide[2]} ({wide[3]})"),
-    ]  # fmt: skip
+        Row(
+            f"{len(cases)} {name}",
+            None,
+            None,
+            None,
+            wide[1],
+            f"each gap ≤ {widest:g}",
+            wide[1] <= widest,
+            f"the largest, {wide[2]} ({wide[3]})",
+        ),
+    ]
     return rows, [{**asdict(case), "ours": taken, "gap": gap, "method": way} for taken, gap, case, way in found]
 
 

@@ -118,8 +118,14 @@ def table(epsilons: list[float], runs: int) -> list[str]:
             means = {name: mean(values) for name, values in found.items()}
             by_shape = [f"{np.mean(f) / s:.2f}" for f, s in zip(found["square wave"], stops, strict=True)]
             gain = min(means["geometric"], means["kRR"]) / means["square wave"]
-            cells = [f"{epsilon:g}", str(number), *(f"{means[name]:.2f}" for name in made), f"{gain:.1f}",
-                     *(f"{told[name]:.2f}" for name in made), *by_shape]  # fmt: skip
+            cells = [
+                f"{epsilon:g}",
+                str(number),
+                *(f"{means[name]:.2f}" for name in made),
+                f"{gain:.1f}",
+                *(f"{told[name]:.2f}" for name in made),
+                *by_shape,
+            ]
             lines.append(f"| {' | '.join(cells)} |")
             print(lines[-1], flush=True)
     return lines
@@ -194,19 +200,22 @@ def main() -> None:
     text = (
         "# Ordered values under local privacy\n\n"
         f"{about} True values 0..{TOP}, five shapes ({', '.join(names)}), every mechanism at the same epsilon between any two "
-        "values. Mean Kantorovich distance of the recovered law (method \"auto\"), in steps, geometric means over shapes and "
+        'values. Mean Kantorovich distance of the recovered law (method "auto"), in steps, geometric means over shapes and '
         "runs; gain: the better of geometric and randomised response (kRR) divided by the square wave. Predicted: by "
         "`dt.plan(reports=...)`. The last columns: the square wave's distance divided by that of the best stop of the iterations, "
         "which only somebody who knows the truth could choose; above 1 recovery falls short of it.\n\n"
         "| epsilon | reports | geometric | kRR | square wave | gain | predicted: geometric | kRR | square wave | "
         f"{' | '.join(names)} |\n"
-        f"|--:|--:|--:|--:|--:|--:|--:|--:|--:|{'--:|' * len(names)}\n" + "\n".join(one) + "\n\n## The width, at epsilon 1\n\n"
+        f"|--:|--:|--:|--:|--:|--:|--:|--:|--:|{'--:|' * len(names)}\n"
+        + "\n".join(one)
+        + "\n\n## The width, at epsilon 1\n\n"
         "The usual width is 26. A window that wraps around has no reports beyond 0..100.\n\n"
         f"| window | {NUMBERS[0]} reports | predicted | {NUMBERS[1]} reports | predicted |\n|---|--:|--:|--:|--:|\n"
-        + "\n".join(two) + "\n\n## Longer grids, at epsilon 1\n\nDrawing a million reports ten times; recovering the law of two "
+        + "\n".join(two)
+        + "\n\n## Longer grids, at epsilon 1\n\nDrawing a million reports ten times; recovering the law of two "
         "bells from a million reports; its distance in hundredths of the grid's length. Processor seconds, one thread.\n\n"
         "| n | draws | recovery | distance |\n|--:|--:|--:|--:|\n" + "\n".join(three) + "\n"
-    )  # fmt: skip
+    )
     (RESULTS / "local.md").write_text(text)
 
 

@@ -82,10 +82,19 @@ def row(case: Case) -> str:
     other = case.timed_without() if quick and case.alpha == COMPARED else None
     met = taken <= ASKED[case.size] and gap <= GAP
     cells = [
-        str(case.size), str(case.reach), case.alpha, "symmetric" if case.symmetric else "not", case.risk, told, f"{gap:.1e}",
-        f"{taken:.2f}", "" if other is None else f"{other:.2f}", "" if other is None else f"{other / taken:.1f}",
-        f"{ASKED[case.size]:g}", "yes" if met else "no",
-    ]  # fmt: skip
+        str(case.size),
+        str(case.reach),
+        case.alpha,
+        "symmetric" if case.symmetric else "not",
+        case.risk,
+        told,
+        f"{gap:.1e}",
+        f"{taken:.2f}",
+        "" if other is None else f"{other:.2f}",
+        "" if other is None else f"{other / taken:.1f}",
+        f"{ASKED[case.size]:g}",
+        "yes" if met else "no",
+    ]
     line = f"| {' | '.join(cells)} |"
     print(line, flush=True)
     return line
@@ -116,7 +125,7 @@ def main() -> None:
     )
     head = "| values | steps | alpha | problem | risk | objective | gap | seconds | any graph | ratio | asked | met |"
     text = (
-        f"# Designs for neighbours many steps apart\n\n{about} Processor seconds of the whole call, in one thread; \"any graph\" "
+        f'# Designs for neighbours many steps apart\n\n{about} Processor seconds of the whole call, in one thread; "any graph" '
         "is the engine with an inequality for every pair of neighbours, and the ratio its time divided by ours. The gap is "
         f"objective minus bound, proven, on a grid from 0 to 1; asked are the seconds and a gap of {GAP:g}.\n\n{head}\n"
         f"|--:|--:|--:|---|---|--:|--:|--:|--:|--:|--:|---|\n" + "\n".join(lines) + "\n"

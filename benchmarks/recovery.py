@@ -248,11 +248,18 @@ def long_rows(sizes: Sequence[tuple[int, int, int]]) -> list[Row]:
 
 STOPS = (3, 10, 30, 100, 300, 1000, 2000, 5000)
 SETTINGS: dict[tuple[str, int, float], tuple[float, float]] = {  # asked: of 5000 iterations, of the best stop
-    ("geometric", 20, 2): (0.85, 1.3), ("geometric", 20, 10): (0.60, 1.05), ("geometric", 100, 2): (0.85, 1.3),
-    ("geometric", 100, 7): (0.60, 1.05), ("geometric", 100, 50): (0.60, 1.05), ("geometric", 250, 7.5): (0.60, 1.05),
-    ("geometric", 250, 25): (0.60, 1.05), ("geometric", 1000, 7): (0.60, 1.05), ("geometric", 1000, 50): (0.60, 1.05),
-    ("response", 20, 2): (0.85, 1.0), ("response", 100, 4): (0.85, 1.0),
-}  # fmt: skip
+    ("geometric", 20, 2): (0.85, 1.3),
+    ("geometric", 20, 10): (0.60, 1.05),
+    ("geometric", 100, 2): (0.85, 1.3),
+    ("geometric", 100, 7): (0.60, 1.05),
+    ("geometric", 100, 50): (0.60, 1.05),
+    ("geometric", 250, 7.5): (0.60, 1.05),
+    ("geometric", 250, 25): (0.60, 1.05),
+    ("geometric", 1000, 7): (0.60, 1.05),
+    ("geometric", 1000, 50): (0.60, 1.05),
+    ("response", 20, 2): (0.85, 1.0),
+    ("response", 100, 4): (0.85, 1.0),
+}
 
 
 def stopped(matrix: Floats, q: Floats) -> dict[int, Floats]:
@@ -283,7 +290,11 @@ def setting_rows(numbers: Sequence[int], largest: int) -> list[Row]:
     for (kind, top, noise), (of_5000, of_best) in SETTINGS.items():
         if top > largest:
             continue
-        make = dt.geometric(top, epsilon=noise / top) if kind == "geometric" else dt.randomized_response(top, epsilon=noise)
+        make = (
+            dt.geometric(top, epsilon=noise / top)
+            if kind == "geometric"
+            else dt.randomized_response(top, epsilon=noise)
+        )
         for half, shapes in (("seen", _shapes.SEEN), ("unseen", _shapes.UNSEEN)):
             errors, times = [], []
             for name, shape in shapes.items():
@@ -306,16 +317,35 @@ def setting_rows(numbers: Sequence[int], largest: int) -> list[Row]:
                 f"{ratios[1]:.2f} of the best stop (asked {of_best:g}), {ratios[2]:.2f} of the held-out stop, above twice the "
                 f"best in {bad:.0%}; {np.median(times):.2f} s, at most {max(times):.1f}"
             )
-            rows.append(Row(
-                "settings", f"{kind}, 0..{top}, epsilon n = {noise:g}, shapes {half}", float(np.exp(ours_.mean())),
-                "5000 iterations", float(np.exp(iterated.mean())), ratios[0], f"≤ {of_5000:g}",
-                ratios[0] <= of_5000 and ratios[1] <= of_best, note,
-            ))  # fmt: skip
+            rows.append(
+                Row(
+                    "settings",
+                    f"{kind}, 0..{top}, epsilon n = {noise:g}, shapes {half}",
+                    float(np.exp(ours_.mean())),
+                    "5000 iterations",
+                    float(np.exp(iterated.mean())),
+                    ratios[0],
+                    f"≤ {of_5000:g}",
+                    ratios[0] <= of_5000 and ratios[1] <= of_best,
+                    note,
+                )
+            )
             print(*cells(rows[-1]), sep=" | ", flush=True)
     over = np.array(everything)
     mean, bad = float(np.exp(over.mean())), float((over > np.log(2)).mean())
-    rows.append(Row("settings", "all together", None, "the best stop", None, mean, "≤ 0.9, above twice in 4 %",
-                    mean <= 0.9 and bad <= 0.04, f"above twice the best in {bad:.1%} of {len(over)} cells"))  # fmt: skip
+    rows.append(
+        Row(
+            "settings",
+            "all together",
+            None,
+            "the best stop",
+            None,
+            mean,
+            "≤ 0.9, above twice in 4 %",
+            mean <= 0.9 and bad <= 0.04,
+            f"above twice the best in {bad:.1%} of {len(over)} cells",
+        )
+    )
     print(*cells(rows[-1]), sep=" | ", flush=True)
     return rows
 
@@ -517,7 +547,9 @@ def main() -> None:
     """Run everything that is asked for."""
     parser = argparse.ArgumentParser(description="How near recovered laws come to the truth, and how fast.")
     parser.add_argument("--quick", action="store_true", help="few runs and small sizes; writes nothing")
-    parser.add_argument("--only", choices=["quality", "settings", "long", "speed"], help="one part, the others stay as they are")
+    parser.add_argument(
+        "--only", choices=["quality", "settings", "long", "speed"], help="one part, the others stay as they are"
+    )
     parser.add_argument("--largest", type=int, default=1000, help="with settings: the longest grid")
     parser.add_argument("--ages", type=Path, help="one count for each age 0..100, as text or .npy")
     options = parser.parse_args()

@@ -43,8 +43,14 @@ def main(repeats: int = 15) -> None:
     about = {"date": date.today().isoformat(), "python": platform.python_version(), "machine": _machine.cpu_model()}
     (RESULTS / "startup.json").write_text(json.dumps({**about, "seconds": found}, indent=1) + "\n", encoding="utf-8")
     when = f"{', '.join(about.values())}, load {os.getloadavg()[0]:.2f}"
-    text = ["# Start-up", "", f"{when}. Processor seconds, the best of {repeats}; asked of --help: under 0.3 s.", "",
-            "| command | s | times python -c pass |", "|---|--:|--:|"]  # fmt: skip
+    text = [
+        "# Start-up",
+        "",
+        f"{when}. Processor seconds, the best of {repeats}; asked of --help: under 0.3 s.",
+        "",
+        "| command | s | times python -c pass |",
+        "|---|--:|--:|",
+    ]
     text += [f"| `{name}` | {s:.3f} | {s / least:.1f} |" for name, s in found.items()]
     (RESULTS / "startup.md").write_text("\n".join(text) + "\n", encoding="utf-8")
     print("\n".join(text))

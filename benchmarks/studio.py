@@ -60,7 +60,15 @@ class Row:
 
     @property
     def met(self) -> str:
-        return "" if self.asked is None else "yes" if self.median < self.asked else "at best" if self.best < self.asked else "no"
+        return (
+            ""
+            if self.asked is None
+            else "yes"
+            if self.median < self.asked
+            else "at best"
+            if self.best < self.asked
+            else "no"
+        )
 
 
 @contextmanager
@@ -101,12 +109,18 @@ def answers(keys: Keys, rounds: int) -> list[Row]:
 
         return one
 
-    rows = [timed(f"the five known mechanisms, n = {n}: the answer", asking("/api/choose/faces", n, loss="l1"), rounds, ANSWER)
-            for n in (8, 20, 50)]  # fmt: skip
+    rows = [
+        timed(
+            f"the five known mechanisms, n = {n}: the answer", asking("/api/choose/faces", n, loss="l1"), rounds, ANSWER
+        )
+        for n in (8, 20, 50)
+    ]
     for require in ([], ["WH", "CM"]):
         told = f"the best of n = 50{', with WH and CM' if require else ''}: the answer or a promise"
         rows.append(timed(told, asking("/api/choose/optimum", 50, loss="l1", require=require), rounds, ANSWER))
-    rows.append(timed("11 users who share, n = 20: the answer or a promise", asking("/api/collude/shared", 20), rounds, ANSWER))
+    rows.append(
+        timed("11 users who share, n = 20: the answer or a promise", asking("/api/collude/shared", 20), rounds, ANSWER)
+    )
     return rows
 
 
@@ -120,7 +134,12 @@ def paintings(keys: Keys, rounds: int, chromium: str) -> list[Row]:
         page.goto(keys.address)
         page.wait_for_function("() => Number(document.body.dataset.painted) >= 6")
         rows = [
-            timed(f"n = {n}: all six painted", lambda turn, n=n: page.evaluate(_MOVE, [n, f"{800 - turn}/1003"]), rounds, bar)
+            timed(
+                f"n = {n}: all six painted",
+                lambda turn, n=n: page.evaluate(_MOVE, [n, f"{800 - turn}/1003"]),
+                rounds,
+                bar,
+            )
             for n, bar in PAINT.items()
         ]
         browser.close()
@@ -149,7 +168,9 @@ def main() -> None:
         lines.append(f"| {row.case} | {1000 * row.best:.0f} | {1000 * row.median:.0f} | {asked} | {row.met} |")
     print("\n".join(lines))
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "studio.json").write_text(json.dumps({"about": about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+    (RESULTS / "studio.json").write_text(
+        json.dumps({"about": about, "rows": [asdict(row) for row in rows]}, indent=1) + "\n"
+    )
     (RESULTS / "studio.md").write_text("\n".join(lines) + "\n")
 
 

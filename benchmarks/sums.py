@@ -82,17 +82,37 @@ def main(rows: int = ROWS, repeats: int = 3) -> None:
             together.append(run(COUNT, file, "1000", json.dumps(["flag < 3"]), json.dumps(SUMS)))
         for unit in ("seconds", "cpu"):
             one, both = (min(f[unit] for f in found) for found in (alone, together))
-            lines.append({"case": f"1 count and 4 sums over 1 count, {rows:.0e} rows, {unit}", "found": both / one, "asked": 1.5,
-                          "detail": f"{both:.2f} s / {one:.2f} s"})  # fmt: skip
+            lines.append(
+                {
+                    "case": f"1 count and 4 sums over 1 count, {rows:.0e} rows, {unit}",
+                    "found": both / one,
+                    "asked": 1.5,
+                    "detail": f"{both:.2f} s / {one:.2f} s",
+                }
+            )
         run_quietly(file, 10**6, rows)
         big = run(COUNT, file, str(10**6), json.dumps(["flag < 3", "flag > 7"]), json.dumps(SUMS[:2]))
-        lines.append({"case": "10^6 groups, 2 counts and 2 sums: seconds of the engine", "found": big["seconds"], "asked": 60,
-                      "detail": f"{int(big['groups'])} groups seen"})  # fmt: skip
+        lines.append(
+            {
+                "case": "10^6 groups, 2 counts and 2 sums: seconds of the engine",
+                "found": big["seconds"],
+                "asked": 60,
+                "detail": f"{int(big['groups'])} groups seen",
+            }
+        )
         lines.append({"case": "the same: peak MB", "found": big["peak_mb"], "asked": 2000, "detail": ""})
         whole = run(RELEASE, file, str(10**6))
-        lines.append({"case": "the same with the release: seconds", "found": whole["seconds"], "asked": 60,
-                      "detail": f"{int(whole['reports'])} reports, {whole['cpu']:.1f} s of CPU"})  # fmt: skip
-        lines.append({"case": "the same: peak MB, admission included", "found": whole["peak_mb"], "asked": 2000, "detail": ""})
+        lines.append(
+            {
+                "case": "the same with the release: seconds",
+                "found": whole["seconds"],
+                "asked": 60,
+                "detail": f"{int(whole['reports'])} reports, {whole['cpu']:.1f} s of CPU",
+            }
+        )
+        lines.append(
+            {"case": "the same: peak MB, admission included", "found": whole["peak_mb"], "asked": 2000, "detail": ""}
+        )
     write(lines)
 
 
@@ -105,8 +125,14 @@ def write(lines: list[dict[str, object]]) -> None:
     RESULTS.mkdir(exist_ok=True)
     about = {"date": date.today().isoformat(), "python": platform.python_version(), "machine": _machine.cpu_model()}
     (RESULTS / "sums.json").write_text(json.dumps({**about, "rows": lines}, indent=1) + "\n", encoding="utf-8")
-    text = ["# Sums", "", f"{', '.join(about.values())}, load {os.getloadavg()[0]:.2f}. The best of the runs.", "",
-            "| case | found | asked at most | |", "|---|--:|--:|---|"]  # fmt: skip
+    text = [
+        "# Sums",
+        "",
+        f"{', '.join(about.values())}, load {os.getloadavg()[0]:.2f}. The best of the runs.",
+        "",
+        "| case | found | asked at most | |",
+        "|---|--:|--:|---|",
+    ]
     text += [f"| {r['case']} | {r['found']:.2f} | {r['asked']} | {r['detail']} |" for r in lines]
     (RESULTS / "sums.md").write_text("\n".join(text) + "\n", encoding="utf-8")
     print("\n".join(text))

@@ -12,11 +12,23 @@ import discreet
 from discreet.cli.app import COMMANDS, app
 
 _GROUPS = {
-    "mechanisms": "Mechanisms", "mechanism": "Mechanisms", "files": "Mechanisms", "numbers": "Levels, grids, neighbours",
-    "measure": "What a mechanism is worth", "designs": "Designs", "recovery": "Recovery", "planning": "Planning and comparing",
-    "theory": "Theory", "scalar": "Any number", "sharing": "Sharing", "ledger": "Budgets", "tables": "Releases",
-    "collect": "Collecting", "randomness": "Randomness", "studies": "Studies",
-}  # fmt: skip
+    "mechanisms": "Mechanisms",
+    "mechanism": "Mechanisms",
+    "files": "Mechanisms",
+    "numbers": "Levels, grids, neighbours",
+    "measure": "What a mechanism is worth",
+    "designs": "Designs",
+    "recovery": "Recovery",
+    "planning": "Planning and comparing",
+    "theory": "Theory",
+    "scalar": "Any number",
+    "sharing": "Sharing",
+    "ledger": "Budgets",
+    "tables": "Releases",
+    "collect": "Collecting",
+    "randomness": "Randomness",
+    "studies": "Studies",
+}
 
 
 def api() -> str:
@@ -43,7 +55,9 @@ def _described(name: str, thing: Any) -> Iterator[str]:
     yield _words(inspect.getdoc(thing) or "")
     yield ""
     if inspect.isclass(thing):
-        for method, code in inspect.getmembers(thing, lambda member: inspect.isfunction(member) or isinstance(member, property)):
+        for method, code in inspect.getmembers(
+            thing, lambda member: inspect.isfunction(member) or isinstance(member, property)
+        ):
             told = inspect.getdoc(code)
             if method.startswith("_") or not told:
                 continue
@@ -76,7 +90,12 @@ def _words(text: str) -> str:
 
 def commands() -> str:
     """All commands, with their options and examples."""
-    lines = ["# Commands", "", "Every command. This page is written from the code: run `make readme` after a change.", ""]
+    lines = [
+        "# Commands",
+        "",
+        "Every command. This page is written from the code: run `make readme` after a change.",
+        "",
+    ]
     for name in COMMANDS:
         command = app[name]
         lines += [f"## discreet {name}", ""]

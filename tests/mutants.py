@@ -28,10 +28,24 @@ from itertools import pairwise
 from pathlib import Path
 
 OPERATORS = {
-    "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
-    "+": "-", "-": "+", "*": "//", "//": "*", "/": "*", "+=": "-=", "-=": "+=", "*=": "//=", "//=": "*=",
-    "and": "or", "or": "and",
-}  # fmt: skip
+    "<": "<=",
+    "<=": "<",
+    ">": ">=",
+    ">=": ">",
+    "==": "!=",
+    "!=": "==",
+    "+": "-",
+    "-": "+",
+    "*": "//",
+    "//": "*",
+    "/": "*",
+    "+=": "-=",
+    "-=": "+=",
+    "*=": "//=",
+    "//=": "*=",
+    "and": "or",
+    "or": "and",
+}
 TWINS = [("min", "max"), ("minimum", "maximum"), ("argmin", "argmax"), ("ceil", "floor"), ("any", "all")]
 NAMES = {a: b for pair in TWINS for a, b in (pair, pair[::-1])}
 SUITE = "not campaign"  # the suite, as `make test` runs it
@@ -196,7 +210,9 @@ def rooms(package: Path, room: str) -> list[Path]:
     base = package.joinpath(*room.split("."))
     files = [base.with_suffix(".py")] if base.with_suffix(".py").is_file() else sorted(base.rglob("*.py"))
     if not files:
-        raise SystemExit(f"There is no room {room!r} in {package.name}; name a module or a folder, for example ROOM=numbers.level.")
+        raise SystemExit(
+            f"There is no room {room!r} in {package.name}; name a module or a folder, for example ROOM=numbers.level."
+        )
     return files
 
 
@@ -254,7 +270,10 @@ class Checkout:
     def passes(self, tests: Iterable[str], seconds: float | None = None) -> bool:
         """Whether the tests pass, in time."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", SUITE]
-        command += [f"--hypothesis-seed={self.seed}", *(f"tests/{name}" for name in tests)]  # the same examples each time
+        command += [
+            f"--hypothesis-seed={self.seed}",
+            *(f"tests/{name}" for name in tests),
+        ]  # the same examples each time
         environment, silence = {**os.environ, "PYTHONPATH": str(self.root / "src")}, subprocess.DEVNULL
         with subprocess.Popen(
             command, cwd=self.root, env=environment, stdout=silence, stderr=silence, start_new_session=True
@@ -320,7 +339,10 @@ def survivors(
     chosen = drawn(found, count, seed)
     say(f"{room}: {len(chosen)} of {len(found)} changes, seed {seed}")
     for number, mutant in enumerate(chosen, 1):
-        name, text = checkout.room(checkout.root / mutant.path), (checkout.root / mutant.path).read_text(encoding="utf-8")
+        name, text = (
+            checkout.room(checkout.root / mutant.path),
+            (checkout.root / mutant.path).read_text(encoding="utf-8"),
+        )
         before, after = mutant.lines(text)
         why = known.get((name, before, after)) or known.get((name, before, "*"))
         fate = f"no change ({why})" if why else "killed"

@@ -58,8 +58,12 @@ def test_an_audit_that_skipped_packages_fails():
 
 def test_the_lock_of_the_audit_names_every_dependency():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = [line for name in re.findall(r"[\w-]+", project["optional-dependencies"]["all"][0])[1:]
-              for line in project["optional-dependencies"][name] if not line.startswith("discreet[")]  # fmt: skip
+    extras = [
+        line
+        for name in re.findall(r"[\w-]+", project["optional-dependencies"]["all"][0])[1:]
+        for line in project["optional-dependencies"][name]
+        if not line.startswith("discreet[")
+    ]
     wanted = {re.match(r"[\w.-]+", line)[0].lower() for line in [*project["dependencies"], *extras]}
     assert wanted <= dist.locked((ROOT / "requirements" / "all.txt").read_text(encoding="utf-8"))
 

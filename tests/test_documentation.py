@@ -72,7 +72,9 @@ def _told(command: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str
         [script] = (ROOT / "src").rglob(name)
         (folder / name).write_bytes(script.read_bytes())
     own = {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
-    ran = subprocess.run(command, shell=True, cwd=folder, env=own, capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(
+        command, shell=True, cwd=folder, env=own, capture_output=True, text=True, timeout=60, check=False
+    )
     assert ran.returncode == 0, f"$ {command}\n{ran.stderr}"
     return ran.stdout
 
@@ -81,11 +83,15 @@ def _told(command: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str
 def test_every_block_of_code_is_run(path):
     """Or is no code. Help examples are run by tests/cli, lines for browsers and clusters by their own tests, make by readers."""
     also = {"collect.md": {"js"}, "commands.md": {"sh"}, "scale.md": {""}}.get(path.name, set())
-    for kind, body in re.findall(r"^```([^\n`]*)\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+    for kind, body in re.findall(
+        r"^```([^\n`]*)\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    ):
         if kind == "sh" and path.name == "README.md":
             assert all(line.startswith("make ") for line in body.splitlines())
             continue
-        assert kind in {"python", "console", "text", "json", "{toctree}", "{include} ../SECURITY.md", *also}, f"{kind}: {body}"
+        assert kind in {"python", "console", "text", "json", "{toctree}", "{include} ../SECURITY.md", *also}, (
+            f"{kind}: {body}"
+        )
         assert kind != "python" or body.startswith(">>> "), body
         assert kind != "console" or body.startswith("$ "), body
         assert kind not in ("text", "json") or not re.search(r"^(?:\$|>>>|discreet|python) ", body, re.MULTILINE), body
@@ -125,11 +131,15 @@ def test_speeds_in_the_readme_are_those_of_the_results():
     results = {name: (folder / f"{name}.md").read_text(encoding="utf-8") for name in ("drawing", "recovery")}
     [date] = re.findall(r"two cores, (\d{4}-\d\d-\d\d)", readme)
     assert all(f"{date}, Python" in text for text in results.values())
-    ours, *theirs = re.findall(r"[\d,]{4,}", next(line for line in readme.splitlines() if line.startswith("| values a second")))
+    ours, *theirs = re.findall(
+        r"[\d,]{4,}", next(line for line in readme.splitlines() if line.startswith("| values a second"))
+    )
     assert f"{int(ours.replace(',', '')) / 10**6} M/s" in results["drawing"]
     assert len(theirs) == 3
     assert all(f"| {number} |" in results["drawing"] for number in theirs)
-    fast, slow = re.findall(r"\d+\.\d+", next(line for line in readme.splitlines() if line.startswith("| likeliest law")))
+    fast, slow = re.findall(
+        r"\d+\.\d+", next(line for line in readme.splitlines() if line.startswith("| likeliest law"))
+    )
     [line] = [line for line in results["recovery"].splitlines() if f"| {slow} s |" in line]
     assert "0..1,000 at ln(2)/10" in line
     assert round(float(line.split("|")[2].removesuffix(" s ")), 3) == float(fast)
@@ -145,7 +155,9 @@ def test_every_family_has_its_place_in_the_page_on_which_mechanism():
 
 def test_the_words_of_the_readme_are_in_the_glossary():
     words = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Words")[2].partition("\n## ")[0]
-    glossary = re.findall(r"\*\*([\w ]+)\*\*(?=[^\n]*\n: )", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
+    glossary = re.findall(
+        r"\*\*([\w ]+)\*\*(?=[^\n]*\n: )", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    )
     named_here = {word.lower() for word in re.findall(r"\*\*([\w ]+)\*\*", words)}
     assert {"law", "level", "channel", "neighbours", "report"} <= named_here
     assert named_here <= set(glossary)

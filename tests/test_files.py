@@ -929,10 +929,15 @@ NEWER: dict[str, Callable[[], dt.Mechanism]] = {  # version 2 knows more kinds o
     "v2-any": lambda: dt.randomized_response(2, alpha="1/2"),
     "v2-pairs": lambda: dt.from_matrix([["2/3", "1/3"], ["1/3", "2/3"], ["1/3", "2/3"]], neighbours=[(0, 2)]),
     "v2-distances": lambda: dt.Mechanism(
-        dt.Grid(0, 2), dt.Grid(0, 2), Geometric(2, Fraction(1, 2)), Level(Fraction(1, 4)), {(0, 1): "1/2", (0, 2): "3/2"},
-        Recipe("test")),
+        dt.Grid(0, 2),
+        dt.Grid(0, 2),
+        Geometric(2, Fraction(1, 2)),
+        Level(Fraction(1, 4)),
+        {(0, 1): "1/2", (0, 2): "3/2"},
+        Recipe("test"),
+    ),
     "v2-keep": lambda: dt.Mechanism(dt.Grid(0, 4), dt.Grid(0, 4), STEP, Level(Fraction(1, 6)), 1, Recipe("test")),
-}  # fmt: skip
+}
 AGAIN: dict[str, Callable[[], dt.Mechanism]] = {
     "geometric": lambda: dt.geometric(8, epsilon="ln(2)/10"),
     "geometric-open": lambda: dt.geometric(dt.Grid(None, None), alpha="1/2", sensitivity=2),
@@ -982,12 +987,18 @@ def test_what_the_landed_version_wrote_loads_and_is_what_is_made_today(name):
     verify.verify(written)
     loaded, made = dt.load(path), AGAIN[name]()
     assert (loaded.inputs, loaded.outputs, loaded.level, loaded.sensitivity, loaded.recipe.family) == (
-        made.inputs, made.outputs, made.level, made.sensitivity, made.recipe.family)  # fmt: skip
+        made.inputs,
+        made.outputs,
+        made.level,
+        made.sensitivity,
+        made.recipe.family,
+    )
     assert dict(loaded.recipe.parameters) == dict(made.recipe.parameters)
     if name == "design":  # a solver's floats stand behind it: another machine may round them otherwise
         assert loaded.matrix == pytest.approx(made.matrix, abs=1e-9)
         assert float(Fraction(loaded.certificate["objective"])) == pytest.approx(
-            float(Fraction(made.certificate["objective"])), rel=1e-9)  # fmt: skip
+            float(Fraction(made.certificate["objective"])), rel=1e-9
+        )
     else:
         assert same_law(loaded.channel, made.channel)
         assert loaded.recipe == made.recipe

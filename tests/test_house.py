@@ -93,7 +93,12 @@ def imports(path: Path) -> list[tuple[str, bool]]:
             target = ".".join([*base, *([node.module] if node.module else [])])
             names = [f"{target}.{a.name}".strip(".") for a in node.names]
             found += [(name if name in MODULES else target, id(node) in later) for name in names]
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in MODULES and "." in node.value:
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value in MODULES
+            and "." in node.value
+        ):
             found.append((node.value, True))  # the home of something that is loaded when it is needed
     return found
 
@@ -133,7 +138,9 @@ def test_no_module_imports_itself_in_a_circle():
 
 def test_nobody_asks_what_kind_a_channel_is():
     """Outside channels/ no isinstance and no match looks at a kind: what differs is a method."""
-    kinds = {name for name, kind in vars(channels).items() if isinstance(kind, type) and issubclass(kind, channels.Channel)}
+    kinds = {
+        name for name, kind in vars(channels).items() if isinstance(kind, type) and issubclass(kind, channels.Channel)
+    }
     kinds |= {kind.__name__ for kind in channels.Channel.__subclasses__()}
     assert {"Geometric", "Table", "Noisy"} <= kinds
     for name, path in MODULES.items():

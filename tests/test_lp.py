@@ -53,7 +53,9 @@ def test_small_entries_are_not_dropped():
     assert careless.unknowns[0] == pytest.approx(0)
 
 
-@pytest.mark.parametrize(("lower", "upper", "cost", "status"), [(2, 1, 0, "Infeasible"), (-np.inf, np.inf, -1, "nbounded")])
+@pytest.mark.parametrize(
+    ("lower", "upper", "cost", "status"), [(2, 1, 0, "Infeasible"), (-np.inf, np.inf, -1, "nbounded")]
+)
 def test_no_optimum_is_none_and_says_why(lower, upper, cost, status):
     program = Program([cost], dense([[1]]), [lower], [upper])
     assert program.solve() is None

@@ -97,7 +97,10 @@ def test_a_seed_draws_the_same_again_and_another_seed_others():
 def test_the_tests_of_every_room_are_there():
     tests, package = Path(tool.__file__).parent, Path(tool.__file__).parent.parent / "src" / "discreet"
     for room, names in tool.TESTED_IN.items():
-        assert package.joinpath(*room.split(".")).is_dir() or package.joinpath(*room.split(".")).with_suffix(".py").is_file()
+        assert (
+            package.joinpath(*room.split(".")).is_dir()
+            or package.joinpath(*room.split(".")).with_suffix(".py").is_file()
+        )
         assert names
         assert all((tests / name).exists() for name in tool.tests_of(tests, room)), room
     for path in package.rglob("*.py"):
@@ -195,7 +198,9 @@ def test_the_whole_suite_may_notice_what_the_rooms_own_tests_do_not(tiny, whole,
 
 def test_a_run_without_end_is_a_kill(tiny):
     (tiny.source / "room.py").write_text(ENDLESS)
-    (tiny.root / "tests" / "test_room.py").write_text("from tiny.room import up\n\n\ndef test_up():\n    assert up(0) == 3\n")
+    (tiny.root / "tests" / "test_room.py").write_text(
+        "from tiny.room import up\n\n\ndef test_up():\n    assert up(0) == 3\n"
+    )
     assert tiny.passes(["test_room.py"])
     endless = next(m for m in mutants("src/tiny/room.py", ENDLESS) if m.before == "+=")
     start = time.monotonic()

@@ -104,12 +104,18 @@ def test_a_permutation_can_be_undone_and_a_merging_cannot():
 @pytest.mark.parametrize(
     ("targets", "words"),
     [
-        ([0, 1], "one entry for each"), ([0, 1, 2, 3, 9], "not on the grid"), ([0, 1, 2, 3, 0.5], "not on the grid"),
-        ({0: 0}, "no entry"), (5, "function"), ("01234", "function"), ([[0.5, 0.4]] * 5, "sums to"),
-        ([[1.5, -0.5]] * 5, "no probability"), ([[float("nan"), 1]] * 5, "no probability"),
+        ([0, 1], "one entry for each"),
+        ([0, 1, 2, 3, 9], "not on the grid"),
+        ([0, 1, 2, 3, 0.5], "not on the grid"),
+        ({0: 0}, "no entry"),
+        (5, "function"),
+        ("01234", "function"),
+        ([[0.5, 0.4]] * 5, "sums to"),
+        ([[1.5, -0.5]] * 5, "no probability"),
+        ([[float("nan"), 1]] * 5, "no probability"),
         ([[1], [1], [1], [1], [0.5, 0.5]], "all of one length"),
     ],
-)  # fmt: skip
+)
 def test_remaps_that_do_not_fit_are_refused(targets, words):
     with pytest.raises(RemapError, match=words):
         GM.remap(targets)
@@ -134,11 +140,16 @@ def test_sequences_that_do_not_fit_are_refused():
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        ([[1, 1]], "two rows"), ([[1, 2], [2, 2]], "same total"), ([[1, 2], [2, 1]], "multiple of"),
-        ([[1.5, 0.5], [1, 1]], "integers"), ([[-1, 3], [1, 1]], "integers"), ([[0, 0], [0, 0]], "between 1"),
-        ([[2**63, 2**63], [2**63, 2**63]], "between 1"), ([1, 2], "two rows"),
+        ([[1, 1]], "two rows"),
+        ([[1, 2], [2, 2]], "same total"),
+        ([[1, 2], [2, 1]], "multiple of"),
+        ([[1.5, 0.5], [1, 1]], "integers"),
+        ([[-1, 3], [1, 1]], "integers"),
+        ([[0, 0], [0, 0]], "between 1"),
+        ([[2**63, 2**63], [2**63, 2**63]], "between 1"),
+        ([1, 2], "two rows"),
     ],
-)  # fmt: skip
+)
 def test_tables_that_are_none_are_refused(weights, words):
     with pytest.raises(TableError, match=words):
         Table(weights)

@@ -26,12 +26,19 @@ def test_nobody_needs_to_listen():
     tell(None, "counting", 0.5)
 
 
-@pytest.mark.parametrize("work", [
-    lambda tell: dt.design(20, alpha="9/10", loss="l2", require="WH", progress=tell),
-    lambda tell: dt.recover([40, 30, 20, 30], dt.geometric(3, alpha="1/2"), "ibu", kind="counts", iterations=5, progress=tell),
-    lambda tell: dt.recover([40, 30, 20, 30], dt.explicit_fair(3, alpha="1/2"), "mle", kind="counts", progress=tell),
-    lambda tell: dt.recover([40, 30, 20, 30], dt.geometric(3, alpha="1/2"), "mle", kind="counts", progress=tell),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda tell: dt.design(20, alpha="9/10", loss="l2", require="WH", progress=tell),
+        lambda tell: dt.recover(
+            [40, 30, 20, 30], dt.geometric(3, alpha="1/2"), "ibu", kind="counts", iterations=5, progress=tell
+        ),
+        lambda tell: dt.recover(
+            [40, 30, 20, 30], dt.explicit_fair(3, alpha="1/2"), "mle", kind="counts", progress=tell
+        ),
+        lambda tell: dt.recover([40, 30, 20, 30], dt.geometric(3, alpha="1/2"), "mle", kind="counts", progress=tell),
+    ],
+)
 def test_all_long_work_tells_lines(work, capsys):
     seen: list[Told] = []
     work(seen.append)

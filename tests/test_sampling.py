@@ -71,24 +71,46 @@ def masked(*values: int, mask: list[int]) -> np.ma.MaskedArray:
     return np.ma.masked_array(values, mask)
 
 
-@pytest.mark.parametrize(("missing", "position"), [
-    (pandas.Series([1, None]), 1), (pandas.Series([1, None], dtype="Int64"), 1), (pandas.Series([None, 1], dtype=object), 0),
-    (pandas.Series([1, None], dtype="int64[pyarrow]"), 1), (pandas.Series([True, None], dtype="boolean"), 1),
-    (pandas.Series([1, None], dtype="category"), 1), (pandas.Series([1, 2, math.nan], dtype="Float32"), 2),
-    (polars.Series([1, None]), 1), (polars.Series([1.0, 2.5, None]), 2), (polars.Series([True, None]), 1),
-    (polars.Series([None, None]), 0), (polars.Series([1.0, math.nan]), 1),
-    (pyarrow.array([1, None]), 1), (pyarrow.chunked_array([[1, 2], [None]]), 2), (pyarrow.array([1,
-    None]).dictionary_encode(), 1),
-    (pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1]), pyarrow.array([5, None])), 1), (pyarrow.nulls(2), 0),
-    (pyarrow.array([Decimal(1), None]), 1), (pyarrow.array([1.0, math.nan]), 1),
-    (np.array([1, math.nan]), 1), ([1, None], 1), ([1, pandas.NA], 1), ([1, pandas.NaT], 1), (np.array([1, None],
-    dtype=object), 1),
-    (masked(1, 2, mask=[0, 1]), 1), (masked(1, 2, 3, mask=[0, 0, 1]).reshape(3, 1), 2), (np.ma.masked, 0), (np.ma.array(5,
-    mask=True), 0),
-    ([1, np.ma.masked], 1), ([1, np.ma.array(5, mask=True)], 1), ([[1, 2], [3, np.ma.array(4, mask=True)]], 3),
-    ([masked(1, 2, mask=[0, 0]), masked(3, 4, mask=[0, 1])], 3), (np.array([1, np.ma.masked], dtype=object), 1),
-    (np.ma.masked_array([1.0, 2.0], [1, 0]), 0),
-], ids=lambda x: type(x).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    ("missing", "position"),
+    [
+        (pandas.Series([1, None]), 1),
+        (pandas.Series([1, None], dtype="Int64"), 1),
+        (pandas.Series([None, 1], dtype=object), 0),
+        (pandas.Series([1, None], dtype="int64[pyarrow]"), 1),
+        (pandas.Series([True, None], dtype="boolean"), 1),
+        (pandas.Series([1, None], dtype="category"), 1),
+        (pandas.Series([1, 2, math.nan], dtype="Float32"), 2),
+        (polars.Series([1, None]), 1),
+        (polars.Series([1.0, 2.5, None]), 2),
+        (polars.Series([True, None]), 1),
+        (polars.Series([None, None]), 0),
+        (polars.Series([1.0, math.nan]), 1),
+        (pyarrow.array([1, None]), 1),
+        (pyarrow.chunked_array([[1, 2], [None]]), 2),
+        (pyarrow.array([1, None]).dictionary_encode(), 1),
+        (pyarrow.DictionaryArray.from_arrays(pyarrow.array([0, 1]), pyarrow.array([5, None])), 1),
+        (pyarrow.nulls(2), 0),
+        (pyarrow.array([Decimal(1), None]), 1),
+        (pyarrow.array([1.0, math.nan]), 1),
+        (np.array([1, math.nan]), 1),
+        ([1, None], 1),
+        ([1, pandas.NA], 1),
+        ([1, pandas.NaT], 1),
+        (np.array([1, None], dtype=object), 1),
+        (masked(1, 2, mask=[0, 1]), 1),
+        (masked(1, 2, 3, mask=[0, 0, 1]).reshape(3, 1), 2),
+        (np.ma.masked, 0),
+        (np.ma.array(5, mask=True), 0),
+        ([1, np.ma.masked], 1),
+        ([1, np.ma.array(5, mask=True)], 1),
+        ([[1, 2], [3, np.ma.array(4, mask=True)]], 3),
+        ([masked(1, 2, mask=[0, 0]), masked(3, 4, mask=[0, 1])], 3),
+        (np.array([1, np.ma.masked], dtype=object), 1),
+        (np.ma.masked_array([1.0, 2.0], [1, 0]), 0),
+    ],
+    ids=lambda x: type(x).__name__,
+)
 @pytest.mark.parametrize("clamp", [False, True])
 def test_a_missing_or_masked_value_is_refused_by_its_position(missing, position, clamp):
     source = insecure_source(1)
@@ -103,10 +125,21 @@ def test_a_mask_that_hides_nothing_is_no_refusal():
     assert EXACT.sample(np.ma.array(5)) == 5
 
 
-@pytest.mark.parametrize("strange", [
-    np.array([1, 2], dtype="datetime64[ns]"), np.datetime64(5, "ns"), [[1, 2], [3]],
-    np.array([1 + 0j]), 1j, [1, "x"], None, {"a": 1}, object(), pandas.DataFrame({"name": [1]}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "strange",
+    [
+        np.array([1, 2], dtype="datetime64[ns]"),
+        np.datetime64(5, "ns"),
+        [[1, 2], [3]],
+        np.array([1 + 0j]),
+        1j,
+        [1, "x"],
+        None,
+        {"a": 1},
+        object(),
+        pandas.DataFrame({"name": [1]}),
+    ],
+)
 def test_strange_things_are_refused(strange):
     with pytest.raises(OutOfRangeError, match=r"missing|not a number|Cannot read|Nested"):
         G.sample(strange)
@@ -118,35 +151,78 @@ def name_of(values: object) -> str:
 
 SECRET = 42  # also as a date, a time, a text: never to be read in a message
 FRAMES = [
-    *(np.array([SECRET, 7]).astype(kind) for kind in ("datetime64[ns]", "datetime64[D]", "timedelta64[s]", "U3", "S3",
-        "complex128")),
-    np.array(["42"], dtype=np.dtypes.StringDType()), np.array([(SECRET,)], dtype=[("a", int)]),
-    np.array([np.timedelta64(SECRET, "ns"), 7], dtype=object), np.array([np.datetime64(SECRET, "ns"), 7], dtype=object),
-    *(pandas.Series([SECRET, 7]).astype(kind) for kind in (
-        "datetime64[ns]", "datetime64[ns, UTC]", "timedelta64[ns]", "str", "string", "complex128", "timestamp[ns][pyarrow]",
-        "duration[ns][pyarrow]", "time64[ns][pyarrow]", "string[pyarrow]")),
-    pandas.Series(["42", "7"], dtype=object), pandas.Series(["42", "7"], dtype="category"),
+    *(
+        np.array([SECRET, 7]).astype(kind)
+        for kind in ("datetime64[ns]", "datetime64[D]", "timedelta64[s]", "U3", "S3", "complex128")
+    ),
+    np.array(["42"], dtype=np.dtypes.StringDType()),
+    np.array([(SECRET,)], dtype=[("a", int)]),
+    np.array([np.timedelta64(SECRET, "ns"), 7], dtype=object),
+    np.array([np.datetime64(SECRET, "ns"), 7], dtype=object),
+    *(
+        pandas.Series([SECRET, 7]).astype(kind)
+        for kind in (
+            "datetime64[ns]",
+            "datetime64[ns, UTC]",
+            "timedelta64[ns]",
+            "str",
+            "string",
+            "complex128",
+            "timestamp[ns][pyarrow]",
+            "duration[ns][pyarrow]",
+            "time64[ns][pyarrow]",
+            "string[pyarrow]",
+        )
+    ),
+    pandas.Series(["42", "7"], dtype=object),
+    pandas.Series(["42", "7"], dtype="category"),
     pandas.Series(pandas.interval_range(41, 43)),
-    pandas.Series([SECRET, 7]).astype("datetime64[ns]").astype("category"), pandas.Series(pandas.period_range("2042",
-    periods=2)),
-    *(polars.Series([SECRET, 7]).cast(kind) for kind in (polars.Date, polars.Datetime, polars.Duration, polars.Time,
-        polars.String)),
-    polars.Series(["42"], dtype=polars.Categorical), polars.Series(["42"], dtype=polars.Enum(["42"])), polars.Series([b"42"]),
-    polars.Series([[SECRET]]), polars.Series([{"a": SECRET}]), polars.Series([[SECRET, 7]],
-    dtype=polars.Array(polars.Int64, 2)),
-    *(pyarrow.array([SECRET * scale + 42, 7], kind) for scale in (1, 10**3) for kind in (
-        pyarrow.date32(), pyarrow.time32("s"), pyarrow.time32("ms"), pyarrow.time64("us"), pyarrow.time64("ns"),
-        pyarrow.timestamp("s"), pyarrow.timestamp("ns"), pyarrow.timestamp("s", "UTC"), pyarrow.duration("ns"),
-        pyarrow.duration("s"))),
-    pyarrow.array([42 * 86_400_000], pyarrow.date64()), pyarrow.chunked_array([pyarrow.array([SECRET],
-    pyarrow.time64("ns"))]),
-    *(pyarrow.array(["42"], kind) for kind in (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(),
-        pyarrow.string_view())),
-    pyarrow.array(["42"]).dictionary_encode(), pyarrow.array([[SECRET]]), pyarrow.array([{"a": SECRET}]),
-    pyarrow.array([(1, 42, 3)], pyarrow.month_day_nano_interval()), [b"42"], [1, np.datetime64(SECRET, "ns")],
-    np.timedelta64(SECRET, "ns"), b"42", pandas.Timestamp(SECRET), pandas.Timedelta(SECRET), pyarrow.scalar(SECRET,
-    pyarrow.time64("ns")),
-]  # fmt: skip
+    pandas.Series([SECRET, 7]).astype("datetime64[ns]").astype("category"),
+    pandas.Series(pandas.period_range("2042", periods=2)),
+    *(
+        polars.Series([SECRET, 7]).cast(kind)
+        for kind in (polars.Date, polars.Datetime, polars.Duration, polars.Time, polars.String)
+    ),
+    polars.Series(["42"], dtype=polars.Categorical),
+    polars.Series(["42"], dtype=polars.Enum(["42"])),
+    polars.Series([b"42"]),
+    polars.Series([[SECRET]]),
+    polars.Series([{"a": SECRET}]),
+    polars.Series([[SECRET, 7]], dtype=polars.Array(polars.Int64, 2)),
+    *(
+        pyarrow.array([SECRET * scale + 42, 7], kind)
+        for scale in (1, 10**3)
+        for kind in (
+            pyarrow.date32(),
+            pyarrow.time32("s"),
+            pyarrow.time32("ms"),
+            pyarrow.time64("us"),
+            pyarrow.time64("ns"),
+            pyarrow.timestamp("s"),
+            pyarrow.timestamp("ns"),
+            pyarrow.timestamp("s", "UTC"),
+            pyarrow.duration("ns"),
+            pyarrow.duration("s"),
+        )
+    ),
+    pyarrow.array([42 * 86_400_000], pyarrow.date64()),
+    pyarrow.chunked_array([pyarrow.array([SECRET], pyarrow.time64("ns"))]),
+    *(
+        pyarrow.array(["42"], kind)
+        for kind in (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.string_view())
+    ),
+    pyarrow.array(["42"]).dictionary_encode(),
+    pyarrow.array([[SECRET]]),
+    pyarrow.array([{"a": SECRET}]),
+    pyarrow.array([(1, 42, 3)], pyarrow.month_day_nano_interval()),
+    [b"42"],
+    [1, np.datetime64(SECRET, "ns")],
+    np.timedelta64(SECRET, "ns"),
+    b"42",
+    pandas.Timestamp(SECRET),
+    pandas.Timedelta(SECRET),
+    pyarrow.scalar(SECRET, pyarrow.time64("ns")),
+]
 
 
 @pytest.mark.parametrize("values", FRAMES, ids=lambda v: name_of(v))
@@ -160,20 +236,33 @@ def test_dates_durations_and_texts_are_no_numbers(values, clamp):
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("values", [
-    pandas.Series([5, 7], dtype="Int64"), pandas.Series([5, 7], dtype="int64[pyarrow]"), pandas.Series([5, 7],
-    dtype="category"),
-    pandas.Series([5, 7], dtype="Sparse[int]"), pandas.Series([Decimal(5), Fraction(7)]), pandas.Series([5.0, 7.0],
-    dtype="Float32"),
-    pandas.Series([5, 7], dtype=pandas.ArrowDtype(pyarrow.decimal128(5, 1))),
-    polars.Series([5, 7], dtype=polars.Int128), polars.Series([5, 7], dtype=polars.UInt8), polars.Series([5, 7],
-    dtype=polars.Float32),
-    polars.Series([5, 7], dtype=polars.Decimal(9, 1)), polars.Series([Fraction(5), 7], dtype=polars.Object),
-    *(pyarrow.array([5, 7]).cast(kind) for kind in (pyarrow.uint8(), pyarrow.float16(), pyarrow.float64(),
-        pyarrow.decimal128(30, 2))),
-    pyarrow.array([5, 7]).dictionary_encode(), pyarrow.RunEndEncodedArray.from_arrays([1, 2], [5, 7]),
-    pyarrow.chunked_array([pyarrow.array([5, 7]).dictionary_encode()]), np.array([5, 7], dtype=np.longdouble), ["5", "7.0"],
-], ids=lambda v: name_of(v))  # fmt: skip
+@pytest.mark.parametrize(
+    "values",
+    [
+        pandas.Series([5, 7], dtype="Int64"),
+        pandas.Series([5, 7], dtype="int64[pyarrow]"),
+        pandas.Series([5, 7], dtype="category"),
+        pandas.Series([5, 7], dtype="Sparse[int]"),
+        pandas.Series([Decimal(5), Fraction(7)]),
+        pandas.Series([5.0, 7.0], dtype="Float32"),
+        pandas.Series([5, 7], dtype=pandas.ArrowDtype(pyarrow.decimal128(5, 1))),
+        polars.Series([5, 7], dtype=polars.Int128),
+        polars.Series([5, 7], dtype=polars.UInt8),
+        polars.Series([5, 7], dtype=polars.Float32),
+        polars.Series([5, 7], dtype=polars.Decimal(9, 1)),
+        polars.Series([Fraction(5), 7], dtype=polars.Object),
+        *(
+            pyarrow.array([5, 7]).cast(kind)
+            for kind in (pyarrow.uint8(), pyarrow.float16(), pyarrow.float64(), pyarrow.decimal128(30, 2))
+        ),
+        pyarrow.array([5, 7]).dictionary_encode(),
+        pyarrow.RunEndEncodedArray.from_arrays([1, 2], [5, 7]),
+        pyarrow.chunked_array([pyarrow.array([5, 7]).dictionary_encode()]),
+        np.array([5, 7], dtype=np.longdouble),
+        ["5", "7.0"],
+    ],
+    ids=lambda v: name_of(v),
+)
 def test_numbers_of_every_library_are_read(values):
     reports = EXACT.sample(values)
     assert type(reports) is type(values) or "pyarrow" in type(values).__module__
@@ -182,15 +271,29 @@ def test_numbers_of_every_library_are_read(values):
 
 def test_whole_numbers_of_128_bits_are_not_rounded():
     m = dt.geometric(dt.Grid(None, None), epsilon=50)
-    for values in (polars.Series([2**53 + 1], dtype=polars.Int128), polars.Series([Decimal(2**53 + 1)]),
-                   pyarrow.array([Decimal(2**53 + 1)]), pandas.Series([2**53 + 1], dtype="int64[pyarrow]")):  # fmt: skip
+    for values in (
+        polars.Series([2**53 + 1], dtype=polars.Int128),
+        polars.Series([Decimal(2**53 + 1)]),
+        pyarrow.array([Decimal(2**53 + 1)]),
+        pandas.Series([2**53 + 1], dtype="int64[pyarrow]"),
+    ):
         assert list(m.sample(values).to_numpy()) == [2**53 + 1]
 
 
-@pytest.mark.parametrize("bad", [
-    np.array([5, 101, 7]), [5, 101, 7], np.array([5.0, 100.25]), np.array([5, 2**63], dtype=np.uint64),
-    np.array([5, -1]), np.array([5.0, math.inf]), [5, Fraction(201, 2)], pandas.Series([5, 101]), [5, 10**30],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "bad",
+    [
+        np.array([5, 101, 7]),
+        [5, 101, 7],
+        np.array([5.0, 100.25]),
+        np.array([5, 2**63], dtype=np.uint64),
+        np.array([5, -1]),
+        np.array([5.0, math.inf]),
+        [5, Fraction(201, 2)],
+        pandas.Series([5, 101]),
+        [5, 10**30],
+    ],
+)
 def test_out_of_range_is_refused_by_position_and_nothing_is_drawn(bad):
     source = insecure_source(1)
     with pytest.raises(OutOfRangeError) as caught:
@@ -284,18 +387,28 @@ def test_grids_as_long_as_64_bits_allow_do_not_wrap():
         half.sample(np.array([2**61]))
 
 
-@pytest.mark.parametrize(("grid", "truth"), [
-    (dt.Grid(None, None, 2**50), 2**80), (dt.Grid(None, None, 2**50), -(2**110)), (dt.Grid(0, None, 2**61 - 1),
-    (2**61 - 1) * 2**60),
-    (dt.Grid(None, 5, 7), 5 - 7 * 2**60), (dt.Grid(None, None, 5), 5 * (2**61 - 1)), (dt.Grid(None, None, 2**50), 3 * 2**50),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("grid", "truth"),
+    [
+        (dt.Grid(None, None, 2**50), 2**80),
+        (dt.Grid(None, None, 2**50), -(2**110)),
+        (dt.Grid(0, None, 2**61 - 1), (2**61 - 1) * 2**60),
+        (dt.Grid(None, 5, 7), 5 - 7 * 2**60),
+        (dt.Grid(None, None, 5), 5 * (2**61 - 1)),
+        (dt.Grid(None, None, 2**50), 3 * 2**50),
+    ],
+)
 def test_a_report_is_the_same_in_every_container(grid, truth):
     """Beyond 64 bits too: Python's integers, exactly, whatever the values came in."""
     m = dt.geometric(grid, epsilon=50, sensitivity=grid.step)
     small = grid.value(-1 if grid.low is None else 1)
     assert m.sample(truth) == truth
-    for values in ([truth, small], (truth, small), np.array([truth, small], dtype=object), np.array([[truth], [small]],
-        dtype=object)):
+    for values in (
+        [truth, small],
+        (truth, small),
+        np.array([truth, small], dtype=object),
+        np.array([[truth], [small]], dtype=object),
+    ):
         reports = m.sample(values)
         assert np.array(reports, dtype=object).reshape(-1).tolist() == [truth, small]
         assert type(reports) is type(values)
@@ -376,8 +489,13 @@ def test_reports_are_those_of_the_truncated_range():
     assert inner.max() <= 60
 
 
-GRIDS = [dt.Grid(-8, 8), dt.Grid(-8, 8, "1/2"), dt.Grid("-23/3", "25/3", "1/3"), dt.Grid("-8.05", "7.95", "0.1"),
-         dt.Grid(-9, 9, 3)]  # fmt: skip
+GRIDS = [
+    dt.Grid(-8, 8),
+    dt.Grid(-8, 8, "1/2"),
+    dt.Grid("-23/3", "25/3", "1/3"),
+    dt.Grid("-8.05", "7.95", "0.1"),
+    dt.Grid(-9, 9, 3),
+]
 halves = st.integers(-(2**10), 2**10).map(lambda k: k / 2**7)
 near = (
     st.floats(-8, 8) | halves | halves.map(lambda x: math.nextafter(x, 9)) | halves.map(lambda x: math.nextafter(x, -9))

@@ -29,7 +29,9 @@ def stored() -> dt.CascadeReports:
 
 WARNING = {
     "perturb": lambda source, _: dt.perturb(TABLE, "age", G, source=source),
-    "perturb_file": lambda source, folder: dt.perturb_file(TABLE, folder / "a.parquet", "age", G, source=source, overwrite=True),
+    "perturb_file": lambda source, folder: dt.perturb_file(
+        TABLE, folder / "a.parquet", "age", G, source=source, overwrite=True
+    ),
     "Cascade.release": lambda source, _: CASCADE.release([1, 2], source=source),
     "CascadeReports.add": lambda source, _: stored().add("1/2", source=source),
     "CascadeReports.refine": lambda source, _: stored().refine("1/10", [1, 2], fingerprint="f", source=source),
@@ -51,7 +53,9 @@ def ways() -> set[str]:
         value = getattr(dt, name)
         named = [(name, value)]
         if inspect.isclass(value):
-            named += [(f"{name}.{part}", method) for part, method in inspect.getmembers(value, callable) if part[0] != "_"]
+            named += [
+                (f"{name}.{part}", method) for part, method in inspect.getmembers(value, callable) if part[0] != "_"
+            ]
         elif inspect.ismodule(value):
             named = [(f"{name}.{part}", one) for part, one in inspect.getmembers(value, callable) if part[0] != "_"]
         for path, one in named:
@@ -104,10 +108,14 @@ def test_files_keep_the_trace(tmp_path):
             asked = {"column": "age", "mechanism": G, "rows": rows, "overwrite": True}
             with pytest.warns(PrivacyWarning, match="seed"):
                 dt.perturb_file(TABLE, tmp_path / name, source=dt.insecure_source(1), **asked)
-            written = pq.read_schema(tmp_path / name) if name == "a.parquet" else pa.ipc.open_file(tmp_path / name).schema
+            written = (
+                pq.read_schema(tmp_path / name) if name == "a.parquet" else pa.ipc.open_file(tmp_path / name).schema
+            )
             assert written.metadata[b"discreet"] == FROM_SEED.encode()
             dt.perturb_file(TABLE, tmp_path / name, **asked)
-            written = pq.read_schema(tmp_path / name) if name == "a.parquet" else pa.ipc.open_file(tmp_path / name).schema
+            written = (
+                pq.read_schema(tmp_path / name) if name == "a.parquet" else pa.ipc.open_file(tmp_path / name).schema
+            )
             assert b"discreet" not in (written.metadata or {})
 
 
@@ -122,8 +130,15 @@ def test_what_is_made_of_it_keeps_the_trace(tmp_path, capsys):
         secure = dt.perturb(ages, "age", G)
         frame = dt.perturb(ages.to_pandas(), "age", G, source=source)
         batches = perturb_batches(ages.to_batches(), "age", G, source)
-        for one in (made, tmp_path / "a.parquet", tmp_path / "a.arrow", frame, pa.RecordBatchReader.from_batches(
-                ages.schema if source is None else marked(ages.schema), batches), [secure, made], [made, secure]):  # fmt: skip
+        for one in (
+            made,
+            tmp_path / "a.parquet",
+            tmp_path / "a.arrow",
+            frame,
+            pa.RecordBatchReader.from_batches(ages.schema if source is None else marked(ages.schema), batches),
+            [secure, made],
+            [made, secure],
+        ):
             told = dt.tally(one, "age", G)
             assert is_marked(told) is kept, type(one)
             assert (FROM_SEED in str(dt.recover(told, G))) is kept

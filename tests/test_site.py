@@ -19,9 +19,23 @@ ROOT = Path(__file__).parent.parent
 def site(tmp_path_factory):
     out = tmp_path_factory.mktemp("site")
     built = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", "-d", str(out / "trees"), str(ROOT / "docs"), str(out / "html")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-W",
+            "-q",
+            "-b",
+            "html",
+            "-d",
+            str(out / "trees"),
+            str(ROOT / "docs"),
+            str(out / "html"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert built.returncode == 0, built.stderr
     return out / "html"
 
@@ -64,7 +78,9 @@ def test_a_browser_shows_the_mathematics_and_asks_for_nothing_outside(site, tmp_
     pages = [path for path in sorted(site.rglob("*.html")) if 'class="math' in path.read_text(encoding="utf-8")]
     assert {"fair.html", "geometric.html", "recovery.html"} <= {path.name for path in pages}
     control = tmp_path / "control.html"
-    control.write_text("<img src='http://127.0.0.1:9/picture.png'><script>throw new Error('seen')</script>", encoding="utf-8")
+    control.write_text(
+        "<img src='http://127.0.0.1:9/picture.png'><script>throw new Error('seen')</script>", encoding="utf-8"
+    )
     with ThreadPoolExecutor(1) as thread:  # a thread of its own: another test may have a browser open in this one
         found = thread.submit(_looked_at, chromium, [control, site / "index.html", *pages]).result()
     formulas, faults, asked = found.pop(control)

@@ -145,10 +145,25 @@ def test_the_script_runs_where_it_lies(tmp_path):
         dt.cell_key(10),
     ],
     ids=[
-        "table", "geometric", "additive", "keep", "clamped stairs", "huge stairs", "stairs with a bound", "open stairs", "laplace",
-        "matrix", "matrix of floats", "square wave", "long square wave", "rounding", "suppression", "long suppression", "cell key",
+        "table",
+        "geometric",
+        "additive",
+        "keep",
+        "clamped stairs",
+        "huge stairs",
+        "stairs with a bound",
+        "open stairs",
+        "laplace",
+        "matrix",
+        "matrix of floats",
+        "square wave",
+        "long square wave",
+        "rounding",
+        "suppression",
+        "long suppression",
+        "cell key",
     ],
-)  # fmt: skip
+)
 def test_the_lone_script_verifies_what_discreet_saved(lone, m, tmp_path):
     m.save(tmp_path / "m.json")
     told = lone(tmp_path / "m.json")
@@ -663,24 +678,44 @@ BUSY: dict[str, Callable[[], Document]] = {
     "large steps": lambda: holding(kept(128, 64, 20), 128),
     "long large steps": lambda: holding(kept(60, 64, 100), 60),
     "the longest stairs": lambda: holding(
-        {"kind": "clamped", "n": 12, "noise": {"family": "staircase", "b": NEAR_ONE, "D": 8, "r": 7}}, 13,
-        neighbours={"kind": "any"}),
-    "a long epsilon": lambda: resigned(document(dt.uniform(2)), put("level", {
-        "alpha": NEAR_ONE, "epsilon": {"factor": f"1/{10**4100}", "base": None}})),
-    "a long logarithm": lambda: resigned(document(dt.uniform(2)), put("level", {
-        "alpha": NEAR_ONE, "epsilon": {"factor": f"1/{10**4100}", "base": f"{10**4100 + 7}/{10**4099}"}})),
+        {"kind": "clamped", "n": 12, "noise": {"family": "staircase", "b": NEAR_ONE, "D": 8, "r": 7}},
+        13,
+        neighbours={"kind": "any"},
+    ),
+    "a long epsilon": lambda: resigned(
+        document(dt.uniform(2)), put("level", {"alpha": NEAR_ONE, "epsilon": {"factor": f"1/{10**4100}", "base": None}})
+    ),
+    "a long logarithm": lambda: resigned(
+        document(dt.uniform(2)),
+        put("level", {"alpha": NEAR_ONE, "epsilon": {"factor": f"1/{10**4100}", "base": f"{10**4100 + 7}/{10**4099}"}}),
+    ),
     "a huge sensitivity": lambda: holding(
-        {"kind": "additive", "noise": {"family": "geometric", "a": NEAR_ONE}, "low": None, "high": None}, 2,
-        inputs=OPEN, outputs=OPEN, neighbours={"kind": "steps", "steps": str(10**4100)}),
+        {"kind": "additive", "noise": {"family": "geometric", "a": NEAR_ONE}, "low": None, "high": None},
+        2,
+        inputs=OPEN,
+        outputs=OPEN,
+        neighbours={"kind": "steps", "steps": str(10**4100)},
+    ),
     "pairs without end": lambda: resigned(
-        document(WHOLE["design"]), put("neighbours", {"kind": "pairs", "pairs": "0 1 " * 10**6})),
+        document(WHOLE["design"]), put("neighbours", {"kind": "pairs", "pairs": "0 1 " * 10**6})
+    ),
     "pairs without any end": lambda: resigned(
-        document(WHOLE["design"]), put("neighbours", {"kind": "pairs", "pairs": "0 1 " * 10**7})),
+        document(WHOLE["design"]), put("neighbours", {"kind": "pairs", "pairs": "0 1 " * 10**7})
+    ),
     "distances without end": lambda: resigned(
-        document(WHOLE["design"]), put("neighbours", {"kind": "distances", "pairs": "0 1", "distances": NEAR_ONE})),
-    "all pairs of a large table": lambda: resigned(document(dt.explicit_fair(1000, alpha="1/2")), put("neighbours", {
-        "kind": "pairs", "pairs": " ".join(f"{i} {k}" for i in range(1000) for k in range(i + 1, i + 400) if k <= 1000)})),
-}  # fmt: skip
+        document(WHOLE["design"]), put("neighbours", {"kind": "distances", "pairs": "0 1", "distances": NEAR_ONE})
+    ),
+    "all pairs of a large table": lambda: resigned(
+        document(dt.explicit_fair(1000, alpha="1/2")),
+        put(
+            "neighbours",
+            {
+                "kind": "pairs",
+                "pairs": " ".join(f"{i} {k}" for i in range(1000) for k in range(i + 1, i + 400) if k <= 1000),
+            },
+        ),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", BUSY)
@@ -741,10 +776,25 @@ def test_what_people_chain_is_far_from_the_limit(monkeypatch):
 
 @pytest.mark.parametrize(
     "text",
-    ["NaN", "Infinity", "-Infinity", "1e400", "1" + "0" * 100_000, "-" + "9" * 4300, "[" * 100_000, '{"a":' * 100_000,
-     "\ud800", '"\\ud800', "0x10", "01", "+1", "--1", "1_000"],
+    [
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "1e400",
+        "1" + "0" * 100_000,
+        "-" + "9" * 4300,
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        "\ud800",
+        '"\\ud800',
+        "0x10",
+        "01",
+        "+1",
+        "--1",
+        "1_000",
+    ],
     ids=lambda x: ascii(x)[:12],
-)  # fmt: skip
+)
 def test_what_is_no_number_of_a_file_is_refused_before_it_is_read(text):
     whole = files.text(dt.geometric(8, alpha="9/10"))
     data = whole.replace('"steps": 1', f'"steps": {text}').encode("utf-8", "surrogatepass")
@@ -763,12 +813,56 @@ def test_a_number_of_many_digits_is_refused_whatever_the_interpreter_allows():
         sys.set_int_max_str_digits(before)
 
 
-PLACES = [("neighbours", "steps"), ("neighbours",), ("neighbours", "kind"),
-          ("channel", "n"), ("channel", "a"), ("level", "alpha"), ("inputs", "low"), ("inputs", "step"),
-          ("claims", "tight", "power"), ("claims", "tight", "alpha"), ("claims", "tight", "exact"), ("recipe", "distance"),
-          ("version",), ("recipe", "family"), ("claims", "properties"), ("level", "epsilon"), ("recipe", "of")]  # fmt: skip
-ODD = [True, False, 1.0, -0.0, 0.5, -1, 0, "-1", "1.0", "1e3", "0x1", " 1", "1 ", "+1", "\u0661", "1/-2", "1/0", "/", "1/2/3",
-       "9" * 4201, "\ud800", "a\x00b", [], {}, [1], {"a": 1}, "1" * 10**6, 10**4000, -(10**4000)]  # fmt: skip
+PLACES = [
+    ("neighbours", "steps"),
+    ("neighbours",),
+    ("neighbours", "kind"),
+    ("channel", "n"),
+    ("channel", "a"),
+    ("level", "alpha"),
+    ("inputs", "low"),
+    ("inputs", "step"),
+    ("claims", "tight", "power"),
+    ("claims", "tight", "alpha"),
+    ("claims", "tight", "exact"),
+    ("recipe", "distance"),
+    ("version",),
+    ("recipe", "family"),
+    ("claims", "properties"),
+    ("level", "epsilon"),
+    ("recipe", "of"),
+]
+ODD = [
+    True,
+    False,
+    1.0,
+    -0.0,
+    0.5,
+    -1,
+    0,
+    "-1",
+    "1.0",
+    "1e3",
+    "0x1",
+    " 1",
+    "1 ",
+    "+1",
+    "\u0661",
+    "1/-2",
+    "1/0",
+    "/",
+    "1/2/3",
+    "9" * 4201,
+    "\ud800",
+    "a\x00b",
+    [],
+    {},
+    [1],
+    {"a": 1},
+    "1" * 10**6,
+    10**4000,
+    -(10**4000),
+]
 
 
 @pytest.mark.parametrize("way", PLACES, ids=".".join)
@@ -911,25 +1005,45 @@ def test_a_changed_channel_that_draws_is_refused():
     grid = dt.Grid(0, 4)
     d = document(dt.Mechanism(grid, grid, KEPT, Level(KEPT.worst(1).alpha), 1, Recipe("test")))
     for change, kind in (
-        (put("channel", "other", "a", "1/3"), "claim"), (put("channel", "ends", "1/2"), "claim"),
-        (put("channel", "ends", "1"), "shape"), (put("channel", "ends", "-1/2"), "shape"),
-        (put("channel", "other", "n", 5), "shape"), (put("channel", "other", None), "shape"),
-        (put("channel", "other", {}), "shape"), (put("channel", "size", 6), "shape"),
-        (lambda d: d["channel"].pop("ends"), "shape"), (lambda d: d["channel"].pop("other"), "shape"),
-    ):  # fmt: skip
+        (put("channel", "other", "a", "1/3"), "claim"),
+        (put("channel", "ends", "1/2"), "claim"),
+        (put("channel", "ends", "1"), "shape"),
+        (put("channel", "ends", "-1/2"), "shape"),
+        (put("channel", "other", "n", 5), "shape"),
+        (put("channel", "other", None), "shape"),
+        (put("channel", "other", {}), "shape"),
+        (put("channel", "size", 6), "shape"),
+        (lambda d: d["channel"].pop("ends"), "shape"),
+        (lambda d: d["channel"].pop("other"), "shape"),
+    ):
         assert kind_of_fault(resigned(d, change)) == kind
 
 
 @pytest.mark.parametrize(
     "part",
-    [None, [], "any", {}, {"kind": "all"}, {"kind": "any", "steps": 1}, {"kind": "steps"}, {"kind": "pairs"},
-     {"kind": "pairs", "pairs": "0 1", "distances": "1"}, {"kind": "pairs", "pairs": "1 0"}, {"kind": "pairs", "pairs": "-1 0"},
-     {"kind": "pairs", "pairs": ["0 1"]}, {"kind": "distances", "pairs": "0 1"}, {"kind": "pairs", "pairs": "0 1/2"},
-     {"kind": "distances", "pairs": "0 1", "distances": "-1"}, {"kind": "distances", "pairs": "0 1", "distances": "1 1"},
-     {"kind": "distances", "pairs": "0 1 1 2", "distances": "1"}, {"kind": "distances", "pairs": "0 1", "distances": "inf"},
-     {"kind": ["steps"], "steps": 1}],
+    [
+        None,
+        [],
+        "any",
+        {},
+        {"kind": "all"},
+        {"kind": "any", "steps": 1},
+        {"kind": "steps"},
+        {"kind": "pairs"},
+        {"kind": "pairs", "pairs": "0 1", "distances": "1"},
+        {"kind": "pairs", "pairs": "1 0"},
+        {"kind": "pairs", "pairs": "-1 0"},
+        {"kind": "pairs", "pairs": ["0 1"]},
+        {"kind": "distances", "pairs": "0 1"},
+        {"kind": "pairs", "pairs": "0 1/2"},
+        {"kind": "distances", "pairs": "0 1", "distances": "-1"},
+        {"kind": "distances", "pairs": "0 1", "distances": "1 1"},
+        {"kind": "distances", "pairs": "0 1 1 2", "distances": "1"},
+        {"kind": "distances", "pairs": "0 1", "distances": "inf"},
+        {"kind": ["steps"], "steps": 1},
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_neighbours_that_make_no_sense_are_refused(part):
     assert kind_of_fault(resigned(document(dt.geometric(8, alpha="9/10")), put("neighbours", part))) == "shape"
 
@@ -941,8 +1055,14 @@ def test_no_two_values_of_an_open_grid_are_any_two():
 
 def test_pairs_on_an_open_grid_are_positions():
     grid = dt.Grid(None, 10, "1/2")
-    m = dt.Mechanism(grid, grid, Additive(StaircaseNoise(Fraction(1, 3), 2, 1), None, 0), Level(Fraction(1, 9)),
-                     [("9", "15/2")], Recipe("test"))  # fmt: skip
+    m = dt.Mechanism(
+        grid,
+        grid,
+        Additive(StaircaseNoise(Fraction(1, 3), 2, 1), None, 0),
+        Level(Fraction(1, 9)),
+        [("9", "15/2")],
+        Recipe("test"),
+    )
     d = document(m)
     assert d["neighbours"] == {"kind": "pairs", "pairs": "-5 -2"}
     verify.verify(d)

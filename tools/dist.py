@@ -23,7 +23,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
-_PATH = re.compile(r"(?:file:/|(?<![\w.:/])/(?:home|root|tmp|usr|opt|var|work|Users|private|mnt|srv|build)\b|[A-Z]:\\\\)")
+_PATH = re.compile(
+    r"(?:file:/|(?<![\w.:/])/(?:home|root|tmp|usr|opt|var|work|Users|private|mnt|srv|build)\b|[A-Z]:\\\\)"
+)
 
 
 def run(*words: str | Path, cwd: Path = ROOT) -> None:
@@ -58,20 +60,49 @@ def bill() -> None:
     with tempfile.TemporaryDirectory() as folder:
         wheels, place = Path(folder, "wheels"), Path(folder, "environment")
         lock = ROOT / "requirements" / "all.txt"
-        run(sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--require-hashes", "--only-binary=:all:",
-            "-r", lock, "-d", wheels)  # fmt: skip
+        run(
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "-q",
+            "--disable-pip-version-check",
+            "--require-hashes",
+            "--only-binary=:all:",
+            "-r",
+            lock,
+            "-d",
+            wheels,
+        )
         shutil.copy(wheel(), wheels)
         python = environment(place, "--no-index", "--find-links", wheels, "discreet[all]")
         run(python, "-m", "pip", "uninstall", "-q", "-y", "pip", "setuptools")
         out = DIST / "discreet.cdx.json"
-        run(sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible", "--pyproject", ROOT / "pyproject.toml",
-            "-o", out, python)  # fmt: skip
+        run(
+            sys.executable,
+            "-m",
+            "cyclonedx_py",
+            "environment",
+            "--output-reproducible",
+            "--pyproject",
+            ROOT / "pyproject.toml",
+            "-o",
+            out,
+            python,
+        )
         text = cleaned(out.read_text(encoding="utf-8"))
         out.write_text(text, encoding="utf-8")
         if paths_in(text):
             raise SystemExit(f"The bill of materials names a path of this machine: {paths_in(text)[0]}")
-        run(sys.executable, "-m", "piplicenses", f"--python={python}", "--format=markdown", "--with-urls",
-            f"--output-file={DIST / 'LICENCES.md'}")  # fmt: skip
+        run(
+            sys.executable,
+            "-m",
+            "piplicenses",
+            f"--python={python}",
+            "--format=markdown",
+            "--with-urls",
+            f"--output-file={DIST / 'LICENCES.md'}",
+        )
 
 
 def cleaned(text: str) -> str:
@@ -97,8 +128,23 @@ def test() -> None:
         place = Path(folder)
         python = environment(place / "environment", "--require-hashes", "-r", ROOT / "requirements" / "dev.txt")
         run(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", wheel())
-        for name in ("tests", "docs", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "SECURITY.md", "VISION.md",
-                     "LICENSE", "pyproject.toml", "requirements", "benchmarks", "tools", "Makefile", ".github"):  # fmt: skip
+        for name in (
+            "tests",
+            "docs",
+            "README.md",
+            "CONTRIBUTING.md",
+            "CHANGELOG.md",
+            "CITATION.cff",
+            "SECURITY.md",
+            "VISION.md",
+            "LICENSE",
+            "pyproject.toml",
+            "requirements",
+            "benchmarks",
+            "tools",
+            "Makefile",
+            ".github",
+        ):
             source = ROOT / name
             (shutil.copytree if source.is_dir() else shutil.copy)(source, place / name)
         shutil.unpack_archive(wheel(), place / "src", "zip")  # some tests read the code, and texts link to it
@@ -107,12 +153,24 @@ def test() -> None:
 
 def audit() -> None:
     """Known faults of what the lock names. A package that could not be looked at is a failure, not a success."""
-    words = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "-r", "requirements/all.txt", "-f", "json"]
+    words = [
+        sys.executable,
+        "-m",
+        "pip_audit",
+        "--disable-pip",
+        "--require-hashes",
+        "-r",
+        "requirements/all.txt",
+        "-f",
+        "json",
+    ]
     found = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     try:
         report = json.loads(found.stdout)
     except ValueError:
-        raise SystemExit(f"Nothing was audited: {found.stderr.strip().splitlines()[-1:] or ['pip-audit said nothing']}") from None
+        raise SystemExit(
+            f"Nothing was audited: {found.stderr.strip().splitlines()[-1:] or ['pip-audit said nothing']}"
+        ) from None
     wrong = faults(report, locked((ROOT / "requirements" / "all.txt").read_text(encoding="utf-8")))
     if wrong:
         raise SystemExit("\n".join(wrong))

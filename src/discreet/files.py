@@ -42,7 +42,9 @@ def _with_neighbours(old: dict[str, Any]) -> dict[str, Any]:
     return new
 
 
-FORMAT: Format[dict[str, Any]] = Format("mechanism file", (_with_neighbours,))  # a new version is a step, here and in verify.py
+FORMAT: Format[dict[str, Any]] = Format(
+    "mechanism file", (_with_neighbours,)
+)  # a new version is a step, here and in verify.py
 
 
 # To a document
@@ -79,7 +81,9 @@ def law(m: Mechanism) -> dict[str, Any]:
 def digest(m: Mechanism) -> str:
     """A digest over what makes two mechanisms equal: the law, alpha and the neighbours in their shortest form."""
     _check_depth(m)
-    return verify.digest({**law(m), "alpha": str(m.alpha), "neighbours": m.neighbours.reduced(m.inputs).written(m.inputs)})
+    return verify.digest(
+        {**law(m), "alpha": str(m.alpha), "neighbours": m.neighbours.reduced(m.inputs).written(m.inputs)}
+    )
 
 
 def _check_depth(m: Mechanism) -> None:
@@ -111,7 +115,10 @@ def written_grid(grid: Grid) -> dict[str, str | None]:
 def written_level(level: Level) -> dict[str, Any]:
     asked = level.asked
     base = None if asked is None or asked.base is None else str(asked.base)
-    return {"alpha": str(level.alpha), "epsilon": None if asked is None else {"factor": str(asked.factor), "base": base}}
+    return {
+        "alpha": str(level.alpha),
+        "epsilon": None if asked is None else {"factor": str(asked.factor), "base": base},
+    }
 
 
 def _recipe(recipe: Recipe) -> dict[str, Any]:
@@ -145,15 +152,20 @@ def text(m: Mechanism) -> str:
     try:
         verify.verify(verify.parse(content.encode("ascii")))
     except verify.Fault as fault:
-        raise FileError(f"The mechanism cannot be saved so that it could be loaded again: {fault}",
-                        kind=fault.kind) from None  # fmt: skip
+        raise FileError(
+            f"The mechanism cannot be saved so that it could be loaded again: {fault}", kind=fault.kind
+        ) from None
     return content
 
 
 def write_whole(
-    path: str | os.PathLike[str], content: str | bytes, *, private: bool = False, overwrite: bool = True,
+    path: str | os.PathLike[str],
+    content: str | bytes,
+    *,
+    private: bool = False,
+    overwrite: bool = True,
     instead_of: bytes | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Write a text to a temporary name beside the target, sync it, then rename it: never half a file.
 
     A link is followed; anything but a plain file in its place (a pipe, a device, a folder) is refused. A private file is for
@@ -166,15 +178,22 @@ def write_whole(
         return
     with _refusals(target), _alone([target]):
         if not target.is_file() or target.read_bytes() != instead_of:
-            raise FileError(f"{target} was changed by somebody else in the meantime, and is left as it is; do it again with what "
-                            "it holds now.", kind="missing")  # fmt: skip
+            raise FileError(
+                f"{target} was changed by somebody else in the meantime, and is left as it is; do it again with what "
+                "it holds now.",
+                kind="missing",
+            )
         write_together({target: content}, private=private, locked=True)
 
 
 def write_together(
-    contents: Mapping[Path, str | bytes], remove: Iterable[Path] = (), *, private: bool = False, overwrite: bool = True,
+    contents: Mapping[Path, str | bytes],
+    remove: Iterable[Path] = (),
+    *,
+    private: bool = False,
+    overwrite: bool = True,
     locked: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Write several files: all of them under temporary names first, so that a full disk leaves the old ones untouched.
 
     Then they are renamed in their order; what is to be removed goes before the last of them takes its place. Where that
@@ -228,8 +247,11 @@ def _take(target: Path, temporary: Path, real: Path, overwrite: bool) -> None:
                 real.unlink(missing_ok=True)
                 raise
     except FileExistsError:
-        raise FileError(f"{target} was written by somebody else in the meantime, and is left as it is; choose another name, or "
-                        "pass overwrite=True to replace it.", kind="missing") from None  # fmt: skip
+        raise FileError(
+            f"{target} was written by somebody else in the meantime, and is left as it is; choose another name, or "
+            "pass overwrite=True to replace it.",
+            kind="missing",
+        ) from None
 
 
 def _is_taken(temporary: Path, real: Path) -> bool:
@@ -289,7 +311,9 @@ def whole_file(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iter
 
 def _check_free(target: Path, real: Path, overwrite: bool) -> None:
     if not overwrite and os.path.lexists(real):
-        raise FileError(f"{target} is there already; choose another name, or say overwrite=True to replace it.", kind="missing")
+        raise FileError(
+            f"{target} is there already; choose another name, or say overwrite=True to replace it.", kind="missing"
+        )
 
 
 def check_writable(paths: Iterable[Path]) -> None:
@@ -328,8 +352,9 @@ def _refusals(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FileError(f"{target} cannot be written ({error.strerror}). Check that its folder exists and has room.",
-                        kind="missing") from None  # fmt: skip
+        raise FileError(
+            f"{target} cannot be written ({error.strerror}). Check that its folder exists and has room.", kind="missing"
+        ) from None
     except ValueError as error:
         if isinstance(error, FileError):
             raise

@@ -41,9 +41,14 @@ class Program:
     """
 
     def __init__(
-        self, cost: ArrayLike, entries: tuple[ArrayLike, ArrayLike, ArrayLike], lower: ArrayLike, upper: ArrayLike,
-        most: ArrayLike = np.inf, **options: Any,
-    ) -> None:  # fmt: skip
+        self,
+        cost: ArrayLike,
+        entries: tuple[ArrayLike, ArrayLike, ArrayLike],
+        lower: ArrayLike,
+        upper: ArrayLike,
+        most: ArrayLike = np.inf,
+        **options: Any,
+    ) -> None:
         import highspy  # a slow import, kept out of the way of those who do not need it
 
         self._cost = np.asarray(cost, dtype=np.float64)
@@ -106,4 +111,8 @@ def _by_rows(
     row, column, value = (np.asarray(part).ravel() for part in entries)
     places, where = np.unique(row.astype(np.int64) * columns + column, return_inverse=True)
     start = np.searchsorted(places, np.arange(rows + 1, dtype=np.int64) * columns)
-    return start.astype(np.int32), (places % columns).astype(np.int32), np.bincount(where, value, len(places)).astype(np.float64)
+    return (
+        start.astype(np.int32),
+        (places % columns).astype(np.int32),
+        np.bincount(where, value, len(places)).astype(np.float64),
+    )

@@ -42,8 +42,12 @@ class Recipe:
         parameters = tuple((plain(name), plain(text)) for name, text in self.parameters)
         if len({name for name, _ in parameters}) != len(parameters):
             raise GridError("A recipe names each of its parameters once; rename the second.")
-        for name, value in (("family", plain(self.family)), ("parameters", parameters),
-                            ("citation", plain(self.citation)), ("distance", float(self.distance))):  # fmt: skip
+        for name, value in (
+            ("family", plain(self.family)),
+            ("parameters", parameters),
+            ("citation", plain(self.citation)),
+            ("distance", float(self.distance)),
+        ):
             object.__setattr__(self, name, value)
 
     @property
@@ -252,7 +256,9 @@ class Mechanism:
             places = np.array([_place(grid, t) for t in targets], dtype=np.int64)
             try:
                 return self._mapped(channel.mapped(places, _size(grid)), grid)
-            except PrivacyError:  # two maps merged into one: what was proved of the first is lost in too large a product
+            except (
+                PrivacyError
+            ):  # two maps merged into one: what was proved of the first is lost in too large a product
                 return self._mapped(Then(channel, Map(places, _size(grid))), grid)
         table, distance = stochastic_table(targets)
         same = table.reports == channel.reports
@@ -380,4 +386,6 @@ def mechanism_of(given: Any, error: type[DiscreetError] = DiscreetError) -> Mech
     rows = given[0] if isinstance(given, (list, tuple)) and given else None
     if getattr(given, "ndim", 0) == 2 or isinstance(rows, (list, tuple, np.ndarray)):
         raise error("A matrix is no mechanism yet; make one with discreet.from_matrix(matrix), and give that.")
-    raise error(f"{show(given)} is no mechanism; make one, for example with discreet.geometric or discreet.from_matrix.")
+    raise error(
+        f"{show(given)} is no mechanism; make one, for example with discreet.geometric or discreet.from_matrix."
+    )

@@ -23,9 +23,16 @@ PlacesAt = Callable[[int, int], NDArray[np.int64]]
 
 
 def sample(
-    channel: Channel, inputs: Grid, outputs: Grid, values: Any, clamp: bool, source: Any, records: Any, digest: str,
+    channel: Channel,
+    inputs: Grid,
+    outputs: Grid,
+    values: Any,
+    clamp: bool,
+    source: Any,
+    records: Any,
+    digest: str,
     size: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """A report for each true value, or `size` reports of one. Everything is checked before the first word is drawn.
 
     `digest` is the mechanism's own, which a keyed source must have been made for; no other source asks for it.
@@ -47,8 +54,10 @@ def checked_source(source: Any, records: Any = None, digest: str = "") -> Source
     if source is None:
         source = secure_source()
     if not isinstance(source, (Source, KeyedSource)):
-        raise SourceError(f"source = {show(source)} is no source of words; leave it out to draw securely, "
-                          "or use insecure_source(seed) in tests.")  # fmt: skip
+        raise SourceError(
+            f"source = {show(source)} is no source of words; leave it out to draw securely, "
+            "or use insecure_source(seed) in tests."
+        )
     if (records is not None) != isinstance(source, KeyedSource):
         raise SourceError("Record numbers go with a keyed source, and only with one: give both or neither.")
     if isinstance(source, KeyedSource):
@@ -97,18 +106,20 @@ def draw_chain(
 
 def _number_of_draws(size: Any, value: Any) -> int:
     if not _is_scalar(value):
-        raise DiscreetError("size is for many reports of one true value, and there are several, each of which gets its own; "
-                            "leave size out. Nothing was drawn.")  # fmt: skip
+        raise DiscreetError(
+            "size is for many reports of one true value, and there are several, each of which gets its own; "
+            "leave size out. Nothing was drawn."
+        )
     number = parse_exact(size)
     if number is None or number.denominator != 1 or not 0 <= number <= _MOST:
-        raise DiscreetError(f"size = {show(size)} must be a whole number from 0 to 2^32; draw in parts where you need more. "
-                            "Nothing was drawn.")  # fmt: skip
+        raise DiscreetError(
+            f"size = {show(size)} must be a whole number from 0 to 2^32; draw in parts where you need more. "
+            "Nothing was drawn."
+        )
     return int(number)
 
 
-def _draw_all(
-    channel: Channel, outputs: Grid, size: int, places: PlacesAt, source: Any, records: Any
-) -> NDArray[Any]:
+def _draw_all(channel: Channel, outputs: Grid, size: int, places: PlacesAt, source: Any, records: Any) -> NDArray[Any]:
     """A report for each of so many positions."""
     (drawn,) = draw_chain((channel,), size, places, source, records)
     return drawn if outputs.is_counts else values_at(outputs, drawn)

@@ -382,8 +382,10 @@ def stochastic_table(matrix: Any) -> tuple[Table, float]:
     common = largest_total(math.lcm(*(x.denominator for row in exact_rows for x in row)), reports)
     total = common or cells(reports) * (MAX_TOTAL // cells(reports))
     rounded = [_whole_row(row, total) for row in exact_rows]
-    apart = max(sum(abs(x - Fraction(w, total)) for x, w in zip(row, ws, strict=True)) / 2
-                for row, ws in zip(exact_rows, rounded, strict=True))  # fmt: skip
+    apart = max(
+        sum(abs(x - Fraction(w, total)) for x, w in zip(row, ws, strict=True)) / 2
+        for row, ws in zip(exact_rows, rounded, strict=True)
+    )
     return Table(np.array(rounded, dtype=np.uint64)), math.nextafter(float(apart), 1.0) if apart else 0.0
 
 

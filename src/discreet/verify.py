@@ -28,8 +28,12 @@ from __future__ import annotations
 import os
 import sys
 
-if __name__ == "__main__":  # a script's own folder comes first, and here it has a room called like the standard `numbers`
-    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != os.path.dirname(os.path.abspath(__file__))]
+if (
+    __name__ == "__main__"
+):  # a script's own folder comes first, and here it has a room called like the standard `numbers`
+    sys.path[:] = [
+        folder for folder in sys.path if os.path.abspath(folder) != os.path.dirname(os.path.abspath(__file__))
+    ]
 
 import hashlib
 import json
@@ -93,8 +97,11 @@ class Effort:
     def spend(self, operations: float) -> None:
         """Refuse the file when there is more to do than it is worth."""
         self.left -= int(operations)
-        _need(self.left >= 0, "too large",
-              "Checking the file would take too long. Use smaller grids, shorter numbers or fewer steps.")  # fmt: skip
+        _need(
+            self.left >= 0,
+            "too large",
+            "Checking the file would take too long. Use smaller grids, shorter numbers or fewer steps.",
+        )
 
 
 def _times(bits: int, others: int) -> float:
@@ -136,8 +143,13 @@ def parse(data: bytes, name: str = "the file") -> dict[str, Any]:
     if len(data) > MAX_BYTES:
         raise Fault("too large", f"{name} is larger than {MAX_BYTES} bytes, which no mechanism file is.")
     try:
-        document = json.loads(data.decode("utf-8"), object_pairs_hook=_no_doubles, parse_constant=_no_constant,
-                              parse_float=_finite, parse_int=_short_integer)  # fmt: skip
+        document = json.loads(
+            data.decode("utf-8"),
+            object_pairs_hook=_no_doubles,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+            parse_int=_short_integer,
+        )
     except RecursionError:
         raise Fault("unreadable", f"{name} nests too deeply for a mechanism file. Save the mechanism again.") from None
     except Fault:
@@ -606,10 +618,16 @@ def _read_keep(part: Any, other: _Channel | None = None) -> _Channel:
     _, size, keep, *_ = _fields(part, "channel", "kind", "size", "keep", *(("other", "ends") if other else ()))
     size, keep = _integer(size, "size"), _rational(keep, "keep")
     ends = None if part.get("ends") is None else _rational(part["ends"], "ends")
-    _need(size >= 2 and all(0 <= chance < 1 for chance in (keep, ends or 0)), "shape",
-          "Keeping needs two values and a probability in [0, 1).")  # fmt: skip
-    _need(other is None or (other.rows == other.reports == size and size <= MAX_ENTRIES), "shape",
-          "The channel that draws what is not kept does not fit.")  # fmt: skip
+    _need(
+        size >= 2 and all(0 <= chance < 1 for chance in (keep, ends or 0)),
+        "shape",
+        "Keeping needs two values and a probability in [0, 1).",
+    )
+    _need(
+        other is None or (other.rows == other.reports == size and size <= MAX_ENTRIES),
+        "shape",
+        "The channel that draws what is not kept does not fit.",
+    )
     return _Keep(size, keep, ends, other)
 
 
@@ -624,8 +642,11 @@ def _read_window(part: Any) -> _Channel:
 def _read_additive(part: Any) -> _Channel:
     """Noise on an open grid."""
     _, noise, *ends = _fields(part, "channel", "kind", "noise", "low", "high")
-    _need(all(end is None or (type(end) is int and end == 0) for end in ends), "shape",
-          "The ends of unbounded noise are 0 or open.")  # fmt: skip
+    _need(
+        all(end is None or (type(end) is int and end == 0) for end in ends),
+        "shape",
+        "The ends of unbounded noise are 0 or open.",
+    )
     return _Additive(_noise(noise), *ends)
 
 
@@ -649,8 +670,11 @@ def _read_table(part: Any) -> _Channel:
     """Rows of weights that sum to the total, which drawing can divide into cells."""
     _, total, rows = _fields(part, "channel", "kind", "total", "rows")
     total = _integer(total, "total")
-    _need(isinstance(rows, list) and len(rows) >= 2 and all(isinstance(row, str) for row in rows), "shape",
-          "A table is a list of at least two rows, each a text of integers.")  # fmt: skip
+    _need(
+        isinstance(rows, list) and len(rows) >= 2 and all(isinstance(row, str) for row in rows),
+        "shape",
+        "A table is a list of at least two rows, each a text of integers.",
+    )
     width = len(rows[0].split())
     _need(width >= 1 and len(rows) * width <= MAX_ENTRIES, "shape", "A table has from 1 to 2^20 weights.")
     weights = [[_integer(w, f"row {i}") for w in row.split()] for i, row in enumerate(rows)]
@@ -665,9 +689,14 @@ def _read_table(part: Any) -> _Channel:
 
 
 _READERS: dict[str, Callable[[Any], _Channel]] = {
-    "table": _read_table, "geometric": _read_geometric, "keep": _read_keep, "additive": _read_additive,
-    "clamped": _read_clamped, "map": _read_map, "window": _read_window,
-}  # fmt: skip
+    "table": _read_table,
+    "geometric": _read_geometric,
+    "keep": _read_keep,
+    "additive": _read_additive,
+    "clamped": _read_clamped,
+    "map": _read_map,
+    "window": _read_window,
+}
 
 
 def _noise(part: Any) -> _Noise:
@@ -764,13 +793,19 @@ class _Neighbours:
         """Refuse what is not private at this level; the tight level, for pairs a bound of it."""
         if self.reach is not None:
             ratio = channel.tight(self.reach if channel.rows is None else min(self.reach, channel.rows - 1))
-            _need(_keeps(ratio, alpha, Fraction(1), channel.effort), "claim",
-                  f"The level alpha = {alpha} does not hold for all neighbours.")  # fmt: skip
+            _need(
+                _keeps(ratio, alpha, Fraction(1), channel.effort),
+                "claim",
+                f"The level alpha = {alpha} does not hold for all neighbours.",
+            )
             return ratio
         channel.effort.spend(len(self.pairs) * 10**4)
         for i, k, d in self.pairs:
-            _need(_keeps(channel.between(i, k), alpha, d, channel.effort), "claim",
-                  f"The level alpha = {alpha} does not hold between the values {i} and {k}.")  # fmt: skip
+            _need(
+                _keeps(channel.between(i, k), alpha, d, channel.effort),
+                "claim",
+                f"The level alpha = {alpha} does not hold between the values {i} and {k}.",
+            )
         return _Ratio(alpha, exact=False)
 
 
@@ -798,12 +833,23 @@ def _neighbours(part: Any, rows: int | None) -> _Neighbours:
     _need(len(str(part.get("pairs"))) < 2**24, "too large", "There are too many pairs of neighbours in the file.")
     _, text, *lengths = _fields(part, "neighbours", "kind", "pairs", *(["distances"] if kind == "distances" else []))
     ends = [_integer(j, "neighbours") for j in _words(text, "neighbours")]
-    apart = [_rational(d, "distances") for d in _words(lengths[0], "distances")] if lengths else [Fraction(1)] * (len(ends) // 2)
+    apart = (
+        [_rational(d, "distances") for d in _words(lengths[0], "distances")]
+        if lengths
+        else [Fraction(1)] * (len(ends) // 2)
+    )
     pairs = tuple(zip(ends[::2], ends[1::2], apart, strict=False))
-    _need(0 < 2 * len(apart) == len(ends) and all(i < k and (rows is None or 0 <= i < k < rows) for i, k, _ in pairs)
-          and [pair[:2] for pair in pairs] == sorted({pair[:2] for pair in pairs}) and min(apart) >= 0, "shape",
-          "The neighbours are no pairs of values, each once and in order.")  # fmt: skip
-    return _Neighbours(f"{len(pairs)} given pairs of true values" + (", by their distances" if lengths else ""), None, pairs)
+    _need(
+        0 < 2 * len(apart) == len(ends)
+        and all(i < k and (rows is None or 0 <= i < k < rows) for i, k, _ in pairs)
+        and [pair[:2] for pair in pairs] == sorted({pair[:2] for pair in pairs})
+        and min(apart) >= 0,
+        "shape",
+        "The neighbours are no pairs of values, each once and in order.",
+    )
+    return _Neighbours(
+        f"{len(pairs)} given pairs of true values" + (", by their distances" if lengths else ""), None, pairs
+    )
 
 
 # Directed bounds of e^-epsilon
@@ -892,15 +938,31 @@ def verify(document: dict[str, Any]) -> Verified:
         whole = digest(document)
     except RecursionError:  # what the reader of JSON just manages may be too deep for its writer
         raise Fault("unreadable", "The file nests too deeply for a mechanism file. Save the mechanism again.") from None
-    _need(_field(document, "digest", "file") == whole, "digest",
-          "The file was changed after it was saved: its digest does not fit its content. Save the mechanism again.")  # fmt: skip
+    _need(
+        _field(document, "digest", "file") == whole,
+        "digest",
+        "The file was changed after it was saved: its digest does not fit its content. Save the mechanism again.",
+    )
     effort, key = Effort(), "neighbours" if version > 1 else "sensitivity"
     inputs, outputs, neighbours, level, recipe, part, claims, *_ = _fields(
-        document, "file", "inputs", "outputs", key, "level", "recipe", "channel", "claims", "format", "version", "digest",
+        document,
+        "file",
+        "inputs",
+        "outputs",
+        key,
+        "level",
+        "recipe",
+        "channel",
+        "claims",
+        "format",
+        "version",
+        "digest",
         maybe=("certificate",),
-    )  # fmt: skip
+    )
     proof, graph = document.get("certificate"), None
-    if version == 1:  # steps alone; the graph of a design stood in its certificate, beside a level between any two values
+    if (
+        version == 1
+    ):  # steps alone; the graph of a design stood in its certificate, beside a level between any two values
         neighbours = {"kind": "steps", "steps": neighbours}
         if proof is not None:
             graph = _field(proof, "neighbours", "certificate")
@@ -912,8 +974,11 @@ def verify(document: dict[str, Any]) -> Verified:
         _need(grids[name].size == size, "shape", f"The {name} do not fit the channel.")
     if isinstance(channel, _Additive):
         ends = tuple(None if inputs[end] is None else 0 for end in ("low", "high"))
-        _need(inputs == outputs and channel.ends == ends, "shape",
-              "Noise must be added on one grid and saturate where that grid ends.")  # fmt: skip
+        _need(
+            inputs == outputs and channel.ends == ends,
+            "shape",
+            "Noise must be added on one grid and saturate where that grid ends.",
+        )
     near, alpha = _neighbours(neighbours, channel.rows), _level(level, effort)
     ratio = near.hold(channel, alpha)
     tight, listed = _fields(claims, "claims", "tight", "properties")
@@ -922,7 +987,9 @@ def verify(document: dict[str, Any]) -> Verified:
     else:
         told, power, exact = _fields(tight, "tight level", "alpha", "power", "exact")
         right = (_rational(told, "tight level"), _integer(power, "power")) == (ratio.alpha, ratio.power)
-        _need(right and exact is ratio.exact, "claim", "The tight level in the file is not the one that its weights have.")
+        _need(
+            right and exact is ratio.exact, "claim", "The tight level in the file is not the one that its weights have."
+        )
     properties = channel.properties() if inputs == outputs else None
     if listed is not None:
         right = isinstance(listed, list) and properties is not None and sorted(map(str, listed)) == sorted(properties)
@@ -943,47 +1010,80 @@ def _certificate(
 ) -> tuple[tuple[Fraction, Fraction], str, str]:
     """The risk of the mechanism and the bound, both re-derived, and in words what they are the risk and the bound of."""
     loss, prior, kind, among, require, own, bits, objective, claimed, given = _fields(
-        proof, "certificate", "loss", "prior", "risk", "among", "require", "alpha", "bits", "objective", "bound",
-        "multipliers", maybe=("family",),
-    )  # fmt: skip
+        proof,
+        "certificate",
+        "loss",
+        "prior",
+        "risk",
+        "among",
+        "require",
+        "alpha",
+        "bits",
+        "objective",
+        "bound",
+        "multipliers",
+        maybe=("family",),
+    )
     exact = channel.weights
-    _need(exact is not None and channel.rows == channel.reports, "shape",
-          "The mechanism is too large for a certificate.")  # fmt: skip
+    _need(
+        exact is not None and channel.rows == channel.reports, "shape", "The mechanism is too large for a certificate."
+    )
     weights, total = exact or ([], 1)
     size = len(weights)
     loss_name, per, losses = _fields(loss, "loss", "name", "denominator", "rows")
     prior_name, law = _fields(prior, "prior", "name", "weights")
     per, losses = _integer(per, "denominator"), _numbers(losses, size, size, "loss")
     law = _numbers([law], 1, size, "prior")[0]
-    _need(per > 0 and min(map(min, losses)) >= 0 and min(law) >= 0 and sum(law) > 0, "shape",
-          "The certificate's loss or prior has negative numbers.")  # fmt: skip
-    _need(isinstance(require, list) and set(map(str, require)) <= set(found.properties or ()), "claim",
-          "The mechanism does not have the properties that its certificate requires.")  # fmt: skip
+    _need(
+        per > 0 and min(map(min, losses)) >= 0 and min(law) >= 0 and sum(law) > 0,
+        "shape",
+        "The certificate's loss or prior has negative numbers.",
+    )
+    _need(
+        isinstance(require, list) and set(map(str, require)) <= set(found.properties or ()),
+        "claim",
+        "The mechanism does not have the properties that its certificate requires.",
+    )
     longest = max(map(max, losses)).bit_length()
     channel.effort.spend(size * size * _times(longest, total.bit_length()))
     risks = [sum(map(int.__mul__, a, b)) for a, b in zip(losses, weights, strict=True)]
     _need(kind in ("average", "worst", "family"), "shape", "The risk of the certificate is of an unknown kind.")
-    _need((kind == "family") == ("family" in proof), "shape", "A set of priors goes with the risk of one, and with no other.")
+    _need(
+        (kind == "family") == ("family" in proof),
+        "shape",
+        "A set of priors goes with the risk of one, and with no other.",
+    )
     family = ""
     if kind == "family":
         _need(among is None, "claim", "The risk of a set of priors has no values that it is the worst case among.")
-        highest, family = _family(proof["family"], law, [Fraction(x, per * total) for x in risks], grids, channel.effort)
+        highest, family = _family(
+            proof["family"], law, [Fraction(x, per * total) for x in risks], grids, channel.effort
+        )
         top, bottom = highest.numerator, highest.denominator
     elif kind == "worst":
         places = [_integer(j, "among") for j in _words(among, "among")]
-        _need(len(places) > 0 and all(0 <= j < size for j in places), "shape",
-              "The values of the worst case are no values.")  # fmt: skip
+        _need(
+            len(places) > 0 and all(0 <= j < size for j in places),
+            "shape",
+            "The values of the worst case are no values.",
+        )
         possible = set(places)
-        _need(all(w == 0 or j in possible for j, w in enumerate(law)), "claim",
-              "The prior leaves the worst case's values.")  # fmt: skip
+        _need(
+            all(w == 0 or j in possible for j, w in enumerate(law)),
+            "claim",
+            "The prior leaves the worst case's values.",
+        )
         top, bottom = max(risks[j] for j in places), per * total
     else:
         _need(among is None, "claim", "An average risk has no values that it is the worst case among.")
         top, bottom = sum(map(int.__mul__, law, risks)), sum(law) * per * total
     channel.effort.spend(2 * _reducing(max(top, bottom).bit_length()))
     risk = Fraction(top, bottom)
-    _need(risk == _rational(objective, "objective"), "claim",
-          "The risk in the certificate is not the one that the weights have.")  # fmt: skip
+    _need(
+        risk == _rational(objective, "objective"),
+        "claim",
+        "The risk in the certificate is not the one that the weights have.",
+    )
     own = _rational(own, "alpha")
     _need(0 < own < 1, "shape", "The level of the certificate is not between 0 and 1.")
     if graph is None:
@@ -997,11 +1097,16 @@ def _certificate(
         bound = _ray_bound(given["rows"], bits, own, near.reach, set(require), law, losses, per, channel.effort)
     else:
         bound = _dual_bound(given, bits, own, near.edges(size), set(require), law, losses, per, channel.effort)
-    _need(bound == _rational(claimed, "bound"), "claim",
-          "The bound in the certificate is not the one that its multipliers prove.")  # fmt: skip
+    _need(
+        bound == _rational(claimed, "bound"),
+        "claim",
+        "The bound in the certificate is not the one that its multipliers prove.",
+    )
     told = [_told("loss", loss_name, _loss_fits(loss_name, losses, per, grids, channel.effort))]
     if kind != "worst":
-        told.append(f"the largest under {family}" if family else _told("prior", prior_name, _prior_fits(prior_name, law)))
+        told.append(
+            f"the largest under {family}" if family else _told("prior", prior_name, _prior_fits(prior_name, law))
+        )
     return (risk, bound), f"{'average' if family else kind} risk, " + ", ".join(told), _among(own, near, require, among)
 
 
@@ -1019,16 +1124,27 @@ def _family(
         read = [_fields(p, "prior", "name", "weights") for p in parts]
         members = [_numbers([weights], 1, len(law), "prior")[0] for _, weights in read]
         shares = _numbers([proof], 1, len(members), "mixture")[0]
-        _need(min(map(min, members)) >= 0 and min(map(sum, members)) > 0 and min(shares) >= 0 and sum(shares) > 0,
-              "shape", "The set of priors has negative numbers, or nothing but zeros.")  # fmt: skip
+        _need(
+            min(map(min, members)) >= 0 and min(map(sum, members)) > 0 and min(shares) >= 0 and sum(shares) > 0,
+            "shape",
+            "The set of priors has negative numbers, or nothing but zeros.",
+        )
         bits = sum(sum(p).bit_length() for p in members) + max(shares).bit_length() + longest
         effort.spend(4 * len(members) * len(law) * (_times(bits, bits) + _reducing(bits)))
         laws = [[Fraction(x, sum(p)) for x in p] for p in members]
-        mixed = [sum(map(Fraction.__mul__, map(Fraction, shares), chances), Fraction(0)) for chances in zip(*laws, strict=True)]
-        _need(all(a * sum(law) == b * sum(shares) for a, b in zip(mixed, law, strict=True)), "claim",
-              "The prior of the bound is not the mixture that the certificate says.")  # fmt: skip
+        mixed = [
+            sum(map(Fraction.__mul__, map(Fraction, shares), chances), Fraction(0))
+            for chances in zip(*laws, strict=True)
+        ]
+        _need(
+            all(a * sum(law) == b * sum(shares) for a, b in zip(mixed, law, strict=True)),
+            "claim",
+            "The prior of the bound is not the mixture that the certificate says.",
+        )
         told = (_told("prior", name, _prior_fits(name, p)) for (name, _), p in zip(read, members, strict=True))
-        return max(sum(map(Fraction.__mul__, p, risks), Fraction(0)) for p in laws), "any mixture of: " + "; ".join(told)
+        return max(sum(map(Fraction.__mul__, p, risks), Fraction(0)) for p in laws), "any mixture of: " + "; ".join(
+            told
+        )
     rows: list[list[Fraction]] = []  # c with c . p <= 0
     words = []
     for limit in parts:
@@ -1042,11 +1158,17 @@ def _family(
         effort.spend(8 * len(law) * _reducing(2 * bits + longest))
         rows += [[sign * (x - end) for x in values] for sign, end in signed]
         words.append(f"{_told('limit', name, _limit_fits(name, values, grids))} in {_between(limit)}")
-    _need(all(sum(map(Fraction.__mul__, c, map(Fraction, law)), Fraction(0)) <= 0 for c in rows), "claim",
-          "The prior of the bound breaks the limits of the set.")  # fmt: skip
+    _need(
+        all(sum(map(Fraction.__mul__, c, map(Fraction, law)), Fraction(0)) <= 0 for c in rows),
+        "claim",
+        "The prior of the bound breaks the limits of the set.",
+    )
     paid = [_rational(x, "price") for x in _words(proof, "prices")]
-    _need(len(paid) == len(rows) and min(paid, default=Fraction(0)) >= 0, "claim",
-          "The prices of the limits are not one for each end, and none negative.")  # fmt: skip
+    _need(
+        len(paid) == len(rows) and min(paid, default=Fraction(0)) >= 0,
+        "claim",
+        "The prices of the limits are not one for each end, and none negative.",
+    )
     bits = sum(x.denominator.bit_length() + x.numerator.bit_length() for x in paid)
     effort.spend(8 * len(law) * len(rows) * _reducing(longest + bits))
     left = (x - sum((u * c[j] for u, c in zip(paid, rows, strict=True)), Fraction(0)) for j, x in enumerate(risks))
@@ -1171,24 +1293,45 @@ def _prior_fits(name: Any, law: list[int]) -> str:
         exact = [above - below for below, above in pairwise(powers)]
         exact = exact if kind == "maximum" else exact[::-1]
     apart = sum(abs(w * whole - total * x) for w, x in zip(law, exact, strict=True))
-    _need(apart * 10**9 <= 2 * total * whole, "claim",
-          f"The prior in the certificate is not the {kind} one that it is called.")  # fmt: skip
+    _need(
+        apart * 10**9 <= 2 * total * whole,
+        "claim",
+        f"The prior in the certificate is not the {kind} one that it is called.",
+    )
     return "(recomputed, up to 1e-9)"
 
 
 def _dual_bound(
-    given: Any, bits: int, alpha: Fraction, edges: list[tuple[int, int]], require: set[str],
-    law: list[int], losses: list[list[int]], per: int, effort: Effort,
-) -> Fraction:  # fmt: skip
+    given: Any,
+    bits: int,
+    alpha: Fraction,
+    edges: list[tuple[int, int]],
+    require: set[str],
+    law: list[int],
+    losses: list[list[int]],
+    per: int,
+    effort: Effort,
+) -> Fraction:
     """The bound that the multipliers prove: what they pay to each entry, and what that leaves of its cost."""
     size, span = len(law), range(len(law))
-    shapes = {"rows": (1, size), "level": (2 * len(edges), size), "RM": (size - 1, size), "CM": (size, size - 1),
-              "RH": (size, size), "CH": (size, size), "WH": (1, size), "F": (1, size - 1)}  # fmt: skip
+    shapes = {
+        "rows": (1, size),
+        "level": (2 * len(edges), size),
+        "RM": (size - 1, size),
+        "CM": (size, size - 1),
+        "RH": (size, size),
+        "CH": (size, size),
+        "WH": (1, size),
+        "F": (1, size - 1),
+    }
     allowed = {"rows", "level"} | require | {{"RM": "RH", "CM": "CH"}.get(letter, letter) for letter in require}
     if "F" in require and allowed & {"RH", "CH"}:  # on a diagonal of equal entries they are one and the same
         allowed |= {"RH", "CH"}
-    _need(isinstance(given, dict) and {"rows", "level"} <= given.keys() <= allowed - {"S"}, "shape",
-          "The certificate has multipliers for what was not required.")  # fmt: skip
+    _need(
+        isinstance(given, dict) and {"rows", "level"} <= given.keys() <= allowed - {"S"},
+        "shape",
+        "The certificate has multipliers for what was not required.",
+    )
     told = {kind: _numbers(lines, *shapes[kind], kind) for kind, lines in given.items()}
     signed = all(
         min(map(min, lines), default=0) >= 0 for kind, lines in told.items() if kind not in ("rows", "F") and lines
@@ -1242,9 +1385,16 @@ def _dual_bound(
 
 
 def _ray_bound(
-    lines: Any, bits: int, alpha: Fraction, reach: int, require: set[str],
-    law: list[int], losses: list[list[int]], per: int, effort: Effort,
-) -> Fraction:  # fmt: skip
+    lines: Any,
+    bits: int,
+    alpha: Fraction,
+    reach: int,
+    require: set[str],
+    law: list[int],
+    losses: list[list[int]],
+    per: int,
+    effort: Effort,
+) -> Fraction:
     """The bound that multipliers of the rows prove alone, for all neighbours up to `reach` steps apart.
 
     Of one report, let x_i be its probability under truth i. Neighbours ask x_k >= alpha x_i whenever |i - k| <= reach. This
@@ -1261,8 +1411,11 @@ def _ray_bound(
     effort.spend(size * size * 10 * _times(longest + levels * short, short))
     for i in range(size):
         prices = [(line[i] << bits) // unit - y for line, y in zip(cost, rows, strict=True)]
-        _need(_cheapest_ray(prices, reach, alpha) >= 0, "claim",
-              "The multipliers of the certificate prove no bound: a ray costs less than nothing.")  # fmt: skip
+        _need(
+            _cheapest_ray(prices, reach, alpha) >= 0,
+            "claim",
+            "The multipliers of the certificate prove no bound: a ray costs less than nothing.",
+        )
     effort.spend(_reducing(longest + bits))
     return Fraction(sum(rows), 1 << bits)
 
@@ -1280,7 +1433,9 @@ def _cheapest_ray(prices: list[int], reach: int, alpha: Fraction) -> int:
         before.append(before[-1] + price)
     free = [before[-1]] * len(prices)
     above = below = before[-1]
-    ups: deque[tuple[int, int]] = deque()  # of the next reach - 1 values those that may be the least, and where they are
+    ups: deque[tuple[int, int]] = (
+        deque()
+    )  # of the next reach - 1 values those that may be the least, and where they are
     downs: deque[tuple[int, int]] = deque()
     for i in range(last - 1, -1, -1):
         paid = before[i + 1]
@@ -1311,16 +1466,24 @@ def _costs(law: list[int], losses: list[list[int]], per: int, require: set[str])
     cost, unit = [[w * x for x in line] for w, line in zip(law, losses, strict=True)], sum(law) * per
     if "S" not in require:
         return cost, unit
-    return [[a + b for a, b in zip(line, other[::-1], strict=True)] for line, other in zip(cost, cost[::-1], strict=True)], 2 * unit
+    return [
+        [a + b for a, b in zip(line, other[::-1], strict=True)] for line, other in zip(cost, cost[::-1], strict=True)
+    ], 2 * unit
 
 
 def _numbers(lines: Any, rows: int, columns: int, where: str) -> list[list[int]]:
     """Lines of integers of a given shape."""
-    _need(isinstance(lines, list) and len(lines) == rows and all(isinstance(line, str) for line in lines), "shape",
-          f"The {where} of the certificate are not {rows} lines of integers.")  # fmt: skip
+    _need(
+        isinstance(lines, list) and len(lines) == rows and all(isinstance(line, str) for line in lines),
+        "shape",
+        f"The {where} of the certificate are not {rows} lines of integers.",
+    )
     numbers = [[_integer(x, where) for x in line.split()] for line in lines]
-    _need(all(len(line) == columns for line in numbers), "shape",
-          f"A line of the certificate's {where} has the wrong length.")  # fmt: skip
+    _need(
+        all(len(line) == columns for line in numbers),
+        "shape",
+        f"A line of the certificate's {where} has the wrong length.",
+    )
     return numbers
 
 
@@ -1332,8 +1495,11 @@ def _recipe(recipe: Any, depth: int = 0) -> None:
     )
     _need(isinstance(parameters, dict), "shape", "The recipe's parameters are not named texts.")
     texts = [family, citation, *parameters.keys(), *parameters.values()]
-    _need(all(isinstance(text, str) and text.isprintable() for text in texts), "shape",
-          "The recipe holds something other than plain text.")  # fmt: skip
+    _need(
+        all(isinstance(text, str) and text.isprintable() for text in texts),
+        "shape",
+        "The recipe holds something other than plain text.",
+    )
     _need(isinstance(distance, float) and 0 <= distance <= 1, "shape", "The recipe's distance is not between 0 and 1.")
     if of is not None:
         _recipe(of, depth + 1)

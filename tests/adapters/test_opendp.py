@@ -32,10 +32,16 @@ def test_it_enables_nothing():
 
 @pytest.mark.usefixtures("features")
 @pytest.mark.parametrize(
-    "m", [dt.geometric(8, alpha="9/10"), dt.explicit_fair(8, alpha="1/2"), dt.geometric(dt.Grid(None, None), alpha="1/2"),
-          dt.randomized_response(8, epsilon=1), dt.staircase(dt.Grid(None, None), epsilon=1, sensitivity=3)],
+    "m",
+    [
+        dt.geometric(8, alpha="9/10"),
+        dt.explicit_fair(8, alpha="1/2"),
+        dt.geometric(dt.Grid(None, None), alpha="1/2"),
+        dt.randomized_response(8, epsilon=1),
+        dt.staircase(dt.Grid(None, None), epsilon=1, sensitivity=3),
+    ],
     ids=lambda m: m.recipe.family,
-)  # fmt: skip
+)
 def test_the_map_is_never_below_the_truth(m):
     """Against the law itself: on a finite grid every pair at most d apart, entry by entry, in exact fractions."""
     measurement = m.to_opendp()
@@ -47,8 +53,11 @@ def test_the_map_is_never_below_the_truth(m):
             channel, n = m.finite(), m.inputs.size
             worst = max(
                 channel.entry(i, y) / channel.entry(k, y)
-                for i in range(n) for k in range(n) if abs(i - k) <= distance for y in range(channel.reports)
-            )  # fmt: skip
+                for i in range(n)
+                for k in range(n)
+                if abs(i - k) <= distance
+                for y in range(channel.reports)
+            )
             assert Fraction(math.exp(told)) * (1 + Fraction(1, 2**50)) >= worst
             assert told <= math.log(worst) * (1 + 1e-9) + 1e-12  # and it is tight
 
@@ -66,7 +75,9 @@ def test_it_draws_the_same_law():
 
 
 @pytest.mark.usefixtures("features")
-@pytest.mark.parametrize("m", [dt.geometric(8, alpha="1/2"), dt.explicit_fair(8, alpha="1/2")], ids=lambda m: m.recipe.family)
+@pytest.mark.parametrize(
+    "m", [dt.geometric(8, alpha="1/2"), dt.explicit_fair(8, alpha="1/2")], ids=lambda m: m.recipe.family
+)
 def test_a_truth_outside_is_refused_without_being_told(m):
     with pytest.raises(Exception, match=r"0\.\.8") as refused:
         m.to_opendp()(77123)

@@ -66,14 +66,18 @@ class Guest:
         self.outside: list[str] = []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
-        self.page.on("request", lambda r: None if r.url.startswith((studio.address, "blob:")) else self.outside.append(r.url))
+        self.page.on(
+            "request", lambda r: None if r.url.startswith((studio.address, "blob:")) else self.outside.append(r.url)
+        )
 
     def go(self, room: str) -> Any:
         self.page.goto(f"{self.studio.address}/{room}")
         return self.page
 
     def painted(self, times: int = 1) -> None:
-        self.page.wait_for_function("times => Number(document.body.dataset.painted) >= times", arg=times, timeout=30_000)
+        self.page.wait_for_function(
+            "times => Number(document.body.dataset.painted) >= times", arg=times, timeout=30_000
+        )
 
 
 @pytest.fixture(params=[1280, 390], ids=["wide", "narrow"])

@@ -101,7 +101,11 @@ def test_another_server_of_this_machine_is_told_nothing(studio, context):
         page.evaluate("address => { location.href = address }", f"http://127.0.0.1:{other.server_port}/")
         page.wait_for_url(f"http://127.0.0.1:{other.server_port}/")
         assert heard
-        told = (studio.keys.secret.lower(), "cookie", f"127.0.0.1:{studio.keys.port}")  # its own address may be told, as Referer
+        told = (
+            studio.keys.secret.lower(),
+            "cookie",
+            f"127.0.0.1:{studio.keys.port}",
+        )  # its own address may be told, as Referer
         assert not any(word in text.lower() for text in heard for word in told)
         assert page.evaluate("() => localStorage.length + document.cookie.length") == 0
         asked = """([address, header]) => Promise.all([{}, { [header]: "x" }].map((headers) =>
@@ -164,7 +168,9 @@ def test_nothing_stays_beside_settings_that_it_is_not_of(guest):
     guest.painted(6)
     page.click("#square button")
     page.wait_for_function("() => document.querySelector('#told-text').textContent.includes('When the truth is')")
-    page.route("**/api/choose/optimum", lambda route: route.abort() if "3/4" in route.request.post_data else route.continue_())
+    page.route(
+        "**/api/choose/optimum", lambda route: route.abort() if "3/4" in route.request.post_data else route.continue_()
+    )
     page.fill("#sliders [name=alpha]", "3/4")
     page.wait_for_function("() => document.querySelector('#level-told').textContent.includes('3/4')")
     page.wait_for_function("() => document.querySelector('#face-optimum').innerText.includes('There is none to show')")
@@ -213,10 +219,22 @@ def test_every_control_is_reached_with_the_tab_key_and_shows_it(guest):
     for _ in range(60):
         page.keyboard.press("Tab")
         name, outline = page.evaluate("""() => { const e = document.activeElement;
-            return [e === document.body ? "" : e.name || e.textContent.trim(), getComputedStyle(e).outlineStyle] }""")  # fmt: skip
+            return [e === document.body ? "" : e.name || e.textContent.trim(), getComputedStyle(e).outlineStyle] }""")
         assert outline != "none" or not name
         reached.add(name)
-    assert {"n", "eps", "alpha", "loss", "prior", "require", "truth", "report", "Explain", "Download", "Command"} <= reached
+    assert {
+        "n",
+        "eps",
+        "alpha",
+        "loss",
+        "prior",
+        "require",
+        "truth",
+        "report",
+        "Explain",
+        "Download",
+        "Command",
+    } <= reached
 
 
 @WIDE
@@ -226,9 +244,11 @@ def test_a_long_design_shows_how_far_it_is_and_is_called_off(guest):
     guest.painted(6)
     page.evaluate("""() => { const f = document.querySelector("#sliders"); f.n.max = 128; f.n.value = 128; f.loss.value = "l2";
         f.querySelector("[value=WH]").checked = f.querySelector("[value=CM]").checked = true;
-        f.n.dispatchEvent(new Event("input", { bubbles: true })) }""")  # fmt: skip
+        f.n.dispatchEvent(new Event("input", { bubbles: true })) }""")
     page.locator("#face-optimum button", has_text="Call it off").click(timeout=20_000)
-    page.wait_for_function("() => document.querySelector('#problem').textContent.includes('called off')", timeout=20_000)
+    page.wait_for_function(
+        "() => document.querySelector('#problem').textContent.includes('called off')", timeout=20_000
+    )
     guest.errors.clear()  # the browser itself writes down that a request was refused
 
 

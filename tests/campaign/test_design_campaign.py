@@ -32,7 +32,7 @@ from tests.designs.test_design import (
     monotone_loss,
     plain,
     private_case,
-)  # fmt: skip
+)
 
 pytestmark = pytest.mark.campaign
 
@@ -77,8 +77,10 @@ def test_six_hundred_random_problems(few, monkeypatch):
         assert verify.verify(text).risk_and_bound == (d.certificate.objective, d.certificate.bound)
         if case.n <= 5:
             assert bound_of(text["certificate"], case.neighbours) == d.certificate.bound
-    record(f"random, {'simplex method' if few else 'interior point'}",
-           {"designs": 600, "largest_gap": largest, "second_opinions": second_opinions})  # fmt: skip
+    record(
+        f"random, {'simplex method' if few else 'interior point'}",
+        {"designs": 600, "largest_gap": largest, "second_opinions": second_opinions},
+    )
 
 
 @pytest.mark.parametrize("alpha", ["1/100", "1/10", "99/100"])
@@ -124,8 +126,12 @@ def test_a_certificate_of_a_hundred_is_checked_in_a_minute(tmp_path):
         d = dt.design(100, alpha="9/10", loss="l1", require=require)
         d.mechanism.save(tmp_path / "m.json")
         start = time.perf_counter()
-        told = subprocess.run([sys.executable, "-I", "-S", tmp_path / "verify.py", tmp_path / "m.json"],
-                              capture_output=True, text=True, timeout=300)  # fmt: skip
+        told = subprocess.run(
+            [sys.executable, "-I", "-S", tmp_path / "verify.py", tmp_path / "m.json"],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
         seconds[name] = round(time.perf_counter() - start, 2)
         assert (told.returncode, told.stderr) == (0, "")
     record("checking a certificate, n = 100", {"seconds": seconds})
@@ -152,9 +158,19 @@ def test_losses_of_any_unit_and_extreme_levels():
 
 
 def test_the_same_integers_in_another_process():
-    code = ("import discreet as dt; d = dt.design(24, alpha='9/10', loss='l2', require='WH CH');"
-            "print(hash(tuple(map(tuple, d.mechanism.finite().integers()[0].tolist()))))")  # fmt: skip
-    told = {subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                           env={**os.environ, "OMP_NUM_THREADS": threads}).stdout for threads in ("1", "2")}  # fmt: skip
+    code = (
+        "import discreet as dt; d = dt.design(24, alpha='9/10', loss='l2', require='WH CH');"
+        "print(hash(tuple(map(tuple, d.mechanism.finite().integers()[0].tolist()))))"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "OMP_NUM_THREADS": threads},
+        ).stdout
+        for threads in ("1", "2")
+    }
     own = integers(dt.design(24, alpha="9/10", loss="l2", require="WH CH"))[0]
     assert told == {f"{hash(tuple(map(tuple, own)))}\n"}

@@ -357,7 +357,8 @@ def test_the_law_is_written_out_up_to_the_limits_and_not_beyond(monkeypatch):
 def test_two_channels_are_multiplied_up_to_the_limits_and_bounded_beyond(monkeypatch, name, limit):
     first, second = Table(SQUARE), Table([[8, 0], [7, 1], [1, 7], [0, 8]])  # 4 x 4 x 2 products of totals 8 x 8: 7 bits
     law = reference.multiply(
-        [[Fraction(w, 8) for w in row] for row in SQUARE], [[Fraction(w, 8) for w in row] for row in second.weights.tolist()]
+        [[Fraction(w, 8) for w in row] for row in SQUARE],
+        [[Fraction(w, 8) for w in row] for row in second.weights.tolist()],
     )
     monkeypatch.setattr(then_room, name, limit)
     assert Then(first, second).integers() is not None
@@ -477,7 +478,8 @@ def _ball(x: Fraction):
 
 
 @pytest.mark.parametrize(
-    "noise", [GeometricNoise(HALF), *(StaircaseNoise(b, size, r) for b, size, r in ((HALF, 2, 1), (THIRD, 3, 2), (HALF, 4, 4)))]
+    "noise",
+    [GeometricNoise(HALF), *(StaircaseNoise(b, size, r) for b, size, r in ((HALF, 2, 1), (THIRD, 3, 2), (HALF, 4, 4)))],
 )
 @pytest.mark.parametrize("ends", [(None, None), (0, None), (None, 0)])
 def test_ratios_on_an_open_grid_are_bounded_by_what_reports_show(noise, ends):
@@ -691,14 +693,19 @@ def test_every_kind_is_tried_here():
 
 
 EVERY_KIND = {
-    "table": dt.explicit_fair(8, alpha="9/10"), "keep": dt.randomized_response(9, epsilon=1),
-    "long keep": dt.randomized_response(2**20, epsilon=1), "window": dt.square_wave(9, epsilon=1),
-    "long window": dt.square_wave(2**20, epsilon=1), "geometric": dt.geometric(9, alpha="1/2"),
-    "clamped": dt.staircase(9, epsilon=1, sensitivity=3), "then": dt.geometric(9, alpha="1/2").truncate(2, 5),
+    "table": dt.explicit_fair(8, alpha="9/10"),
+    "keep": dt.randomized_response(9, epsilon=1),
+    "long keep": dt.randomized_response(2**20, epsilon=1),
+    "window": dt.square_wave(9, epsilon=1),
+    "long window": dt.square_wave(2**20, epsilon=1),
+    "geometric": dt.geometric(9, alpha="1/2"),
+    "clamped": dt.staircase(9, epsilon=1, sensitivity=3),
+    "then": dt.geometric(9, alpha="1/2").truncate(2, 5),
     "map": dt.square_wave(9, epsilon=1).remap([0] * 14),
-    "from 0": dt.geometric(dt.Grid(0, None), alpha="1/2"), "to 0": dt.geometric(dt.Grid(None, 0), alpha="1/2"),
+    "from 0": dt.geometric(dt.Grid(0, None), alpha="1/2"),
+    "to 0": dt.geometric(dt.Grid(None, 0), alpha="1/2"),
     "open": dt.geometric(dt.Grid(None, None), alpha="1/2"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", EVERY_KIND)
@@ -724,5 +731,10 @@ def test_no_place_without_a_row_is_drawn_for(name):
 def test_places_are_looked_up_in_one_way_and_nowhere_clipped():
     """NumPy's own clipping would hide a place that is not there; the one look-up that uses it comes after the check."""
     root = Path(dt.__file__).parent
-    for file in [*root.glob("channels/*.py"), *root.glob("randomness/*.py"), *root.glob("noise/*.py"), root / "sampling.py"]:
+    for file in [
+        *root.glob("channels/*.py"),
+        *root.glob("randomness/*.py"),
+        *root.glob("noise/*.py"),
+        root / "sampling.py",
+    ]:
         assert len(re.findall(r"mode\s*=\s*[\"'](clip|wrap)", file.read_text())) == (file.name == "alias.py"), file.name

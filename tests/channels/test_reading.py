@@ -19,10 +19,17 @@ from tests import reference
 
 ERROR = Fraction(1, 20)
 MECHANISMS = [
-    dt.geometric(20, alpha="3/4"), dt.geometric(3, alpha="99/100"), dt.geometric(40, alpha="1/10"), dt.geometric(1, alpha="1/2"),
-    dt.explicit_fair(20, alpha="3/4"), dt.explicit_fair(64, alpha="9/10"), dt.explicit_fair(1, alpha="1/2"),
-    dt.randomized_response(12, epsilon=1), dt.uniform(6), dt.explicit_fair(7, epsilon=4),
-]  # fmt: skip
+    dt.geometric(20, alpha="3/4"),
+    dt.geometric(3, alpha="99/100"),
+    dt.geometric(40, alpha="1/10"),
+    dt.geometric(1, alpha="1/2"),
+    dt.explicit_fair(20, alpha="3/4"),
+    dt.explicit_fair(64, alpha="9/10"),
+    dt.explicit_fair(1, alpha="1/2"),
+    dt.randomized_response(12, epsilon=1),
+    dt.uniform(6),
+    dt.explicit_fair(7, epsilon=4),
+]
 
 
 def coverage(m: dt.Mechanism, error: Fraction) -> list[Fraction]:

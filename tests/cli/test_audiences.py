@@ -42,7 +42,9 @@ def test_purposes_and_hiding_are_options(run, asked):  # noqa: F811
     assert (told.code, told.err) == (0, "")
     assert {row["report"] for row in rows("hidden.csv")} == {"", "0"}  # public zeros stay
     assert "hidden" in Path("hidden.html").read_text()
-    least = run("release", *asked, "--epsilon", "1/4", "--purpose", "least-error", "--loss", "l1", "--prior", "uniform", "--csv")
+    least = run(
+        "release", *asked, "--epsilon", "1/4", "--purpose", "least-error", "--loss", "l1", "--prior", "uniform", "--csv"
+    )
     assert ",design," in least.out
     assert_one_good_error(run("release", *asked, "--epsilon", "1/4", "--purpose", "adding", "--mechanism", "geometric"))
     assert_one_good_error(run("release", *asked, "--epsilon", "1/4", "--round-to", "0"))

@@ -14,11 +14,34 @@ from discreet.tables import alike
 from tests.cli.test_cli import assert_one_good_error, examples, run, survey  # noqa: F401
 from tests.cli.test_grammar import ALL
 
-EXTRAS = ["duckdb", "pyarrow", "narwhals", "altair", "vl_convert", "fastapi", "uvicorn", "python_calamine", "pg8000", "pyspark"]
-NEED = {"look": "tables", "admit": "tables", "release": "tables", "perturb": "tables", "tally": "tables", "demo": "tables",
-        "studio": "studio"}  # fmt: skip
-FILES = {"people.csv": "sex,income,age\nf,>50K,40\nm,<=50K,30\n", "domain.json": '{"sex": ["f", "m"]}', "data.csv": "x\n1.5\n2\n",
-         "reports.csv": "y\n1\n2\n3\n", "ages.parquet": ""}  # fmt: skip
+EXTRAS = [
+    "duckdb",
+    "pyarrow",
+    "narwhals",
+    "altair",
+    "vl_convert",
+    "fastapi",
+    "uvicorn",
+    "python_calamine",
+    "pg8000",
+    "pyspark",
+]
+NEED = {
+    "look": "tables",
+    "admit": "tables",
+    "release": "tables",
+    "perturb": "tables",
+    "tally": "tables",
+    "demo": "tables",
+    "studio": "studio",
+}
+FILES = {
+    "people.csv": "sex,income,age\nf,>50K,40\nm,<=50K,30\n",
+    "domain.json": '{"sex": ["f", "m"]}',
+    "data.csv": "x\n1.5\n2\n",
+    "reports.csv": "y\n1\n2\n3\n",
+    "ages.parquet": "",
+}
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if name not in ("study", "check-release")])

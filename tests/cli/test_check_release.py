@@ -20,7 +20,9 @@ def test_a_release_is_checked_with_and_without_its_ledger(run, survey):  # noqa:
     assert told.code == 1  # nobody vouches for the reports
     alone = json.loads(told.out)
     assert (alone["holds"], alone["complete"]) == (True, False)
-    assert run("check-release", "out.json").out.startswith("out.json: NOT CHECKED: the ledger; what could be checked holds\n")
+    assert run("check-release", "out.json").out.startswith(
+        "out.json: NOT CHECKED: the ledger; what could be checked holds\n"
+    )
     rows = Path("out.csv").read_text().splitlines()
     Path("out.csv").write_text("\n".join([*rows[:-1], ""]))
     cut = run("check-release", "out.json", "--ledger", "b.db")

@@ -116,7 +116,18 @@ NEW = {
         dt.staircase(step="1/10", epsilon=2, r="l2"),
     ),
     "rounded": (
-        ["rounded", "--low", "-10", "--high", "10", "--step", "1/2", "--alpha=0.3", "--sensitivity=10", "--cells=-10, 0, 10"],
+        [
+            "rounded",
+            "--low",
+            "-10",
+            "--high",
+            "10",
+            "--step",
+            "1/2",
+            "--alpha=0.3",
+            "--sensitivity=10",
+            "--cells=-10, 0, 10",
+        ],
         dt.rounded(dt.Grid(-10, 10, "1/2"), [-10, 0, 10], alpha="0.3", sensitivity=10),
     ),
     "rounded, any cells": (
@@ -159,8 +170,17 @@ def test_make_knows_every_family(run, name):
 
 
 def test_compare_answers_a_query(run):
-    words = ["compare", "--query=max", "--low=0", "--high=4", "--records=9", "--alpha=1/2", "--sensitivity=2", "--step=1",
-             "--prior=maximum(9)"]  # fmt: skip
+    words = [
+        "compare",
+        "--query=max",
+        "--low=0",
+        "--high=4",
+        "--records=9",
+        "--alpha=1/2",
+        "--sensitivity=2",
+        "--step=1",
+        "--prior=maximum(9)",
+    ]
     found = dt.compare(query="max", low=0, high=4, records=9, alpha="1/2", sensitivity=2, step=1, prior="maximum(9)")
     assert json.loads(run(*words, "--json").out) == found.to_dict()["rows"]
     assert [row["mechanism"] for row in csv.DictReader(io.StringIO(run(*words, "--csv").out))] == list(found.mechanisms)
@@ -628,7 +648,13 @@ def test_all_studies_are_one_line_each_and_a_report(run, monkeypatch):
     monkeypatch.setitem(fair_matrix.EXPECTED, "entries that differ", (3, 0))
     told = run("study", "all", "--quick", "-o", "out")
     assert told.code == 1
-    starts = ("fair-matrix: ", "    UNEXPECTED: entries that differ", "heat-maps: ", "written to out: report.html", "every claim")
+    starts = (
+        "fair-matrix: ",
+        "    UNEXPECTED: entries that differ",
+        "heat-maps: ",
+        "written to out: report.html",
+        "every claim",
+    )
     assert all(line.startswith(start) for line, start in zip(told.out.splitlines(), starts, strict=True))
     assert "out/report.html; one study in full: discreet study NAME" in told.out
     assert Path("out/report.html").exists()
@@ -641,7 +667,12 @@ def test_a_study_without_what_draws_leaves_out_pictures_and_says_so(run, monkeyp
     told = run("study", "fair-matrix", "--quick", "-o", "out")
     assert (told.code, told.err) == (0, "")
     assert 'run pip install ".[plots]"' in told.out
-    assert {path.name for path in Path("out").iterdir()} == {"claims.csv", "report.html", "fair-matrix.json", "fair-matrix-1.csv"}
+    assert {path.name for path in Path("out").iterdir()} == {
+        "claims.csv",
+        "report.html",
+        "fair-matrix.json",
+        "fair-matrix-1.csv",
+    }
 
 
 def test_a_study_with_an_unexpected_number_has_code_1(run, monkeypatch):
@@ -659,7 +690,9 @@ def examples(help_text: str) -> list[str]:
 
 def test_every_help_has_an_example_and_every_example_runs(run, monkeypatch):
     """In the order of the commands: make writes what the others read. gm.json has alpha 9/10: 0.05 cannot hold."""
-    monkeypatch.setattr("uvicorn.Server.run", lambda server, sockets: None)  # the studio would run until somebody stops it
+    monkeypatch.setattr(
+        "uvicorn.Server.run", lambda server, sockets: None
+    )  # the studio would run until somebody stops it
     Path("people.csv").write_text("sex,education,income,age\n" + "f,high,>50K,40\nm,low,<=50K,30\n" * 30)
     Path("domain.json").write_text('{"sex": ["f", "m"]}')
     Path("reports.csv").write_text("id,y\n" + "\n".join(f"{k},{k % 9}" for k in range(60)) + "\n")
@@ -667,7 +700,10 @@ def test_every_help_has_an_example_and_every_example_runs(run, monkeypatch):
     dt.geometric(8, alpha="1/2").save("g.json")
     pq.write_table(pa.table({"age": [k % 9 for k in range(60)]}), "ages.parquet")
     found = []
-    ledger = [["ledger"], *(["ledger", name] for name in ("create", "charge", "show", "history", "verify", "head", "export"))]
+    ledger = [
+        ["ledger"],
+        *(["ledger", name] for name in ("create", "charge", "show", "history", "verify", "head", "export")),
+    ]
     rest = [[name] for name in COMMANDS if name != "ledger"]
     for words in ([], *rest[:1], *ledger[1:2], *rest[1:], *ledger[2:], ledger[0]):
         told = run(*words, "--help")
@@ -691,22 +727,42 @@ def survey(run):
     )
     assert told.code == 0
     assert run("admit", "people.csv", "--dataset", "s", "--ledger", "b.db").code == 0
-    return ["people.csv", "--dataset", "s", "--ledger", "b.db", "--domain", "domain.json", "--by", "sex,education", "--count",
-            "income > 50000", "--epsilon", "1/2"]  # fmt: skip
+    return [
+        "people.csv",
+        "--dataset",
+        "s",
+        "--ledger",
+        "b.db",
+        "--domain",
+        "domain.json",
+        "--by",
+        "sex,education",
+        "--count",
+        "income > 50000",
+        "--epsilon",
+        "1/2",
+    ]
 
 
 def test_totals_of_a_map_the_grand_total_and_measured_ones(run, survey):
     """The containing column is in no file but domain.json; a stored answer is read without the data."""
-    Path("domain.json").write_text('{"sex": ["f", "m", "x"], "education": ["high", "low"], '
-                                   '"kind": {"of": "sex", "map": {"known": ["f", "m"], "other": ["x"]}}}')  # fmt: skip
+    Path("domain.json").write_text(
+        '{"sex": ["f", "m", "x"], "education": ["high", "low"], '
+        '"kind": {"of": "sex", "map": {"known": ["f", "m"], "other": ["x"]}}}'
+    )
     words = [*survey, "--margins", "kind, kind+education", "--measure", "total=1,cells=3"]
     told = run("release", *words, "-o", "out.csv")
     assert (told.code, told.err) == (0, "")
     assert "The grand total, matching the fitted parts:" in told.out
     assert "Totals by kind and education" in told.out
     saved = json.loads(Path("out.json").read_text())
-    assert list(saved["record"]["files"]) == ["out.html", "out-by-kind.csv", "out-by-kind-and-education.csv", "out-by-total.csv",
-                                              "out.csv"]  # fmt: skip
+    assert list(saved["record"]["files"]) == [
+        "out.html",
+        "out-by-kind.csv",
+        "out-by-kind-and-education.csv",
+        "out-by-total.csv",
+        "out.csv",
+    ]
     assert run("check-release", "out.json", "--ledger", "b.db").code == 0
     assert [level["epsilon"] for level in saved["record"]["measured"]] == ["1/8", "3/8"]
     rows = list(csv.DictReader(Path("out.csv").read_text().splitlines()))
@@ -801,10 +857,27 @@ def test_force_removes_the_totals_of_a_release_of_version_1(run, survey):
     assert Path("out-by-y.csv").exists()
 
 
-@pytest.mark.parametrize("listed", [
-    ["../keep-by-x.csv", "people.csv", "domain.json", "b.db", "kept.txt", "out-by-/../people.csv", "", None, 3, "out-by-link.csv"],
-    "people.csv", None, 7, {"people.csv": 1},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "listed",
+    [
+        [
+            "../keep-by-x.csv",
+            "people.csv",
+            "domain.json",
+            "b.db",
+            "kept.txt",
+            "out-by-/../people.csv",
+            "",
+            None,
+            3,
+            "out-by-link.csv",
+        ],
+        "people.csv",
+        None,
+        7,
+        {"people.csv": 1},
+    ],
+)
 def test_a_record_that_lists_what_is_not_its_own_deletes_nothing(run, survey, listed):
     old = json.loads((Path(__file__).parent.parent / "landed" / "release.record.json").read_text())
     Path("out.json").write_text(json.dumps({"record": {**old, "format_version": 2, "files": listed}, "margins": {}}))
@@ -829,8 +902,24 @@ def test_margins_have_files_of_their_own(run):
     Path("domain.json").write_text(json.dumps(dict(zip(names, (["x"], ["y"], ["z"], ["w"]), strict=True))))
     run("ledger", "create", "s", "--ledger", "b.db", "--budget", "1", "--relation", "presence")
     run("admit", "people.csv", "--dataset", "s", "--ledger", "b.db")
-    told = run("release", "people.csv", "--dataset", "s", "--ledger", "b.db", "--domain", "domain.json", "--by", ",".join(names),
-               "--epsilon", "1/2", "--margins", ",".join(names), "-o", "out.csv")  # fmt: skip
+    told = run(
+        "release",
+        "people.csv",
+        "--dataset",
+        "s",
+        "--ledger",
+        "b.db",
+        "--domain",
+        "domain.json",
+        "--by",
+        ",".join(names),
+        "--epsilon",
+        "1/2",
+        "--margins",
+        ",".join(names),
+        "-o",
+        "out.csv",
+    )
     assert (told.code, told.err) == (0, "")
     written = sorted(Path().glob("out-by-*.csv"))
     heads = {next(csv.reader(p.read_text().splitlines()))[0] for p in written}
@@ -900,9 +989,10 @@ def test_an_office_file_is_looked_at_admitted_and_released(run):
     run("ledger", "create", "town", "--ledger", "b.db", "--budget", "1", "--relation", "presence")
     admit = ["admit", "p.csv", "--dataset", "town", "--ledger", "b.db"]
     for options, told in (
-        ([], '--separator ";"'), (["--separator", ";"], "such as latin-1"),
+        ([], '--separator ";"'),
+        (["--separator", ";"], "such as latin-1"),
         (["--separator", ";", "--encoding", "latin-1"], '--decimal ","'),
-    ):  # fmt: skip
+    ):
         refused = run(*admit, *options)
         assert_one_good_error(refused)
         assert told in refused.err
@@ -917,7 +1007,12 @@ def test_an_office_file_is_looked_at_admitted_and_released(run):
     assert json.loads(admitted.out)["note"] == "For you alone, not for publication."
     asked = ["release", "p.csv", "--dataset", "town", "--ledger", "b.db", "--by", "Ort", "--epsilon", "1", "--json"]
     assert "learned from the data" in run(*asked, "--domain", "learned.json").err
-    keys = {"format": "discreet-domain", "version": 1, "source": "towns of 2026", "columns": {"Ort": ["Zürich", "Genève", None]}}
+    keys = {
+        "format": "discreet-domain",
+        "version": 1,
+        "source": "towns of 2026",
+        "columns": {"Ort": ["Zürich", "Genève", None]},
+    }
     Path("domain.json").write_text(json.dumps(keys))
     told = json.loads(run(*asked, "--domain", "domain.json", "--count", "Einkommen >= 20.5").out)
     assert told["record"]["domain_source"] == "towns of 2026"
@@ -945,20 +1040,35 @@ def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey, m
     assert json.loads(told.out)["rows"]
 
 
-@pytest.mark.parametrize("words", [
-    ["ledger", "show", "--ledger", "typo.db"], ["ledger", "history", "s", "--ledger", "typo.db"],
-    ["release", "people.csv", "--dataset", "s", "--ledger", "typo.db", "--epsilon", "1", "--count", "income > 1"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ledger", "show", "--ledger", "typo.db"],
+        ["ledger", "history", "s", "--ledger", "typo.db"],
+        ["release", "people.csv", "--dataset", "s", "--ledger", "typo.db", "--epsilon", "1", "--count", "income > 1"],
+    ],
+)
 def test_reading_a_ledger_that_is_not_there_makes_none(run, survey, words):
     assert_one_good_error(run(*words))
     assert not Path("typo.db").exists()
 
 
-@pytest.mark.parametrize("change", [
-    {"--count": "income > '50000'"}, {"--count": "income"}, {"--count": "incom > 1"}, {"--domain": "nope.json"},
-    {"--by": "sex,educaton"}, {"--epsilon": "1, 1e-6"}, {"--dataset": "t"}, {"--count": "income > 1; DROP TABLE x"},
-    {"--epsilon": "5"}, {"--margins": "income"}, {"--mechanism": "laplace"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"--count": "income > '50000'"},
+        {"--count": "income"},
+        {"--count": "incom > 1"},
+        {"--domain": "nope.json"},
+        {"--by": "sex,educaton"},
+        {"--epsilon": "1, 1e-6"},
+        {"--dataset": "t"},
+        {"--count": "income > 1; DROP TABLE x"},
+        {"--epsilon": "5"},
+        {"--margins": "income"},
+        {"--mechanism": "laplace"},
+    ],
+)
 def test_a_bad_release_is_one_error_and_free(run, survey, change):
     words = list(survey)
     for name, value in change.items():
@@ -1194,7 +1304,9 @@ def test_reports_that_do_not_fit_the_mechanism_are_told_and_the_exit_code_says_s
         assert not json.loads(Path("e.json").read_text())["fit"]["holds"]
 
 
-@pytest.mark.parametrize(("content", "value"), [("3\n0\n8\n", 11 / 3), ("y\n3\n0\n8\n", 11 / 3), ("a;y\n1;3\n2;0\n3;8\n", 11 / 3)])
+@pytest.mark.parametrize(
+    ("content", "value"), [("3\n0\n8\n", 11 / 3), ("y\n3\n0\n8\n", 11 / 3), ("a;y\n1;3\n2;0\n3;8\n", 11 / 3)]
+)
 def test_reports_are_read_as_in_the_studio(run, content, value):
     dt.geometric(8, epsilon=40).save("g.json")
     Path("r.csv").write_text(content)
@@ -1216,11 +1328,16 @@ def test_a_decimal_comma_is_no_true_value_either(run):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("1,5\n", "write a point"), ("0,12\n", "no names"),
-        ("y\nabc\n", "no number"), ("y\n9\n", "not on the reports' grid"), ("", "is empty"), ("a,b\n1,2\n", "--column"),
-        ("y\n", "report"), ("y\n\x00\n", "no number"),
+        ("1,5\n", "write a point"),
+        ("0,12\n", "no names"),
+        ("y\nabc\n", "no number"),
+        ("y\n9\n", "not on the reports' grid"),
+        ("", "is empty"),
+        ("a,b\n1,2\n", "--column"),
+        ("y\n", "report"),
+        ("y\n\x00\n", "no number"),
     ],
-)  # fmt: skip
+)
 def test_reports_that_cannot_be_recovered_from_are_refused_in_a_sentence(run, content, words):
     dt.geometric(4, alpha="1/2").save("g.json")
     Path("r.csv").write_text(content)
@@ -1260,14 +1377,23 @@ def test_reports_on_the_command_line_have_the_law(run, gm):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["3", "77"], "position 1 lies outside 0..8"), (["3", "77", "--size", "2"], "--size"), ([], "--value"),
-        (["--value", "77", "--size", "3"], "--clamp"), (["3", "77x"], "position 1"), (["none.csv"], "cannot be read"),
-        (["two.csv"], "--column"), (["two.csv", "--column", "z"], "--column"), (["--value", "77", "3"], "once"),
-        (["bad.csv"], "position 1"), (["3", "--size", "many"], "whole number"), (["3", "--column", "y"], "--column"),
-        (["two.csv", "--column", "y", "-o", "two.csv"], "overwritten"), (["3", "-o", "gm.json"], "overwritten"),
+        (["3", "77"], "position 1 lies outside 0..8"),
+        (["3", "77", "--size", "2"], "--size"),
+        ([], "--value"),
+        (["--value", "77", "--size", "3"], "--clamp"),
+        (["3", "77x"], "position 1"),
+        (["none.csv"], "cannot be read"),
+        (["two.csv"], "--column"),
+        (["two.csv", "--column", "z"], "--column"),
+        (["--value", "77", "3"], "once"),
+        (["bad.csv"], "position 1"),
+        (["3", "--size", "many"], "whole number"),
+        (["3", "--column", "y"], "--column"),
+        (["two.csv", "--column", "y", "-o", "two.csv"], "overwritten"),
+        (["3", "-o", "gm.json"], "overwritten"),
         (["3", "--json", "--csv"], "--csv"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_sampled_is_refused_by_its_position_and_never_quoted(run, gm, words, said):
     Path("two.csv").write_text("77,y\n77,3\n")
     Path("bad.csv").write_text("y\n3\n77x\n")
@@ -1281,33 +1407,64 @@ def test_what_cannot_be_sampled_is_refused_by_its_position_and_never_quoted(run,
 
 def test_sensitivity_says_what_is_private_and_quotes_no_record(run):
     Path("data.csv").write_text("id,x\na,1\nb,2.5\nc,77.25\n")
-    told = run("sensitivity", "--query", "median", "data.csv", "--column", "x", "--low", 0, "--high", 100, "--beta", "ln 2")
+    told = run(
+        "sensitivity", "--query", "median", "data.csv", "--column", "x", "--low", 0, "--high", 100, "--beta", "ln 2"
+    )
     assert (told.code, told.err) == (0, "")
     private = [line for line in told.out.splitlines() if line.startswith(("local", "smooth"))]
     assert len(private) == 2
     assert all("do not publish" in line for line in private)
     assert "global       100" in told.out
-    words = ["sensitivity", "--query", "median", "data.csv", "--column", "x", "--low", "0", "--high", "100", "--records", "3"]
+    words = [
+        "sensitivity",
+        "--query",
+        "median",
+        "data.csv",
+        "--column",
+        "x",
+        "--low",
+        "0",
+        "--high",
+        "100",
+        "--records",
+        "3",
+    ]
     found = json.loads(run(*words, "--beta", "ln 2", "--json").out)
     q = dt.query("median", records=3, low=0, high=100)
     data = [1, Fraction("2.5"), Fraction("77.25")]
-    assert found["local"] == q.local_sensitivity(data).to_dict() == {"value": 74.75, "private": True, "note": "do not publish"}
+    assert (
+        found["local"]
+        == q.local_sensitivity(data).to_dict()
+        == {"value": 74.75, "private": True, "note": "do not publish"}
+    )
     assert found["smooth"] == q.smooth_sensitivity(data, beta="ln 2").to_dict()
     assert found["notes"] == []
     assert "do not publish" in run(*words, "--csv").out
 
 
-@pytest.mark.parametrize(("words", "told"), [
-    (["data.csv", "--column", "x", "--low", "0", "--high", "50"], "line 4 lies outside 0..50; widen the range, or say --clamp"),
-    (["data.csv", "--column", "x", "--low", "0", "--high", "100", "--records", "4"], "3 records, and 4 were declared"),
-    (["data.csv", "--column", "id", "--low", "0", "--high", "100"], "line 2 is no number"),
-    (["data.csv", "--low", "0", "--high", "100"], "has the columns id, x; say which one with --column"),
-    (["data.csv", "--column", "X", "--low", "0", "--high", "100"], "has no column X; it has the columns id, x; say"),
-    (["data.csv", "--query", "count", "--column", "x"], "line 3 is neither 0 nor 1"),
-    (["data.csv", "--column", "x"], "declare the range"),
-    (["none.csv", "--low", "0", "--high", "100"], "cannot be read"),
-    (["--low", "0", "--high", "100"], "number of records"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            ["data.csv", "--column", "x", "--low", "0", "--high", "50"],
+            "line 4 lies outside 0..50; widen the range, or say --clamp",
+        ),
+        (
+            ["data.csv", "--column", "x", "--low", "0", "--high", "100", "--records", "4"],
+            "3 records, and 4 were declared",
+        ),
+        (["data.csv", "--column", "id", "--low", "0", "--high", "100"], "line 2 is no number"),
+        (["data.csv", "--low", "0", "--high", "100"], "has the columns id, x; say which one with --column"),
+        (
+            ["data.csv", "--column", "X", "--low", "0", "--high", "100"],
+            "has no column X; it has the columns id, x; say",
+        ),
+        (["data.csv", "--query", "count", "--column", "x"], "line 3 is neither 0 nor 1"),
+        (["data.csv", "--column", "x"], "declare the range"),
+        (["none.csv", "--low", "0", "--high", "100"], "cannot be read"),
+        (["--low", "0", "--high", "100"], "number of records"),
+    ],
+)
 def test_a_sensitivity_that_cannot_be_told_is_refused_in_a_sentence(run, words, told):
     Path("data.csv").write_text("id,x\na,1\nb,2.5\nc,77.25\n")
     found = run("sensitivity", *([] if "--query" in words else ["--query", "median"]), *words)
@@ -1317,17 +1474,20 @@ def test_a_sensitivity_that_cannot_be_told_is_refused_in_a_sentence(run, words, 
     assert "77" not in found.err
 
 
-@pytest.mark.parametrize(("lines", "told"), [
-    ("x\n1\n2,77\n3\n", "line 3 has more or fewer columns"),  # else a decimal comma would be read as another number
-    ("x,y\n1,2\n77\n", "line 3 has more or fewer columns"),
-    ('"x"\n"1"\n\n77\n', "Line 3 of data.csv is empty, a missing record"),  # the number of records would be another
-    ("\nx\n1\n\n77\n", "Line 4 of data.csv is empty"),
-    ('x,y\n1,"a\nb"\n2,c\nz,77\n', "line 5 is no number"),  # a field of two lines
-    ("77,y\n3,4\n", "has no column x; it has 2 columns"),  # a line with a number in it may be a record
-    ("77 Main Road,NA\nb,3\n", "has no column x; it has 2 columns"),
-    ("x\n", "has a heading and no records"),
-    ("", "is empty"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ("x\n1\n2,77\n3\n", "line 3 has more or fewer columns"),  # else a decimal comma would be read as another number
+        ("x,y\n1,2\n77\n", "line 3 has more or fewer columns"),
+        ('"x"\n"1"\n\n77\n', "Line 3 of data.csv is empty, a missing record"),  # the number of records would be another
+        ("\nx\n1\n\n77\n", "Line 4 of data.csv is empty"),
+        ('x,y\n1,"a\nb"\n2,c\nz,77\n', "line 5 is no number"),  # a field of two lines
+        ("77,y\n3,4\n", "has no column x; it has 2 columns"),  # a line with a number in it may be a record
+        ("77 Main Road,NA\nb,3\n", "has no column x; it has 2 columns"),
+        ("x\n", "has a heading and no records"),
+        ("", "is empty"),
+    ],
+)
 def test_a_file_of_records_is_refused_where_its_lines_are_not_alike(run, lines, told):
     Path("data.csv").write_text(lines)
     found = run("sensitivity", "--query", "median", "data.csv", "--column", "x", "--low", "0", "--high", "100")
@@ -1392,9 +1552,15 @@ def test_a_release_is_printed_as_the_library_prints_it(run, survey):
     told = run("release", *survey, "--margins", "sex")
     with dt.Ledger("b.db") as book:
         made = dt.release(
-            "people.csv", dataset="s", ledger=book, by=["sex", "education"], count="income > 50000", epsilon="1/2",
-            margins=["sex"], domain=json.loads(Path("domain.json").read_text()),
-        )  # fmt: skip
+            "people.csv",
+            dataset="s",
+            ledger=book,
+            by=["sex", "education"],
+            count="income > 50000",
+            epsilon="1/2",
+            margins=["sex"],
+            domain=json.loads(Path("domain.json").read_text()),
+        )
         balances = book.balances()
     assert made.record["repeated"]
     assert lines_of(told.out)[: made.size + 2] == lines_of(str(made))[: made.size + 2]

@@ -27,8 +27,13 @@ def ages(run):  # noqa: F811
 def test_perturb_tally_recover(run, ages):  # noqa: F811
     told = run("perturb", *ages, "-o", "noisy.parquet")
     assert (told.code, told.err) == (0, "")
-    for words in ("900 reports of age", "protects against the recipients of the result, not against the holder", "epsilon 0.173287",
-                  "epsilon 1.3863 between any two", "Written: noisy.parquet"):  # fmt: skip
+    for words in (
+        "900 reports of age",
+        "protects against the recipients of the result, not against the holder",
+        "epsilon 0.173287",
+        "epsilon 1.3863 between any two",
+        "Written: noisy.parquet",
+    ):
         assert words in told.out
     assert run("perturb", *ages, "-o", "more.csv", "--rows").code == 0
     both = run("tally", "noisy.parquet", "more.csv", "--column", "age", "-m", "g.json", "-o", "both.csv", "--csv")
@@ -59,10 +64,22 @@ def test_a_ledger_is_charged_and_repeats(run, ages):  # noqa: F811
     assert_one_good_error(run("perturb", *asked, "--max-rows", 2))
 
 
-@pytest.mark.parametrize("more", [
-    ["--rows"], ["-o", "ages.parquet"], ["-o", "taken.csv"], ["-o", "x.txt"], ["-o", "no/folder.csv"], ["--on-bad", "forget"],
-    ["--keep", "town", "-o", "x.csv"], ["--json", "--csv"], ["--dataset", "s"], ["--column", "nobody"],
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--rows"],
+        ["-o", "ages.parquet"],
+        ["-o", "taken.csv"],
+        ["-o", "x.txt"],
+        ["-o", "no/folder.csv"],
+        ["--on-bad", "forget"],
+        ["--keep", "town", "-o", "x.csv"],
+        ["--json", "--csv"],
+        ["--dataset", "s"],
+        ["--column", "nobody"],
+    ],
+    ids=str,
+)
 def test_what_is_wrong_is_one_sentence(run, ages, more):  # noqa: F811
     Path("taken.csv").write_text("mine")
     told = run("perturb", *(ages[:1] + ages[3:] if "--column" in more else ages), *more)

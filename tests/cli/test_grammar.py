@@ -45,9 +45,19 @@ MEANINGS = {
 # Names for the same thing, on every command that has one of them
 TOGETHER = [{"--epsilon", "--eps"}, {"-o", "--out"}, {"-m", "--mechanism"}, {"--overwrite", "--force"}]
 NO_TABLE = {  # they print one verdict, one sentence or one text
-    "make", "design", "check", "audit", "demo", "completion", "studio", "ledger create", "ledger charge", "ledger verify",
-    "ledger head", "ledger export",
-}  # fmt: skip
+    "make",
+    "design",
+    "check",
+    "audit",
+    "demo",
+    "completion",
+    "studio",
+    "ledger create",
+    "ledger charge",
+    "ledger verify",
+    "ledger head",
+    "ledger export",
+}
 NO_JSON = {"completion", "studio", "ledger export"}  # one text for machines anyway, and a server
 FOLDERS = {"study", "demo"}
 PRIVATE = "90817263"  # a value that nobody else may see
@@ -80,7 +90,9 @@ def options(command: Any) -> dict[str, tuple[set[str], str]]:
 
 def test_the_list_of_commands_is_what_there_is():
     assert [name for name in app if not name.startswith("-")] == list(COMMANDS)
-    assert {name.partition(" ")[0] for name in ALL} == set(COMMANDS) == {name for kind in KINDS.values() for name in kind}
+    assert (
+        {name.partition(" ")[0] for name in ALL} == set(COMMANDS) == {name for kind in KINDS.values() for name in kind}
+    )
 
 
 def test_one_name_means_one_thing():
@@ -129,7 +141,17 @@ def test_asking_for_help_loads_nothing_heavy(words):
     told = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=60, check=True)
     loaded = {*told.stderr.split()}
     assert "discreet.cli.app" in loaded, "the control"
-    assert not loaded & {"numpy", "scipy", "duckdb", "pyarrow", "flint", "highspy", "cryptography", "markdown_it", "altair"}
+    assert not loaded & {
+        "numpy",
+        "scipy",
+        "duckdb",
+        "pyarrow",
+        "flint",
+        "highspy",
+        "cryptography",
+        "markdown_it",
+        "altair",
+    }
     if words == ["release", "--help"]:
         assert "discreet.cli.tables" in loaded
         assert "discreet.cli.tour" not in loaded
@@ -160,7 +182,9 @@ def test_bash_completes_commands_options_and_choices(run, tmp_path):  # noqa: F8
     }
     for words, wanted in asked.items():
         line = f"COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _discreet; echo ${{COMPREPLY[@]}}"
-        done = subprocess.run(["bash", "-c", f"{script}\n{line}"], capture_output=True, text=True, timeout=20, check=True)
+        done = subprocess.run(
+            ["bash", "-c", f"{script}\n{line}"], capture_output=True, text=True, timeout=20, check=True
+        )
         assert {*done.stdout.split()} == wanted
 
 
@@ -176,8 +200,11 @@ def test_a_traceback_tells_where_and_no_value(run, survey, monkeypatch):  # noqa
     assert "OutOfRangeError" in told.err
     assert PRIVATE not in told.err
     Path("ages.csv").write_text(f"age\n{PRIVATE}\n")
-    for words in (["perturb", "ages.csv", "--column", "age", "-m", "g.json"], ["sample", "g.json", "ages.csv"],
-                  ["sensitivity", "ages.csv", "--query", "mean", "--low", "0", "--high", "9"]):  # fmt: skip
+    for words in (
+        ["perturb", "ages.csv", "--column", "age", "-m", "g.json"],
+        ["sample", "g.json", "ages.csv"],
+        ["sensitivity", "ages.csv", "--query", "mean", "--low", "0", "--high", "9"],
+    ):
         told = run(*words, "--debug")
         assert told.code == 2
         assert "Traceback" in told.err
@@ -201,12 +228,19 @@ def test_a_traceback_tells_where_and_no_value(run, survey, monkeypatch):  # noqa
 
 
 MISTAKES = {
-    "release: groups": (["--count", "income > 1", "--by", "sex", "--epsilon", "1"], '--domain FILE, JSON such as {"sex"'),
-    "release: nothing to count": (["--by", "sex", "--domain", "domain.json", "--epsilon", "1"], '--count "income = \'>50K\'"'),
-    "release: a mechanism": (
-        ["--count", "income > 1", "--by", "sex", "--domain", "domain.json", "--epsilon", "1", "-m", "x"], "the file of a mechanism",
+    "release: groups": (
+        ["--count", "income > 1", "--by", "sex", "--epsilon", "1"],
+        '--domain FILE, JSON such as {"sex"',
     ),
-}  # fmt: skip
+    "release: nothing to count": (
+        ["--by", "sex", "--domain", "domain.json", "--epsilon", "1"],
+        "--count \"income = '>50K'\"",
+    ),
+    "release: a mechanism": (
+        ["--count", "income > 1", "--by", "sex", "--domain", "domain.json", "--epsilon", "1", "-m", "x"],
+        "the file of a mechanism",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", MISTAKES)
@@ -242,6 +276,7 @@ def test_mistakes_with_ledgers_columns_and_spelling(run, survey):  # noqa: F811
 
 def test_what_is_written_can_go_on_to_the_next_command(run, survey, monkeypatch):  # noqa: F811
     """-o - and -: a mechanism, a tally and a learned domain through standard output and standard input."""
+
     def feed(text: str) -> None:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
@@ -262,8 +297,22 @@ def test_what_is_written_can_go_on_to_the_next_command(run, survey, monkeypatch)
     assert len(law.out.splitlines()) == 11
     assert "learned" in json.loads(run("look", "people.csv", "-o", "-").out)
     assert run("admit", "people.csv", "--dataset", "s", "--ledger", "b.db").code == 0
-    asked = ["release", "people.csv", "--dataset", "s", "--ledger", "b.db", "--count", "income > 1", "--by", "sex",
-             "--domain", "sex.json", "--epsilon", "1/2"]  # fmt: skip
+    asked = [
+        "release",
+        "people.csv",
+        "--dataset",
+        "s",
+        "--ledger",
+        "b.db",
+        "--count",
+        "income > 1",
+        "--by",
+        "sex",
+        "--domain",
+        "sex.json",
+        "--epsilon",
+        "1/2",
+    ]
     Path("sex.json").write_text('{"sex": ["f", "m"]}')
     before = {path.name for path in Path().iterdir()}
     told = run(*asked, "-o", "-")

@@ -30,7 +30,9 @@ def test_a_cascade_is_printed_stored_and_extended(run, monkeypatch):  # noqa: F8
     told = json.loads(run(*ASKED, "--value", 7, "--json").out)
     assert [0 <= level["report"] <= 100 for level in told["levels"]] == [True] * 3
     assert told["price"]["alpha"] == "3/10"
-    lines = run("cascade", "--epsilons", "1,1/2", "--low", "0", "--high", "none", "--value", 7, "--csv").out.splitlines()
+    lines = run(
+        "cascade", "--epsilons", "1,1/2", "--low", "0", "--high", "none", "--value", 7, "--csv"
+    ).out.splitlines()
     assert (lines[0], len(lines)) == ("audience,asked as,alpha,epsilon <=,report", 3)
 
 
@@ -111,7 +113,9 @@ def test_levels_that_are_asked_as_epsilons_stay_so(run):  # noqa: F811
     run("cascade", "--epsilons", "1,1/2", "--n", 50, "--value", 57, "--clamp", "--fingerprint", "f", "-o", "r.json")
     assert run("cascade", "--stored", "r.json", "--add-epsilon", "ln(2)/10", "-o", "r.json").code == 0
     told = run("cascade", "--stored", "r.json", "--add-epsilon", 2, "--value", 50, "--fingerprint", "f", "-o", "r.json")
-    assert "the new level costs epsilon <= 1.00001 more" in told.out or "the new level costs epsilon <= 1 more" in told.out
+    assert (
+        "the new level costs epsilon <= 1.00001 more" in told.out or "the new level costs epsilon <= 1 more" in told.out
+    )
     asked = [level["asked"] for level in json.loads(run("cascade", "--stored", "r.json", "--json").out)["levels"]]
     assert asked == ["epsilon 2", "epsilon 1", "epsilon 1/2", "epsilon ln(2)/10"]
 
@@ -139,7 +143,10 @@ def test_what_was_never_written_is_missing(run, words, missing, example):  # noq
         (["collude", "-m", "g.json", "--k", 3, "--n", 5], "leave out --n"),
         (["study", "scores", "--adult", "none.csv"], "leave it out"),
         (["study", "list", "-o", "x"], "leave out -o"),
-        (["sensitivity", "--query", "mean", "--records", 10, "--low", 0, "--high", 1, "--beta", "1/2"], "--beta is for records"),
+        (
+            ["sensitivity", "--query", "mean", "--records", 10, "--low", 0, "--high", 1, "--beta", "1/2"],
+            "--beta is for records",
+        ),
         (["sensitivity", "--query", "mean", "--records", 10], "as in --low 0"),
         (["sensitivity", "--query", "mean", "--low", 0, "--high", 1], "give for example --records 1000"),
     ],
@@ -151,7 +158,9 @@ def test_no_option_is_ignored_and_none_is_named_as_in_python(run, words, said): 
 
 
 def test_families_have_their_names_with_either_line(run):  # noqa: F811
-    one, other = (run("make", word, "--n", 3, "--alpha", "1/2", "-o", "-") for word in ("explicit_fair", "explicit-fair"))
+    one, other = (
+        run("make", word, "--n", 3, "--alpha", "1/2", "-o", "-") for word in ("explicit_fair", "explicit-fair")
+    )
     assert one.code == other.code == 0
     assert one.out == other.out
     asked = ["collude", "--k", 3, "--n", 3, "--alpha", "1/2", "--json", "-m"]

@@ -13,17 +13,35 @@ def conditions(*texts):
     return asked_by(list(texts), None, None, None, "")["count"]
 
 
-@pytest.mark.parametrize("text", [
-    "sick='yes'", "x = 1 or y = 2", "x=y or z = 2", "a=b", "sick", "x>=3", "a = 'b=c'", "x = ", "NOT x=1",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sick='yes'",
+        "x = 1 or y = 2",
+        "x=y or z = 2",
+        "a=b",
+        "sick",
+        "x>=3",
+        "a = 'b=c'",
+        "x = ",
+        "NOT x=1",
+    ],
+)
 def test_a_condition_is_a_condition_whatever_its_equals_signs(text):
     assert conditions(text) == text
 
 
-@pytest.mark.parametrize(("text", "what"), [
-    ("ill=sick='yes'", "sick='yes'"), ("ill = sick = 'yes'", "sick = 'yes'"), ("ill=x > 3 and y = 1", "x > 3 and y = 1"),
-    ("ill=x IN (1, 2)", "x IN (1, 2)"), ("ill=x between 1 and 2", "x between 1 and 2"), ("ill=a IS NULL", "a IS NULL"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("ill=sick='yes'", "sick='yes'"),
+        ("ill = sick = 'yes'", "sick = 'yes'"),
+        ("ill=x > 3 and y = 1", "x > 3 and y = 1"),
+        ("ill=x IN (1, 2)", "x IN (1, 2)"),
+        ("ill=x between 1 and 2", "x between 1 and 2"),
+        ("ill=a IS NULL", "a IS NULL"),
+    ],
+)
 def test_a_name_before_a_condition_is_its_name(text, what):
     assert conditions(text) == {"ill": what}
     assert conditions(text, "z = 1") == {"ill": what, "z = 1": "z = 1"}

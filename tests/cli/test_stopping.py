@@ -51,7 +51,9 @@ def ledger_says(name="s", place="b.db"):
 
 
 NOTHING = "Nothing was charged. out.csv was not written."
-UNANSWERED = "Charge 3 of 's' stands, and no answer to it was stored: nothing was shown, and asking again is charged again. "
+UNANSWERED = (
+    "Charge 3 of 's' stands, and no answer to it was stored: nothing was shown, and asking again is charged again. "
+)
 ANSWERED = "Charge 3 of 's' stands, and its answer is stored: ask the same again to get it, free of charge. "
 
 
@@ -67,7 +69,13 @@ ANSWERED = "Charge 3 of 's' stands, and its answer is stored: ask the same again
         (ledgers.Ledger, "finish", False, f"{UNANSWERED}out.csv was not written.", (Fraction(1, 2), 1)),
         (ledgers.Ledger, "finish", True, f"{ANSWERED}out.csv was not written.", (Fraction(1, 2), 0)),
         (saving, "write_together", False, f"{ANSWERED}out.csv was not written.", (Fraction(1, 2), 0)),
-        (files.os, "link", True, f"{ANSWERED}out.csv was not written.", (Fraction(1, 2), 0)),  # one of the files is there
+        (
+            files.os,
+            "link",
+            True,
+            f"{ANSWERED}out.csv was not written.",
+            (Fraction(1, 2), 0),
+        ),  # one of the files is there
     ],
 )
 def test_a_release_that_is_stopped_says_what_stands(run, survey, monkeypatch, where, name, after, said, stands):  # noqa: F811
@@ -116,7 +124,10 @@ def test_a_stated_charge_that_is_stopped(run, survey, monkeypatch):  # noqa: F81
         stop = Stopped(ledgers.Ledger.note_charge, after)
         with monkeypatch.context() as patch:
             patch.setattr(ledgers.Ledger, "note_charge", lambda self, *a, stop=stop, **k: stop(self, *a, **k))
-            assert told_once(run("ledger", "charge", "s", "--epsilon", "1/8", "--what", "elsewhere", "--ledger", "b.db")) == said
+            assert (
+                told_once(run("ledger", "charge", "s", "--epsilon", "1/8", "--what", "elsewhere", "--ledger", "b.db"))
+                == said
+            )
 
 
 def test_a_ledger_that_cannot_be_asked(run, survey, monkeypatch):  # noqa: F811
@@ -162,10 +173,14 @@ def test_a_library_that_makes_an_error_of_it(run, survey, monkeypatch):  # noqa:
 
 def test_without_a_ledger_nothing_is_said_of_charges(run, monkeypatch):  # noqa: F811
     monkeypatch.setattr(files, "_stage", Stopped(files._stage))
-    assert told_once(run("make", "geometric", "--n", "4", "--alpha", "1/2", "--out=m.json")) == "m.json was not written."
+    assert (
+        told_once(run("make", "geometric", "--n", "4", "--alpha", "1/2", "--out=m.json")) == "m.json was not written."
+    )
     Path("m.json").write_text("{}")
     monkeypatch.setattr(files, "_stage", Stopped(files._stage))
-    assert told_once(run("make", "geometric", "--n", "4", "--alpha", "1/2", "-o", "m.json")) == "m.json was not written."
+    assert (
+        told_once(run("make", "geometric", "--n", "4", "--alpha", "1/2", "-o", "m.json")) == "m.json was not written."
+    )
     assert Path("m.json").read_text() == "{}"
     Path("out").mkdir()
     monkeypatch.setattr(files, "_stage", Stopped(files._stage, call=3))
@@ -177,8 +192,22 @@ def test_perturbing(run, monkeypatch):  # noqa: F811
     assert run("make", "geometric", "--n", "8", "--epsilon", "1/8", "-o", "g.json").code == 0
     assert run("ledger", "create", "s", "--budget", "9", "--relation", "bit", "--ledger", "b.db").code == 0
     assert run("admit", "ages.csv", "--dataset", "s", "--ledger", "b.db").code == 0
-    words = ("perturb", "ages.csv", "--column", "age", "-m", "g.json", "-o", "noisy.csv", "--dataset", "s", "--ledger", "b.db",
-             "--on-bad", "map=0")  # fmt: skip
+    words = (
+        "perturb",
+        "ages.csv",
+        "--column",
+        "age",
+        "-m",
+        "g.json",
+        "-o",
+        "noisy.csv",
+        "--dataset",
+        "s",
+        "--ledger",
+        "b.db",
+        "--on-bad",
+        "map=0",
+    )
     for after, said in ((False, UNANSWERED), (True, ANSWERED.replace("Charge 3", "Charge 4"))):
         stop = Stopped(ledgers.Ledger.finish, after)
         with monkeypatch.context() as patch:
@@ -204,7 +233,9 @@ def test_from_the_first_moment_on(tmp_path):
     )
     seen = set()
     for at in (1, 2, 3, 5, 9, 40, 400, 1500):
-        ended = subprocess.run([sys.executable, "-c", code, str(at)], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        ended = subprocess.run(
+            [sys.executable, "-c", code, str(at)], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
         assert (ended.returncode, ended.stdout) == (130, ""), ended.stderr
         seen.add(ended.stderr)
     assert seen == {"discreet: stopped before anything was done.\n", "discreet: stopped. best.json was not written.\n"}

@@ -51,13 +51,18 @@ def test_the_first_is_charged_between_any_two_and_a_repeat_is_free(book):
 
 HALF = dt.randomized_response(2, epsilon=1)
 CHARGED = {
-    "asked so": (dt.square_wave(9, epsilon="3/7"), Fraction(3, 7)), "a logarithm": (dt.square_wave(9, epsilon="ln 3"), None),
-    "an alpha": (dt.randomized_response(9, alpha="1/3"), None), "one step": (dt.geometric(9, epsilon="1/10"), Fraction(9, 10)),
+    "asked so": (dt.square_wave(9, epsilon="3/7"), Fraction(3, 7)),
+    "a logarithm": (dt.square_wave(9, epsilon="ln 3"), None),
+    "an alpha": (dt.randomized_response(9, alpha="1/3"), None),
+    "one step": (dt.geometric(9, epsilon="1/10"), Fraction(9, 10)),
     "the whole grid": (dt.geometric(9, epsilon="1/10", sensitivity=9), Fraction(1, 10)),
-    "fair": (dt.explicit_fair(8, alpha="9/10"), None), "nothing": (dt.uniform(9), Fraction(1, 10**12)),
-    "less than asked": (dt.Mechanism(
-        HALF.inputs, HALF.outputs, HALF.channel, dt.Level.of(epsilon=5), HALF.neighbours, HALF.recipe), None),
-}  # fmt: skip
+    "fair": (dt.explicit_fair(8, alpha="9/10"), None),
+    "nothing": (dt.uniform(9), Fraction(1, 10**12)),
+    "less than asked": (
+        dt.Mechanism(HALF.inputs, HALF.outputs, HALF.channel, dt.Level.of(epsilon=5), HALF.neighbours, HALF.recipe),
+        None,
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CHARGED)
@@ -98,13 +103,17 @@ def test_what_no_charge_covers_is_refused(book):
     book.create("who", "20", relation="presence")
     more = table().append_column("town", pa.array(["x"] * 1000))
     refused = {
-        "number of people": {"dataset": "who"}, "Kept columns": {"rows": True, "keep": ["town"]}, "absence": {"on_bad": "drop"},
+        "number of people": {"dataset": "who"},
+        "Kept columns": {"rows": True, "keep": ["town"]},
+        "absence": {"on_bad": "drop"},
         "any two values": {"mechanism": dt.geometric(dt.Grid(None, None), epsilon=1)},
         "leave source out": {"source": dt.insecure_source(1)},
-    }  # fmt: skip
+    }
     for words, ask in refused.items():
         with pytest.raises(ReleaseError, match=words):
-            dt.perturb(more, **{"column": "age", "mechanism": G, "dataset": "ages", "ledger": book, "on_bad": "map=0", **ask})
+            dt.perturb(
+                more, **{"column": "age", "mechanism": G, "dataset": "ages", "ledger": book, "on_bad": "map=0", **ask}
+            )
     assert book.balance("ages").spent == 0
 
 
@@ -162,10 +171,14 @@ def test_of_a_person_the_first_rows_count(tmp_path, monkeypatch):
         assert dt.perturb(visits, "age", max_rows=1, **asked).column("age").to_pylist() == [1, 2, 7]
 
 
-@pytest.mark.parametrize("ids", [
-    pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, 0]), pa.array(["a", "a", "b", None])),
-    pa.array([0.0, -0.0, 1.0, float("nan"), 0.0]), pa.array([0.0, -0.0, 1.0, None, 0.0], pa.float32()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, 0]), pa.array(["a", "a", "b", None])),
+        pa.array([0.0, -0.0, 1.0, float("nan"), 0.0]),
+        pa.array([0.0, -0.0, 1.0, None, 0.0], pa.float32()),
+    ],
+)
 def test_equal_ids_are_one_person_whatever_stands_for_them(tmp_path, monkeypatch, ids):
     """A person who counts twice is charged for once: words twice in a dictionary, zeros of both signs, NaN in every batch."""
     monkeypatch.setattr(perturbing, "BATCH", 2)

@@ -47,10 +47,16 @@ def test_a_tally_is_the_counts_of_the_rows(small_batches):
     assert rows_of(dt.perturb(table, "age", SURE, rows=True)) == sorted(AGES.tolist())
 
 
-@pytest.mark.parametrize("m", [
-    dt.geometric(9, alpha="1/2"), dt.randomized_response(9, epsilon=1), dt.square_wave(9, epsilon=1),
-    dt.geometric(dt.Grid(None, None), alpha="1/3"),
-], ids=["geometric", "response", "wave", "open"])  # fmt: skip
+@pytest.mark.parametrize(
+    "m",
+    [
+        dt.geometric(9, alpha="1/2"),
+        dt.randomized_response(9, epsilon=1),
+        dt.square_wave(9, epsilon=1),
+        dt.geometric(dt.Grid(None, None), alpha="1/3"),
+    ],
+    ids=["geometric", "response", "wave", "open"],
+)
 @pytest.mark.parametrize("way", ["tally", "kept"])
 def test_reports_follow_the_law_of_the_truth(m, way):
     """Both ways of drawing, against n p C of the exact entries; chi-squared beyond 10 standard deviations is no chance, and
@@ -96,7 +102,11 @@ def test_keyed_draws_are_functions_of_the_record_however_rows_are_divided(small_
         assert dt.tally(rows.select(["age"]), "age").to_pydict() == whole.to_pydict()
         parts = [table.slice(start, 3331).to_batches()[0] for start in range(0, len(AGES), 3331)]
         numbered = [
-            [made for batch in order for made in perturb_batches([batch], "age", g, source, keep=["number"], numbers="number")]
+            [
+                made
+                for batch in order
+                for made in perturb_batches([batch], "age", g, source, keep=["number"], numbers="number")
+            ]
             for order in (parts, parts[::-1])
         ]
         ahead, back = (pa.Table.from_batches(made).sort_by("number") for made in numbered)
@@ -114,19 +124,24 @@ def test_keyed_draws_are_functions_of_the_record_however_rows_are_divided(small_
 
 
 KINDS = {
-    "pandas": lambda: pd.DataFrame({"age": AGES}), "polars": lambda: pl.DataFrame({"age": AGES}),
-    "lazy": lambda: pl.DataFrame({"age": AGES}).lazy(), "objects": lambda: pd.DataFrame({"age": AGES.astype(object)}),
-    "texts": lambda: pa.table({"age": [f" {a}" for a in AGES]}), "floats": lambda: pa.table({"age": AGES.astype(np.float32)}),
+    "pandas": lambda: pd.DataFrame({"age": AGES}),
+    "polars": lambda: pl.DataFrame({"age": AGES}),
+    "lazy": lambda: pl.DataFrame({"age": AGES}).lazy(),
+    "objects": lambda: pd.DataFrame({"age": AGES.astype(object)}),
+    "texts": lambda: pa.table({"age": [f" {a}" for a in AGES]}),
+    "floats": lambda: pa.table({"age": AGES.astype(np.float32)}),
     "decimals": lambda: pa.table({"age": [Decimal(int(a)) for a in AGES]}),
     "dictionary": lambda: pa.table({"age": pa.array(AGES).dictionary_encode()}),
     "reader": lambda: pa.table({"age": AGES}).to_reader(),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_result_is_of_the_kind_that_came_in(kind):
     made = dt.perturb(KINDS[kind](), "age", SURE)
-    expected = {"pandas": pd.DataFrame, "objects": pd.DataFrame, "polars": pl.DataFrame, "lazy": pl.DataFrame}.get(kind, pa.Table)
+    expected = {"pandas": pd.DataFrame, "objects": pd.DataFrame, "polars": pl.DataFrame, "lazy": pl.DataFrame}.get(
+        kind, pa.Table
+    )
     assert isinstance(made, expected)
     again = dt.tally([made, made], "age", SURE)
     assert isinstance(again, expected)
@@ -139,7 +154,9 @@ def test_the_result_is_of_the_kind_that_came_in(kind):
 def test_files_of_every_kind_go_round(tmp_path, kind, small_batches):
     source = tmp_path / f"ages{kind}"
     with pytest.warns(PrivacyWarning, match="order of the rows"):
-        dt.perturb_file(pa.table({"age": AGES, "town": ["x"] * len(AGES)}), source, "age", SURE, rows=True, keep=["town"])
+        dt.perturb_file(
+            pa.table({"age": AGES, "town": ["x"] * len(AGES)}), source, "age", SURE, rows=True, keep=["town"]
+        )
     for rows in (False, True):
         out = tmp_path / f"noisy-{rows}{kind}"
         told = dt.perturb_file(source, out, "age", SURE, rows=rows)
@@ -164,7 +181,9 @@ def test_bad_values(name, texts, tmp_path, small_batches):
     """In row 1700 of 2000, so in a later batch: an error names the row and not the value, and nothing is written."""
     column: list = [float(a) for a in AGES[:2000]]
     column[1699] = BAD[name]
-    table = pa.table({"age": [None if v is None else str(v) for v in column] if texts else pa.array(column, pa.float64())})
+    table = pa.table(
+        {"age": [None if v is None else str(v) for v in column] if texts else pa.array(column, pa.float64())}
+    )
     for ask in (dt.perturb, lambda *words: dt.perturb_file(words[0], tmp_path / "noisy.parquet", *words[1:])):
         with pytest.raises(dt.errors.OutOfRangeError, match="row 1700 of the column 'age'") as refused:
             ask(table, "age", SURE)
@@ -193,7 +212,9 @@ def test_bad_values(name, texts, tmp_path, small_batches):
         assert found("drop") == tallied()
 
 
-@pytest.mark.parametrize(("value", "rule", "helps"), [(None, "error", False), ("x", "clamp", False), (300, "error", True)])
+@pytest.mark.parametrize(
+    ("value", "rule", "helps"), [(None, "error", False), ("x", "clamp", False), (300, "error", True)]
+)
 def test_a_refusal_proposes_what_helps(value, rule, helps):
     with pytest.raises(dt.errors.OutOfRangeError, match="map=VALUE") as refused:
         dt.perturb(pa.table({"age": [value]}), "age", SURE, on_bad=rule)
@@ -211,11 +232,27 @@ def test_a_text_file_names_the_line_and_no_value(tmp_path):
     assert made.to_pydict() == {"age": [7, 30], "count": [1, 1]}
 
 
-@pytest.mark.parametrize("ask", [
-    {"column": "nothing"}, {"keep": ["town"]}, {"rows": True, "keep": ["age"]}, {"rows": True, "keep": ["nothing"]},
-    {"on_bad": "ignore"}, {"on_bad": "map=200"}, {"on_bad": None}, {"column": "town", "on_bad": "error"}, {"column": "day"},
-    {"dataset": "x"}, {"ledger": "x"}, {"max_rows": 3}, {"encoding": "latin-1"}, {"mechanism": "geometric"}, {"source": 3},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "ask",
+    [
+        {"column": "nothing"},
+        {"keep": ["town"]},
+        {"rows": True, "keep": ["age"]},
+        {"rows": True, "keep": ["nothing"]},
+        {"on_bad": "ignore"},
+        {"on_bad": "map=200"},
+        {"on_bad": None},
+        {"column": "town", "on_bad": "error"},
+        {"column": "day"},
+        {"dataset": "x"},
+        {"ledger": "x"},
+        {"max_rows": 3},
+        {"encoding": "latin-1"},
+        {"mechanism": "geometric"},
+        {"source": 3},
+    ],
+    ids=str,
+)
 def test_what_cannot_be_asked_is_refused_in_a_sentence(ask):
     table = pa.table({"age": [1, 2], "town": ["a", "b"], "day": pa.array([1, 2], pa.date32())})
     with pytest.raises(dt.errors.DiscreetError) as refused:
@@ -226,11 +263,17 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(ask):
 def test_a_column_of_counts_cannot_be_confused():
     with pytest.raises(TableInputError, match="rename"):
         dt.perturb(pa.table({"count": [1]}), "count", SURE)
-    assert dt.tally(pa.table({"age": [1, 1], "count": [5, 6]}), "age", counts=None).to_pydict() == {"age": [1], "count": [2]}
+    assert dt.tally(pa.table({"age": [1, 1], "count": [5, 6]}), "age", counts=None).to_pydict() == {
+        "age": [1],
+        "count": [2],
+    }
     for bad in ([-1], [1.5], [None], ["x"]):
         with pytest.raises(TableInputError, match="no count"):
             dt.tally(pa.table({"age": [1], "count": bad}), "age")
-    for much in (pa.table({"age": [1, 1], "count": [2**62, 2**62]}), pa.table({"age": pa.array([2**64 - 1], pa.uint64())})):
+    for much in (
+        pa.table({"age": [1, 1], "count": [2**62, 2**62]}),
+        pa.table({"age": pa.array([2**64 - 1], pa.uint64())}),
+    ):
         with pytest.raises(TableInputError, match="no table holds"):
             dt.tally(much, "age")
     with pytest.raises(TableInputError, match="no report"):

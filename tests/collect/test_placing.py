@@ -14,12 +14,19 @@ import discreet as dt
 from discreet.collect.values import BadValueError, Rule, places_of
 from discreet.errors import RecoveryError, TableInputError
 
-STEPS = [Fraction(1, q) for q in range(1, 61)] + [Fraction(text) for text in ("2/7", "3/7", "9/7", "1/997", "10/3", "4")]
+STEPS = [Fraction(1, q) for q in range(1, 61)] + [
+    Fraction(text) for text in ("2/7", "3/7", "9/7", "1/997", "10/3", "4")
+]
 LOWS = [Fraction(0), Fraction(-1, 3), Fraction(-5), Fraction(7, 10)]
 SPANS = list(zip(LOWS, (1, 4, 24, 3), strict=True))
 GRIDS = [dt.Grid(SPANS[k % 4][0], SPANS[k % 4][0] + SPANS[k % 4][1] * step, step) for k, step in enumerate(STEPS)]
-GRIDS += [dt.Grid(0, 24, "1/60"), dt.Grid(0, 1, "1/3"), dt.Grid("-1/10", "1/10", "1/10"), dt.Grid(0, 2**60, 1),
-          dt.Grid(0, "1/7", "1/700")]  # fmt: skip
+GRIDS += [
+    dt.Grid(0, 24, "1/60"),
+    dt.Grid(0, 1, "1/3"),
+    dt.Grid("-1/10", "1/10", "1/10"),
+    dt.Grid(0, 2**60, 1),
+    dt.Grid(0, "1/7", "1/700"),
+]
 OPEN_ENDS = [(0, None), (None, "1/3"), (None, None)]
 HALF_OPEN = [dt.Grid(low, high, step) for step in ("1/3", "1/60", 1, "1/7") for low, high in OPEN_ENDS]
 
@@ -82,7 +89,10 @@ def check_rules(grid: dt.Grid, column: pa.Array, expected: list[int | None], nea
     end = grid.value(0)
     kept = [place for place in expected if place is not None]
     assert read(grid, column, f"map={end}") == ([0 if place is None else place for place in expected], None)
-    assert read(grid, column, "drop") == (kept, None if len(kept) == len(expected) else [place is not None for place in expected])
+    assert read(grid, column, "drop") == (
+        kept,
+        None if len(kept) == len(expected) else [place is not None for place in expected],
+    )
     assert read(grid, column, "clamp") == (nearest, None)
     assert read(grid, column, f"clamp,map={end}") == (nearest, None)
     if len(kept) < len(expected):
@@ -139,14 +149,16 @@ def test_a_narrow_float_stands_for_the_grid_value_that_has_its_nearest_one(kind)
             place = clamped(grid, Fraction(float(x)))
             with np.errstate(over="ignore"):
                 expected.append(place if dtype(float(grid.low + place * grid.step)) == x else None)
-        ends = clamped(grid, -Fraction(2) ** 99), clamped(grid, Fraction(2) ** 99)
+        ends = clamped(grid, -(Fraction(2) ** 99)), clamped(grid, Fraction(2) ** 99)
         nearest = [clamped(grid, Fraction(float(x))) if np.isfinite(x) else ends[int(x > 0)] for x in given]
         check_rules(grid, pa.array(given, kind), expected, nearest)
 
 
-JUST_OUTSIDE = {"third": (dt.Grid(0, 1, "1/3"), ["-0.3333333333333333", "1.3333333333333333"]),
-                "minutes": (dt.Grid(0, 24, "1/60"), ["24.016666666666666", "-0.016666666666666666"]),
-                "sevenths": (dt.Grid(-1, 1, "1/7"), ["1.1428571428571428", "-1.1428571428571428"])}  # fmt: skip
+JUST_OUTSIDE = {
+    "third": (dt.Grid(0, 1, "1/3"), ["-0.3333333333333333", "1.3333333333333333"]),
+    "minutes": (dt.Grid(0, 24, "1/60"), ["24.016666666666666", "-0.016666666666666666"]),
+    "sevenths": (dt.Grid(-1, 1, "1/7"), ["1.1428571428571428", "-1.1428571428571428"]),
+}
 
 
 @pytest.mark.parametrize("name", JUST_OUTSIDE)

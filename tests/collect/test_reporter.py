@@ -38,8 +38,12 @@ KINDS = {
     "a map afterwards": G.remap([0, 0, 2, 3, 4]),
     "a map before": dt.rounded(dt.Grid(0, 6, 1), [0, 3, 6], alpha="3/10", sensitivity=1),
     "kept, or geometric": dt.Mechanism(
-        G.inputs, G.outputs, Keep(5, Fraction(1, 4), Geometric(4, Fraction(1, 2)), Fraction(1, 3)), dt.Level(Fraction(0)),
-        1, G.recipe,  # type: ignore[arg-type]
+        G.inputs,
+        G.outputs,
+        Keep(5, Fraction(1, 4), Geometric(4, Fraction(1, 2)), Fraction(1, 3)),
+        dt.Level(Fraction(0)),
+        1,
+        G.recipe,  # type: ignore[arg-type]
     ),
     "uniform": dt.uniform(3),
 }
@@ -94,7 +98,9 @@ def in_javascript(m: dt.Mechanism, values: list[str]) -> list[list[tuple[str | N
     if node is None:
         pytest.skip("needs node")
     asked = json.dumps({"file": files.text(m), "values": values, "least": LEAST})
-    done = subprocess.run([node, str(HERE / "laws.mjs"), str(MODULE)], input=asked, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [node, str(HERE / "laws.mjs"), str(MODULE)], input=asked, capture_output=True, text=True, check=True
+    )
     return [[(report, Fraction(int(a), int(b))) for report, a, b in leaves] for leaves in json.loads(done.stdout)]
 
 
@@ -171,9 +177,19 @@ def test_whole_numbers_come_from_fair_bits():
         except Again:
             made.append(-1)
     assert sorted(made) == [-1, -1, -1, 0, 1, 2, 3, 4]
-    for part, whole in ((3, 8), (1, 3), (2, 3), (7, 7), (0, 5)):  # 64 digits of a number below part/whole, and at its edge more
+    for part, whole in (
+        (3, 8),
+        (1, 3),
+        (2, 3),
+        (7, 7),
+        (0, 5),
+    ):  # 64 digits of a number below part/whole, and at its edge more
         digits = [part * 2 ** (64 * k) // whole % 2**64 for k in (1, 2)] if part < whole else [2**64, 0]
-        for words, below in (([digits[0] - 1], part > 0), ([digits[0] + 1], False), ([digits[0], digits[1] + 1], False)):
+        for words, below in (
+            ([digits[0] - 1], part > 0),
+            ([digits[0] + 1], False),
+            ([digits[0], digits[1] + 1], False),
+        ):
             if 0 <= words[0] < 2**64:
                 drawn = iter(words)
                 assert Chances(lambda _, drawn=drawn: next(drawn)).chance(part, whole) is below
@@ -215,9 +231,11 @@ def test_the_program_runs_alone_and_refuses_in_one_sentence(tmp_path):
     assert script(alone, str(tmp_path / "g.json"), "-", input="2\n").returncode == 0
     text = files.text(G)
     changed = {
-        "digest": text.replace('"a": "2/3"', '"a": "1/3"'), "cut": text[:100], "other": "[1]",
+        "digest": text.replace('"a": "2/3"', '"a": "1/3"'),
+        "cut": text[:100],
+        "other": "[1]",
         "doubled": text.replace('"version": 2', '"version": 2, "version": 2'),
-    }  # fmt: skip
+    }
     for name, broken in changed.items():
         (tmp_path / "bad.json").write_text(broken)
         done = script(alone, str(tmp_path / "bad.json"), "3")
@@ -233,9 +251,16 @@ def signed(content: dict) -> str:
     return json.dumps({**content, "digest": verify.digest(content)})
 
 
-@pytest.mark.parametrize("change", [
-    {"kind": "unheard of"}, {"extra": 1}, {"n": 5}, {"a": "3/2"}, {"a": "99999999/100000000"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "unheard of"},
+        {"extra": 1},
+        {"n": 5},
+        {"a": "3/2"},
+        {"a": "99999999/100000000"},
+    ],
+)
 def test_what_is_not_understood_is_refused_even_with_a_good_digest(change):
     content = json.loads(files.text(G))
     content["channel"] |= change
@@ -300,7 +325,9 @@ def test_a_memo_that_cannot_be_written_shows_no_report(tmp_path, monkeypatch):
     made, memo = Reporter(files.text(G).encode()), tmp_path / "memo.json"
     first = made.remembered("1", str(memo), 2)
     before = memo.read_text()
-    monkeypatch.setattr(reporter.os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(
+        reporter.os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+    )
     with pytest.raises(RefusedError, match="not shown"):
         made.remembered("2", str(memo), 2)
     monkeypatch.undo()
@@ -360,8 +387,13 @@ def test_a_report_takes_as_many_words_whatever_the_value_and_the_report_are(monk
     if shutil.which("node") is None:
         pytest.skip("needs node")
     asked = [[files.text(m), [str(m.inputs.value(k)) for k in range(m.inputs.size or 0)] * 40] for m in KINDS.values()]
-    done = subprocess.run(["node", "--input-type=module", "-e", COUNT_WORDS, str(MODULE)], input=json.dumps(asked),
-                          capture_output=True, text=True, check=True)  # fmt: skip
+    done = subprocess.run(
+        ["node", "--input-type=module", "-e", COUNT_WORDS, str(MODULE)],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     for name, counts in zip(KINDS, json.loads(done.stdout), strict=True):
         assert_tells_nothing(counts, name in noisy)
 
@@ -466,10 +498,19 @@ def test_what_a_memo_tells_between_two_histories_in_exact_numbers(tmp_path, monk
 
 
 TAMPERED = [
-    {"reports": None}, {"reports": [1]}, {"reports": {}}, {"reports": {"1": "<script>"}, "last": "<script>"}, {"last": None},
-    {"last": {}}, {"reports": {"1": "2", "2": "2", "3": "2"}, "last": "2"}, {"frozen": 1}, {"frozen": True},
-    {"reports": {"77": "2"}, "last": "2"}, {"reports": {"1": 2}, "last": 2}, {"reports": {"01": "2"}, "last": "2"},
-]  # fmt: skip
+    {"reports": None},
+    {"reports": [1]},
+    {"reports": {}},
+    {"reports": {"1": "<script>"}, "last": "<script>"},
+    {"last": None},
+    {"last": {}},
+    {"reports": {"1": "2", "2": "2", "3": "2"}, "last": "2"},
+    {"frozen": 1},
+    {"frozen": True},
+    {"reports": {"77": "2"}, "last": "2"},
+    {"reports": {"1": 2}, "last": 2},
+    {"reports": {"01": "2"}, "last": "2"},
+]
 
 
 def test_a_memo_that_was_tampered_with_is_refused(tmp_path):
@@ -528,8 +569,22 @@ def test_no_reporter_draws_for_a_place_without_a_row():
 def test_both_reporters_take_the_same_blanks_about_a_value():
     """What each language counts as a blank differs: only those of ASCII are."""
     m = KINDS[next(iter(KINDS))]
-    given = [form.format(m.inputs.value(0)) for form in (
-        "{}", " {}\t", "\n{}\r", "\v{}\f", "\ufeff{}", "{}\u00a0", "\x1c{}", "{}\x85", "{}\u2003", "{} 1", "{}\x00")]  # fmt: skip
+    given = [
+        form.format(m.inputs.value(0))
+        for form in (
+            "{}",
+            " {}\t",
+            "\n{}\r",
+            "\v{}\f",
+            "\ufeff{}",
+            "{}\u00a0",
+            "\x1c{}",
+            "{}\x85",
+            "{}\u2003",
+            "{} 1",
+            "{}\x00",
+        )
+    ]
     made = reporter.Reporter(files.text(m).encode())
 
     def taken(value: str) -> bool:

@@ -121,12 +121,27 @@ SMALL = [
     plain(2, "9/10", "l1", {"RM", "RH", "CM", "CH", "WH", "F"}),
     plain(3, "1/2", "l1", {"RH", "CH"}, sensitivity=2),
     plain(3, "1/2", "l2", {"WH", "S"}, graph=[(0, 1), (2, 3), (0, 3)]),
-    Case(3, {"alpha": "3/4"}, "asymmetric(1, 3)",
-         [[Fraction(max(j - i, 0) + 3 * max(i - j, 0)) for j in range(4)] for i in range(4)],
-         [Fraction(w, 16) for w in (1, 4, 8, 3)], [Fraction(w, 16) for w in (1, 4, 8, 3)], frozenset({"S", "CM"})),
-    Case(3, {"alpha": "3/4"}, "l1", [[Fraction(abs(i - j)) for j in range(4)] for i in range(4)], [], None,
-         frozenset({"WH", "RM"}), "worst", (0, 1, 3)),
-]  # fmt: skip
+    Case(
+        3,
+        {"alpha": "3/4"},
+        "asymmetric(1, 3)",
+        [[Fraction(max(j - i, 0) + 3 * max(i - j, 0)) for j in range(4)] for i in range(4)],
+        [Fraction(w, 16) for w in (1, 4, 8, 3)],
+        [Fraction(w, 16) for w in (1, 4, 8, 3)],
+        frozenset({"S", "CM"}),
+    ),
+    Case(
+        3,
+        {"alpha": "3/4"},
+        "l1",
+        [[Fraction(abs(i - j)) for j in range(4)] for i in range(4)],
+        [],
+        None,
+        frozenset({"WH", "RM"}),
+        "worst",
+        (0, 1, 3),
+    ),
+]
 
 
 @cache
@@ -135,8 +150,16 @@ def solved(k: int) -> tuple[Any, float]:
 
 
 def shapes(size: int, edges: int) -> dict[str, tuple[int, ...]]:
-    return {"rows": (size,), "level": (2 * edges, size), "RM": (size - 1, size), "CM": (size, size - 1),
-            "RH": (size, size), "CH": (size, size), "WH": (size,), "F": (size - 1,)}  # fmt: skip
+    return {
+        "rows": (size,),
+        "level": (2 * edges, size),
+        "RM": (size - 1, size),
+        "CM": (size, size - 1),
+        "RH": (size, size),
+        "CH": (size, size),
+        "WH": (size,),
+        "F": (size - 1,),
+    }
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)
@@ -197,11 +220,18 @@ def lone(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Document], subpr
 
 MADE: dict[str, Callable[[], dt.Mechanism]] = {
     "average": lambda: dt.design(5, alpha="9/10", loss="l1", require="WH").mechanism,
-    "worst among some": lambda: dt.design(5, alpha="3/4", loss="l2", risk="worst", among=[0, 2, 5], require="RH").mechanism,
-    "symmetry with an asymmetric cost": lambda: dt.design(
-        5, alpha="3/4", loss="asymmetric(1, 3)", prior=["1/2", "1/4", "1/8", "1/8", 0, 0], require="S WH").mechanism,
+    "worst among some": lambda: (
+        dt.design(5, alpha="3/4", loss="l2", risk="worst", among=[0, 2, 5], require="RH").mechanism
+    ),
+    "symmetry with an asymmetric cost": lambda: (
+        dt.design(
+            5, alpha="3/4", loss="asymmetric(1, 3)", prior=["1/2", "1/4", "1/8", "1/8", 0, 0], require="S WH"
+        ).mechanism
+    ),
     "graph": lambda: dt.design(5, alpha="3/4", loss="l0", neighbours=[(0, 1), (1, 2), (2, 0), (3, 4)]).mechanism,
-    "graph with symmetry": lambda: dt.design(4, alpha="3/4", loss="l1", neighbours=[(0, 4), (1, 3)], require="S").mechanism,
+    "graph with symmetry": lambda: (
+        dt.design(4, alpha="3/4", loss="l1", neighbours=[(0, 4), (1, 3)], require="S").mechanism
+    ),
     "sensitivity 2": lambda: dt.design(6, alpha="2/3", loss="l1", sensitivity=2, require="CH").mechanism,
     "geometric": lambda: dt.design(8, alpha="1/2", loss="l0").mechanism,
     "geometric with a property": lambda: dt.design(8, alpha="1/2", loss="l0", require="WH S RM").mechanism,
@@ -213,9 +243,11 @@ MADE: dict[str, Callable[[], dt.Mechanism]] = {
     "all seven": lambda: dt.design(6, epsilon="0.3", loss="l2", require=SEVEN).mechanism,
     "interior point": lambda: dt.design(20, epsilon="0.3", loss="l2", require="WH CM").mechanism,
     "second loss": lambda: dt.design(5, alpha="9/10", loss="l0", require="WH", then="l2").mechanism,
-    "another grid": lambda: dt.design(dt.Grid("1/2", 4, "1/2"), alpha="3/4", loss="l1", sensitivity="1/2", require="WH").mechanism,
+    "another grid": lambda: (
+        dt.design(dt.Grid("1/2", 4, "1/2"), alpha="3/4", loss="l1", sensitivity="1/2", require="WH").mechanism
+    ),
     "weakly honest": lambda: dt.weakly_honest(4, alpha="9/10"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -306,7 +338,11 @@ ALTERED: dict[str, tuple[str, Callable[[Document], Any], str]] = {
     "a negative prior weight": ("average", word("prior", "weights", at=1, by=lambda x: -1), "shape"),
     "a prior of zeros": ("average", put("certificate", "prior", "weights", "0 0 0 0 0 0"), "shape"),
     "a prior outside the worst case": ("worst among some", word("prior", "weights", at=1, by=lambda x: 5), "claim"),
-    "another least favourable prior": ("worst among some", word("prior", "weights", at=0, by=lambda x: x // 2 + 1), "claim"),
+    "another least favourable prior": (
+        "worst among some",
+        word("prior", "weights", at=0, by=lambda x: x // 2 + 1),
+        "claim",
+    ),
     "a property that does not hold": ("average", put("certificate", "require", ["F", "WH"]), "claim"),
     "an unknown property": ("average", put("certificate", "require", ["WH", "XX"]), "claim"),
     "a property taken away": ("average", put("certificate", "require", []), "shape"),
@@ -323,8 +359,11 @@ ALTERED: dict[str, tuple[str, Callable[[Document], Any], str]] = {
     "no pairs": ("graph", put("neighbours", "pairs", ""), "shape"),
     "a tight level of a graph": ("graph", put("claims", "tight", {"alpha": "3/4", "power": 1, "exact": True}), "shape"),
     "the graph of version 1 in version 2": ("graph", put("certificate", "neighbours", "0 1 0 2 1 2 3 4"), "shape"),
-    "distances of a graph": ("graph", put("neighbours", {
-        "kind": "distances", "pairs": "0 1 0 2 1 2 3 4", "distances": "2 1 1 1"}), "shape"),
+    "distances of a graph": (
+        "graph",
+        put("neighbours", {"kind": "distances", "pairs": "0 1 0 2 1 2 3 4", "distances": "2 1 1 1"}),
+        "shape",
+    ),
     "version 1: graph taken away": ("graph of version 1", put("certificate", "neighbours", None), "claim"),
     "version 1: one pair taken away": ("graph of version 1", put("certificate", "neighbours", "0 1 0 2 1 2"), "shape"),
     "version 1: another pair": ("graph of version 1", put("certificate", "neighbours", "0 1 0 2 1 2 4 5"), "claim"),
@@ -340,7 +379,10 @@ ALTERED: dict[str, tuple[str, Callable[[Document], Any], str]] = {
     "level one": ("graph", put("certificate", "alpha", "1"), "shape"),
     "the worst case for the average": ("average", put("certificate", "risk", "worst"), "shape"),
     "the worst case of all for the average": (
-        "average", on_proof(lambda p: p.update(risk="worst", among="0 1 2 3 4 5")), "claim"),
+        "average",
+        on_proof(lambda p: p.update(risk="worst", among="0 1 2 3 4 5")),
+        "claim",
+    ),
     "the average for the worst case": ("worst among some", put("certificate", "risk", "average"), "claim"),
     "a risk of no kind": ("average", put("certificate", "risk", "avarage"), "shape"),
     "fewer values in the worst case": ("worst among some", put("certificate", "among", "2 5"), "claim"),
@@ -355,7 +397,11 @@ ALTERED: dict[str, tuple[str, Callable[[Document], Any], str]] = {
     "no honesty multipliers": ("average", dropped("multipliers", "WH"), "claim"),
     "a line too many": ("average", on_proof(lambda p: p["multipliers"]["level"].append("0 0 0 0 0 0")), "shape"),
     "a line too few": ("average", on_proof(lambda p: p["multipliers"]["level"].pop()), "shape"),
-    "a number too many": ("average", on_proof(lambda p: p["multipliers"]["rows"].__setitem__(0, "0 0 0 0 0 0 0")), "shape"),
+    "a number too many": (
+        "average",
+        on_proof(lambda p: p["multipliers"]["rows"].__setitem__(0, "0 0 0 0 0 0 0")),
+        "shape",
+    ),
     "a number too few": ("average", on_proof(lambda p: p["multipliers"]["WH"].__setitem__(0, "0 0 0 0 0")), "shape"),
     "no integers": ("average", put("certificate", "multipliers", "rows", ["a b c d e f"]), "shape"),
     "floats": ("average", put("certificate", "multipliers", "rows", ["0.5 0 0 0 0 0"]), "shape"),
@@ -368,11 +414,16 @@ ALTERED: dict[str, tuple[str, Callable[[Document], Any], str]] = {
     "a bound that is no number": ("average", put("certificate", "bound", "nan"), "shape"),
     "an objective that is no text": ("average", put("certificate", "objective", 1), "shape"),
     "another mechanism's certificate": (
-        "average", lambda d: d.__setitem__("certificate", original("fair")["certificate"]), "claim"),
+        "average",
+        lambda d: d.__setitem__("certificate", original("fair")["certificate"]),
+        "claim",
+    ),
     "a claimed sensitivity": ("average", apart(2), "claim"),
-    **{f"no {name}": ("average", dropped(name), "shape")
-       for name in ("loss", "prior", "risk", "require", "alpha", "objective", "bound", "multipliers")},
-}  # fmt: skip
+    **{
+        f"no {name}": ("average", dropped(name), "shape")
+        for name in ("loss", "prior", "risk", "require", "alpha", "objective", "bound", "multipliers")
+    },
+}
 
 
 @pytest.mark.parametrize("name", ALTERED)
@@ -436,8 +487,9 @@ def named(change: Callable[[Document], Any], recipe: bool = True) -> Document:
     d = json.loads(json.dumps(original("average")))
     proof = d["certificate"]
     proof["loss"] = {"name": "l1", "denominator": "1", "rows": ["0 0 0 0 0 0"] * 6}
-    proof["multipliers"] = {kind: [" ".join("0" for _ in line.split()) for line in lines]
-                            for kind, lines in proof["multipliers"].items()}  # fmt: skip
+    proof["multipliers"] = {
+        kind: [" ".join("0" for _ in line.split()) for line in lines] for kind, lines in proof["multipliers"].items()
+    }
     change(proof)
     losses = [
         [Fraction(int(x), int(proof["loss"]["denominator"])) for x in row.split()] for row in proof["loss"]["rows"]
@@ -516,10 +568,30 @@ def test_a_loss_of_nothing_called_l1_is_refused():
 
 @pytest.mark.parametrize(
     "name",
-    ["matrix", "function f", "gain", "L1", "l1 ", "l1 (recomputed)", "\u04c01", "l\u0661", "lp(3/2)", "lp(2/1)", "lp(65)", "lp(0)",
-     "lp(06)", "tail()", "asymmetric(1)", "l1(1)", "l3", "", "uniform", "tail(1/2, 1/3)"],
+    [
+        "matrix",
+        "function f",
+        "gain",
+        "L1",
+        "l1 ",
+        "l1 (recomputed)",
+        "\u04c01",
+        "l\u0661",
+        "lp(3/2)",
+        "lp(2/1)",
+        "lp(65)",
+        "lp(0)",
+        "lp(06)",
+        "tail()",
+        "asymmetric(1)",
+        "l1(1)",
+        "l3",
+        "",
+        "uniform",
+        "tail(1/2, 1/3)",
+    ],
     ids=ascii,
-)  # fmt: skip
+)
 def test_a_name_that_says_nothing_about_numbers_is_told_as_such(name, capsys, tmp_path):
     d = named(lambda proof: proof["loss"].update(name=name))
     assert verify.verify(d).asked.startswith(f"average risk, loss given by its numbers, and called {name!a}")
@@ -556,9 +628,15 @@ def test_the_name_of_a_prior_is_compared_with_its_numbers():
     far = [w * 10**7 + (k == 2) for k, w in enumerate(binomial)]  # 1/(243e7) > 1e-10 of total variation: allowed
     verify.verify(named(prior("binomial(1/3)", far)))
     wrong = [w * 10**5 + (k == 2) for k, w in enumerate(binomial)]
-    for name, law in (("binomial(1/3)", wrong), ("binomial(1/3)", binomial[::-1]), ("uniform", [1, 1, 1, 1, 1, 2]),
-                      ("binomial(0)", [1, 0, 0, 0, 0, 0]), ("binomial(4/3)", binomial), ("maximum(2)", largest[::-1]),
-                      ("minimum(3)", largest)):  # fmt: skip
+    for name, law in (
+        ("binomial(1/3)", wrong),
+        ("binomial(1/3)", binomial[::-1]),
+        ("uniform", [1, 1, 1, 1, 1, 2]),
+        ("binomial(0)", [1, 0, 0, 0, 0, 0]),
+        ("binomial(4/3)", binomial),
+        ("maximum(2)", largest[::-1]),
+        ("minimum(3)", largest),
+    ):
         assert kind_of_fault(named(prior(name, law))) == "claim", name
 
 
@@ -580,8 +658,10 @@ def test_named_losses_on_a_grid_of_other_units_are_recomputed(loss):
     assert told in asked
 
 
-@pytest.mark.parametrize(("name", "value"), [("loss", "l2"), ("prior", "beta(2, 5)"), ("risk", "worst"), ("require", "none"),
-                                             ("alpha", "1/2")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("loss", "l2"), ("prior", "beta(2, 5)"), ("risk", "worst"), ("require", "none"), ("alpha", "1/2")],
+)
 def test_a_recipe_of_another_problem_is_refused(name, value):
     changed = resigned(original("average"), put("recipe", "parameters", name, value))
     assert kind_of_fault(changed) == "claim"

@@ -103,9 +103,11 @@ def a_loss(r: random.Random, n: int) -> tuple[Any, list[list[Fraction]]]:
         (f"threshold({k})", lambda i, j: (i >= k) != (j >= k)),
         (f"asymmetric({over}, {under})", lambda i, j: over * max(j - i, 0) + under * max(i - j, 0)),
         (table, lambda i, j: table[i][j]),
-        (lambda truth, report: abs(truth - report) ** 3 % 5 + (truth < report),
-         lambda i, j: abs(i - j) ** 3 % 5 + (i < j)),
-    ]  # fmt: skip
+        (
+            lambda truth, report: abs(truth - report) ** 3 % 5 + (truth < report),
+            lambda i, j: abs(i - j) ** 3 % 5 + (i < j),
+        ),
+    ]
     given, at = r.choice(kinds)
     return given, [[Fraction(at(i, j)) for j in range(n + 1)] for i in range(n + 1)]
 
@@ -183,9 +185,11 @@ class Program:
         rows = {name: self._rows(lines) for name, lines in (("ub", self.most), ("eq", self.equal)) if lines}
         given = {f"{side}_{name}": part for name, (A, b) in rows.items() for side, part in (("A", A), ("b", b))}
         found = optimize.linprog(
-            c, **given, method="highs-ds",
+            c,
+            **given,
+            method="highs-ds",
             options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-        )  # fmt: skip
+        )
         assert found.status == 0, found.message
         return float(found.fun), found.x
 
@@ -326,7 +330,7 @@ WM_WH, WM_COL = {"WH", "RM", "S"}, {"CM", "WH", "RM", "S"}
     ("require", "unscaled", "one"),
     [((), 0.7579, 0.947368), (WM_WH, 0.7714, 0.964198), (WM_COL, 0.7723, 0.965432), (SEVEN, 0.7738, 0.967195)],
     ids=["GM", "WM with weak honesty", "WM with column monotonicity", "EM"],
-)  # fmt: skip
+)
 def test_l0_values_of_the_four_mechanisms(require, unscaled, one):
     d = dt.design(4, alpha="9/10", loss="l0", require=require)
     assert d.objective == pytest.approx(unscaled, abs=5e-5)
@@ -345,8 +349,10 @@ def test_l0_values_at_ten_elevenths(require, unscaled):
 def test_traces_of_the_two_weakly_honest_designs(alpha):
     """3/5 + 2(2-a)/(5a^2), and with column monotonicity 3/5 + 2(1+a-a^2)/(5a^2)."""
     a = Fraction(alpha)
-    for require, trace in ((WM_WH, Fraction(3, 5) + 2 * (2 - a) / (5 * a**2)),
-                           (WM_COL, Fraction(3, 5) + 2 * (1 + a - a**2) / (5 * a**2))):  # fmt: skip
+    for require, trace in (
+        (WM_WH, Fraction(3, 5) + 2 * (2 - a) / (5 * a**2)),
+        (WM_COL, Fraction(3, 5) + 2 * (1 + a - a**2) / (5 * a**2)),
+    ):
         d = dt.design(4, alpha=alpha, loss="l0", require=require)
         assert 5 * (1 - d.objective) == pytest.approx(float(trace), abs=1e-9)
 
@@ -386,8 +392,22 @@ def test_the_127_subsets_fall_into_four_classes():
         assert found[name][0] == pytest.approx(value, abs=5e-7)
 
 
-REPRESENTATIVE = ["S", "RM", "RH S", "WH", "WH RH", "WH RM S", "CH", "CM", "CH RM", "CM WH S", "F", "F WH", "F S CM",
-                  "RH RM CH CM F WH S"]  # fmt: skip
+REPRESENTATIVE = [
+    "S",
+    "RM",
+    "RH S",
+    "WH",
+    "WH RH",
+    "WH RM S",
+    "CH",
+    "CM",
+    "CH RM",
+    "CM WH S",
+    "F",
+    "F WH",
+    "F S CM",
+    "RH RM CH CM F WH S",
+]
 
 
 @pytest.mark.parametrize(("n", "alpha"), [(2, "4/5"), (3, "2/3"), (5, "9/10"), (5, "1/3"), (7, "31/50"), (8, "19/20")])
@@ -481,8 +501,12 @@ def test_values_and_neighbours_are_named_as_on_the_grid():
     graph = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)]
     case = Case(5, {"alpha": "2/3"}, "l1", costs, [], None, frozenset({"RM"}), "worst", (0, 4), 1, graph)
     named = [(10 + 5 * j, 10 + 5 * k) for j, k in graph]
-    agrees(dt.design(grid, alpha="2/3", loss="l1", risk="worst", among=[30, 10], require="RM", neighbours=named,
-                     sensitivity=5), case)  # fmt: skip
+    agrees(
+        dt.design(
+            grid, alpha="2/3", loss="l1", risk="worst", among=[30, 10], require="RM", neighbours=named, sensitivity=5
+        ),
+        case,
+    )
 
 
 # Never less private than asked
@@ -492,10 +516,14 @@ def private_case(seed: int) -> Case:
     """Problems of up to 41 values at levels from very strict to so lax that the best matrix has zeros in floats."""
     r = random.Random(f"private {seed}")
     n = 40 if seed % 4 == 0 else r.randint(2, 40)
-    level = {"epsilon": "3"} if seed % 4 == 0 else r.choice(
-        [{"epsilon": str(r.choice(["0.01", "0.1", "0.5", "1", "2", "5"]))}, {"alpha": r.choice(LEVELS)}])  # fmt: skip
-    name, at = r.choice([("l0", lambda d: int(d != 0)), ("l1", abs), ("l2", lambda d: d * d),
-                         ("tail(2)", lambda d: int(abs(d) > 2))])  # fmt: skip
+    level = (
+        {"epsilon": "3"}
+        if seed % 4 == 0
+        else r.choice([{"epsilon": str(r.choice(["0.01", "0.1", "0.5", "1", "2", "5"]))}, {"alpha": r.choice(LEVELS)}])
+    )
+    name, at = r.choice(
+        [("l0", lambda d: int(d != 0)), ("l1", abs), ("l2", lambda d: d * d), ("tail(2)", lambda d: int(abs(d) > 2))]
+    )
     costs = [[Fraction(at(i - j)) for j in range(n + 1)] for i in range(n + 1)]
     prior, law = a_prior(r, n)
     require = frozenset(r.choice([(), ("WH",), ("RM", "S"), ("CH",), ("F",), ("WH", "RH"), tuple(r.sample(SEVEN, 3))]))
@@ -563,19 +591,29 @@ def test_the_best_remap_of_the_geometric_mechanism_is_proved_best(seed):
     d = dt.design(n, alpha=alpha, loss=loss, prior=prior)
     assert "geometric" in d.method
     assert d.gap < 1e-9
-    by_remap = sum(
-        min(sum(law[i] * row[j] * loss[i][k] for i, row in enumerate(reference.geometric(n, Fraction(alpha))))
-            for k in range(n + 1))
-        for j in range(n + 1)
-    ) if n <= 8 else None  # fmt: skip
+    by_remap = (
+        sum(
+            min(
+                sum(law[i] * row[j] * loss[i][k] for i, row in enumerate(reference.geometric(n, Fraction(alpha))))
+                for k in range(n + 1)
+            )
+            for j in range(n + 1)
+        )
+        if n <= 8
+        else None
+    )
     if by_remap is not None:
         assert d.certificate is not None
         assert 0 <= d.certificate.objective - by_remap < Fraction(1, 10**12)
 
 
 def test_other_losses_and_other_neighbours_are_solved():
-    for asked in ({"loss": [[0, 1, 0], [1, 0, 1], [0, 1, 0]]}, {"loss": "l1", "sensitivity": 2},
-                  {"loss": "l1", "risk": "worst"}, {"loss": "l1", "require": "WH"}):  # fmt: skip
+    for asked in (
+        {"loss": [[0, 1, 0], [1, 0, 1], [0, 1, 0]]},
+        {"loss": "l1", "sensitivity": 2},
+        {"loss": "l1", "risk": "worst"},
+        {"loss": "l1", "require": "WH"},
+    ):
         assert dt.design(2, alpha="9/10", **asked).method in ("simplex method", "interior point")
 
 
@@ -724,7 +762,7 @@ def refused(kind: type[DiscreetError], n: Any = 4, **asked: Any) -> str:
         (DiscreetError, {"n": 0}, ""),
     ],
     ids=lambda x: "" if isinstance(x, type) else str(x)[:60],
-)  # fmt: skip
+)
 def test_refusals_say_what_to_do(kind, asked, words):
     assert words in refused(kind, **asked)
 
@@ -754,8 +792,12 @@ def honest_solution(asked: dict[str, Any]) -> Any:
 
 
 def dual(d: Dual, change: Callable[[Any], Any]) -> Dual:
-    return Dual(change(d.rows), change(d.level), {k: change(v) for k, v in d.properties.items()},
-                None if d.prior is None else change(d.prior))  # fmt: skip
+    return Dual(
+        change(d.rows),
+        change(d.level),
+        {k: change(v) for k, v in d.properties.items()},
+        None if d.prior is None else change(d.prior),
+    )
 
 
 ANY_NOISE = np.random.default_rng(3)
@@ -777,7 +819,7 @@ SPOILT: dict[str, Callable[[Any], dict[str, Any]]] = {
     "multipliers turned round": lambda s: {"dual": dual(s.dual, lambda v: -v)},
     "huge multipliers": lambda s: {"dual": dual(s.dual, lambda v: v * 1e250)},
     "random multipliers": lambda s: {"dual": dual(s.dual, lambda v: ANY_NOISE.normal(size=v.shape))},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("spoil", SPOILT)
@@ -828,9 +870,12 @@ def test_a_folded_program_is_the_whole_one(monkeypatch, seed):
     n = int(rng.integers(1, 9))
     require = {letter for letter in LETTERS[:-1] if rng.random() < 0.3}
     asked: dict[str, Any] = {
-        "alpha": rng.choice(["3/10", "1/2", "9/10", "99/100"]).item(), "loss": rng.choice(["l0", "l1", "l2", "tail(1)"]).item(),
-        "risk": rng.choice(["average", "worst"]).item(), "require": require, "sensitivity": int(rng.integers(1, 3)) if n > 2 else 1,
-    }  # fmt: skip
+        "alpha": rng.choice(["3/10", "1/2", "9/10", "99/100"]).item(),
+        "loss": rng.choice(["l0", "l1", "l2", "tail(1)"]).item(),
+        "risk": rng.choice(["average", "worst"]).item(),
+        "require": require,
+        "sensitivity": int(rng.integers(1, 3)) if n > 2 else 1,
+    }
     monkeypatch.setattr(making, "by_theorem", lambda problem: None)
     folded = dt.design(n, **asked)
     monkeypatch.setattr(Problem, "is_mirrored", False)
@@ -859,10 +904,17 @@ def test_what_progress_raises_is_not_swallowed():
         dt.design(20, alpha="9/10", loss="l2", require="WH", progress=stop)
 
 
-@pytest.mark.parametrize("asked", [
-    {"loss": "l1", "require": ("WH",)}, {"loss": "l2", "require": SEVEN}, {"loss": "l0", "risk": "worst"},
-    {"loss": "l0", "require": ("WH",), "then": "l2"}, {"loss": "l1"}, {"loss": "l0", "require": ("F",)},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"loss": "l1", "require": ("WH",)},
+        {"loss": "l2", "require": SEVEN},
+        {"loss": "l0", "risk": "worst"},
+        {"loss": "l0", "require": ("WH",), "then": "l2"},
+        {"loss": "l1"},
+        {"loss": "l0", "require": ("F",)},
+    ],
+)
 @pytest.mark.parametrize("n", [6, 24])
 def test_designs_are_the_same_every_time(n, asked):
     one, other = (dt.design(n, alpha="9/10", **asked, progress=p) for p in (None, lambda line: None))

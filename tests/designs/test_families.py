@@ -38,8 +38,11 @@ def corners(rows: list[tuple[list[Fraction], Fraction | None, Fraction | None]],
     """The corners of {p >= 0, sum p = 1, low <= a p <= high}: every full set of equations that gives a prior of it."""
     sides = [(np.eye(size)[j], 0.0) for j in range(size)]
     for a, low, high in rows:
-        sides += [(np.array([float(x) for x in a]) * sign, float(end) * sign)
-                  for end, sign in ((low, 1), (high, -1)) if end is not None]  # fmt: skip
+        sides += [
+            (np.array([float(x) for x in a]) * sign, float(end) * sign)
+            for end, sign in ((low, 1), (high, -1))
+            if end is not None
+        ]
     found = []
     for chosen in combinations(sides, size - 1):
         matrix = np.array([np.ones(size), *(a for a, _ in chosen)])
@@ -94,17 +97,26 @@ def judged(d: dt.Design, case: Case, laws: list[Any]) -> None:
     weights, total = integers(d)
     assert broken_level(weights, d.problem.level.alpha, near(case.n + 1, case.neighbours)) <= 0
     assert all(broken_property(weights, total, letter) <= 0 for letter in case.require)
-    means = np.array([sum(float(x) * w for x, w in zip(row, ws, strict=True)) / total
-                      for row, ws in zip(case.costs, weights, strict=True)])  # fmt: skip
+    means = np.array(
+        [
+            sum(float(x) * w for x, w in zip(row, ws, strict=True)) / total
+            for row, ws in zip(case.costs, weights, strict=True)
+        ]
+    )
     scale = max(1.0, float(max(map(max, case.costs))))
-    assert d.objective == pytest.approx(max(float(np.array(law, dtype=float) @ means) for law in laws), abs=1e-8 * scale)
+    assert d.objective == pytest.approx(
+        max(float(np.array(law, dtype=float) @ means) for law in laws), abs=1e-8 * scale
+    )
     best = best_over(case, laws)
     assert d.objective == pytest.approx(best, abs=2e-7 * scale)
     assert d.bound <= best + 1e-9 * scale
     assert d.gap < 1e-6
     proof = document(d.mechanism)["certificate"]
     assert bound_of(proof, case.neighbours) == Fraction(proof["bound"])
-    assert verify.verify(document(d.mechanism)).risk_and_bound == (Fraction(proof["objective"]), Fraction(proof["bound"]))
+    assert verify.verify(document(d.mechanism)).risk_and_bound == (
+        Fraction(proof["objective"]),
+        Fraction(proof["bound"]),
+    )
 
 
 def asked(case: Case, priors: Any) -> dt.Design:
@@ -115,8 +127,19 @@ def asked(case: Case, priors: Any) -> dt.Design:
 def an_average_case(seed: int) -> Case:
     """A random problem of the average; small losses, whose common scale the tolerances know."""
     case = any_case(seed, most=5)
-    return Case(case.n, case.level, case.loss, case.costs, case.law, None, case.require, "average", None,
-                case.sensitivity, case.graph)  # fmt: skip
+    return Case(
+        case.n,
+        case.level,
+        case.loss,
+        case.costs,
+        case.law,
+        None,
+        case.require,
+        "average",
+        None,
+        case.sensitivity,
+        case.graph,
+    )
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -126,8 +149,10 @@ def test_a_hull_is_served_at_its_corners(seed):
     d = asked(case, given)
     judged(d, case, laws)
     mixture = [int(q) for q in document(d.mechanism)["certificate"]["family"]["mixture"].split()]
-    mixed = [sum(Fraction(q, sum(mixture)) * law[j] for q, law in zip(mixture, unique(laws), strict=True))
-             for j in range(case.n + 1)]  # fmt: skip
+    mixed = [
+        sum(Fraction(q, sum(mixture)) * law[j] for q, law in zip(mixture, unique(laws), strict=True))
+        for j in range(case.n + 1)
+    ]
     assert [Fraction(w, d.worst_prior.total) for w in d.worst_prior.weights] == mixed
 
 
@@ -178,14 +203,18 @@ def test_five_priors_on_a_hundred_values_are_between_one_and_the_worst_case():
     assert d.gap < 1e-6
     assert max(each) - 1e-9 <= d.objective <= dt.design(100, alpha="9/10", loss="l1", risk="worst").objective + 1e-9
     assert d.objective == pytest.approx(max(dt.expected_loss(d.mechanism, "l1", law) for law in laws), rel=1e-12)
-    assert dt.design(100, alpha="9/10", loss="l1", prior=d.worst_prior).objective == pytest.approx(d.objective, rel=1e-6)
+    assert dt.design(100, alpha="9/10", loss="l1", prior=d.worst_prior).objective == pytest.approx(
+        d.objective, rel=1e-6
+    )
 
 
 def test_wider_sets_cost_more():
     """On a grid that is centred, -10..10, with a variance that is small: the more is known, the less is lost."""
     grid = dt.Grid(-10, 10, 1)
-    widths = [dt.design(grid, alpha="1/2", loss="l1", priors=dt.Priors.moments(mean=(-m, m), second=(None, c))).objective
-              for m, c in ((0, "1/2"), (1, "3/2"), (2, 5), (10, 100))]  # fmt: skip
+    widths = [
+        dt.design(grid, alpha="1/2", loss="l1", priors=dt.Priors.moments(mean=(-m, m), second=(None, c))).objective
+        for m, c in ((0, "1/2"), (1, "3/2"), (2, 5), (10, 100))
+    ]
     assert all(a < b - 1e-6 for a, b in pairwise(widths[:3]))
     assert widths[2] <= widths[3] + 1e-9
     assert widths[3] == pytest.approx(dt.design(grid, alpha="1/2", loss="l1", risk="worst").objective, rel=1e-7)
@@ -240,7 +269,7 @@ def test_priors_are_read_in_many_ways():
         (lambda: dt.Priors.moments(mean=(2, 2), second=(None, "399/100")), "no prior on 0..4 keeps to"),
         (lambda: dt.Priors.moments(mean=(2, 2), second=(None, 4 - Fraction(1, 10**12))), "keeps to"),
     ],
-)  # fmt: skip
+)
 def test_sets_that_are_none_are_refused(priors, words):
     with pytest.raises(PriorError, match=f"(?i){words}") as caught:
         dt.design(4, alpha="1/2", priors=priors() if callable(priors) else priors)
@@ -256,7 +285,11 @@ def test_a_set_of_one_point_is_a_set():
 
 
 def test_what_does_not_go_together_is_refused():
-    for more, error in (({"prior": "uniform"}, DesignError), ({"risk": "worst"}, DesignError), ({"among": [0]}, DesignError)):
+    for more, error in (
+        ({"prior": "uniform"}, DesignError),
+        ({"risk": "worst"}, DesignError),
+        ({"among": [0]}, DesignError),
+    ):
         with pytest.raises(error):
             dt.design(4, alpha="1/2", priors=["uniform"], **more)
     for n in (5000, 500):
@@ -308,16 +341,32 @@ ALTERED: dict[str, tuple[str, Any, str]] = {
     "another mixture": ("hull", word("family", "mixture", by=lambda x: x + 1), "claim"),
     "a negative mixture": ("hull", word("family", "mixture", by=lambda x: -x), "shape"),
     "a member less": ("hull", on_proof(lambda p: p["family"]["priors"].pop()), "shape"),
-    "a member more": ("hull", on_proof(lambda p: (p["family"]["priors"].append({"name": "list", "weights": "1 0 0 0 0"}),
-                                                  p["family"].update(mixture=p["family"]["mixture"] + " 0"))), "claim"),
+    "a member more": (
+        "hull",
+        on_proof(
+            lambda p: (
+                p["family"]["priors"].append({"name": "list", "weights": "1 0 0 0 0"}),
+                p["family"].update(mixture=p["family"]["mixture"] + " 0"),
+            )
+        ),
+        "claim",
+    ),
     "a member altered": ("hull", word("family", "priors", 1, "weights", by=lambda x: x + 1), "claim"),
-    "a member that is not what it is called": ("hull", word("family", "priors", 0, "weights", by=lambda x: x + 1), "claim"),
+    "a member that is not what it is called": (
+        "hull",
+        word("family", "priors", 0, "weights", by=lambda x: x + 1),
+        "claim",
+    ),
     "no members": ("hull", inner("priors", []), "shape"),
     "a set of no kind": ("hull", inner("kind", "ball"), "shape"),
     "no set": ("hull", on_proof(lambda p: p.pop("family")), "shape"),
     "the average for a set": ("hull", put("certificate", "risk", "average"), "shape"),
     "values of the worst case": ("hull", put("certificate", "among", "0 1"), "claim"),
-    "a lower risk": ("hull", on_proof(lambda p: p.update(objective=str(Fraction(p["objective"]) - Fraction(1, 10**12)))), "claim"),
+    "a lower risk": (
+        "hull",
+        on_proof(lambda p: p.update(objective=str(Fraction(p["objective"]) - Fraction(1, 10**12)))),
+        "claim",
+    ),
     "an upper end moved in": ("limits", inner("limits", 0, "high", "3/2"), "claim"),
     "an upper end moved out": ("limits", inner("limits", 1, "high", "2"), "claim"),
     "an end taken away": ("limits", inner("limits", 0, "low", None), "claim"),
@@ -331,8 +380,12 @@ ALTERED: dict[str, tuple[str, Any, str]] = {
     "other prices": ("limits", inner("prices", "0 0 0"), "claim"),
     "a prior outside the limits": ("limits", put("certificate", "prior", "weights", "1 0 0 0 0"), "claim"),
     "a key that nobody knows": ("limits", inner("more", "1"), "shape"),
-    "another set in the recipe": ("limits", put("recipe", "parameters", "priors", "any with moment(1, 0) in 0..4"), "claim"),
-}  # fmt: skip
+    "another set in the recipe": (
+        "limits",
+        put("recipe", "parameters", "priors", "any with moment(1, 0) in 0..4"),
+        "claim",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", ALTERED)
@@ -371,7 +424,9 @@ def test_sets_on_the_command_line(text, priors, capsys):
 def test_messages_use_the_words_that_were_given():
     with pytest.raises(PriorError, match=r"one prior alone as prior="):
         dt.design(4, alpha="1/2", priors="uniform")
-    with pytest.raises(PriorError, match=r"a mean of x of at least 5 and at most 6 and a mean of x\^2 of at most 9 together"):
+    with pytest.raises(
+        PriorError, match=r"a mean of x of at least 5 and at most 6 and a mean of x\^2 of at most 9 together"
+    ):
         dt.design(4, alpha="1/2", priors=dt.Priors.moments(mean=(5, 6), second=(None, 9)))
     found = dt.design(4, alpha="1/2", priors=["uniform", "binomial(1/3)"])
     assert repr(found.worst_prior).startswith("<Prior least favourable on 5 values: 0.")

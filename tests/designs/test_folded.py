@@ -25,9 +25,14 @@ SETS = ["", "WH", "RM", "CH", "CM", "F", "F CH", "F CM", "RM CH WH", "RH CH"]
 def program_of(n: int, require: str, fold: bool, worst: str, steps: int) -> FoldedProgram:
     """A program folded or not; its loss is symmetric only where its risk is."""
     return FoldedProgram(
-        inequalities_of(n, require, steps), cost_of(n), loss_of(n, worst), risk_of(n, worst), fold,
-        mirrored=worst in MIRRORED, path=steps == 1,
-    )  # fmt: skip
+        inequalities_of(n, require, steps),
+        cost_of(n),
+        loss_of(n, worst),
+        risk_of(n, worst),
+        fold,
+        mirrored=worst in MIRRORED,
+        path=steps == 1,
+    )
 
 
 MIRRORED = ("mirrored", "hull", "limits")

@@ -22,7 +22,9 @@ def all_heights(size: int, reach: int) -> np.ndarray:
     """All integers h with h_0 = 0 that differ by at most 1 within `reach` steps, one row each."""
     found = [[0]]
     for _ in range(size - 1):
-        found = [[*h, v] for h in found for v in (h[-1] - 1, h[-1], h[-1] + 1) if all(abs(v - w) <= 1 for w in h[-reach:])]
+        found = [
+            [*h, v] for h in found for v in (h[-1] - 1, h[-1], h[-1] + 1) if all(abs(v - w) <= 1 for w in h[-reach:])
+        ]
     return np.array(found)
 
 
@@ -87,8 +89,14 @@ def whole_program(loss: np.ndarray, alpha: float, reach: int, risks: Risks) -> f
     for i in range(size):
         sums[i, i * size : (i + 1) * size] = 1.0
     cost = np.concatenate([np.zeros(size * size), [1.0], np.zeros(0) if risks.price is None else risks.price])
-    found = linprog(cost, np.array(rows), np.zeros(len(rows)), sums, np.ones(size),
-                    bounds=[(0, None)] * (size * size) + [(None, None)] + [(0, None)] * priced)  # fmt: skip
+    found = linprog(
+        cost,
+        np.array(rows),
+        np.zeros(len(rows)),
+        sums,
+        np.ones(size),
+        bounds=[(0, None)] * (size * size) + [(None, None)] + [(0, None)] * priced,
+    )
     assert found.status == 0
     return float(found.fun)
 
@@ -100,10 +108,19 @@ def test_designs_are_as_good_as_the_whole_program(seed):
     size = int(random.integers(3, 10))
     reach, alpha = int(random.integers(1, size + 1)), float(random.choice([0.05, 0.3, 0.5, 0.9, 0.95]))
     place = np.arange(size)
-    loss = [np.abs(place[:, None] - place) * 1.0, (place[:, None] != place) * 1.0, random.random((size, size)),
-            (place[:, None] - place) ** 2.0][seed % 4]  # fmt: skip
-    rows = [random.dirichlet(np.ones(size))[None], np.eye(size)[random.random(size) < 0.8], random.dirichlet(np.ones(size), 3),
-            np.full((1, size), 1 / size), np.eye(size)][seed % 5]  # fmt: skip
+    loss = [
+        np.abs(place[:, None] - place) * 1.0,
+        (place[:, None] != place) * 1.0,
+        random.random((size, size)),
+        (place[:, None] - place) ** 2.0,
+    ][seed % 4]
+    rows = [
+        random.dirichlet(np.ones(size))[None],
+        np.eye(size)[random.random(size) < 0.8],
+        random.dirichlet(np.ones(size), 3),
+        np.full((1, size), 1 / size),
+        np.eye(size),
+    ][seed % 5]
     rows = rows if len(rows) else np.eye(size)
     risks = Risks(rows)
     if seed >= 10:
@@ -127,9 +144,13 @@ def bell(size: int, width: float) -> list[float]:
 
 @pytest.mark.parametrize(
     ("sensitivity", "prior", "alpha", "value"),
-    [("1/2", bell(41, 4.1), "3/10", 0.06920354), ("1/10", bell(41, 4.1), "1/2", 0.06897442),
-     ("1/2", None, "9/10", 0.25536585), ("1/2", None, "19/20", 0.25605106)],
-)  # fmt: skip
+    [
+        ("1/2", bell(41, 4.1), "3/10", 0.06920354),
+        ("1/10", bell(41, 4.1), "1/2", 0.06897442),
+        ("1/2", None, "9/10", 0.25536585),
+        ("1/2", None, "19/20", 0.25605106),
+    ],
+)
 def test_values_that_were_computed_by_column_generation(sensitivity, prior, alpha, value):
     d = dt.design(dt.Grid(0, 1, "1/40"), alpha=alpha, loss="l1", sensitivity=sensitivity, prior=prior)
     assert d.objective == pytest.approx(value, abs=6e-9)
@@ -217,7 +238,10 @@ def test_what_the_rays_do_not_prove_is_refused(long):
     verify.verify(raised(100, -more))  # less is proved too
     assert kind_of_fault(raised(100, more)) == "claim"
     assert kind_of_fault(raised(0, 2**40 * more)) == "claim"
-    assert kind_of_fault(resigned(original, put("certificate", "multipliers", "rows", [" ".join(map(str, rows[1:]))]))) == "shape"
+    assert (
+        kind_of_fault(resigned(original, put("certificate", "multipliers", "rows", [" ".join(map(str, rows[1:]))])))
+        == "shape"
+    )
     assert kind_of_fault(resigned(original, put("certificate", "multipliers", "CH", ["0"]))) == "shape"
     assert kind_of_fault(resigned(original, put("neighbours", {"kind": "steps", "steps": 101}))) == "claim"
 

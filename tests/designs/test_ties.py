@@ -35,8 +35,14 @@ def is_good(case: Case, matrix: tuple[tuple[Fraction, ...], ...], optimum: Fract
     assert all(sum(row) == total and min(row) >= 0 for row in weights)
     assert broken_level(weights, case.alpha, near(case.n + 1, case.neighbours)) <= 0
     assert all(broken_property(weights, total, letter) <= 0 for letter in case.require)
-    mean = sum((p * x * c for p, row, costs in zip(case.law, matrix, case.costs, strict=True)
-                for x, c in zip(row, costs, strict=True)), Fraction(0))  # fmt: skip
+    mean = sum(
+        (
+            p * x * c
+            for p, row, costs in zip(case.law, matrix, case.costs, strict=True)
+            for x, c in zip(row, costs, strict=True)
+        ),
+        Fraction(0),
+    )
     return mean == optimum
 
 
@@ -83,7 +89,9 @@ def test_for_any_prior_the_steps_of_it_decide(seed):
     p = [Fraction(w) / sum(weights) for w in weights]
     sides = [one - a * other for j in range(n) for one, other in ((p[j], p[j + 1]), (p[j + 1], p[j]))]
     found = dt.uniqueness(dt.design(n, alpha=a, loss="l0", prior=p))
-    geometric = tuple(tuple(a ** abs(i - j) * (1 if j in (0, n) else 1 - a) / (1 + a) for j in range(n + 1)) for i in range(n + 1))
+    geometric = tuple(
+        tuple(a ** abs(i - j) * (1 if j in (0, n) else 1 - a) / (1 + a) for j in range(n + 1)) for i in range(n + 1)
+    )
     is_best = is_good(Case(n, {"alpha": a}, "l0", plain(n, "1/2").costs, p), geometric, found.optimum)
     assert is_best == (min(sides) >= 0)
     if min(sides) >= 0:

@@ -18,8 +18,24 @@ def law(m: dt.Mechanism) -> list[list[Fraction]]:
     return [[Fraction(int(w), int(exact[1])) for w in row] for row in exact[0]]
 
 
-REGIMES = [(1, "9/10"), (2, "1/2"), (2, "51/100"), (3, "3/5"), (3, "61/100"), (4, "2/3"), (4, "67/100"), (18, "9/10"),
-           (17, "9/10"), (19, "9/10"), (6, "3/4"), (5, "3/4"), (8, "1/10"), (3, "1/2"), (3, "49/100"), (12, "1/2")]  # fmt: skip
+REGIMES = [
+    (1, "9/10"),
+    (2, "1/2"),
+    (2, "51/100"),
+    (3, "3/5"),
+    (3, "61/100"),
+    (4, "2/3"),
+    (4, "67/100"),
+    (18, "9/10"),
+    (17, "9/10"),
+    (19, "9/10"),
+    (6, "3/4"),
+    (5, "3/4"),
+    (8, "1/10"),
+    (3, "1/2"),
+    (3, "49/100"),
+    (12, "1/2"),
+]
 
 
 @pytest.mark.parametrize(("n", "alpha"), REGIMES)
@@ -41,8 +57,10 @@ def test_with_columns_it_is_the_geometric_mechanism_up_to_one_half(n, alpha, let
 @pytest.mark.parametrize("alpha", ["68/100", "3/4", "17/20", "9/10", "19/20", "99/100"])
 def test_traces_for_five_values(alpha):
     a = Fraction(alpha)
-    for require, trace in (((), Fraction(3, 5) + 2 * (2 - a) / (5 * a**2)),
-                           ({"CM"}, Fraction(3, 5) + 2 * (1 + a - a**2) / (5 * a**2))):  # fmt: skip
+    for require, trace in (
+        ((), Fraction(3, 5) + 2 * (2 - a) / (5 * a**2)),
+        ({"CM"}, Fraction(3, 5) + 2 * (1 + a - a**2) / (5 * a**2)),
+    ):
         assert float(reference.trace(law(dt.weakly_honest(4, alpha=alpha, require=require)))) == pytest.approx(
             float(trace), abs=1e-8
         )
@@ -98,8 +116,17 @@ def test_other_properties_are_refused(require):
     assert str(caught.value).endswith(".")
 
 
-@pytest.mark.parametrize("asked", [{}, {"alpha": "3/2"}, {"alpha": "1/2", "epsilon": 1}, {"alpha": "1/2", "n": dt.Grid(0, None)},
-                                   {"alpha": "99/100", "n": 3000}], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"alpha": "3/2"},
+        {"alpha": "1/2", "epsilon": 1},
+        {"alpha": "1/2", "n": dt.Grid(0, None)},
+        {"alpha": "99/100", "n": 3000},
+    ],
+    ids=str,
+)
 def test_what_makes_no_sense_is_refused(asked):
     with pytest.raises(DiscreetError):
         dt.weakly_honest(asked.pop("n", 4), **asked)

@@ -20,9 +20,13 @@ M = dt.geometric(100, epsilon="1/10")
 SURE = dt.geometric(100, epsilon=45)  # a report differs from its truth with probability 6e-20: none does here
 SIZE = 6000
 RNG = np.random.default_rng(4)
-PEOPLE = pa.table({
-    "age": RNG.integers(0, 101, SIZE).astype(np.int16), "row": np.arange(SIZE), "id": RNG.integers(0, 900, SIZE),
-})  # fmt: skip
+PEOPLE = pa.table(
+    {
+        "age": RNG.integers(0, 101, SIZE).astype(np.int16),
+        "row": np.arange(SIZE),
+        "id": RNG.integers(0, 900, SIZE),
+    }
+)
 
 
 @pytest.fixture(scope="package")
@@ -47,12 +51,19 @@ def spark(folder):
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = {
-        "spark.io.encryption.enabled": "true", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "3",
-        "spark.sql.files.maxPartitionBytes": "30000", "spark.sql.files.openCostInBytes": "10000", "spark.log.level": "OFF",
-        "spark.ui.showConsoleProgress": "false", "spark.local.dir": str(folder / "local"), "spark.eventLog.enabled": "true",
+        "spark.io.encryption.enabled": "true",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.files.maxPartitionBytes": "30000",
+        "spark.sql.files.openCostInBytes": "10000",
+        "spark.log.level": "OFF",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(folder / "local"),
+        "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",  # or nothing would be found in it
-        "spark.eventLog.dir": (folder / "events").as_uri(), "spark.sql.warehouse.dir": str(folder / "warehouse"),
-    }  # fmt: skip
+        "spark.eventLog.dir": (folder / "events").as_uri(),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
     builder = SparkSession.builder.master("local[2,4]")
     for name, value in settings.items():
         builder = builder.config(name, value)

@@ -33,8 +33,15 @@ pytest.importorskip("narwhals")
 DOMAIN = {"g": ["a", "b", None], "age": {"young": [0, 17], "old": [18, None]}}
 KEYS = [(g, age) for g in ("a", "b", None) for age in ("young", "old")]
 CONDITIONS = {None: lambda r: True, "z >= 2": lambda r: r["z"] is not None and r["z"] >= 2}
-GRIDS = [Grid(0, 10), Grid(-7, 5), Grid(0, 100, 25), Grid("-1/3", 3, "1/3"), Grid(1, 10, 3), Grid("0.1", "2.6", "0.5"),
-         Grid("-5/7", "25/7", "3/7")]  # fmt: skip
+GRIDS = [
+    Grid(0, 10),
+    Grid(-7, 5),
+    Grid(0, 100, 25),
+    Grid("-1/3", 3, "1/3"),
+    Grid(1, 10, 3),
+    Grid("0.1", "2.6", "0.5"),
+    Grid("-5/7", "25/7", "3/7"),
+]
 
 
 def number(value):
@@ -60,7 +67,9 @@ def person(asked, values):
     there = [steps(asked, x) for x in map(number, values) if x is not None]
     if not there:
         return None if asked.missing is None or not values else asked.clamped(asked.nearest(asked.missing))
-    total = len(there) * asked.origin + sum(there) * asked.grid.step  # the sum of values of the grid, moved to the nearest
+    total = (
+        len(there) * asked.origin + sum(there) * asked.grid.step
+    )  # the sum of values of the grid, moved to the nearest
     k = math.floor((total - asked.origin) / asked.grid.step + Fraction(1, 2))
     low, high = asked.grid.low, asked.grid.high
     while asked.origin + k * asked.grid.step < low:
@@ -111,24 +120,60 @@ VALUES = {
     "whole": [None, 0, 1, 2, 3, 5, 12, 37, 38, -1, -8, 2**62, -(2**63), 2**63 - 1],
     "small": [None, 0, 1, 2, 5, 12, -3, 2**31 - 1, -(2**31)],
     "decimal": [None, *map(Decimal, ["0.00", "0.50", "1.50", "-0.50", "12.49", "12.50", "-3.17", "99999999.99"])],
-    "wide": [None, *map(Decimal, ["0.5000", "-0.5000", "12.5000", "1.3333", "9" * 33 + ".5000", "-" + "9" * 33 + ".0001"])],
+    "wide": [
+        None,
+        *map(Decimal, ["0.5000", "-0.5000", "12.5000", "1.3333", "9" * 33 + ".5000", "-" + "9" * 33 + ".0001"]),
+    ],
     "float": [None, 0.0, 0.5, 1.5, -0.5, 12.5, 2.25, -7.75, 1e300, -1e300, math.inf, -math.inf, math.nan],
-    "text": [None, "0", "1", "2.5", " 12.50 ", "-0.5", "+3", ".25", "5.", "abc", "nan", "inf", "1e2", "0x10", "-", "1.2.3",
-             "99999999999999999999999999", "0.000000000000000001", "-7"],
-}  # fmt: skip
-TYPES = {"whole": pa.int64(), "small": pa.int32(), "decimal": pa.decimal128(10, 2), "wide": pa.decimal128(38, 4),
-         "float": pa.float64(), "text": pa.string()}  # fmt: skip
+    "text": [
+        None,
+        "0",
+        "1",
+        "2.5",
+        " 12.50 ",
+        "-0.5",
+        "+3",
+        ".25",
+        "5.",
+        "abc",
+        "nan",
+        "inf",
+        "1e2",
+        "0x10",
+        "-",
+        "1.2.3",
+        "99999999999999999999999999",
+        "0.000000000000000001",
+        "-7",
+    ],
+}
+TYPES = {
+    "whole": pa.int64(),
+    "small": pa.int32(),
+    "decimal": pa.decimal128(10, 2),
+    "wide": pa.decimal128(38, 4),
+    "float": pa.float64(),
+    "text": pa.string(),
+}
 
 
 def made(rng, kind, rows):
     return [
-        {"g": rng.choice(["a", "a", "b", None, "zz"]), "age": rng.choice([None, 3, 17, 18, 40, -1]),
-         "u": rng.choice([None, 1, 2, 3]), "z": rng.choice([None, 1, 2]), "x": rng.choice(VALUES[kind])} for _ in range(rows)
-    ]  # fmt: skip
+        {
+            "g": rng.choice(["a", "a", "b", None, "zz"]),
+            "age": rng.choice([None, 3, 17, 18, 40, -1]),
+            "u": rng.choice([None, 1, 2, 3]),
+            "z": rng.choice([None, 1, 2]),
+            "x": rng.choice(VALUES[kind]),
+        }
+        for _ in range(rows)
+    ]
 
 
 def tables(kind, rows, folder, rng):
-    schema = pa.schema([("g", pa.string()), ("age", pa.int32()), ("u", pa.int64()), ("z", pa.int32()), ("x", TYPES[kind])])
+    schema = pa.schema(
+        [("g", pa.string()), ("age", pa.int32()), ("u", pa.int64()), ("z", pa.int32()), ("x", TYPES[kind])]
+    )
     if kind != "text":
         table = pa.Table.from_pylist(rows, schema=schema)
         choice = rng.choice(["arrow", "polars", "pandas", "parquet"])
@@ -159,18 +204,37 @@ def test_every_kind_of_number_adds_up_as_the_rules_say(kind, tmp_path):
         table, reading = tables(kind, rows, tmp_path, rng)
         grids = rng.sample(GRIDS, 4)
         asked = [
-            SumOf("X", grid, rng.choice([None, "z >= 2"]), rng.choice([None, grid.low, grid.high - grid.step]),
-                  rng.choice([0, 0, grid.low, Fraction(1, 2)]))
+            SumOf(
+                "X",
+                grid,
+                rng.choice([None, "z >= 2"]),
+                rng.choice([None, grid.low, grid.high - grid.step]),
+                rng.choice([0, 0, grid.low, Fraction(1, 2)]),
+            )
             for grid in grids
-        ]  # fmt: skip
+        ]
         if kind == "float":  # floats divide once: exact where the step is a power of two, or the quotient is no half
-            asked = [SumOf("x", Grid(-8, 16, step), one.where, None, 0) for one, step in zip(asked, (1, 2, "1/2", 4), strict=True)]
+            asked = [
+                SumOf("x", Grid(-8, 16, step), one.where, None, 0)
+                for one, step in zip(asked, (1, 2, "1/2", 4), strict=True)
+            ]
         unit, other = rng.random() < 0.6, rng.random() < 0.5
         most = rng.randrange(1, 4) if unit else 1
-        found = count_each(table, predicates=[None], sums=asked, by=["g", "age"], domain=Domain.of(DOMAIN), reading=reading,
-                           unit="u" if unit else None, max_groups=most, other=other)  # fmt: skip
+        found = count_each(
+            table,
+            predicates=[None],
+            sums=asked,
+            by=["g", "age"],
+            domain=Domain.of(DOMAIN),
+            reading=reading,
+            unit="u" if unit else None,
+            max_groups=most,
+            other=other,
+        )
         for one, sums in zip(asked, found.sums, strict=True):
-            np.testing.assert_array_equal(flat(sums), brute(rows, one, unit, most, other), err_msg=f"{trial} {one} {one.origin}")
+            np.testing.assert_array_equal(
+                flat(sums), brute(rows, one, unit, most, other), err_msg=f"{trial} {one} {one.origin}"
+            )
 
 
 def test_one_person_moves_a_sum_by_what_was_declared(tmp_path):
@@ -179,12 +243,18 @@ def test_one_person_moves_a_sum_by_what_was_declared(tmp_path):
     domain = Domain.of({"g": groups})
     rows = list(itertools.product(values, groups, [1, 2]))
     people = [(), *((r,) for r in rows), *itertools.combinations_with_replacement(rows, 2)]
-    asked = [SumOf("x", Grid(-3, 6, 3)), SumOf("x", Grid(-3, 6, 3), "z = 1"), SumOf("x", Grid(0, 6, 3), None, 3),
-             SumOf("x", Grid(-3, 6, 3), "z = 1", 6, -3)]  # fmt: skip
+    asked = [
+        SumOf("x", Grid(-3, 6, 3)),
+        SumOf("x", Grid(-3, 6, 3), "z = 1"),
+        SumOf("x", Grid(0, 6, 3), None, 3),
+        SumOf("x", Grid(-3, 6, 3), "z = 1", 6, -3),
+    ]
     # all these people in one table, each in groups of its own: sums of one are independent of the others
     table = pa.Table.from_pylist(
         [{"u": n, "who": n, "x": x, "g": g, "z": z} for n, held in enumerate(people) for x, g, z in held],
-        schema=pa.schema([("u", pa.int64()), ("who", pa.int64()), ("x", pa.int64()), ("g", pa.string()), ("z", pa.int64())]),
+        schema=pa.schema(
+            [("u", pa.int64()), ("who", pa.int64()), ("x", pa.int64()), ("g", pa.string()), ("z", pa.int64())]
+        ),
     )
     whole = Domain.of({"who": range(len(people)), "g": groups})
     found = count_each(table, predicates=[None], sums=asked, by=["who", "g"], domain=whole, unit="u", max_groups=2)
@@ -203,19 +273,31 @@ def test_one_person_moves_a_sum_by_what_was_declared(tmp_path):
     rng = random.Random(5)
     picked = [rng.randrange(len(people)) for _ in range(300)]
     crowd = pa.Table.from_pylist(
-        [{"u": n, "x": x, "g": g, "z": z} for n, p in enumerate(picked) for x, g, z in people[p]], schema=table.drop(["who"]).schema
+        [{"u": n, "x": x, "g": g, "z": z} for n, p in enumerate(picked) for x, g, z in people[p]],
+        schema=table.drop(["who"]).schema,
     )
     for memory in (512, 64):
-        together = count_each(crowd, predicates=[], sums=asked, by=["g"], domain=domain, unit="u", max_groups=2, memory_mb=memory)
+        together = count_each(
+            crowd, predicates=[], sums=asked, by=["g"], domain=domain, unit="u", max_groups=2, memory_mb=memory
+        )
         for alone, sums in zip(found.sums, together.sums, strict=True):
             np.testing.assert_array_equal(sums.sums, alone.sums.reshape(len(people), 2)[picked].sum(axis=0))
 
 
 def test_people_in_parts_add_up_to_the_same(monkeypatch):
     rng = np.random.default_rng(2)
-    table = pa.table({"u": rng.integers(0, 900, 4000), "g": rng.integers(0, 5, 4000), "x": rng.integers(-50, 200, 4000)})
-    asked = {"predicates": ["x > 3"], "sums": [SumOf("x", Grid(-20, 100, 5)), SumOf("x", Grid(0, 7), "g < 3")], "by": ["g"],
-             "domain": Domain.of({"g": range(4)}), "unit": "u", "max_groups": 2, "other": True}  # fmt: skip
+    table = pa.table(
+        {"u": rng.integers(0, 900, 4000), "g": rng.integers(0, 5, 4000), "x": rng.integers(-50, 200, 4000)}
+    )
+    asked = {
+        "predicates": ["x > 3"],
+        "sums": [SumOf("x", Grid(-20, 100, 5)), SumOf("x", Grid(0, 7), "g < 3")],
+        "by": ["g"],
+        "domain": Domain.of({"g": range(4)}),
+        "unit": "u",
+        "max_groups": 2,
+        "other": True,
+    }
     once = count_each(table, **asked)
     monkeypatch.setattr("discreet.engines.duckdb._BYTES_EACH", 10**7)
     parts = count_each(table, **asked)
@@ -230,8 +312,15 @@ def test_no_order_of_columns_or_keys_decides():
     keys = [(g, h) for g in range(4) for h in range(3)]
 
     def counted(data, by, keys, grid, most=2):
-        found = count_each(data, predicates=[None], sums=[SumOf("x", grid)], by=by, domain=Domain.of({"keys": keys}, by), unit="u",
-                           max_groups=most)  # fmt: skip
+        found = count_each(
+            data,
+            predicates=[None],
+            sums=[SumOf("x", grid)],
+            by=by,
+            domain=Domain.of({"keys": keys}, by),
+            unit="u",
+            max_groups=most,
+        )
         return found.counts[0], found.sums[0]
 
     counts, sums = counted(table, ["g", "h"], keys, Grid(0, 90))
@@ -265,8 +354,13 @@ def test_no_decimal_is_too_large_for_its_type(width):
 def test_sums_as_people_write_them():
     found = read_sum("income:0..100000/100 where sex = 'f' missing 500")
     assert found == SumOf("income", Grid(0, 100000, 100), "sex = 'f'", Fraction(500))
-    for text in ('a b: -1/2 .. 3.5 / 1/2 missing 1/2', '"x:y":0..1/1/3 where a > 1 and missing = 3',
-                 "i:0..10 missing 2 where a = 1", "i:0..10/5 where missing missing 5", '"""":-3..3'):  # fmt: skip
+    for text in (
+        "a b: -1/2 .. 3.5 / 1/2 missing 1/2",
+        '"x:y":0..1/1/3 where a > 1 and missing = 3',
+        "i:0..10 missing 2 where a = 1",
+        "i:0..10/5 where missing missing 5",
+        '"""":-3..3',
+    ):
         one = read_sum(text)
         assert read_sum(str(one)) == one
     assert read_sum("i:0..10/5 where missing missing 5").where == "missing"
@@ -300,9 +394,15 @@ def test_values_beyond_the_bounds_are_told_by_their_lines(tmp_path):
     frame = pa.table({"place": [1, 5, None], "x": [2.0, math.nan, 7.0]})  # a column by the name that ours would have
     assert outside_bounds(frame, [SumOf("place", Grid(2, 4)), SumOf("x", Grid(0, 5))])[0].places == ((1,), (2,), (3,))
     near = pa.table({"id": [1, 2, 3, 4, 5], "x": [-5.0, 0.0, 1.1, 1000.0, 1049.0]})  # within half a step of the bounds
-    for grid, below, above in ((Grid(0, 1000, 100), 1, 1), (Grid("0.1", "1.1", "0.1"), 2, 2), (Grid("1/3", "4/3"), 2, 2)):
+    for grid, below, above in (
+        (Grid(0, 1000, 100), 1, 1),
+        (Grid("0.1", "1.1", "0.1"), 2, 2),
+        (Grid("1/3", "4/3"), 2, 2),
+    ):
         out = outside_bounds(near, [SumOf("x", grid)], "id")[0]
         assert (out.below, out.above) == (below, above)
-    assert outside_bounds(pa.table({"id": [1], "x": [1 / 3]}), [SumOf("x", Grid("1/3", "4/3"))], "id")[0].people_below == 0
+    assert (
+        outside_bounds(pa.table({"id": [1], "x": [1 / 3]}), [SumOf("x", Grid("1/3", "4/3"))], "id")[0].people_below == 0
+    )
     with pytest.raises(TableInputError, match="no column"):
         outside_bounds(path, [SumOf("wage", Grid(0, 1))], None, reading)

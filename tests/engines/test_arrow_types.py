@@ -43,31 +43,70 @@ def union(kind):
 
 
 PLAIN = {
-    "null": pa.nulls(3), "bool": pa.array([True, None, False]), "bool8": wrapped(pa.bool8(), [1, None, 0]),
-    **{str(k): pa.array([5, None, 9], k)
-       for k in (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(), pa.float32(),
-                 pa.float64())},
+    "null": pa.nulls(3),
+    "bool": pa.array([True, None, False]),
+    "bool8": wrapped(pa.bool8(), [1, None, 0]),
+    **{
+        str(k): pa.array([5, None, 9], k)
+        for k in (
+            pa.int8(),
+            pa.int16(),
+            pa.int32(),
+            pa.int64(),
+            pa.uint8(),
+            pa.uint16(),
+            pa.uint32(),
+            pa.uint64(),
+            pa.float32(),
+            pa.float64(),
+        )
+    },
     "float16": pa.array([5, None, 9], pa.float32()).cast(pa.float16()),
-    **{str(k): pa.array([Decimal(500), None, Decimal(-900)], k)
-       for k in (pa.decimal32(9, 2), pa.decimal64(18, 2), pa.decimal128(20, 2), pa.decimal128(5, -2), pa.decimal256(20, 2),
-                 pa.decimal256(70, 2), pa.decimal256(60, -2))},
+    **{
+        str(k): pa.array([Decimal(500), None, Decimal(-900)], k)
+        for k in (
+            pa.decimal32(9, 2),
+            pa.decimal64(18, 2),
+            pa.decimal128(20, 2),
+            pa.decimal128(5, -2),
+            pa.decimal256(20, 2),
+            pa.decimal256(70, 2),
+            pa.decimal256(60, -2),
+        )
+    },
     **{str(k): pa.array(TEXTS, k) for k in (pa.string(), pa.large_string(), pa.string_view())},
     **{str(k): pa.array(BYTES, k) for k in (pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(1))},
     **{str(k): pa.array(DAYS, k) for k in (pa.date32(), pa.date64())},
-    **{str(k): pa.array(MOMENTS, k) for u in ("s", "ms", "us", "ns") for k in (pa.timestamp(u), pa.timestamp(u, "Asia/Tokyo"))},
+    **{
+        str(k): pa.array(MOMENTS, k)
+        for u in ("s", "ms", "us", "ns")
+        for k in (pa.timestamp(u), pa.timestamp(u, "Asia/Tokyo"))
+    },
     **{str(k): pa.array([1, None, 2], pa.int32()).view(k) for k in (pa.time32("s"), pa.time32("ms"))},
-    **{str(k): pa.array([1, None, 2], pa.int64()).view(k)
-       for k in (pa.time64("us"), pa.time64("ns"), pa.duration("s"), pa.duration("ns"))},
+    **{
+        str(k): pa.array([1, None, 2], pa.int64()).view(k)
+        for k in (pa.time64("us"), pa.time64("ns"), pa.duration("s"), pa.duration("ns"))
+    },
     "interval": pa.array([pa.MonthDayNano([1, 2, 3]), None, pa.MonthDayNano([0, 0, 1])]),
-    **{str(k): pa.array(LISTS, k)
-       for k in (pa.list_(pa.int64()), pa.large_list(pa.int64()), pa.list_view(pa.int64()), pa.large_list_view(pa.int64()))},
+    **{
+        str(k): pa.array(LISTS, k)
+        for k in (
+            pa.list_(pa.int64()),
+            pa.large_list(pa.int64()),
+            pa.list_view(pa.int64()),
+            pa.large_list_view(pa.int64()),
+        )
+    },
     "fixed list": pa.array([[1, 2], None, [3, 4]], pa.list_(pa.int64(), 2)),
-    "struct": pa.array([{"y": 1}, None, {"y": None}]), "map": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64())),
-    "sparse union": union("sparse"), "dense union": union("dense"),
-    "uuid": wrapped(pa.uuid(), [bytes(16), None, b"\xff" * 16]), "json": wrapped(pa.json_(), ['{"a": 1}', None, "2"]),
+    "struct": pa.array([{"y": 1}, None, {"y": None}]),
+    "map": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64())),
+    "sparse union": union("sparse"),
+    "dense union": union("dense"),
+    "uuid": wrapped(pa.uuid(), [bytes(16), None, b"\xff" * 16]),
+    "json": wrapped(pa.json_(), ['{"a": 1}', None, "2"]),
     "opaque": wrapped(pa.opaque(pa.int64(), "name", "vendor"), [5, None, 9]),
     "tensor": wrapped(pa.fixed_shape_tensor(pa.int64(), [2]), [[1, 2], None, [3, 4]]),
-}  # fmt: skip
+}
 
 
 def by_dictionary(array):
@@ -119,7 +158,10 @@ def test_the_list_of_types_has_them_all():
     """A type that a later Arrow adds is missed here. Two kinds of intervals cannot be made in Python."""
     there = {value: name for name, value in vars(pa.lib).items() if name.startswith("Type_")}
     known = {array.type.id for array in COLUMNS.values()}
-    assert {name for value, name in there.items() if value not in known} <= {"Type_INTERVAL_MONTHS", "Type_INTERVAL_DAY_TIME"}
+    assert {name for value, name in there.items() if value not in known} <= {
+        "Type_INTERVAL_MONTHS",
+        "Type_INTERVAL_DAY_TIME",
+    }
     assert len(known) > 40
 
 
@@ -161,8 +203,20 @@ def test_every_type_is_compared_and_added_as_python_has_it_or_refused_by_its_nam
 
 
 def test_every_type_identifies_people_or_nobody_by_its_name():
-    nobody = ("time32", "time64", "duration", "interval", "list", "large_list", "fixed list", "struct", "map", "sparse", "dense",
-              "tensor")  # fmt: skip
+    nobody = (
+        "time32",
+        "time64",
+        "duration",
+        "interval",
+        "list",
+        "large_list",
+        "fixed list",
+        "struct",
+        "map",
+        "sparse",
+        "dense",
+        "tensor",
+    )
     for name, array in PLAIN.items():
         runs = by_runs(array)
         table = pa.table({"x": pa.chunked_array([runs, runs])})
@@ -176,10 +230,25 @@ def test_every_type_identifies_people_or_nobody_by_its_name():
 
 
 def test_keys_of_every_type_that_has_any():
-    for name in ("int8", "uint64", "double", "float16", "decimal128(5, -2)", "decimal256(20, 2)", "string_view", "date64[ms]",
-                 "uuid", "timestamp[ns, tz=Asia/Tokyo]", "timestamp[s]", "bool8", "opaque"):  # fmt: skip
+    for name in (
+        "int8",
+        "uint64",
+        "double",
+        "float16",
+        "decimal128(5, -2)",
+        "decimal256(20, 2)",
+        "string_view",
+        "date64[ms]",
+        "uuid",
+        "timestamp[ns, tz=Asia/Tokyo]",
+        "timestamp[s]",
+        "bool8",
+        "opaque",
+    ):
         value = VALUES[name][0]
-        key = str(value) if isinstance(value, (date, uuid.UUID)) else int(value) if isinstance(value, Decimal) else value
+        key = (
+            str(value) if isinstance(value, (date, uuid.UUID)) else int(value) if isinstance(value, Decimal) else value
+        )
         table = pa.table({"g": by_dictionary(PLAIN[name]), "h": by_runs(PLAIN[name])})
         found = asked(table, predicates=[None], by=["g", "h"], domain=Domain.of({"g": [key, None], "h": [key, None]}))
         assert found.counts[0].sizes.tolist() == [1, 0, 0, 1], name
@@ -194,20 +263,28 @@ def test_runs_are_not_read_as_their_values():
 
 def test_an_index_beyond_its_dictionary_is_a_missing_value():
     places = pa.array([0, 5, -1, 0], pa.int8())
-    column = pa.DictionaryArray.from_buffers(pa.dictionary(pa.int8(), pa.string()), 4, places.buffers(), pa.array(["a"]))
+    column = pa.DictionaryArray.from_buffers(
+        pa.dictionary(pa.int8(), pa.string()), 4, places.buffers(), pa.array(["a"])
+    )
     found = asked(pa.table({"g": column}), predicates=["g = 'a'", "g IS NULL"], unit="g")
     assert [c.counts.tolist() for c in found.counts] == [[1], [0]]
-    assert [c.counts.tolist() for c in asked(pa.table({"g": column}), predicates=["g = 'a'", "g IS NULL"]).counts] == [[2], [2]]
+    assert [c.counts.tolist() for c in asked(pa.table({"g": column}), predicates=["g = 'a'", "g IS NULL"]).counts] == [
+        [2],
+        [2],
+    ]
 
 
 def test_different_ids_are_different_people():
     """Finer than a microsecond, beyond a float's digits, within one day: none of them may meet."""
     for column in (
-        pa.array([1, 2, 999], pa.timestamp("ns")), pa.array([1, 2, 3], pa.timestamp("ns", "UTC")),
-        pa.array([10**60, 10**60 + 1, 10**60 + 2], pa.decimal256(70, 0)), pa.array([1, 2, 3]).view(pa.date64()),
-        pa.array(["a" * 200_000 + end for end in "abc"]), pa.array([b"a" * 200_000 + end for end in (b"a", b"b", b"c")]),
+        pa.array([1, 2, 999], pa.timestamp("ns")),
+        pa.array([1, 2, 3], pa.timestamp("ns", "UTC")),
+        pa.array([10**60, 10**60 + 1, 10**60 + 2], pa.decimal256(70, 0)),
+        pa.array([1, 2, 3]).view(pa.date64()),
+        pa.array(["a" * 200_000 + end for end in "abc"]),
+        pa.array([b"a" * 200_000 + end for end in (b"a", b"b", b"c")]),
         pa.array([2**64 - 1, 2**64 - 2, 2**63], pa.uint64()),
-    ):  # fmt: skip
+    ):
         found = asked(pa.table({"x": pa.concat_arrays([column, column])}), predicates=[None], unit="x")
         assert found.counts[0].sizes.tolist() == [3], column.type
 
@@ -226,7 +303,11 @@ def test_a_column_in_two_layers_is_read_however_few_rows_there_are():
             for rows in ([], [0], [0, 1], [2, 1, None], [0, 1, 2, 2, 1, None]):
                 column = pa.DictionaryArray.from_arrays(pa.array(rows, pa.int8()), inside)
                 found = settled(column).rows(0, len(rows))
-                assert found.is_valid().to_pylist() == [row is not None and there[row] for row in rows], (name, inside.type, rows)
+                assert found.is_valid().to_pylist() == [row is not None and there[row] for row in rows], (
+                    name,
+                    inside.type,
+                    rows,
+                )
                 assert found.type == settled_type("x", column.type)[0], name
 
 

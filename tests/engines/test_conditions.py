@@ -39,7 +39,20 @@ def whole_numbers(kind):
     def make(rng):
         bits, unsigned = kind.bit_width, pa.types.is_unsigned_integer(kind)
         low, high = (0, 2**bits - 1) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-        some = [low, low + 1, high, high - 1, 0, 1, -1, 40, 2**53, 2**53 + 1, rng.randint(low, high), rng.randint(-9, 9)]
+        some = [
+            low,
+            low + 1,
+            high,
+            high - 1,
+            0,
+            1,
+            -1,
+            40,
+            2**53,
+            2**53 + 1,
+            rng.randint(low, high),
+            rng.randint(-9, 9),
+        ]
         values = [rng.choice([v for v in some if low <= v <= high] + [None]) for _ in range(ROWS)]
         return from_words(kind, values), [None if v is None else Fraction(v) for v in values], "exact"
 
@@ -50,13 +63,29 @@ def decimals(kind):
     def make(rng):
         least, most = -(2 ** (kind.bit_width - 1)), 2 ** (kind.bit_width - 1) - 1
         digits = 10**kind.precision
-        some = [digits - 1, 1 - digits, 0, 1, -1, 5 * digits // 9, rng.randrange(-digits + 1, digits), digits, -digits, least, most]
+        some = [
+            digits - 1,
+            1 - digits,
+            0,
+            1,
+            -1,
+            5 * digits // 9,
+            rng.randrange(-digits + 1, digits),
+            digits,
+            -digits,
+            least,
+            most,
+        ]
         if 0 <= kind.scale < kind.precision:
             some += [10**kind.scale, -(10**kind.scale), 40 * 10**kind.scale % digits]
         held = [rng.choice([*(v for v in some if least <= v <= most), None]) for _ in range(ROWS)]
         values = [None if v is None or abs(v) >= digits else Fraction(v) / Fraction(10) ** kind.scale for v in held]
         wide = max(kind.precision + max(-kind.scale, 0), kind.scale) > 38
-        return from_words(kind, held), [as_double(v) for v in values] if wide else values, "float64" if wide else "exact"
+        return (
+            from_words(kind, held),
+            [as_double(v) for v in values] if wide else values,
+            "float64" if wide else "exact",
+        )
 
     return make
 
@@ -65,7 +94,21 @@ def floats(kind):
     def make(rng):
         dtype = {16: np.float16, 32: np.float32, 64: np.float64}[kind.bit_width]
         info = np.finfo(dtype)
-        some = [info.max, -info.max, info.tiny, 0.0, -0.0, np.inf, -np.inf, np.nan, 0.1, 40, 1 / 3, -1.5, rng.gauss(0, 100)]
+        some = [
+            info.max,
+            -info.max,
+            info.tiny,
+            0.0,
+            -0.0,
+            np.inf,
+            -np.inf,
+            np.nan,
+            0.1,
+            40,
+            1 / 3,
+            -1.5,
+            rng.gauss(0, 100),
+        ]
         values = np.array([rng.choice(some) for _ in range(ROWS)], dtype=dtype)
         family = f"float{max(kind.bit_width, 32)}"
         return pa.array(values), [None if np.isnan(v) else exact_or_inf(float(v)) for v in values], family
@@ -124,8 +167,24 @@ def days(kind):
     return make
 
 
-TEXTS = ["", "a", "ab", "b", "a\0",
-         "\u00e9", "\U0001f600", "\uffff", "9", "10", "a" * 70_000, "a" * 70_000 + "b", None, "%", "_", "'"]  # fmt: skip
+TEXTS = [
+    "",
+    "a",
+    "ab",
+    "b",
+    "a\0",
+    "\u00e9",
+    "\U0001f600",
+    "\uffff",
+    "9",
+    "10",
+    "a" * 70_000,
+    "a" * 70_000 + "b",
+    None,
+    "%",
+    "_",
+    "'",
+]
 
 
 def texts(kind):
@@ -160,19 +219,51 @@ def bytes_of_booleans(rng):
 
 
 KINDS = {
-    **{str(k): whole_numbers(k) for k in (
-        pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())},
-    **{str(k): decimals(k) for k in (
-        pa.decimal32(9, 0), pa.decimal32(5, 5), pa.decimal32(3, -2), pa.decimal64(18, 0), pa.decimal64(12, 3), pa.decimal64(18, 18),
-        pa.decimal128(38, 0), pa.decimal128(38, 18), pa.decimal128(38, 37), pa.decimal128(38, 38), pa.decimal128(20, 0),
-        pa.decimal128(4, 1), pa.decimal128(19, 10), pa.decimal128(30, -8), pa.decimal128(38, -3), pa.decimal128(1, 0),
-        pa.decimal256(20, 2), pa.decimal256(38, 19), pa.decimal256(39, 0), pa.decimal256(76, 38), pa.decimal256(76, 76),
-        pa.decimal256(50, -30), pa.decimal256(10, -300))},
+    **{
+        str(k): whole_numbers(k)
+        for k in (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
+    },
+    **{
+        str(k): decimals(k)
+        for k in (
+            pa.decimal32(9, 0),
+            pa.decimal32(5, 5),
+            pa.decimal32(3, -2),
+            pa.decimal64(18, 0),
+            pa.decimal64(12, 3),
+            pa.decimal64(18, 18),
+            pa.decimal128(38, 0),
+            pa.decimal128(38, 18),
+            pa.decimal128(38, 37),
+            pa.decimal128(38, 38),
+            pa.decimal128(20, 0),
+            pa.decimal128(4, 1),
+            pa.decimal128(19, 10),
+            pa.decimal128(30, -8),
+            pa.decimal128(38, -3),
+            pa.decimal128(1, 0),
+            pa.decimal256(20, 2),
+            pa.decimal256(38, 19),
+            pa.decimal256(39, 0),
+            pa.decimal256(76, 38),
+            pa.decimal256(76, 76),
+            pa.decimal256(50, -30),
+            pa.decimal256(10, -300),
+        )
+    },
     **{str(k): floats(k) for k in (pa.float16(), pa.float32(), pa.float64())},
     **{str(k): texts(k) for k in (pa.string(), pa.large_string(), pa.string_view())},
-    **{f"{u} {z}": moments(u, z) for u in ("s", "ms", "us", "ns") for z in (None, "UTC", "Europe/Berlin", "Mars/Olympus")},
-    "date32": days(pa.date32()), "date64": days(pa.date64()), "uuid": uuids, "boolean": booleans, "bool8": bytes_of_booleans,
-}  # fmt: skip
+    **{
+        f"{u} {z}": moments(u, z)
+        for u in ("s", "ms", "us", "ns")
+        for z in (None, "UTC", "Europe/Berlin", "Mars/Olympus")
+    },
+    "date32": days(pa.date32()),
+    "date64": days(pa.date64()),
+    "uuid": uuids,
+    "boolean": booleans,
+    "bool8": bytes_of_booleans,
+}
 
 
 def encoded(rng, array):
@@ -186,17 +277,50 @@ def encoded(rng, array):
             return pa.RunEndEncodedArray.from_arrays(pa.array(range(1, size + 1), pa.int32()), array)
     except pa.ArrowInvalid:
         return array  # which only such a column as it is can hold
-    return pa.concat_arrays([array, array]).slice(size) if way == "slice" and not pa.types.is_string_view(array.type) else array
+    return (
+        pa.concat_arrays([array, array]).slice(size)
+        if way == "slice" and not pa.types.is_string_view(array.type)
+        else array
+    )
 
 
-NUMBERS = ["0", "-1", "1.5", "40", "0.1", "1e-300", "1e300", "99999999999999999999999999999999999999", "0.5", "-0.5",
-           "99999999999999999999999999999999999999.5", "100000000000000000000000000000000000000", "9007199254740993",
-           "3.4028235e38", "1e39", "18446744073709551615", "18446744073709551616", "-9223372036854775808", "-9223372036854775809",
-           "127",
-           "128", "65504",
-           "0.99999999999999999999999999999999999999", "340282356779733661637539395458142568447", "1.7976931348623157e308",
-           "0.333333333333333333333333333333333333331", "-170141183460469231731687303715884105728"]  # fmt: skip
-TIMES = ["1970-01-01", "2020-01-01", "0001-01-01", "9999-12-31", "1969-12-31 23:59:59.999999", "2020-01-01 00:00:00.000001"]
+NUMBERS = [
+    "0",
+    "-1",
+    "1.5",
+    "40",
+    "0.1",
+    "1e-300",
+    "1e300",
+    "99999999999999999999999999999999999999",
+    "0.5",
+    "-0.5",
+    "99999999999999999999999999999999999999.5",
+    "100000000000000000000000000000000000000",
+    "9007199254740993",
+    "3.4028235e38",
+    "1e39",
+    "18446744073709551615",
+    "18446744073709551616",
+    "-9223372036854775808",
+    "-9223372036854775809",
+    "127",
+    "128",
+    "65504",
+    "0.99999999999999999999999999999999999999",
+    "340282356779733661637539395458142568447",
+    "1.7976931348623157e308",
+    "0.333333333333333333333333333333333333331",
+    "-170141183460469231731687303715884105728",
+]
+TIMES = [
+    "1970-01-01",
+    "2020-01-01",
+    "0001-01-01",
+    "9999-12-31",
+    "1969-12-31 23:59:59.999999",
+    "2020-01-01 00:00:00.000001",
+]
 
 
 def constant(rng, family):
@@ -206,7 +330,9 @@ def constant(rng, family):
         value = Fraction(Decimal(text))
         return text, value if family == "exact" else as_single(value) if family == "float32" else as_double(value)
     if family == "text":
-        text = rng.choice([t for t in TEXTS if t is not None and "\0" not in t and len(t) < 100] + [str(uuid.UUID(int=1))])
+        text = rng.choice(
+            [t for t in TEXTS if t is not None and "\0" not in t and len(t) < 100] + [str(uuid.UUID(int=1))]
+        )
         return "'" + text.replace("'", "''") + "'", text
     if family == "boolean":
         return rng.choice([("true", True), ("false", False)])
@@ -255,14 +381,18 @@ def leaf(rng, columns):
         sign = rng.choice(list(SIGNS))
         return f"{name} {sign} {other}", [both(sign, x, y, (family, its)) for x, y in zip(values, others, strict=True)]
     if way == "in":
-        given = [constant(rng, family) for _ in range(rng.randint(1, 3))] + ([("NULL", None)] if rng.random() < 0.3 else [])
+        given = [constant(rng, family) for _ in range(rng.randint(1, 3))] + (
+            [("NULL", None)] if rng.random() < 0.3 else []
+        )
         found = [negated(all_of([negated(compared("=", x, c)) for _, c in given])) for x in values]
         turned = rng.random() < 0.3
         text = f"{name} {'NOT IN' if turned else 'IN'} ({', '.join(t for t, _ in given)})"
         return text, [negated(x) for x in found] if turned else found
     if way == "between":
         (low, a), (high, b) = constant(rng, family), constant(rng, family)
-        return f"{name} BETWEEN {low} AND {high}", [all_of([compared(">=", x, a), compared("<=", x, b)]) for x in values]
+        return f"{name} BETWEEN {low} AND {high}", [
+            all_of([compared(">=", x, a), compared("<=", x, b)]) for x in values
+        ]
     if way == "null":
         return f"{name} IS NULL", [x is None for x in values]
     sign, (text, value) = rng.choice(list(SIGNS)), constant(rng, family)
@@ -292,8 +422,13 @@ def trial(rng, names, alone):
     asked = [condition(rng, columns) for _ in range(3 * len(names))]
     sums = {name: values for name, (values, family) in columns.items() if family in ("exact", "float32", "float64")}
     bounds = Grid(-100, 100, rng.choice([1, "1/3", "1/8"]))
-    found = count_each(table, predicates=[text for text, _ in asked], sums=[SumOf(name, bounds) for name in sums], by=["row"],
-                       domain=Domain.of({"row": list(range(ROWS))}))  # fmt: skip
+    found = count_each(
+        table,
+        predicates=[text for text, _ in asked],
+        sums=[SumOf(name, bounds) for name in sums],
+        by=["row"],
+        domain=Domain.of({"row": list(range(ROWS))}),
+    )
     for counts, (text, expected) in zip(found.counts, asked, strict=True):
         assert counts.counts.tolist() == [int(x is True) for x in expected], (names, text, columns)
     for added, values in zip(found.sums, sums.values(), strict=True):
@@ -320,7 +455,9 @@ def test_no_value_and_no_constant_makes_a_condition_fail_or_wrong():
 def test_the_comparison_sees_an_answer_that_is_wrong_by_one_row(monkeypatch):
     """The negative control: a rule that is wrong at one end alone."""
     right = conditions._threshold
-    monkeypatch.setattr(conditions, "_threshold", lambda sign, number, kind: right("<=" if sign == "<" else sign, number, kind))
+    monkeypatch.setattr(
+        conditions, "_threshold", lambda sign, number, kind: right("<=" if sign == "<" else sign, number, kind)
+    )
 
     def trials():
         rng = random.Random(17)
@@ -350,12 +487,24 @@ def test_texts_of_a_file_without_types_are_read_as_what_they_are_compared_with(t
 
 def test_an_answer_hangs_on_nothing_else_in_the_query():
     """A decimal of 10^20 beside one of 38 digits, of which 18 are after the point; a constant that no whole number can be."""
-    wide = pa.table({"a": pa.array([Decimal(10) ** 20, Decimal(1)], pa.decimal128(38, 0)),
-                     "b": pa.array([Decimal("0.5"), Decimal(1)], pa.decimal128(38, 18)), "age": pa.array([40, None])})  # fmt: skip
-    texts = ["a >= b AND a <> b", "a >= b", "age IN (0.5, 99999999999999999999999999999999999999)", "age < 1e38",
-             "NOT (age > 1e38)"]  # fmt: skip
+    wide = pa.table(
+        {
+            "a": pa.array([Decimal(10) ** 20, Decimal(1)], pa.decimal128(38, 0)),
+            "b": pa.array([Decimal("0.5"), Decimal(1)], pa.decimal128(38, 18)),
+            "age": pa.array([40, None]),
+        }
+    )
+    texts = [
+        "a >= b AND a <> b",
+        "a >= b",
+        "age IN (0.5, 99999999999999999999999999999999999999)",
+        "age < 1e38",
+        "NOT (age > 1e38)",
+    ]
     expected = [[1], [2], [0], [1], [1]]
     together = count_each(wide, predicates=texts, by=[], domain=Domain.of({})).counts
     assert [c.counts.tolist() for c in together] == expected
     for text, counts in zip(texts, expected, strict=True):
-        assert count_each(wide, predicates=[text], by=[], domain=Domain.of({})).counts[0].counts.tolist() == counts, text
+        assert count_each(wide, predicates=[text], by=[], domain=Domain.of({})).counts[0].counts.tolist() == counts, (
+            text
+        )

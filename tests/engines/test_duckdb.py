@@ -55,11 +55,17 @@ def kinds(rows, folder):
     (folder / "t.tsv").write_text(text.replace(",", "\t").replace("\n", "\r\n"), newline="")
     relation = duckdb.connect().from_arrow(table)
     return {
-        "parquet": folder / "t.parquet", "csv": str(folder / "t.csv"), "tsv": folder / "t.tsv", "arrow": table,
-        "reader": table.to_reader(max_chunksize=2), "pandas": table.to_pandas(), "polars": pl.from_arrow(table),
-        "objects": pd.DataFrame(rows, columns=SCHEMA.names, dtype=object), "lazy": pl.from_arrow(table).lazy(),
+        "parquet": folder / "t.parquet",
+        "csv": str(folder / "t.csv"),
+        "tsv": folder / "t.tsv",
+        "arrow": table,
+        "reader": table.to_reader(max_chunksize=2),
+        "pandas": table.to_pandas(),
+        "polars": pl.from_arrow(table),
+        "objects": pd.DataFrame(rows, columns=SCHEMA.names, dtype=object),
+        "lazy": pl.from_arrow(table).lazy(),
         "duckdb": relation,
-    }  # fmt: skip
+    }
 
 
 def place(person, group):
@@ -107,8 +113,15 @@ def test_every_kind_of_table_gives_what_a_loop_gives(tmp_path_factory, rows, tex
     groups = groups if unit else 1
     sizes, counts, dropped = brute(rows, PREDICATES[text], unit, groups, other)
     for kind, table in kinds(rows, tmp_path_factory.mktemp("kinds")).items():
-        c = count_groups(table, predicate=text, by=["g", "k"], domain=DOMAIN, unit="u" if unit else None,
-                         max_groups=groups, other=other)  # fmt: skip
+        c = count_groups(
+            table,
+            predicate=text,
+            by=["g", "k"],
+            domain=DOMAIN,
+            unit="u" if unit else None,
+            max_groups=groups,
+            other=other,
+        )
         np.testing.assert_array_equal(flat(c), (sizes, counts), err_msg=kind)
         assert c.dropped == dropped, kind
 
@@ -174,7 +187,7 @@ def test_no_columns_to_group_by_is_one_group(tmp_path):
         (pa.array([None, None], pa.null()), ["a"], [0]),
         (pa.array([1, 2, 2]).cast(pa.decimal128(20, 0)), [2], [2]),
     ],
-)  # fmt: skip
+)
 def test_keys_match_by_value_whatever_the_type(values, keys, expected):
     c = count_groups(pa.table({"g": values}), predicate=None, by=["G"], domain=Domain.of({"g": keys}))
     assert c.sizes.tolist() == expected
@@ -217,11 +230,16 @@ def test_the_fingerprint_sees_content_not_order():
 
 def test_the_fingerprint_is_as_documented():
     """MD5 of each row's text, halves added modulo 2^64: worked out here without the engine, in another order."""
-    table = pa.table({
-        "b": [True, None, False], "d": pa.array([date(1970, 1, 2), date(1969, 12, 31), None]), "f": [-0.0, 1.5, float("nan")],
-        "i": pa.array([7, -7, None], pa.int16()), "t": ["\u00e9:", "", None],
-        "w": pa.array([datetime(1970, 1, 1, 0, 0, 1), None, datetime(1969, 12, 31)], pa.timestamp("ms")),
-    })  # fmt: skip
+    table = pa.table(
+        {
+            "b": [True, None, False],
+            "d": pa.array([date(1970, 1, 2), date(1969, 12, 31), None]),
+            "f": [-0.0, 1.5, float("nan")],
+            "i": pa.array([7, -7, None], pa.int16()),
+            "t": ["\u00e9:", "", None],
+            "w": pa.array([datetime(1970, 1, 1, 0, 0, 1), None, datetime(1969, 12, 31)], pa.timestamp("ms")),
+        }
+    )
     bits = int(np.float64(1.5).view(np.int64))
     texts = ["1 1 0 7 3:\u00e9: 1000000", f"n -1 {bits} -7 0: n", "0 n n n n -86400000000"]
     digests = [hashlib.md5(t.encode()).digest() for t in texts]
@@ -256,7 +274,9 @@ def test_several_predicates_read_the_table_once(monkeypatch):
     from discreet.engines.sources import Source
 
     passes, handed = [], Source.__arrow_c_stream__
-    monkeypatch.setattr(Source, "__arrow_c_stream__", lambda self, schema=None: passes.append(1) or handed(self, schema))
+    monkeypatch.setattr(
+        Source, "__arrow_c_stream__", lambda self, schema=None: passes.append(1) or handed(self, schema)
+    )
     table = pa.table({"g": ["a", "b"], "x": [1, 2]})
     domain = Domain.of({"g": ["a", "b"]})
     found = count_each(table, predicates=["x > 1", "x > 0", None], by=["g"], domain=domain).counts
@@ -351,8 +371,9 @@ def test_a_killed_count_leaves_nothing_on_the_disk(tmp_path):
         room.mkdir()
     world = {**os.environ, "TMPDIR": str(rooms[0]), "HOME": str(rooms[2])}
     for moment in (10, 40, 70):
-        child = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], cwd=rooms[1], env=world, text=True,
-                                 stdout=subprocess.PIPE)  # fmt: skip
+        child = subprocess.Popen(
+            [sys.executable, "-c", KILLED, str(path)], cwd=rooms[1], env=world, text=True, stdout=subprocess.PIPE
+        )
         seen = []
         for line in child.stdout:
             seen += [f for room in rooms for f in room.rglob("*") if f.is_file()]
@@ -443,9 +464,15 @@ def test_the_engine_is_locked_up(tmp_path):
     with duckdb.connect() as connection:
         lock_up(connection, 100)
         assert connection.execute("SELECT current_setting('temp_directory')").fetchall() == [("",)]
-        for attack in (f"SELECT * FROM read_csv('{tmp_path}/other.csv')", f"COPY (SELECT 1) TO '{tmp_path}/out.csv'",
-                       "SET memory_limit = '1GB'", "SET enable_external_access = true", f"ATTACH '{tmp_path}/x.db'",
-                       f"SET temp_directory = '{tmp_path}'", "INSTALL httpfs"):  # fmt: skip
+        for attack in (
+            f"SELECT * FROM read_csv('{tmp_path}/other.csv')",
+            f"COPY (SELECT 1) TO '{tmp_path}/out.csv'",
+            "SET memory_limit = '1GB'",
+            "SET enable_external_access = true",
+            f"ATTACH '{tmp_path}/x.db'",
+            f"SET temp_directory = '{tmp_path}'",
+            "INSTALL httpfs",
+        ):
             with pytest.raises(duckdb.Error):
                 connection.execute(attack)
 
@@ -458,12 +485,21 @@ def test_domains_are_checked(tmp_path):
     (tmp_path / "d.json").write_text(json.dumps({"keys": [["x", 1], ["y", 2.0]]}))
     assert Domain.read(tmp_path / "d.json").keys == (("x", 1), ("y", 2))
     for bad, why in [
-        ({"a": range(10**6 + 1)}, "1000001 groups"), ({"a": range(1001), "b": range(1000)}, "1001000 groups"),
-        ({"a": []}, "0 groups"), ({"keys": [["x", 1], ["y"]]}, "one value for each"), ({"a": [1, 1.0]}, "twice"),
-        ({"a": [1, "1"]}, "mixes"), ({"a": [1, True]}, "mixes"), ({"a": [None, None]}, "twice"),
-        ({"a": [1.5]}, "cannot be a declared key"), ({"a": [2**63]}, "cannot be"), ({"a": [float("nan")]}, "cannot be"),
-        ({"a": "text"}, "Declare groups"), ([1], "Declare groups"), ({"keys": [[["x"]]]}, "cannot be a declared key"),
-    ]:  # fmt: skip
+        ({"a": range(10**6 + 1)}, "1000001 groups"),
+        ({"a": range(1001), "b": range(1000)}, "1001000 groups"),
+        ({"a": []}, "0 groups"),
+        ({"keys": [["x", 1], ["y"]]}, "one value for each"),
+        ({"a": [1, 1.0]}, "twice"),
+        ({"a": [1, "1"]}, "mixes"),
+        ({"a": [1, True]}, "mixes"),
+        ({"a": [None, None]}, "twice"),
+        ({"a": [1.5]}, "cannot be a declared key"),
+        ({"a": [2**63]}, "cannot be"),
+        ({"a": [float("nan")]}, "cannot be"),
+        ({"a": "text"}, "Declare groups"),
+        ([1], "Declare groups"),
+        ({"keys": [[["x"]]]}, "cannot be a declared key"),
+    ]:
         with pytest.raises(TableInputError, match=why):
             Domain.of(bad)
     with pytest.raises(TableInputError, match="No values are declared"):
@@ -498,8 +534,12 @@ def test_one_object_does_not_decide_how_another_is_read():
     """Object columns: each value has its own text, whatever stands beside it."""
     day = pd.Timestamp("2020-01-01")
     for values, key in (
-        (["b"] * 3 + [b"a"] * 5, "b"), ([day] * 4, "2020-01-01"), ([1e16] * 4, 10**16), ([7.0, 7, "7"], 7), ([True] * 3, True),
-    ):  # fmt: skip
+        (["b"] * 3 + [b"a"] * 5, "b"),
+        ([day] * 4, "2020-01-01"),
+        ([1e16] * 4, 10**16),
+        ([7.0, 7, "7"], 7),
+        ([True] * 3, True),
+    ):
         for more in ([], [5], ["x"], [object()], ["\ud800"], [10**5000], [Decimal("sNaN")], [pd.NaT, pd.NA, None]):
             frame = pd.DataFrame({"k": pd.Series([*values, *more], dtype=object)})
             found = count_groups(frame, predicate=None, by=["k"], domain=Domain.of({"k": [key]}))
@@ -510,7 +550,10 @@ def test_categories_and_texts_of_pandas_do_not_fail_by_content():
     """Categories that are objects have no one type; Python's own texts may be none."""
     for more in ([], [1], ["\ud800"]):
         mixed = pd.Categorical.from_codes(range(1 + len(more)), categories=pd.Index(["a", *more], dtype=object))
-        for column in (mixed, pd.array(["a", *filter(lambda v: isinstance(v, str), more)], dtype=pd.StringDtype("python"))):
+        for column in (
+            mixed,
+            pd.array(["a", *filter(lambda v: isinstance(v, str), more)], dtype=pd.StringDtype("python")),
+        ):
             found = count_groups(pd.DataFrame({"k": column}), predicate=None, by=["k"], domain=Domain.of({"k": ["a"]}))
             assert found.sizes.tolist() == [1]
 
@@ -576,8 +619,30 @@ def test_every_bad_line_is_numbered(tmp_path):
     refused(r"lines 2, 3, 4, 5, 6, \.\.\. are", path)
 
 
-PIECES = ["a", "1", '"', ",", "\n", "\r", "\r\n", " ", "\u00e9", "\\", "#", "NULL", "\t", "'", "\U0001f600", "nan", "\x1a", "\x85",
-          "\u2028", "|", ";", "\ufeff"]  # fmt: skip
+PIECES = [
+    "a",
+    "1",
+    '"',
+    ",",
+    "\n",
+    "\r",
+    "\r\n",
+    " ",
+    "\u00e9",
+    "\\",
+    "#",
+    "NULL",
+    "\t",
+    "'",
+    "\U0001f600",
+    "nan",
+    "\x1a",
+    "\x85",
+    "\u2028",
+    "|",
+    ";",
+    "\ufeff",
+]
 values = st.lists(st.sampled_from(PIECES), max_size=5).map("".join)
 
 
@@ -632,8 +697,13 @@ def test_names_of_a_text_file_are_never_quoted(tmp_path):
     """Without a heading the first person stands there."""
     path = tmp_path / "t.csv"
     path.write_text("anna,secretly ill,41\nbert,well,40\n")
-    for changes in ({"predicate": "anne = 1"}, {"predicate": None, "by": ["annn"]}, {"predicate": None, "unit": "an"},
-                    {"predicate": "secretly = 1"}, {"predicate": None, "by": ["x", "X"]}):  # fmt: skip
+    for changes in (
+        {"predicate": "anne = 1"},
+        {"predicate": None, "by": ["annn"]},
+        {"predicate": None, "unit": "an"},
+        {"predicate": "secretly = 1"},
+        {"predicate": None, "by": ["x", "X"]},
+    ):
         question = {"predicate": None, "by": [], "domain": Domain.of({}), **changes}
         with pytest.raises((TableInputError, PredicateError), match="first line") as caught:
             count_groups(path, **question)
@@ -663,7 +733,11 @@ STRANGE = {
     "us": (pa.array([2**63 - 1, 0, -(2**63), None], pa.timestamp("us")), "x < '2020-01-01'", 1),
     "ns": (pa.array([2**63 - 1, 0, -(2**63) + 1, None], pa.timestamp("ns")), "x < '2020-01-01'", 2),
     "ms in a zone": (pa.array([FAR, 0, -FAR, None], pa.timestamp("ms", "Europe/Berlin")), "x < '2020-01-01'", 1),
-    "us in no zone of this world": (pa.array([2**63 - 1, 0], pa.timestamp("us", "Mars/Olympus")), "x < '2020-01-01'", 1),
+    "us in no zone of this world": (
+        pa.array([2**63 - 1, 0], pa.timestamp("us", "Mars/Olympus")),
+        "x < '2020-01-01'",
+        1,
+    ),
     "days": (pa.array([2**31 - 1, 0, -(2**31), None], pa.int32()).view(pa.date32()), "x < '2020-01-01'", 1),
     "days in ms": (pa.array([2**63 - 1, 0, -(2**63), None], pa.int64()).view(pa.date64()), "x < '2020-01-01'", 1),
     "time": (pa.array([2**30, 0, -5, None], pa.int32()).view(pa.time32("s")), "x is not null", 3),
@@ -676,13 +750,20 @@ STRANGE = {
     "half": (pa.array(np.array([1.5, np.inf, np.nan], np.float16)), "x > 1", 2),
     "wide decimal": (pa.array([1, 10**40, None], pa.decimal256(50, 0)), "x > 1", 1),
     "decimal of too many digits": (
-        pa.Array.from_buffers(pa.decimal128(3, 0), 2, pa.array([123456, 7], pa.decimal128(9, 0)).buffers()), "x > 1", 1),
+        pa.Array.from_buffers(pa.decimal128(3, 0), 2, pa.array([123456, 7], pa.decimal128(9, 0)).buffers()),
+        "x > 1",
+        1,
+    ),
     "no text": (
-        pa.Array.from_buffers(pa.string(), 2, [None, pa.array([0, 2, 3], pa.int32()).buffers()[1], pa.py_buffer(b"\xff\xfea")]),
-        "x like '%'", 1),
+        pa.Array.from_buffers(
+            pa.string(), 2, [None, pa.array([0, 2, 3], pa.int32()).buffers()[1], pa.py_buffer(b"\xff\xfea")]
+        ),
+        "x like '%'",
+        1,
+    ),
     "huge": (pa.array([2**64 - 1, 0, None], pa.uint64()), "x > 1", 1),
     "bytes": (pa.array([b"\xff", None]), "x is not null", 1),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", STRANGE)
@@ -731,8 +812,12 @@ print(os.waitpid(child, 0)[1])
 def test_counting_goes_on_in_forked_processes(tmp_path):
     (tmp_path / "t.csv").write_text("g,x\na,2\n")
     pq.write_table(pa.table({"g": ["a"], "x": [2]}), tmp_path / "t.parquet")
-    done = subprocess.run([sys.executable, "-c", FORKED, tmp_path / "t.csv", tmp_path / "t.parquet"], timeout=60,
-                          capture_output=True, text=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, tmp_path / "t.csv", tmp_path / "t.parquet"],
+        timeout=60,
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout.split("\n")[:2] == ["[[1], [1], [1], [1]]", "0"], done.stderr
 
 

@@ -57,15 +57,21 @@ def workbook(path, **sheets):
     named = [f'<sheet name="{name}" sheetId="{k}" r:id="rId{k}"/>' for k, name in enumerate(sheets, 1)]
     types = {"workbook.xml": "sheet.main", "styles.xml": "styles", **dict.fromkeys(files, "worksheet")}
     content = [f'<Override PartName="/xl/{name}" ContentType="{kind}.{what}+xml"/>' for name, what in types.items()]
-    formats = "".join(f'<xf numFmtId="{number}" applyNumberFormat="1"/>' for number in (0, 14, 22))  # plain, day, moment
+    formats = "".join(
+        f'<xf numFmtId="{number}" applyNumberFormat="1"/>' for number in (0, 14, 22)
+    )  # plain, day, moment
     parts = {
         "[Content_Types].xml": part("Types", f"{_PACK}/content-types", *content),
         "_rels/.rels": part("Relationships", links, related(1, "officeDocument", "xl/workbook.xml")),
         "xl/workbook.xml": part("workbook", _MAIN, "<sheets>", *named, "</sheets>"),
-        "xl/_rels/workbook.xml.rels": part("Relationships", links, related(99, "styles", "styles.xml"),
-                                           *(related(k, "worksheet", file) for k, file in enumerate(files, 1))),
+        "xl/_rels/workbook.xml.rels": part(
+            "Relationships",
+            links,
+            related(99, "styles", "styles.xml"),
+            *(related(k, "worksheet", file) for k, file in enumerate(files, 1)),
+        ),
         "xl/styles.xml": part("styleSheet", _MAIN, f'<cellXfs count="3">{formats}</cellXfs>'),
-    }  # fmt: skip
+    }
     for file, rows in zip(files, sheets.values(), strict=True):
         lines = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
         parts[f"xl/{file}"] = part("worksheet", _MAIN, f"<sheetData>{lines}</sheetData>")
@@ -88,9 +94,15 @@ UNKNOWN = "<c><f>A1+1</f></c>"
 
 def test_cells_are_read_one_by_one(tmp_path):
     rows = [
-        ["town", "x", "day", "ok"], ["Zürich", 1.0, DAY, True], ["Zürich", 1.5, DAY, False], ["b c", -0.0, MOMENT, None],
-        [None, None, None, None], [ERROR, UNKNOWN, None, True], ["NA", 2**53 - 1, None, True], ["7", "1,5", None, None],
-    ]  # fmt: skip
+        ["town", "x", "day", "ok"],
+        ["Zürich", 1.0, DAY, True],
+        ["Zürich", 1.5, DAY, False],
+        ["b c", -0.0, MOMENT, None],
+        [None, None, None, None],
+        [ERROR, UNKNOWN, None, True],
+        ["NA", 2**53 - 1, None, True],
+        ["7", "1,5", None, None],
+    ]
     path = workbook(tmp_path / "t.xlsx", people=rows)
     assert counted(path, "town", ["Zürich", "b c", "NA", "7", None]) == [2, 1, 1, 1, 1]
     assert counted(path, "town", ["Zürich", None], null="NA") == [2, 2]
@@ -99,12 +111,16 @@ def test_cells_are_read_one_by_one(tmp_path):
     assert counted(path, "day", ["2020-01-31", "2020-01-31 12:00:00", None]) == [2, 1, 3]
     assert counted(path, "ok", [True, False, None]) == [3, 1, 2]
     for decimal, expected in ((".", [1]), (",", [2])):
-        found = count_groups(path, predicate="x = 1.5", by=[], domain=Domain.of({}), reading=Reading.of(decimal=decimal))
+        found = count_groups(
+            path, predicate="x = 1.5", by=[], domain=Domain.of({}), reading=Reading.of(decimal=decimal)
+        )
         assert found.counts.tolist() == expected
 
 
 def test_admission_lists_empty_cells_by_their_rows(tmp_path):
-    path = workbook(tmp_path / "t.xlsx", people=[["town", "x"], ["a", 1.0], ["a", ERROR], ["b", UNKNOWN], [None, None], ["b", 2.0]])
+    path = workbook(
+        tmp_path / "t.xlsx", people=[["town", "x"], ["a", 1.0], ["a", ERROR], ["b", UNKNOWN], [None, None], ["b", 2.0]]
+    )
     report = dt.look(path)
     (gone,) = [f for f in report.findings if f.column == "x"]
     assert (report.size, report.place, gone.count, gone.places) == (4, "row", 2, (3, 4))
@@ -112,7 +128,9 @@ def test_admission_lists_empty_cells_by_their_rows(tmp_path):
     with dt.Ledger(tmp_path / "b.db") as book:
         book.create("town", "1", relation="bit", public=["town"])
         book.admit(path, "town")
-        made = dt.release(path, dataset="town", ledger=book, by=["town"], domain={"town": ["a", "b"]}, count="x > 1", epsilon=1)
+        made = dt.release(
+            path, dataset="town", ledger=book, by=["town"], domain={"town": ["a", "b"]}, count="x > 1", epsilon=1
+        )
         assert made.columns["n"] == [2, 2]
 
 
@@ -161,7 +179,7 @@ ROW = "</row><row r='1048576'>"
         [far("xfd1048576").replace("<c ", "<c\ns='1' ")],
     ],
     ids=["corner", "two", "quotes", "row", "unplaced", "spelling"],
-)  # fmt: skip
+)
 def test_a_cell_far_from_the_table_is_a_sentence_and_not_the_end(tmp_path, row):
     """The library would take 549 GB for the corner of a sheet."""
     path = workbook(tmp_path / "t.xlsx", people=[["x", "y"], [1.0, 2.0], row])
@@ -228,7 +246,9 @@ def test_a_large_sheet_is_read_where_it_is_filled(monkeypatch):
     assert "more than 600 cells; save it as CSV" in spanned(sheet(7, 601))
 
 
-@pytest.mark.parametrize(("letters", "number"), [("A", 1), ("Z", 26), ("AA", 27), ("AZ", 52), ("ZZ", 702), ("XFD", 16384)])
+@pytest.mark.parametrize(
+    ("letters", "number"), [("A", 1), ("Z", 26), ("AA", 27), ("AZ", 52), ("ZZ", 702), ("XFD", 16384)]
+)
 def test_columns_have_letters(letters, number):
     assert excel_child._number(letters.encode()) == number
     assert excel_child._letters(number) == letters
@@ -267,7 +287,9 @@ def test_a_reader_that_ends_in_any_way_is_a_sentence(tmp_path, monkeypatch, end)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
 def test_the_reader_has_the_memory_of_its_table_and_no_more():
-    code = "import mmap; from discreet.engines.excel_child import _limit_memory; _limit_memory(2**30); mmap.mmap(-1, {})"
+    code = (
+        "import mmap; from discreet.engines.excel_child import _limit_memory; _limit_memory(2**30); mmap.mmap(-1, {})"
+    )
     for size, status in ((2**31 + 2**29, 0), (2**31 + 2**30, 1)):
         ran = subprocess.run([sys.executable, "-c", code.format(size)], capture_output=True, text=True)
         assert ran.returncode == status, ran.stderr
@@ -288,7 +310,9 @@ def test_the_reader_ends_when_nobody_waits_for_it(tmp_path):
     os.mkfifo(tmp_path / "t.xlsx")
     given = {"path": sys.path, "file": str(tmp_path / "t.xlsx"), "shown": "t", "sheet": None, "decimal": None}
     command = [sys.executable, "-I", "-c", excel._CHILD]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as child:
         child.stdin.write(json.dumps(given).encode() + b"\n")
         child.stdin.flush()
         with pytest.raises(subprocess.TimeoutExpired):

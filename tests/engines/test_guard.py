@@ -120,12 +120,15 @@ def damaged(folder, name):
 
 
 SOURCES = {
-    "reader": lambda folder: broken_reader(), "reader that uses us": lambda folder: broken_reader(OursInTheirs),
+    "reader": lambda folder: broken_reader(),
+    "reader that uses us": lambda folder: broken_reader(OursInTheirs),
     "relation": lambda folder: broken_relation(),
-    "lazy frame": lambda folder: broken_lazy_frame(), "frame": lambda folder: BrokenFrame({"g": ["a"], "u": [1]}),
-    "stream": lambda folder: WithoutEnd(), "parquet": lambda folder: damaged(folder, "t.parquet"),
+    "lazy frame": lambda folder: broken_lazy_frame(),
+    "frame": lambda folder: BrokenFrame({"g": ["a"], "u": [1]}),
+    "stream": lambda folder: WithoutEnd(),
+    "parquet": lambda folder: damaged(folder, "t.parquet"),
     "arrow": lambda folder: damaged(folder, "t.arrow"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", SOURCES)
@@ -133,8 +136,9 @@ def test_no_error_of_a_hostile_source_tells_a_value(tmp_path, kind):
     ways = [
         lambda table: count_groups(table, predicate="u >= 0", by=["g"], domain=Domain.of({"g": ["a"]})),
         lambda table: count_groups(table, predicate="u >= 0", by=["g"], domain=Domain.of({"g": ["a"]}), unit="u"),
-        lambda table: dt.look(table), lambda table: dt.look(table, sum="u:0..10", unit="u", domain={"g": ["a"]}),
-    ]  # fmt: skip
+        lambda table: dt.look(table),
+        lambda table: dt.look(table, sum="u:0..10", unit="u", domain={"g": ["a"]}),
+    ]
     raised = [error for error in (error_of(way, SOURCES[kind](tmp_path)) for way in ways) if error is not None]
     assert raised
     for error in raised:
@@ -149,8 +153,15 @@ def test_a_release_of_a_hostile_source_charges_nothing_and_tells_nothing(tmp_pat
     with dt.Ledger(tmp_path / "budget.db") as book:
         book.create("people", "2", relation="presence")
         with pytest.raises(DiscreetError) as caught:
-            release(SOURCES[kind](tmp_path), ledger=book, dataset="people", count="u >= 0", by=["g"], domain={"g": ["a"]},
-                    epsilon=1)  # fmt: skip
+            release(
+                SOURCES[kind](tmp_path),
+                ledger=book,
+                dataset="people",
+                count="u >= 0",
+                by=["g"],
+                domain={"g": ["a"]},
+                epsilon=1,
+            )
         assert SECRET not in told_by(caught.value)
         assert book.balance("people").spent == Fraction(0)
 
@@ -171,14 +182,24 @@ def test_long_ids_and_texts_take_no_room():
     """22 MB in one id did not fit in a small memory, 260 MB never ended; the short one beside it is the control."""
     long = "x" * 22_000_000
     table = pa.table({"u": [long, long + "y", "s", long], "g": ["a", "a", "a", long]})
-    asked = {"predicate": "u >= 'x' or g = 'a'", "by": ["g"], "domain": Domain.of({"g": ["a"]}), "unit": "u", "memory_mb": 32}
+    asked = {
+        "predicate": "u >= 'x' or g = 'a'",
+        "by": ["g"],
+        "domain": Domain.of({"g": ["a"]}),
+        "unit": "u",
+        "memory_mb": 32,
+    }
     found = count_groups(table, **asked)
     assert (found.sizes.tolist(), found.counts.tolist()) == ([3], [3])
     many = pa.table({"u": [f"{k:06}" + "x" * 60_000 for k in range(1000)], "g": ["a"] * 1000})
     found = count_groups(many, **asked)
     assert (found.sizes.tolist(), found.counts.tolist()) == ([1000], [1000])
-    coded = pa.table({"u": pa.DictionaryArray.from_arrays(pa.array([0, 1] * 1500), pa.array(["x" * 10**6, "y" * 10**6])),
-                      "g": pa.array(["a"] * 3000)})  # fmt: skip
+    coded = pa.table(
+        {
+            "u": pa.DictionaryArray.from_arrays(pa.array([0, 1] * 1500), pa.array(["x" * 10**6, "y" * 10**6])),
+            "g": pa.array(["a"] * 3000),
+        }
+    )
     assert count_groups(coded, **asked).sizes.tolist() == [2]
 
 
@@ -200,7 +221,13 @@ def test_nobody_can_write_what_anothers_id_becomes():
 
 def test_the_least_decimal_stops_nothing():
     """-2^127 passes Arrow's own validation."""
-    for kind in (pa.decimal128(38, 0), pa.decimal128(10, 3), pa.decimal256(76, 0), pa.decimal64(18, 2), pa.decimal32(9, 0)):
+    for kind in (
+        pa.decimal128(38, 0),
+        pa.decimal128(10, 3),
+        pa.decimal256(76, 0),
+        pa.decimal64(18, 2),
+        pa.decimal32(9, 0),
+    ):
         least = -(2 ** (8 * kind.byte_width - 1))
         data = b"".join(n.to_bytes(kind.byte_width, "little", signed=True) for n in (least, 7))
         column = pa.Array.from_buffers(kind, 2, [None, pa.py_buffer(data)])

@@ -56,6 +56,7 @@ def test_a_number_with_the_other_mark_is_missing_and_never_another_number(tmp_pa
     path.write_text("x\n1.234\n1,5\n2\n-3,0\n")
     lines = path.read_text().replace("\n", ";1\n").replace("x;1", "x;y")
     path.write_text(lines)
+
     def count(predicate, decimal):
         reading = Reading.of(separator=";", decimal=decimal)
         return count_groups(path, predicate=predicate, by=[], domain=Domain.of({}), reading=reading).counts.tolist()
@@ -75,7 +76,11 @@ def test_a_number_with_the_other_mark_is_missing_and_never_another_number(tmp_pa
     [
         ("Ort\nZürich\n".encode("latin-1"), {}, "line 2 is no text in UTF-8; say its encoding"),
         ("Ort\na\nZürich\n".encode(), {"encoding": "latin-1"}, "UTF-8 by all its bytes, not iso8859-1; leave out"),
-        (b"Ort\na\nb\x80\n", {"encoding": "latin-1"}, "line 3 is no text in iso8859-1; say another encoding, such as cp1252"),
+        (
+            b"Ort\na\nb\x80\n",
+            {"encoding": "latin-1"},
+            "line 3 is no text in iso8859-1; say another encoding, such as cp1252",
+        ),
         (b"Ort\n\xfc\nb\x81\n", {"encoding": "cp1252"}, "line 3 is no text in cp1252"),
         (b'Ort,x\n"a,1\n', {}, r"line 2 is opened by a quotation mark that is never closed.*\(quote, separator\)"),
         (b"Ort,x\na,1,2\nb,1\nc\n", {}, "lines 2, 4 are not of 2 fields"),
@@ -92,11 +97,26 @@ def test_what_does_not_fit_is_refused_by_its_line(tmp_path, content, options, to
     assert "rich" not in str(caught.value)
 
 
-@pytest.mark.parametrize("options", [
-    {"encoding": "utf-16"}, {"encoding": "shift-jis"}, {"encoding": "utf-7"}, {"encoding": "nonsense"}, {"encoding": 3},
-    {"separator": ""}, {"separator": "ab"}, {"separator": "x"}, {"separator": "\n"}, {"decimal": ";"}, {"quote": "ab"},
-    {"quote": ";", "separator": ";"}, {"null": 3}, {"null": [1]}, {"encoding": "cp037"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"encoding": "utf-16"},
+        {"encoding": "shift-jis"},
+        {"encoding": "utf-7"},
+        {"encoding": "nonsense"},
+        {"encoding": 3},
+        {"separator": ""},
+        {"separator": "ab"},
+        {"separator": "x"},
+        {"separator": "\n"},
+        {"decimal": ";"},
+        {"quote": "ab"},
+        {"quote": ";", "separator": ";"},
+        {"null": 3},
+        {"null": [1]},
+        {"encoding": "cp037"},
+    ],
+)
 def test_ways_of_reading_that_make_no_sense_are_refused(options):
     with pytest.raises(TableInputError):
         Reading.of(**options)

@@ -37,6 +37,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),  # PySpark's own, between it and Java
 ]
 
+
 def test_a_tally_is_the_embedded_one_of_the_same_key(spark, folder, source):
     path = folder / "people.parquet"
     there = dt.perturb(path, "age", M, source=source, engine="spark", master="local[2,4]")
@@ -51,7 +52,9 @@ def test_rows_are_numbered_by_file_and_place(spark, folder, source):
     assert frame.rdd.getNumPartitions() > 2
     numbers = np.concatenate([np.arange(2000), 2**40 + np.arange(4000)])
     batches = PEOPLE.append_column("number", pa.array(numbers)).combine_chunks().to_batches()
-    expected = pa.Table.from_batches(perturb_batches(batches, "age", M, source, numbers="number")).column("age").to_numpy()
+    expected = (
+        pa.Table.from_batches(perturb_batches(batches, "age", M, source, numbers="number")).column("age").to_numpy()
+    )
     chosen = PEOPLE.column("id").to_numpy() % 3 > 0
     made = dt.perturb(frame.where("id % 3 > 0").select("age"), "age", M, source=source)
     at, often = np.unique(expected[chosen], return_counts=True)
@@ -65,7 +68,9 @@ def test_a_computed_table_is_numbered_from_a_checkpoint(spark, folder, tmp_path)
     assert made.to_pydict() == {"age": values.tolist(), "count": often.tolist()}
     assert list(tmp_path.iterdir()) == []
     path = str(folder / "people.parquet")
-    noisy = dt.perturb(spark.read.parquet(path, path), "age", dt.geometric(100, epsilon="1/1000"))  # rows that lie there twice
+    noisy = dt.perturb(
+        spark.read.parquet(path, path), "age", dt.geometric(100, epsilon="1/1000")
+    )  # rows that lie there twice
     counts = np.array(noisy.column("count").to_pylist())
     assert counts.sum() == 2 * SIZE
     assert (counts % 2).any()  # each has noise of its own
@@ -164,7 +169,9 @@ def test_the_one_door_of_a_job(job, source):
 SAFE = {"spark.io.encryption.enabled": "true", "spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
 
 
-@pytest.mark.parametrize("master", ["local", "local[2]", "local[2,4]", "local-cluster[2,1,1024]", "spark://host:7077", "yarn"])
+@pytest.mark.parametrize(
+    "master", ["local", "local[2]", "local[2,4]", "local-cluster[2,1,1024]", "spark://host:7077", "yarn"]
+)
 def test_a_session_that_would_show_the_key_is_refused(master):
     check_safe(SAFE, master)
     needed = list(SAFE)[: 1 if master.startswith("local[") or master == "local" else 3]
@@ -213,7 +220,10 @@ def test_rows_are_a_folder_that_is_whole(spark, folder, source, tmp_path, capsys
     assert made.reports == SIZE
     parts = sorted(part for part in out.iterdir() if part.name.startswith("part-"))
     there = pa.concat_tables(pq.read_table(part) for part in parts)
-    assert there.column("age").to_pylist() == dt.perturb(path, "age", M, rows=True, source=source).column("age").to_pylist()
+    assert (
+        there.column("age").to_pylist()
+        == dt.perturb(path, "age", M, rows=True, source=source).column("age").to_pylist()
+    )
     with pytest.raises(FileError, match="there already"):
         dt.perturb_file(path, out, "age", M, rows=True, engine="spark")
     dt.perturb_file(path, out, "age", SURE, rows=True, engine="spark", overwrite=True)
@@ -233,7 +243,14 @@ def test_a_charge_is_for_the_first_rows_of_a_person(spark, folder, in_memory):
     frame = spark.read.parquet(str(folder / "people.parquet"))
     with dt.Ledger(in_memory / "book.db") as book:
         book.create("people", "10000", relation="bit", unit="id")
-        asked = {"column": "age", "mechanism": SURE, "dataset": "people", "ledger": book, "max_rows": 2, "on_bad": "map=0"}
+        asked = {
+            "column": "age",
+            "mechanism": SURE,
+            "dataset": "people",
+            "ledger": book,
+            "max_rows": 2,
+            "on_bad": "map=0",
+        }
         there = dt.perturb(frame, **asked)
         seen: dict[int, int] = {}
         kept = []
@@ -247,25 +264,38 @@ def test_a_charge_is_for_the_first_rows_of_a_person(spark, folder, in_memory):
         assert book.balance("people").spent == spent > 0
 
 
-TOWNS = pa.table({
-    "town": [None if k % 17 == 0 else "abcd"[k % 4] for k in range(SIZE)], "age": PEOPLE.column("age"),
-    "pay": [None if k % 13 == 0 else float(x) for k, x in enumerate(RNG.normal(900, 400, SIZE))],
-    "id": pa.array([None if k % 29 == 0 else float(x) for k, x in enumerate(PEOPLE.column("id").to_pylist())]),
-    "name": [f"n{x}" for x in PEOPLE.column("id").to_pylist()],
-    "born": pa.array([int(x) for x in RNG.integers(0, 20000, SIZE)], pa.int32()).cast(pa.date32()),
-})  # fmt: skip
+TOWNS = pa.table(
+    {
+        "town": [None if k % 17 == 0 else "abcd"[k % 4] for k in range(SIZE)],
+        "age": PEOPLE.column("age"),
+        "pay": [None if k % 13 == 0 else float(x) for k, x in enumerate(RNG.normal(900, 400, SIZE))],
+        "id": pa.array([None if k % 29 == 0 else float(x) for k, x in enumerate(PEOPLE.column("id").to_pylist())]),
+        "name": [f"n{x}" for x in PEOPLE.column("id").to_pylist()],
+        "born": pa.array([int(x) for x in RNG.integers(0, 20000, SIZE)], pa.int32()).cast(pa.date32()),
+    }
+)
 BY_TOWN = Domain.of({"town": ["a", "b", None]})
 BY_BOTH = Domain.of({"town": ["a", "c"], "age": {"young": [0, 29], "old": [30, None]}})
 PAY = SumOf("pay", dt.Grid(0, 2000, "1/2"), where="age > 20", missing=0)
 
 
-@pytest.mark.parametrize("asked", [
-    {"predicates": ["age >= 50", None], "by": ["town"], "domain": BY_TOWN},
-    {"predicates": [None], "sums": [PAY], "by": ["town", "age"], "domain": BY_BOTH, "other": True},
-    {"predicates": ["age < 40 AND pay > 500"], "sums": [PAY], "by": ["town", "age"], "domain": BY_BOTH, "unit": "id",
-     "max_groups": 2},
-    {"predicates": ["born < '1990-01-01'"], "by": ["town"], "domain": BY_TOWN, "unit": "name", "other": True},
-], ids=["rows", "sums of rows", "people", "names"])  # fmt: skip
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"predicates": ["age >= 50", None], "by": ["town"], "domain": BY_TOWN},
+        {"predicates": [None], "sums": [PAY], "by": ["town", "age"], "domain": BY_BOTH, "other": True},
+        {
+            "predicates": ["age < 40 AND pay > 500"],
+            "sums": [PAY],
+            "by": ["town", "age"],
+            "domain": BY_BOTH,
+            "unit": "id",
+            "max_groups": 2,
+        },
+        {"predicates": ["born < '1990-01-01'"], "by": ["town"], "domain": BY_TOWN, "unit": "name", "other": True},
+    ],
+    ids=["rows", "sums of rows", "people", "names"],
+)
 def test_counts_are_those_of_the_embedded_engine(spark, asked):
     frame = spark.createDataFrame(TOWNS).repartition(5)
     there, here = (count_each(table, **asked) for table in (frame, TOWNS))
@@ -289,11 +319,20 @@ def test_a_release_counts_in_the_cluster_and_draws_once(spark, in_memory):
     frame = spark.createDataFrame(TOWNS).repartition(4)
     with dt.Ledger(in_memory / "book.db") as book:
         book.create("towns", "10", relation="presence", unit="name")
-        asked = {"dataset": "towns", "ledger": book, "count": "age >= 50", "by": ["town"], "domain": {"town": ["a", "b"]},
-                 "epsilon": 1, "max_groups": 2}  # fmt: skip
+        asked = {
+            "dataset": "towns",
+            "ledger": book,
+            "count": "age >= 50",
+            "by": ["town"],
+            "domain": {"town": ["a", "b"]},
+            "epsilon": 1,
+            "max_groups": 2,
+        }
         there = dt.release(frame, **asked)
         assert book.balance("towns").spent == 1
-        assert str(dt.release(TOWNS, **asked).table) == str(there.table)  # the stored answer: the same question and data
+        assert str(dt.release(TOWNS, **asked).table) == str(
+            there.table
+        )  # the stored answer: the same question and data
         assert book.balance("towns").spent == 1
         with pytest.raises(PredicateError, match="no column"):
             dt.release(frame, **{**asked, "count": "agee >= 50"})
@@ -342,10 +381,13 @@ def test_two_workers_of_which_one_dies(folder, tmp_path):
     shutil.copy(folder / "people.parquet", tmp_path)
     settings = {
         "spark.authenticate.secret": os.urandom(16).hex(),
-        "spark.sql.files.maxPartitionBytes": "20000", "spark.sql.files.openCostInBytes": "10000", "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "2", "spark.local.dir": str(tmp_path / "local"),
+        "spark.sql.files.maxPartitionBytes": "20000",
+        "spark.sql.files.openCostInBytes": "10000",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.local.dir": str(tmp_path / "local"),
         "spark.sql.warehouse.dir": str(tmp_path / "warehouse"),
-    }  # fmt: skip
+    }
     (tmp_path / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
     left = Path(pyspark.__file__).parent / "work"  # where such a cluster writes, whatever it is told
     try:

@@ -51,7 +51,9 @@ def test_a_column_that_poses_as_sparks_own_gives_no_numbers(spark, posing, sourc
 
     numbers = np.concatenate([np.arange(2000), 2**40 + np.arange(4000)])
     batches = PEOPLE.append_column("number", pa.array(numbers)).combine_chunks().to_batches()
-    expected = pa.Table.from_batches(perturb_batches(batches, "age", M, source, numbers="number")).column("age").to_numpy()
+    expected = (
+        pa.Table.from_batches(perturb_batches(batches, "age", M, source, numbers="number")).column("age").to_numpy()
+    )
     at, often = np.unique(expected, return_counts=True)
     frame = spark.read.parquet(str(posing))
     fake = F.struct(F.lit(7).cast("long").alias("row_index"), F.lit("file:/x").alias("file_path"))
@@ -64,20 +66,35 @@ def test_what_comes_out_differently_is_no_row_of_a_file(spark, folder, source, t
 
     frame = spark.read.parquet(str(folder / "people.parquet"))
     mine = F.udf(lambda age: age, "short")
-    for lasting in (frame, frame.where("id % 3 > 0").select("age"), frame.select((F.col("age") + 1).alias("x")), frame.alias("t"),
-                    frame.where(F.col("age").cast("string").like("%1%") | F.col("age").isin(3, 4))):  # fmt: skip
+    for lasting in (
+        frame,
+        frame.where("id % 3 > 0").select("age"),
+        frame.select((F.col("age") + 1).alias("x")),
+        frame.alias("t"),
+        frame.where(F.col("age").cast("string").like("%1%") | F.col("age").isin(3, 4)),
+    ):
         assert own_files(lasting) is not None
     for changing in (
-        frame.where(F.rand() < 0.5), frame.withColumn("u", F.expr("uuid()")),
+        frame.where(F.rand() < 0.5),
+        frame.withColumn("u", F.expr("uuid()")),
         frame.withColumn("u", F.monotonically_increasing_id()),
-        frame.withColumn("age", mine("age")), frame.withColumn("age", mine.asNondeterministic()("age")), frame.sample(0.5),
-        frame.limit(10), frame.where(F.current_timestamp() > "2020-01-01"), frame.where("now() > '2020-01-01'"),
-        frame.where("age < (select 7)"), frame.where("age in (select 7)"), frame.orderBy(F.rand()), frame.union(frame),
-        frame.withColumn("u", F.expr("java_method('java.lang.System', 'nanoTime')")), frame.repartition(3),
-        frame.where("ascii(base64(aes_encrypt('a', '0123456789012345'))) > 70"), frame.where("timestamp'2020-01-01' < 'now'"),
+        frame.withColumn("age", mine("age")),
+        frame.withColumn("age", mine.asNondeterministic()("age")),
+        frame.sample(0.5),
+        frame.limit(10),
+        frame.where(F.current_timestamp() > "2020-01-01"),
+        frame.where("now() > '2020-01-01'"),
+        frame.where("age < (select 7)"),
+        frame.where("age in (select 7)"),
+        frame.orderBy(F.rand()),
+        frame.union(frame),
+        frame.withColumn("u", F.expr("java_method('java.lang.System', 'nanoTime')")),
+        frame.repartition(3),
+        frame.where("ascii(base64(aes_encrypt('a', '0123456789012345'))) > 70"),
+        frame.where("timestamp'2020-01-01' < 'now'"),
         frame.where("cast(' Today' as date) > date'2020-01-01'"),
         spark.readStream.schema(frame.schema).parquet(str(folder / "two files")),
-    ):  # fmt: skip
+    ):
         assert own_files(changing) is None
     half = frame.where(F.rand() < 0.5)
     with pytest.raises(SourceError, match="each time"):
@@ -103,7 +120,10 @@ def test_nothing_that_spark_says_is_written_where_others_read(spark, tmp_path):
     pq.write_table(pa.table({"name": ["7", "secret-4711"]}), tmp_path / "a.parquet")
     frame = spark.read.parquet(str(tmp_path / "a.parquet"))
     try:
-        for wrong in (frame.selectExpr("cast(name as int) as age"), frame.select(F.col("name").cast("int").alias("age"))):
+        for wrong in (
+            frame.selectExpr("cast(name as int) as age"),
+            frame.select(F.col("name").cast("int").alias("age")),
+        ):
             with pytest.raises(TableInputError, match="could not finish"):
                 dt.perturb(wrong, "age", M, on_bad="map=0")
             assert said == []
@@ -116,7 +136,9 @@ def test_nothing_that_spark_says_is_written_where_others_read(spark, tmp_path):
             logger.removeHandler(written)
 
 
-@pytest.mark.parametrize("number", [f"`{NUMBER}` % 3000", f"if(`{NUMBER}` = 77, null, `{NUMBER}`)", f"greatest(`{NUMBER}`, 1)"])
+@pytest.mark.parametrize(
+    "number", [f"`{NUMBER}` % 3000", f"if(`{NUMBER}` = 77, null, `{NUMBER}`)", f"greatest(`{NUMBER}`, 1)"]
+)
 def test_rows_of_one_number_are_found_across_tasks(spark, folder, monkeypatch, number, in_memory):
     """Far apart, without a number, and two alone; with ids, and without. Nothing is charged."""
     from pyspark.sql import functions as F
@@ -157,7 +179,20 @@ def test_from_where_to_where_numbers_reach():
 
 
 def test_no_name_of_a_table_meets_one_of_ours(spark, tmp_path, in_memory):
-    names = ["its place", "number", "c0", "C1", "place", "at", "file", "_metadata", "often", "span", "a`b.c", "its file"]
+    names = [
+        "its place",
+        "number",
+        "c0",
+        "C1",
+        "place",
+        "at",
+        "file",
+        "_metadata",
+        "often",
+        "span",
+        "a`b.c",
+        "its file",
+    ]
     rng = np.random.default_rng(8)
     table = pa.table({name: rng.integers(0, 101, 500) for name in names})
     pq.write_table(table, tmp_path / "a.parquet")
@@ -167,7 +202,10 @@ def test_no_name_of_a_table_meets_one_of_ours(spark, tmp_path, in_memory):
     assert pq.read_table(tmp_path / "kept.parquet").to_pydict() == table.to_pydict()
     shouted = frame.toDF(*(name.upper() if name == "its place" else name for name in names))
     with dt.Ledger(in_memory / "book.db") as book:
-        for data, column, unit, seen in ((shouted, "ITS PLACE", "number", "its place"), (frame, "c0", "its place", "c0")):
+        for data, column, unit, seen in (
+            (shouted, "ITS PLACE", "number", "its place"),
+            (frame, "c0", "its place", "c0"),
+        ):
             book.create(column, "10000", relation="bit", unit=unit)
             asked = {"mechanism": SURE, "dataset": column, "ledger": book, "max_rows": 2, "on_bad": "map=0"}
             there = dt.perturb(data, column, **asked)
@@ -199,9 +237,13 @@ def test_a_person_is_one_by_the_rules_of_the_embedded_engine(spark, tmp_path, in
             for name in IDS:
                 asked = {"column": "value", "mechanism": SURE, "dataset": name, "ledger": book, "on_bad": "map=0"}
                 book.create(name, "10000", relation="bit", unit=name)
-                there = dt.perturb(frame.selectExpr("value", "text COLLATE UTF8_LCASE AS text", "float", "moment"), **asked)
+                there = dt.perturb(
+                    frame.selectExpr("value", "text COLLATE UTF8_LCASE AS text", "float", "moment"), **asked
+                )
                 spent = book.balance(name).spent
-                assert dt.perturb(table, **asked) == there  # the stored answer: it was the same question about the same data
+                assert (
+                    dt.perturb(table, **asked) == there
+                )  # the stored answer: it was the same question about the same data
                 assert (book.balance(name).spent, len(there)) == (spent, {"float": 2, "text": 6, "moment": 4}[name])
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone)
@@ -209,7 +251,10 @@ def test_a_person_is_one_by_the_rules_of_the_embedded_engine(spark, tmp_path, in
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 def test_sparks_ordinary_timestamp(spark, tmp_path, zone, in_memory):
-    moments = [datetime.datetime(2020, 3, 8, 6, 59, 59, 999_999, datetime.UTC) + datetime.timedelta(minutes=k) for k in range(60)]
+    moments = [
+        datetime.datetime(2020, 3, 8, 6, 59, 59, 999_999, datetime.UTC) + datetime.timedelta(minutes=k)
+        for k in range(60)
+    ]
     when = pa.array([*moments[:-1], None], pa.timestamp("us", "UTC"))
     table = pa.table({"age": pa.array([k % 50 for k in range(60)]), "when": when, "town": ["a", "b"] * 30})
     pq.write_table(table, tmp_path / "a.parquet")
@@ -220,7 +265,9 @@ def test_sparks_ordinary_timestamp(spark, tmp_path, zone, in_memory):
         assert frame.schema["when"].dataType.typeName() == "timestamp"
         with pytest.warns(PrivacyWarning, match="Kept columns"):
             dt.perturb_file(frame, tmp_path / "kept.parquet", "age", SURE, rows=True, keep=["when"])
-        there, here = (x.column("when").cast(pa.timestamp("us")) for x in (pq.read_table(tmp_path / "kept.parquet"), table))
+        there, here = (
+            x.column("when").cast(pa.timestamp("us")) for x in (pq.read_table(tmp_path / "kept.parquet"), table)
+        )
         assert there.to_pylist() == here.to_pylist()
         with dt.Ledger(in_memory / "book.db") as book:
             asked = {"ledger": book, "by": ["town"], "domain": {"town": ["a", "b"]}, "epsilon": 40}
@@ -228,7 +275,9 @@ def test_sparks_ordinary_timestamp(spark, tmp_path, zone, in_memory):
                 book.create(count, "1000", relation="presence", unit=unit)
                 there = dt.release(frame, dataset=count, count=count, **asked)
                 assert str(dt.release(table, dataset=count, count=count, **asked).table) == str(there.table)
-                assert book.balance(count).spent == 40  # the stored answer: it was the same question about the same data
+                assert (
+                    book.balance(count).spent == 40
+                )  # the stored answer: it was the same question about the same data
     finally:
         spark.conf.set("spark.sql.session.timeZone", before)
 
@@ -283,8 +332,13 @@ def test_nothing_is_left_when_java_is_killed(tmp_path):
     pytest.importorskip("pyspark", reason="needs PySpark, the extra spark")
     (tmp_path / "true values").mkdir()
     variables = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "true values")], capture_output=True, text=True,
-                          env=variables, cwd=tmp_path)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path / "true values")],
+        capture_output=True,
+        text=True,
+        env=variables,
+        cwd=tmp_path,
+    )
     assert done.stdout.endswith("nothing is left\n"), done.stdout + done.stderr[-3000:]
     assert list((tmp_path / "true values").iterdir()) == []
     assert (tmp_path / "modes").read_text() == "0o600 0o700"  # while it was there

@@ -192,10 +192,14 @@ def _best(channel: Finite, q: np.ndarray) -> float:
         return -(matrix[:, q > 0] @ (q[q > 0] / np.maximum(p @ matrix[:, q > 0], 1e-300)))
 
     found = minimize(
-        minus, np.full(n, 1 / n), jac=slope, bounds=[(1e-9, 1)] * n, method="SLSQP",
+        minus,
+        np.full(n, 1 / n),
+        jac=slope,
+        bounds=[(1e-9, 1)] * n,
+        method="SLSQP",
         constraints={"type": "eq", "fun": lambda p: p.sum() - 1, "jac": lambda p: np.ones(n)},
         options={"ftol": 1e-12, "maxiter": 300},
-    )  # fmt: skip
+    )
     p = np.maximum(found.x, 0)
     return -minus(p / p.sum())
 

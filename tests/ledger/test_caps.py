@@ -43,7 +43,9 @@ def ask(ledger: Ledger, epsilon: Fraction, question: object = None) -> object:
 def test_a_month_is_a_month_of_utc(ledger, clock):
     ledger.create("town", 6, relation="presence", per={"month": "1/2"})
     ask(ledger, Fraction(1, 3))
-    with pytest.raises(BudgetError, match=r"1/6 left of the 1/2 .* month 2026-11, in UTC, but 1/5 .* 2026-12-01\.$") as caught:
+    with pytest.raises(
+        BudgetError, match=r"1/6 left of the 1/2 .* month 2026-11, in UTC, but 1/5 .* 2026-12-01\.$"
+    ) as caught:
         ask(ledger, Fraction(1, 5))
     assert (caught.value.asked, caught.value.left) == (Fraction(1, 5), Fraction(1, 6))
     assert (caught.value.period, caught.value.begins) == ("2026-11", "2026-12-01")
@@ -86,7 +88,9 @@ def test_a_clock_set_back_opens_nothing(ledger, clock):
     ask(ledger, HALF)
     for back in ("2026-12-01T00:00:00", "2026-10-05T00:00:00", "1970-01-01T00:00:00"):
         clock(back)
-        with pytest.raises(BudgetError, match=r"2026-12, in UTC \(the last line is dated later than this machine's clock"):
+        with pytest.raises(
+            BudgetError, match=r"2026-12, in UTC \(the last line is dated later than this machine's clock"
+        ):
             ask(ledger, TENTH)
         assert ledger.balance("town").periods[0].name == "2026-12"
     clock("2027-01-01T00:00:00")
@@ -132,10 +136,23 @@ def test_caps_are_what_a_calendar_says(tmp_path_factory, steps, caps):
 
 @pytest.mark.parametrize(
     "per",
-    [{"week": 1}, {"month": 0}, {"month": "-1"}, {"month": "7"}, {"month": "some"}, {"month": None}, {3: 1}, "month", 3, ["month"],
-     [("month", 1), ("MONTH", 1)], {"month": Fraction(1, 2**256)}, {"month": float("nan")}],
+    [
+        {"week": 1},
+        {"month": 0},
+        {"month": "-1"},
+        {"month": "7"},
+        {"month": "some"},
+        {"month": None},
+        {3: 1},
+        "month",
+        3,
+        ["month"],
+        [("month", 1), ("MONTH", 1)],
+        {"month": Fraction(1, 2**256)},
+        {"month": float("nan")},
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_bad_caps_are_refused(tmp_path, per):
     with Ledger(tmp_path / "l.db") as ledger:
         with pytest.raises(LedgerError):
@@ -219,13 +236,13 @@ def test_a_rewritten_chain_is_read_anew(place, ledger, clock, changes, line, why
 
 
 DAMAGE = {
-    "a larger cap": "UPDATE discreet_entry SET body = replace(body, '\"month\":\"1/2\"', '\"month\":\"5/1\"') WHERE number = 1",
+    "a larger cap": 'UPDATE discreet_entry SET body = replace(body, \'"month":"1/2"\', \'"month":"5/1"\') WHERE number = 1',
     "a smaller sum": "UPDATE discreet_data_set SET running = replace(running, '3/8', '1/8')",
     "a sum of another month": "UPDATE discreet_data_set SET running = replace(running, '2026-11', '2026-10')",
     "no sums": "UPDATE discreet_data_set SET running = '{}'",
     "sums that are none": "UPDATE discreet_data_set SET running = '[1'",
     "fewer stated": "UPDATE discreet_data_set SET running = replace(running, '\"stated\":1', '\"stated\":0')",
-    "a sum of no cap": "UPDATE discreet_data_set SET running = '{\"year\":[\"2026\",\"0/1\"]}'",
+    "a sum of no cap": 'UPDATE discreet_data_set SET running = \'{"year":["2026","0/1"]}\'',
     "other words": "UPDATE discreet_words SET text = 'two'",
     "no words": "DELETE FROM discreet_words",
 }
@@ -268,8 +285,13 @@ def test_a_stated_charge_says_so(ledger):
     lines = ledger.history("town")
     assert lines[1].what == "stated, unverified: a histogram, drawn elsewhere"
     assert lines[1].rows()[0] | {"when": ""} == {
-        "line": 2, "when": "", "kind": "charge", "epsilon": "0.333334", "exact": "1/3", "what": lines[1].what,
-    }  # fmt: skip
+        "line": 2,
+        "when": "",
+        "kind": "charge",
+        "epsilon": "0.333334",
+        "exact": "1/3",
+        "what": lines[1].what,
+    }
     told = ledger.export("town")
     assert told["entries"][1]["entry"]["basis"] == "stated, unverified"
     assert "histogram" not in json.dumps(told)
@@ -280,8 +302,15 @@ def test_a_stated_charge_says_so(ledger):
         ledger.finish(chain.Pending("town", 2), "an answer")
     with pytest.raises(BudgetError):
         ledger.charge("town", epsilon=1, what="too much")
-    for bad in ({"epsilon": 0}, {"epsilon": "1/2", "alpha": "1/2"}, {}, {"epsilon": "1/2", "what": ""},
-                {"epsilon": 1, "what": "a\nb"}, {"epsilon": 1, "what": 3}, {"epsilon": 1, "what": "x" * 1001}):  # fmt: skip
+    for bad in (
+        {"epsilon": 0},
+        {"epsilon": "1/2", "alpha": "1/2"},
+        {},
+        {"epsilon": "1/2", "what": ""},
+        {"epsilon": 1, "what": "a\nb"},
+        {"epsilon": 1, "what": 3},
+        {"epsilon": 1, "what": "x" * 1001},
+    ):
         with pytest.raises(ValueError, match=r"\.$"):
             ledger.charge("town", **{"what": "x", **bad})
     assert ledger.verify("town").count == 3
@@ -294,8 +323,17 @@ def test_history_says_what_was_asked(tmp_path):
     with Ledger(tmp_path / "l.db") as ledger:
         ledger.create("town", "7/3", relation="presence", per={"year": "2"})
         ledger.begin("town", {"q": 1}, epsilon=Fraction(1, 7), data="d")
-        dt.release(table, dataset="town", ledger=ledger, count={"few": "x < 2", "x > 2": "x > 2"}, by=["g"], bound=100,
-                   domain={"g": ["a", "b"]}, epsilon="1/3", version="2026-01")  # fmt: skip
+        dt.release(
+            table,
+            dataset="town",
+            ledger=ledger,
+            count={"few": "x < 2", "x > 2": "x > 2"},
+            by=["g"],
+            bound=100,
+            domain={"g": ["a", "b"]},
+            epsilon="1/3",
+            version="2026-01",
+        )
         what = [entry.what for entry in ledger.history("town")]
         assert what[0] == "budget 2.33334 (7/3), at most 2 a year; presence private; public: none; a person is a row"
         assert what[1] == "no words were kept"
@@ -319,10 +357,21 @@ def test_a_ledger_of_version_3_is_brought_to_today(tmp_path):
         balance = ledger.balance("town")
         assert (balance.spent, balance.pending, balance.periods) == (Fraction(5, 6), 1, ())
         assert [e.what for e in ledger.history("town")][1:] == [
-            "version 2026-01", "no words were kept", "the answer of line 3", "no words were kept",
-        ]  # fmt: skip
-        made = dt.release(people, dataset="town", ledger=ledger, version="2026-01", count="ill = 1", by=["district"],
-                          domain={"district": ["a", "b"]}, epsilon="1/2")  # fmt: skip
+            "version 2026-01",
+            "no words were kept",
+            "the answer of line 3",
+            "no words were kept",
+        ]
+        made = dt.release(
+            people,
+            dataset="town",
+            ledger=ledger,
+            version="2026-01",
+            count="ill = 1",
+            by=["district"],
+            domain={"district": ["a", "b"]},
+            epsilon="1/2",
+        )
         assert made.record["repeated"]
         assert made.columns["report"] == [13, 2]  # what was printed then
         ledger.charge("town", epsilon="1/6", what="after the upgrade")
@@ -350,7 +399,9 @@ def test_the_command_line_states_charges_and_caps(tmp_path, capsys, monkeypatch)
         told = capsys.readouterr()
         return int(ended.value.code or 0), told.out, told.err
 
-    made = run("create", "town", "--budget", "6", "--per", "month", "1/2", "--per", "year", "2", "--relation", "presence")
+    made = run(
+        "create", "town", "--budget", "6", "--per", "month", "1/2", "--per", "year", "2", "--relation", "presence"
+    )
     assert made[0] == 0
     assert "at most 2 a year, at most 1/2 a month" in made[1]
     code, out, _ = run("charge", "town", "--epsilon", "1/4", "--what", "a histogram, drawn elsewhere")
@@ -360,7 +411,11 @@ def test_the_command_line_states_charges_and_caps(tmp_path, capsys, monkeypatch)
     assert code == 2
     assert re.search(r"1/4 left of the 1/2 .* begins on \d{4}-\d\d-01", err)
     (line,) = json.loads(run("history", "town", "--json")[1])[1:]
-    assert (line["epsilon"], line["exact"], line["what"]) == ("0.25", "", "stated, unverified: a histogram, drawn elsewhere")
+    assert (line["epsilon"], line["exact"], line["what"]) == (
+        "0.25",
+        "",
+        "stated, unverified: a histogram, drawn elsewhere",
+    )
     assert json.loads(run("show", "--json")[1])[0]["left by caps"].startswith("7/4 of 2 left in the year")
     assert run("verify", "town")[0] == 0
     assert '"what": "a histogram, drawn elsewhere"' in run("export", "town", "--words")[1]

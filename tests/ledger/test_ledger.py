@@ -884,9 +884,14 @@ def test_balances_of_all_data_sets_and_of_one(ledger):
     rows = ledger.balances().rows()
     assert [row["data set"] for row in rows] == ["survey", "town"]
     assert rows[1] == {
-        "data set": "town", "relation": "presence", "budget": "1", "spent": "1/10", "left": "9/10", "without answer": 1,
+        "data set": "town",
+        "relation": "presence",
+        "budget": "1",
+        "spent": "1/10",
+        "left": "9/10",
+        "without answer": 1,
         "left by caps": "",
-    }  # fmt: skip
+    }
     assert repr(ledger.balances()) == "<Balances of 2 data sets>"
     assert ledger.balances("survey").rows() == rows[:1]
     assert ledger.balances().to_dict()["survey"]["unit"] == "id"

@@ -325,8 +325,12 @@ def schema(ledger: Ledger) -> list[tuple[str, ...]]:
     """The tables and columns of a ledger, as its database tells them."""
     with ledger._store().transaction() as run:
         if "://" in ledger.place:
-            return sorted(run("SELECT table_name, column_name, data_type, is_nullable, column_default "
-                              "FROM information_schema.columns WHERE table_schema = 'public'"))  # fmt: skip
+            return sorted(
+                run(
+                    "SELECT table_name, column_name, data_type, is_nullable, column_default "
+                    "FROM information_schema.columns WHERE table_schema = 'public'"
+                )
+            )
         about = "SELECT name, type, \"notnull\", coalesce(dflt_value, 'none'), pk FROM pragma_table_info('{}')"
         return sorted((table, *column) for table in TABLES for column in run(about.format(table)))
 

@@ -66,7 +66,9 @@ def test_a_ledger_that_is_gone_is_missed_by_every_thread_and_not_made_anew(path)
         charge(ledger, 1, Fraction(1))
         path.rename(path.with_name("moved.db"))
         for _ in range(2):  # the second time without a connection
-            with pytest.raises(LedgerError, match=r"l\.db (cannot be opened|was moved or removed).*Nothing was charged"):
+            with pytest.raises(
+                LedgerError, match=r"l\.db (cannot be opened|was moved or removed).*Nothing was charged"
+            ):
                 charge(ledger, 2)
         with pytest.raises(LedgerError, match=r"was moved or removed.*No data set was made"):
             pool.submit(ledger.create, "survey", 1).result()
@@ -116,7 +118,10 @@ def mount(tmp_path) -> Iterator[Callable[[Path], Path]]:
         point = tmp_path / "mount point" / "other.db"  # a name with a space, which the table of mounts writes as \040
         point.parent.mkdir()
         point.touch()
-        if shutil.which("mount") is None or subprocess.run(["mount", "--bind", source, point], capture_output=True).returncode:
+        if (
+            shutil.which("mount") is None
+            or subprocess.run(["mount", "--bind", source, point], capture_output=True).returncode
+        ):
             pytest.skip("needs the right to mount")
         points.append(point)
         return point
@@ -245,7 +250,9 @@ def mixtures(before: list[bytes], after: list[bytes], changed: list[int]) -> Ite
     """Every file that a lost journal can leave: some of the changed pages written, the others not."""
     for size in range(len(changed) + 1):
         for written in combinations(changed, size):
-            mixed = [after[k] if k in written else before[k] if k < len(before) else bytes(PAGE) for k in range(len(after))]
+            mixed = [
+                after[k] if k in written else before[k] if k < len(before) else bytes(PAGE) for k in range(len(after))
+            ]
             while len(mixed) > len(before) and len(mixed) - 1 not in written:
                 mixed.pop()  # the file had not grown so far
             yield b"".join(mixed)
@@ -439,7 +446,11 @@ def use(path: Path) -> None:
     except LedgerError:
         return
     with ledger:
-        calls: list[Callable[[], object]] = [ledger.datasets, lambda: charge(ledger, 1), lambda: charge(ledger, time.time())]
+        calls: list[Callable[[], object]] = [
+            ledger.datasets,
+            lambda: charge(ledger, 1),
+            lambda: charge(ledger, time.time()),
+        ]
         calls += [lambda: ledger.finish(Pending("survey", 4), "x"), lambda: ledger.create("more", 1)]
         for method in (ledger.terms, ledger.balance, ledger.head, ledger.history, ledger.verify, ledger.export):
             calls.append(lambda method=method: method("survey"))

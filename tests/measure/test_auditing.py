@@ -45,12 +45,22 @@ def test_zeros_in_the_tail_are_flagged():
     assert found.counts[1] == 0
 
 
-@pytest.mark.parametrize("m", [
-    G, dt.explicit_fair(8, alpha="9/10"), dt.randomized_response(20, epsilon=1), dt.uniform(5),
-    dt.geometric(dt.Grid(None, None), epsilon="1/2"), dt.geometric(30, epsilon=2, sensitivity=3),
-    dt.geometric(dt.Grid(0, None), epsilon="1/2"), dt.geometric(dt.Grid(None, 3, "1/2"), epsilon="1/2"),
-    dt.geometric(8, alpha="1/2").remap([0, 0, 0, 4, 4, 4, 8, 8, 8]), dt.geometric(10**9, epsilon=1),
-], ids=repr)  # fmt: skip
+@pytest.mark.parametrize(
+    "m",
+    [
+        G,
+        dt.explicit_fair(8, alpha="9/10"),
+        dt.randomized_response(20, epsilon=1),
+        dt.uniform(5),
+        dt.geometric(dt.Grid(None, None), epsilon="1/2"),
+        dt.geometric(30, epsilon=2, sensitivity=3),
+        dt.geometric(dt.Grid(0, None), epsilon="1/2"),
+        dt.geometric(dt.Grid(None, 3, "1/2"), epsilon="1/2"),
+        dt.geometric(8, alpha="1/2").remap([0, 0, 0, 4, 4, 4, 8, 8, 8]),
+        dt.geometric(10**9, epsilon=1),
+    ],
+    ids=repr,
+)
 def test_our_own_samplers_pass(m):
     found = dt.audit(m, draws=200_000, source=insecure_source(3))
     assert not found.flagged
@@ -131,11 +141,14 @@ def test_without_a_claim_nothing_is_flagged():
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        ({"draws": 5}, "draws"), ({"confidence": 2.0}, "confidence"), ({"pairs": []}, "pairs"),
+        ({"draws": 5}, "draws"),
+        ({"confidence": 2.0}, "confidence"),
+        ({"pairs": []}, "pairs"),
         ({"pairs": [(1,)]}, "pairs"),
-        ({"draws": 1.5}, "draws"), ({"source": 1}, "source"),
+        ({"draws": 1.5}, "draws"),
+        ({"source": 1}, "source"),
     ],
-)  # fmt: skip
+)
 def test_bad_audits_are_refused(bad, words):
     with pytest.raises(AuditError, match=words):
         dt.audit(lambda x: x, **{"epsilon": 1, "pairs": [(0, 1)], **bad})

@@ -99,9 +99,12 @@ def test_intervals_are_in_the_answers_units():
 
 
 INTERVALS = [
-    dt.geometric(12, alpha="3/4"), dt.geometric(dt.Grid(-1, 1, "1/4"), alpha="1/3"), dt.explicit_fair(9, alpha="1/2"),
-    dt.randomized_response(6, epsilon=2), dt.staircase(9, epsilon=1, sensitivity=2, step=1),
-]  # fmt: skip
+    dt.geometric(12, alpha="3/4"),
+    dt.geometric(dt.Grid(-1, 1, "1/4"), alpha="1/3"),
+    dt.explicit_fair(9, alpha="1/2"),
+    dt.randomized_response(6, epsilon=2),
+    dt.staircase(9, epsilon=1, sensitivity=2, step=1),
+]
 
 
 @pytest.mark.parametrize("m", INTERVALS, ids=repr)
@@ -177,12 +180,15 @@ def test_the_published_estimates(n, a):
 @pytest.mark.parametrize(
     "m",
     [
-        dt.geometric(dt.Grid(-2, 1, "1/3"), alpha="2/3"), dt.explicit_fair(7, alpha="1/2"),
-        dt.randomized_response(dt.Grid(1, 4, "1/2"), alpha="1/5"), dt.staircase(8, epsilon=2, sensitivity=2, step=1),
-        dt.random_rounding(6, base=3), dt.geometric(200, alpha="9/10"),
+        dt.geometric(dt.Grid(-2, 1, "1/3"), alpha="2/3"),
+        dt.explicit_fair(7, alpha="1/2"),
+        dt.randomized_response(dt.Grid(1, 4, "1/2"), alpha="1/5"),
+        dt.staircase(8, epsilon=2, sensitivity=2, step=1),
+        dt.random_rounding(6, base=3),
+        dt.geometric(200, alpha="9/10"),
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_estimates_have_the_truth_as_their_mean(m):
     if m.recipe.family == "random_rounding":
         # unbiased by design: the report itself. Its square is not among the functions of 3 reports of 7 values.

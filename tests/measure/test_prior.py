@@ -168,7 +168,9 @@ def test_a_law_of_a_real_answer_is_rounded_to_the_grid():
     grid = dt.Grid(-2, 2, "1/4")
     law = Prior.binned(grid, lambda x: stats.norm.cdf(float(x), 0.3, 0.8), "about 0.3")
     cuts = np.clip((np.arange(18) - 0.5) / 4 - 2, -2, 2)
-    np.testing.assert_allclose(law.floats, np.diff(stats.truncnorm.cdf(cuts, -2.3 / 0.8, 1.7 / 0.8, 0.3, 0.8)), rtol=1e-9)
+    np.testing.assert_allclose(
+        law.floats, np.diff(stats.truncnorm.cdf(cuts, -2.3 / 0.8, 1.7 / 0.8, 0.3, 0.8)), rtol=1e-9
+    )
     assert str(law) == "about 0.3"
     for wrong in (lambda x: -x, lambda x: "much", lambda x: 3 * x, lambda x: 0):
         with pytest.raises(PriorError, match="rises from 0 to 1"):
@@ -179,7 +181,9 @@ def test_a_law_of_a_real_answer_is_rounded_to_the_grid():
         Prior.binned(dt.Grid(0, 2), 5)
 
 
-@pytest.mark.parametrize("text", ["maximum(0)", "maximum(1/2)", "minimum(-3)", "maximum(1e9)", "maximum()", "maximum(2, 3)"])
+@pytest.mark.parametrize(
+    "text", ["maximum(0)", "maximum(1/2)", "minimum(-3)", "maximum(1e9)", "maximum()", "maximum(2, 3)"]
+)
 def test_records_are_a_whole_number(text):
     with pytest.raises(PriorError, match=r"of 1 to 100000 records; write for example \"m|is not known"):
         prior_of(text, dt.Grid(0, 7))

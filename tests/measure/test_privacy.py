@@ -123,13 +123,21 @@ def test_distance_zero_demands_the_same_law():
 @pytest.mark.parametrize(
     "bad",
     [
-        {"metric": "hamming"}, {"metric": 3}, {"metric": [(0, 1, 2)]}, {"metric": []}, {"group": 0},
-        {"metric": [(3, 3)]}, {"metric": [(3, 3.4)]}, {"metric": [(0, 1), (1, 2, 3)]},
-        {"metric": np.where(np.eye(9), 0, np.inf)}, {"group": 1.5},
+        {"metric": "hamming"},
+        {"metric": 3},
+        {"metric": [(0, 1, 2)]},
+        {"metric": []},
+        {"group": 0},
+        {"metric": [(3, 3)]},
+        {"metric": [(3, 3.4)]},
+        {"metric": [(0, 1), (1, 2, 3)]},
+        {"metric": np.where(np.eye(9), 0, np.inf)},
+        {"group": 1.5},
         {"group": 2, "metric": "line"},
-        {"metric": np.full((9, 9), -1)}, {"metric": np.arange(81).reshape(9, 9)},
+        {"metric": np.full((9, 9), -1)},
+        {"metric": np.arange(81).reshape(9, 9)},
     ],
-)  # fmt: skip
+)
 def test_bad_metrics_are_refused(bad):
     with pytest.raises((MetricError, GridError)):
         dt.check_privacy(GM, alpha="9/10", **bad)
@@ -169,9 +177,15 @@ def test_a_calibrated_mechanism_keeps_its_bound(bound, radius, step):
     assert made.alpha**steps >= Fraction(1, bound)
 
 
-@pytest.mark.parametrize("bad", [
-    {"bound": 1, "radius": 10}, {"bound": 2, "radius": 0}, {"radius": 10}, {"bound": 2, "epsilon": 1, "radius": 1},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"bound": 1, "radius": 10},
+        {"bound": 2, "radius": 0},
+        {"radius": 10},
+        {"bound": 2, "epsilon": 1, "radius": 1},
+    ],
+)
 def test_bad_calibrations_are_refused(bad):
     with pytest.raises((MetricError, GridError, LevelError)):
         dt.calibrate(100, **bad)
@@ -244,8 +258,12 @@ def test_a_verdict_for_machines():
     m = dt.geometric(8, alpha="9/10")
     told = dt.check_privacy(m, epsilon="1/20").to_dict()
     assert (told["holds"], told["asked"], told["tight_alpha"], told["exact"], told["measured"]) == (
-        False, "1/20", "9/10", True, True,
-    )  # fmt: skip
+        False,
+        "1/20",
+        "9/10",
+        True,
+        True,
+    )
     assert told["tight_epsilon"] >= -math.log(0.9)
     witness = dt.check_privacy(m, epsilon="1/20").witness
     assert witness is not None

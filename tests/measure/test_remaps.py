@@ -296,7 +296,10 @@ def test_refusals_say_the_next_move():
         ({"query": [0, "x"]}, "'x' at database 1; give a finite number"),
         ({"query": [0, 1], "gain": "same"}, "identity"),
         ({"query": [0, 1], "gain": [[1]]}, "check its shape"),
-        ({"query": [0, 1], "gain": [[1, 0], [float("nan"), 1]]}, "Row 1, column 0 of the gain is nan; give a finite number"),
+        (
+            {"query": [0, 1], "gain": [[1, 0], [float("nan"), 1]]},
+            "Row 1, column 0 of the gain is nan; give a finite number",
+        ),
     ):
         with pytest.raises(LossError, match=words):
             dt.user_utility(rows, **wrong)

@@ -15,7 +15,11 @@ from discreet.measure.totals import CHERNOFF, EXACT, WORST, SumBound, TotalBound
 
 ERROR = Fraction(1, 20)
 OPEN, UPWARDS = dt.Grid(None, None), dt.Grid(0, None)
-LAWS = [dt.noise.geometric(alpha="1/2"), dt.noise.geometric(alpha="9/10"), dt.noise.discrete_staircase(epsilon=1, sensitivity=3)]
+LAWS = [
+    dt.noise.geometric(alpha="1/2"),
+    dt.noise.geometric(alpha="9/10"),
+    dt.noise.discrete_staircase(epsilon=1, sensitivity=3),
+]
 
 
 def written(noise, far: int) -> dict[int, Fraction]:
@@ -114,8 +118,11 @@ def test_truncated_parts_cover_in_exact_enumeration(name):
             ends[ys] = bound.interval(kinds, np.array(ys), estimates)
         for xs in product(*(range(m.inputs.size) for m in parts)):
             rows = [[m.finite().entry(x, y) for y in range(m.outputs.size)] for m, x in zip(parts, xs, strict=True)]
-            held = sum(math.prod(row[y] for row, y in zip(rows, ys, strict=True)) for ys, (low, high, _) in ends.items()
-                       if low <= sum(xs) <= high)  # fmt: skip
+            held = sum(
+                math.prod(row[y] for row, y in zip(rows, ys, strict=True))
+                for ys, (low, high, _) in ends.items()
+                if low <= sum(xs) <= high
+            )
             assert held >= 1 - error, xs
 
 
@@ -144,15 +151,22 @@ def test_two_cells_of_six_are_off_by_eight():
     low, high = one.interval(np.array([50]), ERROR)
     assert (low[0], high[0]) == (44, 56)
     assert SumBound([one], ERROR).half_width(np.array([2])) > 14
-    assert TotalBound([one], ERROR).interval(np.array([0, 0]), np.array([50, 30]), np.array([50.0, 30.0]))[:2] == (72, 88)
+    assert TotalBound([one], ERROR).interval(np.array([0, 0]), np.array([50, 30]), np.array([50.0, 30.0]))[:2] == (
+        72,
+        88,
+    )
 
 
 @pytest.mark.parametrize("name", ["upwards", "closed", "fair", "open", "stairs"])
 def test_simulated_totals_are_covered(name):
     """10^4 totals of 12 parts, half of them nobody; half the width misses more often than it may."""
-    m = {"upwards": dt.geometric(UPWARDS, epsilon="1/2"), "closed": dt.geometric(30, epsilon="1/2"),
-         "fair": dt.explicit_fair(10, epsilon=1), "open": dt.geometric(OPEN, epsilon="1/2"),
-         "stairs": dt.staircase(30, epsilon=1, sensitivity=3)}[name]  # fmt: skip
+    m = {
+        "upwards": dt.geometric(UPWARDS, epsilon="1/2"),
+        "closed": dt.geometric(30, epsilon="1/2"),
+        "fair": dt.explicit_fair(10, epsilon=1),
+        "open": dt.geometric(OPEN, epsilon="1/2"),
+        "stairs": dt.staircase(30, epsilon=1, sensitivity=3),
+    }[name]
     truth = np.array([0] * 6 + [10] * 6)
     bound, kinds = TotalBound([m.channel], ERROR), np.zeros(12, dtype=int)
     reports = m.sample(np.tile(truth, (10_000, 1)), source=dt.insecure_source(3))

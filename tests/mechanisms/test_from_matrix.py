@@ -91,10 +91,20 @@ def test_single_precision_floats_are_what_they_are():
     assert apart(m, widened / widened.sum(axis=1, keepdims=True)) <= m.recipe.distance < 1e-15
 
 
-@pytest.mark.parametrize("bad", [
-    [[0.5, 0.5], [0.5, float("nan")]], [[0.5, 0.5]], [[0.5, 0.5], [1.0]], "1/2", [["x", "1"], ["0", "1"]],
-    pandas.DataFrame([[0.5, 0.5], [0.5, None]]), np.full((2, 2, 2), 0.25), [[0.5, 0.5], [0.6, 0.6]], None,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "bad",
+    [
+        [[0.5, 0.5], [0.5, float("nan")]],
+        [[0.5, 0.5]],
+        [[0.5, 0.5], [1.0]],
+        "1/2",
+        [["x", "1"], ["0", "1"]],
+        pandas.DataFrame([[0.5, 0.5], [0.5, None]]),
+        np.full((2, 2, 2), 0.25),
+        [[0.5, 0.5], [0.6, 0.6]],
+        None,
+    ],
+)
 def test_what_is_no_matrix_is_refused(bad):
     with pytest.raises(SealError):
         from_matrix(bad, alpha="1/2")

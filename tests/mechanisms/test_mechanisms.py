@@ -302,21 +302,49 @@ SAME: dict[str, tuple[dt.Mechanism, dt.Mechanism]] = {
         dt.geometric(8, alpha="1/2").remap([0, 0, 2, 2, 4, 4, 6, 6, 8]).remap(lambda y: {2: 0, 6: 4}.get(y, y)),
     ),
     "a table made twice": (
-        dt.explicit_fair(4, alpha="9/10"), dt.from_matrix(
-            [[Fraction(int(w), int(sum(row))) for w in row] for row in dt.explicit_fair(4, alpha="9/10").channel.weights],
-            alpha="9/10")),
+        dt.explicit_fair(4, alpha="9/10"),
+        dt.from_matrix(
+            [
+                [Fraction(int(w), int(sum(row))) for w in row]
+                for row in dt.explicit_fair(4, alpha="9/10").channel.weights
+            ],
+            alpha="9/10",
+        ),
+    ),
     "pairs that are steps": (
         dt.geometric(4, alpha="1/2"),
-        dt.Mechanism(dt.Grid(0, 4), dt.Grid(0, 4), dt.geometric(4, alpha="1/2").channel, dt.Level.of(alpha="1/2"),
-                     [(3, 4), (1, 0), (1, 2), (2, 3), (0, 1)], dt.uniform(1).recipe)),
+        dt.Mechanism(
+            dt.Grid(0, 4),
+            dt.Grid(0, 4),
+            dt.geometric(4, alpha="1/2").channel,
+            dt.Level.of(alpha="1/2"),
+            [(3, 4), (1, 0), (1, 2), (2, 3), (0, 1)],
+            dt.uniform(1).recipe,
+        ),
+    ),
     "all steps, any two": (
         dt.randomized_response(4, alpha="1/2"),
-        dt.Mechanism(dt.Grid(0, 4), dt.Grid(0, 4), dt.randomized_response(4, alpha="1/2").channel,
-                     dt.Level.of(alpha="1/2"), 4, dt.uniform(1).recipe)),
+        dt.Mechanism(
+            dt.Grid(0, 4),
+            dt.Grid(0, 4),
+            dt.randomized_response(4, alpha="1/2").channel,
+            dt.Level.of(alpha="1/2"),
+            4,
+            dt.uniform(1).recipe,
+        ),
+    ),
     "kept with one probability": tuple(
-        dt.Mechanism(dt.Grid(0, 4), dt.Grid(0, 4), Keep(5, Fraction(1, 3), Geometric(4, Fraction(1, 2)), ends),
-                     dt.Level(Fraction(0)), 1, dt.uniform(1).recipe) for ends in (None, Fraction(1, 3))),
-}  # fmt: skip
+        dt.Mechanism(
+            dt.Grid(0, 4),
+            dt.Grid(0, 4),
+            Keep(5, Fraction(1, 3), Geometric(4, Fraction(1, 2)), ends),
+            dt.Level(Fraction(0)),
+            1,
+            dt.uniform(1).recipe,
+        )
+        for ends in (None, Fraction(1, 3))
+    ),
+}
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -340,17 +368,44 @@ def test_what_is_equal_draws_alike_from_the_same_words():
 
 @pytest.mark.parametrize(
     "other",
-    [dt.geometric(8, alpha="1/3"), dt.geometric(9, alpha="1/2"), dt.geometric(8, alpha="1/2").truncate(1, 8),
-     dt.geometric(8, alpha="1/2", sensitivity=2), dt.geometric(dt.Grid(0, 16, 2), alpha="1/2", sensitivity=2),
-     dt.from_matrix(dt.geometric(8, alpha="1/2").matrix), dt.geometric(OPEN, alpha="1/2"), None, "geometric", 0.5,
-     dt.Mechanism(dt.Grid(0, 8), dt.Grid(0, 8), dt.geometric(8, alpha="1/2").channel, dt.Level(Fraction(1, 4)), 1,
-                  dt.uniform(1).recipe),
-     dt.Mechanism(dt.Grid(0, 8), dt.Grid(0, 8), dt.geometric(8, alpha="1/2").channel, dt.Level(Fraction(1, 2)),
-                  [(0, 1), (3, 4)], dt.uniform(1).recipe),
-     dt.Mechanism(dt.Grid(0, 8), dt.Grid(0, 8), dt.geometric(8, alpha="1/2").channel, dt.Level(Fraction(1, 2)),
-                  {(0, 1): 2}, dt.uniform(1).recipe)],
+    [
+        dt.geometric(8, alpha="1/3"),
+        dt.geometric(9, alpha="1/2"),
+        dt.geometric(8, alpha="1/2").truncate(1, 8),
+        dt.geometric(8, alpha="1/2", sensitivity=2),
+        dt.geometric(dt.Grid(0, 16, 2), alpha="1/2", sensitivity=2),
+        dt.from_matrix(dt.geometric(8, alpha="1/2").matrix),
+        dt.geometric(OPEN, alpha="1/2"),
+        None,
+        "geometric",
+        0.5,
+        dt.Mechanism(
+            dt.Grid(0, 8),
+            dt.Grid(0, 8),
+            dt.geometric(8, alpha="1/2").channel,
+            dt.Level(Fraction(1, 4)),
+            1,
+            dt.uniform(1).recipe,
+        ),
+        dt.Mechanism(
+            dt.Grid(0, 8),
+            dt.Grid(0, 8),
+            dt.geometric(8, alpha="1/2").channel,
+            dt.Level(Fraction(1, 2)),
+            [(0, 1), (3, 4)],
+            dt.uniform(1).recipe,
+        ),
+        dt.Mechanism(
+            dt.Grid(0, 8),
+            dt.Grid(0, 8),
+            dt.geometric(8, alpha="1/2").channel,
+            dt.Level(Fraction(1, 2)),
+            {(0, 1): 2},
+            dt.uniform(1).recipe,
+        ),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_another_law_grid_level_or_neighbour_is_another_mechanism(other):
     m = dt.geometric(8, alpha="1/2")
     assert m != other
@@ -391,7 +446,9 @@ def test_neighbours_that_make_no_sense_are_refused_by_a_mechanism(bad):
 
 def test_post_processing_keeps_neighbours_and_may_tighten_the_level_between_them():
     grid, pairs = dt.Grid(0, 4), dt.Neighbours.pairs([(0, 1), (3, 4)])
-    m = dt.Mechanism(grid, grid, dt.geometric(4, alpha="1/2").channel, dt.Level(Fraction(1, 2)), pairs, dt.uniform(1).recipe)
+    m = dt.Mechanism(
+        grid, grid, dt.geometric(4, alpha="1/2").channel, dt.Level(Fraction(1, 2)), pairs, dt.uniform(1).recipe
+    )
     merged = m.remap([0, 0, 0, 4, 4])
     assert merged.neighbours == pairs
     law = merged.matrix[:, [0, 4]]
@@ -399,8 +456,14 @@ def test_post_processing_keeps_neighbours_and_may_tighten_the_level_between_them
     assert float(merged.alpha) == pytest.approx(least, rel=1e-12)
     for made in (m.then(dt.geometric(4, alpha="1/2")), m.truncate(1, 3)):
         assert made.neighbours == pairs
-    open_one = dt.Mechanism(OPEN, OPEN, dt.geometric(OPEN, alpha="1/2").channel, dt.Level(Fraction(1, 2)),
-                            [(0, 1), (-5, -4)], dt.uniform(1).recipe)  # fmt: skip
+    open_one = dt.Mechanism(
+        OPEN,
+        OPEN,
+        dt.geometric(OPEN, alpha="1/2").channel,
+        dt.Level(Fraction(1, 2)),
+        [(0, 1), (-5, -4)],
+        dt.uniform(1).recipe,
+    )
     assert open_one.truncate(0, 4).neighbours == dt.Neighbours.pairs([(0, 1)])
     with pytest.raises(ValueError, match="None of the pairs"):
         open_one.truncate(2, 4)

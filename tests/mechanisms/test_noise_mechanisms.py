@@ -262,10 +262,12 @@ def test_finer_steps_tend_to_the_continuous_laplace(epsilon, size):
         k = np.arange(-20 * parts, 20 * parts + 1)
         at, before = m.channel.noise.cdf(k), m.channel.noise.cdf(k - 1)
         apart = [
-            max(np.abs(at - stats.laplace.cdf(k * step, scale=s)).max(),
-                np.abs(before - stats.laplace.cdf(k * step, scale=s)).max())
+            max(
+                np.abs(at - stats.laplace.cdf(k * step, scale=s)).max(),
+                np.abs(before - stats.laplace.cdf(k * step, scale=s)).max(),
+            )
             for s in (scale, 1.01 * scale)
-        ]  # fmt: skip
+        ]
         assert apart[0] <= step / (2 * scale)
         distances.append(apart)
     assert [d[0] for d in distances] == sorted((d[0] for d in distances), reverse=True)

@@ -229,9 +229,18 @@ def best_law(allowed: list[int], wanted: Fraction) -> list[flint.arb]:
         return centred(bisect(lambda b: moment(centred(b), 2) > target, 90))
 
 
-@pytest.mark.parametrize(("count", "deviation", "wanted", "never"), [
-    (1, 5, "2", 0), (7, 5, "2", 0), (3, 5, "2", 2), (2, 4, "7/2", 1), (4, 5, "39/2", 0), (3, 6, "13/2", 4), (1, 2, "3/2", 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("count", "deviation", "wanted", "never"),
+    [
+        (1, 5, "2", 0),
+        (7, 5, "2", 0),
+        (3, 5, "2", 2),
+        (2, 4, "7/2", 1),
+        (4, 5, "39/2", 0),
+        (3, 6, "13/2", 4),
+        (1, 2, "3/2", 1),
+    ],
+)
 def test_the_law_is_that_of_the_multipliers_within_the_stated_distance(count, deviation, wanted, never):
     """Total variation to the law at 300 bits; floats of half the digits would be seen."""
     m = cell_key(count + deviation, deviation, wanted, never_report=never)
@@ -253,9 +262,17 @@ def entropy(p: np.ndarray) -> float:
     return float(-(p[p > 0] * np.log(p[p > 0])).sum())
 
 
-@pytest.mark.parametrize(("count", "deviation", "wanted", "never"), [
-    (1, 5, "2", 0), (3, 5, "2", 0), (9, 5, "2", 0), (4, 5, "2", 2), (2, 4, "7/2", 1), (5, 6, "13/2", 4),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("count", "deviation", "wanted", "never"),
+    [
+        (1, 5, "2", 0),
+        (3, 5, "2", 0),
+        (9, 5, "2", 0),
+        (4, 5, "2", 2),
+        (2, 4, "7/2", 1),
+        (5, 6, "13/2", 4),
+    ],
+)
 def test_no_law_with_the_same_moments_has_more_entropy(count, deviation, wanted, never):
     """Against a general optimiser, and against every small step that keeps total, mean and variance."""
     m = cell_key(count + deviation, deviation, wanted, never_report=never)
@@ -264,11 +281,14 @@ def test_no_law_with_the_same_moments_has_more_entropy(count, deviation, wanted,
     conditions = np.stack([np.ones_like(v), v, v**2])
     goal = np.array([1, 0, float(Fraction(wanted))])
     found = optimize.minimize(
-        lambda p: float((p * np.log(p)).sum()), np.full(len(v), 1 / len(v)),
-        jac=lambda p: np.log(p) + 1, bounds=[(1e-12, 1)] * len(v), method="SLSQP",
+        lambda p: float((p * np.log(p)).sum()),
+        np.full(len(v), 1 / len(v)),
+        jac=lambda p: np.log(p) + 1,
+        bounds=[(1e-12, 1)] * len(v),
+        method="SLSQP",
         constraints={"type": "eq", "fun": lambda p: conditions @ p - goal, "jac": lambda p: conditions},
         options={"ftol": 1e-14, "maxiter": 1000},
-    )  # fmt: skip
+    )
     assert found.success
     assert entropy(law) == pytest.approx(-found.fun, abs=1e-8)
     np.testing.assert_allclose(law, found.x, atol=1e-4)
@@ -381,23 +401,29 @@ def test_only_counts_from_zero_are_taken(make):
         make(0)
 
 
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda: random_rounding(9, 1), r"base = 1 must be a whole number from 2 to 2\^61 - 1; write for example base=3\."),
-    (lambda: random_rounding(9, 2.5), r"base = 2\.5 must"),
-    (lambda: random_rounding(9, True), "base = True must"),
-    (lambda: random_rounding(9, 2**61), r"whole number from 2 to 2\^61 - 1"),
-    (lambda: random_rounding(9, sensitivity=0), "sensitivity = 0"),
-    (lambda: suppression(9, 1), r"below = 1 must be a whole number of at least 2"),
-    (lambda: suppression(9, 0, show_zero=False), r"below = 0 must be a whole number of at least 1"),
-    (lambda: suppression(9, show_zero=1), "show_zero = 1 must be True or False"),
-    (lambda: cell_key(9, 0), "deviation = 0 must be a whole number of at least 1"),
-    (lambda: cell_key(9, never_report=-1), "never_report = -1 must be a whole number of at least 0"),
-    (lambda: cell_key(9, 5, never_report=5), "never_report = 5 leaves.*smaller than the deviation"),
-    (lambda: cell_key(9, 5, 0), r"variance = 0 must lie above 0 and be at most deviation\^2 = 25"),
-    (lambda: cell_key(9, 5, 26), "variance = 26 must"),
-    (lambda: cell_key(9, 5, "many"), "variance = 'many' must"),
-    (lambda: cell_key(9, 5, math.nan), "variance = nan must"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: random_rounding(9, 1),
+            r"base = 1 must be a whole number from 2 to 2\^61 - 1; write for example base=3\.",
+        ),
+        (lambda: random_rounding(9, 2.5), r"base = 2\.5 must"),
+        (lambda: random_rounding(9, True), "base = True must"),
+        (lambda: random_rounding(9, 2**61), r"whole number from 2 to 2\^61 - 1"),
+        (lambda: random_rounding(9, sensitivity=0), "sensitivity = 0"),
+        (lambda: suppression(9, 1), r"below = 1 must be a whole number of at least 2"),
+        (lambda: suppression(9, 0, show_zero=False), r"below = 0 must be a whole number of at least 1"),
+        (lambda: suppression(9, show_zero=1), "show_zero = 1 must be True or False"),
+        (lambda: cell_key(9, 0), "deviation = 0 must be a whole number of at least 1"),
+        (lambda: cell_key(9, never_report=-1), "never_report = -1 must be a whole number of at least 0"),
+        (lambda: cell_key(9, 5, never_report=5), "never_report = 5 leaves.*smaller than the deviation"),
+        (lambda: cell_key(9, 5, 0), r"variance = 0 must lie above 0 and be at most deviation\^2 = 25"),
+        (lambda: cell_key(9, 5, 26), "variance = 26 must"),
+        (lambda: cell_key(9, 5, "many"), "variance = 'many' must"),
+        (lambda: cell_key(9, 5, math.nan), "variance = nan must"),
+    ],
+)
 def test_bad_settings_are_refused_with_the_next_move(call, message):
     with pytest.raises(DiscreetError, match=message) as caught:
         call()

@@ -72,14 +72,22 @@ def test_cells_that_are_too_narrow_get_more_noise_and_not_less_privacy():
 def partitions(draw):
     size = draw(st.integers(3, 14))
     cuts = sorted(draw(st.sets(st.integers(1, size - 1), min_size=1, max_size=4)))
-    values = draw(st.lists(st.sampled_from([Fraction(k, 2) for k in range(-4, 9)]), min_size=len(cuts) + 1, max_size=len(cuts) + 1))
+    values = draw(
+        st.lists(
+            st.sampled_from([Fraction(k, 2) for k in range(-4, 9)]), min_size=len(cuts) + 1, max_size=len(cuts) + 1
+        )
+    )
     ends = [0, *cuts, size]
     return size, {(ends[k], ends[k + 1]): value for k, value in enumerate(values)}
 
 
 @settings(max_examples=40, deadline=None)
-@given(partitions(), st.integers(1, 6), st.sampled_from(["geometric", "staircase", "explicit_fair"]),
-       st.fractions(Fraction(1, 9), Fraction(9, 10), max_denominator=20))  # fmt: skip
+@given(
+    partitions(),
+    st.integers(1, 6),
+    st.sampled_from(["geometric", "staircase", "explicit_fair"]),
+    st.fractions(Fraction(1, 9), Fraction(9, 10), max_denominator=20),
+)
 def test_whatever_the_cells_the_level_holds(parts, sensitivity, second, a):
     """Cells may come in any order of values; the level asked for holds between all pairs, and for the geometric is tight."""
     size, cells = parts
@@ -119,15 +127,22 @@ def test_a_law_too_large_to_write_out_is_bounded_by_its_widest_jump(second, monk
     assert verify.main([str(tmp_path / "m.json")]) == 0
     claimed = document(large)
     targets = claimed["channel"]["first"]["targets"].split()
-    for lie in (put("level", "alpha", "2/5"), put("channel", "first", "targets", " ".join([*targets[:8], "12", *targets[9:]]))):
+    for lie in (
+        put("level", "alpha", "2/5"),
+        put("channel", "first", "targets", " ".join([*targets[:8], "12", *targets[9:]])),
+    ):
         assert kind_of_fault(resigned(claimed, lie)) == "claim"
     with pytest.raises(PrivacyError):
-        dt.Mechanism(large.inputs, large.outputs, large.channel, dt.Level(Fraction(2, 5)), large.neighbours, large.recipe)
+        dt.Mechanism(
+            large.inputs, large.outputs, large.channel, dt.Level(Fraction(2, 5)), large.neighbours, large.recipe
+        )
 
 
 def test_reports_may_lie_on_a_wider_or_finer_grid():
     m = dt.rounded(HALVES, [-10, 0, 10], alpha="1/2", sensitivity=10, outputs=dt.Grid(-100, 100, 5))
-    first = reference.geometric(40, m.channel.entry(0, 17) / m.channel.entry(0, 18))[18]  # -10 is the 19th of 41 reports
+    first = reference.geometric(40, m.channel.entry(0, 17) / m.channel.entry(0, 18))[
+        18
+    ]  # -10 is the 19th of 41 reports
     assert [float(x) for x in law(m)[0]] == pytest.approx([float(x) for x in first])
     assert float(tight(m)) == pytest.approx(0.5, abs=1e-15)
     with pytest.raises(GridError, match="'-10' is not on"):
@@ -135,11 +150,15 @@ def test_reports_may_lie_on_a_wider_or_finer_grid():
 
 
 def test_a_second_stage_of_ones_own():
-    made = dt.rounded(9, [0, 9], epsilon=1, then=lambda grid, alpha, sensitivity: dt.randomized_response(grid, alpha=alpha))
+    made = dt.rounded(
+        9, [0, 9], epsilon=1, then=lambda grid, alpha, sensitivity: dt.randomized_response(grid, alpha=alpha)
+    )
     assert law(made)[4] == law(dt.randomized_response(dt.Grid(0, 9, 9), epsilon=1))[0]
     assert dict(made.recipe.parameters)["then"] == "randomized_response"
     with pytest.raises(PrivacyError, match="does not hold"):  # it took no notice of the level
-        dt.rounded(9, [0, 9], epsilon=1, then=lambda grid, alpha, sensitivity: dt.geometric(grid, epsilon=2, sensitivity=9))
+        dt.rounded(
+            9, [0, 9], epsilon=1, then=lambda grid, alpha, sensitivity: dt.geometric(grid, epsilon=2, sensitivity=9)
+        )
     with pytest.raises(GridError, match="make it for"):
         dt.rounded(9, [0, 9], epsilon=1, then=lambda grid, alpha, sensitivity: dt.geometric(9, alpha=alpha))
 

@@ -35,7 +35,9 @@ def by_decimals(n: int, epsilon: Decimal) -> int:
         return int((b * n + Decimal("0.5")).to_integral_value(rounding="ROUND_FLOOR"))
 
 
-@pytest.mark.parametrize(("n", "width", "a"), [(4, 1, "2/7"), (3, 3, "1/2"), (9, 2, "99/100"), (1, 1, "1/1000"), (6, 0, "1/3")])
+@pytest.mark.parametrize(
+    ("n", "width", "a"), [(4, 1, "2/7"), (3, 3, "1/2"), (9, 2, "99/100"), (1, 1, "1/1000"), (6, 0, "1/3")]
+)
 def test_the_law_is_the_definition_and_the_level_is_the_one_between_any_two_values(n, width, a):
     m, rows = dt.square_wave(n, alpha=a, width=width), law(n, width, Fraction(a))
     assert (str(m.inputs), str(m.outputs)) == (f"0..{n}", f"{-width}..{n + width}")
@@ -135,7 +137,9 @@ def test_beyond_a_table_of_turns_three_draws_give_the_same_law(monkeypatch):
     for x in range(n + 1):
         drawn = channel.draw(np.full(many, x), insecure_source(x), np.empty(many, dtype=np.int64))
         alone = [channel.draw_one(x, insecure_source(s)) for s in range(40)]
-        assert alone == [int(channel.draw(np.array([x]), insecure_source(s), np.empty(1, np.int64))[0]) for s in range(40)]
+        assert alone == [
+            int(channel.draw(np.array([x]), insecure_source(s), np.empty(1, np.int64))[0]) for s in range(40)
+        ]
         counts = np.bincount(drawn, minlength=channel.reports)
         expected = many * np.array(law(n, width, a)[x], dtype=float)
         assert stats.chisquare(counts, expected).pvalue > 1e-7
@@ -170,7 +174,10 @@ def test_estimates_and_intervals_are_those_of_the_matrix(n, width, a):
             assert sum(p for p, first, last in zip(row, low, high, strict=True) if not first <= x <= last) <= error
     weights = tuple(int(w) for w in rng.integers(1, 9, n + 1))
     for k in range(n + width + 1):
-        chances = [sum(p for y, p in enumerate(row, -width) if abs(y - x) <= k) for x, row in enumerate(law(n, width, Fraction(a)))]
+        chances = [
+            sum(p for y, p in enumerate(row, -width) if abs(y - x) <= k)
+            for x, row in enumerate(law(n, width, Fraction(a)))
+        ]
         assert channel.chance_within(k, Room(n)) == min(chances)
         mean = sum(w * c for w, c in zip(weights, chances, strict=True)) / sum(weights)
         assert channel.chance_within(k, Room(n, weights)) == mean
@@ -190,8 +197,12 @@ def test_the_estimate_of_one_report_is_unbiased_and_its_error_known():
 @pytest.mark.parametrize("loss", ["l0", "l1", "l2", "asymmetric(1, 3)"])
 def test_losses_by_distance_are_those_of_the_definition(loss):
     for m in (dt.square_wave(9, alpha="1/3", width=2), dt.square_wave(dt.Grid(-1, 2, "1/2"), epsilon=2, width=4)):
-        cost = {"l0": lambda e: float(e != 0), "l1": abs, "l2": lambda e: e * e,
-                "asymmetric(1, 3)": lambda e: e if e > 0 else -3 * e}[loss]  # fmt: skip
+        cost = {
+            "l0": lambda e: float(e != 0),
+            "l1": abs,
+            "l2": lambda e: e * e,
+            "asymmetric(1, 3)": lambda e: e if e > 0 else -3 * e,
+        }[loss]
         values = [m.outputs.value(j) for j in range(m.channel.reports)]
         means = [
             float(sum(m.channel.entry(i, j) * Fraction(cost(y - m.inputs.value(i))) for j, y in enumerate(values)))

@@ -109,7 +109,9 @@ def test_the_staircases_formulas_for_any_gamma(epsilon, gamma):
     law = noise.staircase(epsilon=epsilon, sensitivity=3, gamma=gamma)
     assert float(law.density(0)) == pytest.approx(height, rel=1e-12)
     assert law.mean_absolute == pytest.approx(size * (b / (1 - b) + B / (2 * A)), rel=1e-12)
-    assert law.variance == pytest.approx(size**2 * (b * (1 + b) / (1 - b) ** 2 + b / (1 - b) * B / A + C / (3 * A)), rel=1e-12)
+    assert law.variance == pytest.approx(
+        size**2 * (b * (1 + b) / (1 - b) ** 2 + b / (1 - b) * B / A + C / (3 * A)), rel=1e-12
+    )
     total, first, second = 0.0, 0.0, 0.0
     for k in range(500):
         for low, high, level in ((k, k + g, height * b**k), (k + g, k + 1, height * b ** (k + 1))):
@@ -120,7 +122,9 @@ def test_the_staircases_formulas_for_any_gamma(epsilon, gamma):
     assert (total, first, second) == pytest.approx((1, law.mean_absolute, law.variance), rel=1e-9)
 
 
-@pytest.mark.parametrize(("size", "r", "b"), [(1, 1, "1/2"), (3, 2, "1/3"), (7, 1, "9/10"), (7, 7, "1/20"), (20, 9, "3/4")])
+@pytest.mark.parametrize(
+    ("size", "r", "b"), [(1, 1, "1/2"), (3, 2, "1/3"), (7, 1, "9/10"), (7, 7, "1/20"), (20, 9, "3/4")]
+)
 def test_the_discrete_staircases_formulas(size, r, b):
     """The constant and E|i| as written, exactly, against a sum over the integers."""
     law, exact, D = noise.StaircaseNoise(Fraction(b), size, r), Fraction(b), size

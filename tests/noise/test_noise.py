@@ -356,8 +356,11 @@ def test_a_grid_of_tenths():
 @pytest.mark.parametrize("size", [1.0, 2.5])
 def test_densities_keep_the_level_and_no_less(epsilon, size):
     """The largest ratio of densities over shifts of up to the sensitivity is e^epsilon, and is met."""
-    laws = [Laplace(size / epsilon), *(Staircase(epsilon, size, g) for g in (0.2, 0.5, 1.0)),
-            Staircase.best(epsilon, size, "l2")]  # fmt: skip
+    laws = [
+        Laplace(size / epsilon),
+        *(Staircase(epsilon, size, g) for g in (0.2, 0.5, 1.0)),
+        Staircase.best(epsilon, size, "l2"),
+    ]
     for law in laws:
         gamma = law.gamma if isinstance(law, Staircase) else 0.3
         edges = np.array([s * (k + gamma) * size for k in range(6) for s in (-1, 1)])
@@ -538,9 +541,14 @@ def best_additive(epsilon: float, size: int, reach: int, power: int) -> float:
                 count += 1
     bound = sparse.csr_array((entries, (rows, columns)), shape=(count, len(places)))
     found = optimize.linprog(
-        np.abs(places) ** power, A_ub=bound, b_ub=np.zeros(count), A_eq=np.ones((1, len(places))), b_eq=[1],
-        method="highs", options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )  # fmt: skip
+        np.abs(places) ** power,
+        A_ub=bound,
+        b_ub=np.zeros(count),
+        A_eq=np.ones((1, len(places))),
+        b_eq=[1],
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
     assert found.success
     return float(found.fun)
 
@@ -743,7 +751,11 @@ def test_one_and_many_draw_the_same():
 @pytest.mark.parametrize(
     ("make", "good", "bad"),
     [
-        (GeometricNoise, [Fraction(1, 10**9), 1 - Fraction(1, 10**9)], [Fraction(-1, 2), Fraction(0), Fraction(1), Fraction(3, 2)]),
+        (
+            GeometricNoise,
+            [Fraction(1, 10**9), 1 - Fraction(1, 10**9)],
+            [Fraction(-1, 2), Fraction(0), Fraction(1), Fraction(3, 2)],
+        ),
         (
             lambda b: StaircaseNoise(b, 3, 2),
             [Fraction(1, 10**9), 1 - Fraction(1, 10**9)],

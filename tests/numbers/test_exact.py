@@ -26,14 +26,31 @@ from discreet.numbers.level import Epsilon, Level
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("0.1", Fraction(1, 10)), (" 3 / 4 ", Fraction(3, 4)), ("-1e-3", Fraction(-1, 1000)), (0.1, Fraction(0.1)),
-        (np.float32(0.1), Fraction(float(np.float32(0.1)))), (Decimal("0.10"), Fraction(1, 10)), (7, Fraction(7)),
-        (True, None), ("1/0", None), ("", None), (math.nan, None), (math.inf, None), (None, None), ("0x10", None),
-        ("1" * 401, None), (10**5000, None), (Decimal("1e999999999"), None), (Decimal("NaN"), None), (1j, None),
-        (np.timedelta64(5, "ns"), None), (np.datetime64(5, "ns"), None), (Decimal("0e999999"), Fraction(0)),
+        ("0.1", Fraction(1, 10)),
+        (" 3 / 4 ", Fraction(3, 4)),
+        ("-1e-3", Fraction(-1, 1000)),
+        (0.1, Fraction(0.1)),
+        (np.float32(0.1), Fraction(float(np.float32(0.1)))),
+        (Decimal("0.10"), Fraction(1, 10)),
+        (7, Fraction(7)),
+        (True, None),
+        ("1/0", None),
+        ("", None),
+        (math.nan, None),
+        (math.inf, None),
+        (None, None),
+        ("0x10", None),
+        ("1" * 401, None),
+        (10**5000, None),
+        (Decimal("1e999999999"), None),
+        (Decimal("NaN"), None),
+        (1j, None),
+        (np.timedelta64(5, "ns"), None),
+        (np.datetime64(5, "ns"), None),
+        (Decimal("0e999999"), Fraction(0)),
     ],
     ids=lambda x: type(x).__name__,
-)  # fmt: skip
+)
 def test_numbers_that_people_write(value, expected):
     assert exact.parse_exact(value) == expected
 
@@ -48,8 +65,10 @@ def test_a_power_that_is_a_multiple_is_found_and_not_waited_for(j, p, q, bits):
 @settings(max_examples=200)
 @given(
     st.fractions(Fraction(1, 10**6), 1 - Fraction(1, 10**6), max_denominator=10**6),
-    st.integers(1, 12), st.integers(1, 12), st.integers(1, 80),
-)  # fmt: skip
+    st.integers(1, 12),
+    st.integers(1, 12),
+    st.integers(1, 80),
+)
 def test_a_power_is_rounded_up_to_the_next_multiple(alpha, p, q, bits):
     """k 2^-bits >= alpha^(p/q) > (k-1) 2^-bits, decided by integer powers."""
     exponent = Fraction(p, q)
@@ -82,7 +101,9 @@ def test_a_tight_level_that_is_a_power_of_two_is_found(bits, part):
     assert verdict.holds
     assert verdict.tight == Fraction(1, 2**part)
     assert verdict.exact
-    stronger = dt.check_privacy(m, alpha=Fraction(1, 2**part) + Fraction(1, 2**99), metric=[[0, distance], [distance, 0]])
+    stronger = dt.check_privacy(
+        m, alpha=Fraction(1, 2**part) + Fraction(1, 2**99), metric=[[0, distance], [distance, 0]]
+    )
     assert not stronger.holds
 
 
@@ -166,7 +187,9 @@ def test_one_thread_at_a_time_sets_the_precision():
     """The turn, without luck: while one thread computes, another waits; the same thread may nest."""
     seen: list[int] = []
     with exact.precision(300):
-        other = threading.Thread(target=lambda: exact.certified_sign(lambda: (seen.append(flint.ctx.prec), flint.arb(1))[1]))
+        other = threading.Thread(
+            target=lambda: exact.certified_sign(lambda: (seen.append(flint.ctx.prec), flint.arb(1))[1])
+        )
         other.start()
         other.join(0.2)
         assert not seen
@@ -203,7 +226,11 @@ def test_a_forked_child_does_not_wait_for_a_thread_it_does_not_have():
 
 
 def test_nobody_sets_flints_precision_elsewhere():
-    rooms = [p for p in Path(dt.__file__).parent.rglob("*.py") if "ctx" in p.read_text(encoding="utf-8") and p.name != "exact.py"]
+    rooms = [
+        p
+        for p in Path(dt.__file__).parent.rglob("*.py")
+        if "ctx" in p.read_text(encoding="utf-8") and p.name != "exact.py"
+    ]
     assert [p.name for p in rooms if "flint.ctx" in p.read_text(encoding="utf-8")] == []
 
 

@@ -66,7 +66,7 @@ MECHANISMS = {
     "truncated": lambda: dt.geometric(8, alpha="1/2").truncate(2, 6),
     "then": lambda: dt.geometric(8, alpha="1/2").then(dt.randomized_response(8, epsilon=1)),
     "design": lambda: dt.design(4, alpha="9/10", loss="l1", require={"WH"}).mechanism,
-}  # fmt: skip
+}
 
 
 def writeable(thing: Any) -> list[str]:
@@ -127,7 +127,12 @@ def test_results_keep_what_cannot_be_changed():
 
 
 def test_frozen_numbers_are_the_same_numbers():
-    for array in (np.arange(6).reshape(2, 3), np.arange(6.0)[::2], np.zeros((0, 3)), np.asfortranarray(np.arange(6).reshape(2, 3))):
+    for array in (
+        np.arange(6).reshape(2, 3),
+        np.arange(6.0)[::2],
+        np.zeros((0, 3)),
+        np.asfortranarray(np.arange(6).reshape(2, 3)),
+    ):
         kept = frozen(array)
         assert np.array_equal(kept, array)
         assert (kept.dtype, kept.shape) == (array.dtype, array.shape)

@@ -31,7 +31,20 @@ from discreet.numbers.level import Level
 from discreet.recovery.counts import histogram_of
 
 EIGHT = [8, "8", " 8 ", "16/2", 8.0, Fraction(8), Decimal("8"), Decimal("8.0"), np.int64(8), np.uint8(8), np.float32(8)]
-NO_NUMBER = [True, np.True_, None, "eight", "", [8], np.array([8]), float("nan"), float("inf"), Decimal("NaN"), 8j, object()]
+NO_NUMBER = [
+    True,
+    np.True_,
+    None,
+    "eight",
+    "",
+    [8],
+    np.array([8]),
+    float("nan"),
+    float("inf"),
+    Decimal("NaN"),
+    8j,
+    object(),
+]
 HALF = ["1/2", "0.5", 0.5, Fraction(1, 2), Decimal("0.5"), np.float64(0.5), np.float32(0.5)]
 
 
@@ -43,7 +56,9 @@ def test_a_whole_number_is_read_however_it_is_written(value):
 
 @pytest.mark.parametrize("value", [*NO_NUMBER, 0, -8, 8.5, "1/3"], ids=repr)
 def test_what_is_no_whole_number_is_refused_in_the_callers_class(value):
-    with pytest.raises(GridError, match=r"base = .* must be a whole number of at least 2; write for example base=3\.") as caught:
+    with pytest.raises(
+        GridError, match=r"base = .* must be a whole number of at least 2; write for example base=3\."
+    ) as caught:
         given.whole(value, "base", 2, example=3, error=GridError)
     assert caught.value.value is value
 
@@ -96,13 +111,23 @@ def test_a_law_of_floats_is_what_its_binary_values_are():
         assert Fraction(found[i], sum(found)) == Fraction(chances[i]) / sum(map(Fraction, chances))
 
 
-@pytest.mark.parametrize(("values", "words"), [
-    ([0.5, 0.6], "The law sums to 1.1; probabilities must sum to 1"), ([1.5, -0.5], "1.5 at position 0"),
-    ([0.5, True], "True at position 1"), ("uniform", "must be a list of numbers"), ([], "at least one"),
-    ({0: 1}, "must be a list of numbers"), ({0.5}, "must be a list"), ([[0.5, 0.5]], "must be a list"), (3, "must be a list"),
-    (np.ma.array([0.5, 0.5], mask=[0, 1]), "must be a list"), (np.array([1, 2], dtype="m8[s]"), "must be a list"),
-    (["a", 1], "'a' at position 0, which is no probability"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ([0.5, 0.6], "The law sums to 1.1; probabilities must sum to 1"),
+        ([1.5, -0.5], "1.5 at position 0"),
+        ([0.5, True], "True at position 1"),
+        ("uniform", "must be a list of numbers"),
+        ([], "at least one"),
+        ({0: 1}, "must be a list of numbers"),
+        ({0.5}, "must be a list"),
+        ([[0.5, 0.5]], "must be a list"),
+        (3, "must be a list"),
+        (np.ma.array([0.5, 0.5], mask=[0, 1]), "must be a list"),
+        (np.array([1, 2], dtype="m8[s]"), "must be a list"),
+        (["a", 1], "'a' at position 0, which is no probability"),
+    ],
+)
 def test_what_is_no_law(values, words):
     with pytest.raises(PriorError, match=words):
         given.law(values, "The law", error=PriorError)
@@ -131,8 +156,25 @@ def test_an_entry_is_named_by_row_and_column():
     assert caught.value.row == 1
 
 
-@pytest.mark.parametrize("bad", [[[1, 2], [3]], [[], []], [], "ab", ["ab", "cd"], 3, None, [1, 2], np.eye(2)[0],
-    np.ma.array([[1, 2]], mask=[[0, 1]]), {0: [1]}, np.zeros((2, 2, 2)), [[1, 2], None]], ids=repr)  # fmt: skip
+@pytest.mark.parametrize(
+    "bad",
+    [
+        [[1, 2], [3]],
+        [[], []],
+        [],
+        "ab",
+        ["ab", "cd"],
+        3,
+        None,
+        [1, 2],
+        np.eye(2)[0],
+        np.ma.array([[1, 2]], mask=[[0, 1]]),
+        {0: [1]},
+        np.zeros((2, 2, 2)),
+        [[1, 2], None],
+    ],
+    ids=repr,
+)
 def test_what_is_no_matrix(bad):
     with pytest.raises(LossError, match="must be a list of rows of numbers, all of one length"):
         given.matrix(bad, "The loss", error=LossError)
@@ -193,11 +235,12 @@ def test_every_confidence_takes_every_kind(half):
 @pytest.mark.parametrize("bad", [True, 0, 1, "often", None], ids=repr)
 def test_every_confidence_is_refused_in_one_wording(bad):
     for error, call in (
-        (RecoveryError, lambda: SEEN.interval(bad)), (RecoveryError, lambda: SEEN.band(bad)),
+        (RecoveryError, lambda: SEEN.interval(bad)),
+        (RecoveryError, lambda: SEEN.band(bad)),
         (DiscreetError, lambda: dt.likelihood_interval(ONE, 3, bad)),
         (DiscreetError, lambda: dt.credible_interval(ONE, 3, confidence=bad)),
         (AuditError, lambda: dt.audit(ONE, confidence=bad)),
-    ):  # fmt: skip
+    ):
         with pytest.raises(error, match=r"confidence = .* must lie between 0 and 1: .*; write for example confidence="):
             call()
 
@@ -207,12 +250,20 @@ def test_every_confidence_is_refused_in_one_wording(bad):
 
 def test_a_level_stands_wherever_its_text_does_and_keeps_the_epsilon_that_was_asked():
     level = Level.of(epsilon="1/3")
-    for made in (dt.geometric(8, alpha=level), dt.geometric(8, epsilon=level), dt.explicit_fair(8, alpha=level),
-                 dt.laplace(epsilon=level), dt.design(4, alpha=level).mechanism):  # fmt: skip
+    for made in (
+        dt.geometric(8, alpha=level),
+        dt.geometric(8, epsilon=level),
+        dt.explicit_fair(8, alpha=level),
+        dt.laplace(epsilon=level),
+        dt.design(4, alpha=level).mechanism,
+    ):
         assert made.level is level
         assert str(made.level) == "epsilon 1/3"
     assert dt.check_privacy(dt.geometric(8, alpha=level), epsilon=level).asked is level
-    assert dt.calibrate(100, radius=10, bound=2).mechanism().level.asked == dt.calibrate(100, radius=10, bound=2).level.asked
+    assert (
+        dt.calibrate(100, radius=10, bound=2).mechanism().level.asked
+        == dt.calibrate(100, radius=10, bound=2).level.asked
+    )
 
 
 @pytest.mark.parametrize("alpha", [Fraction(0), Fraction(1)])
@@ -226,15 +277,32 @@ def test_a_measured_level_of_nothing_or_of_all_cannot_be_asked_for(alpha):
 
 
 ASKED = [
-    dt.check_privacy, dt.properties, dt.explain, lambda m: dt.expected_loss(m, "l1"), lambda m: dt.worst_loss(m, "l1"),
-    bias, variance, dt.rmse, lambda m: dt.best_remap(m, "l2"), dt.bayes_risk, dt.vulnerability,
-    lambda m: dt.posterior(m, 0), lambda m: dt.credible_interval(m, 0), lambda m: dt.likelihood_interval(m, 0), dt.unbiased,
-    lambda m: dt.coverage(m, []), dt.derivable, lambda m: dt.recover([1, 2, 3], m), lambda m: dt.check_privacy(m, alpha="1/2"),
-]  # fmt: skip
+    dt.check_privacy,
+    dt.properties,
+    dt.explain,
+    lambda m: dt.expected_loss(m, "l1"),
+    lambda m: dt.worst_loss(m, "l1"),
+    bias,
+    variance,
+    dt.rmse,
+    lambda m: dt.best_remap(m, "l2"),
+    dt.bayes_risk,
+    dt.vulnerability,
+    lambda m: dt.posterior(m, 0),
+    lambda m: dt.credible_interval(m, 0),
+    lambda m: dt.likelihood_interval(m, 0),
+    dt.unbiased,
+    lambda m: dt.coverage(m, []),
+    dt.derivable,
+    lambda m: dt.recover([1, 2, 3], m),
+    lambda m: dt.check_privacy(m, alpha="1/2"),
+]
 
 
 @pytest.mark.parametrize("ask", ASKED)
-@pytest.mark.parametrize("matrix", [[[0.5, 0.5], [0.5, 0.5]], np.eye(2), ((1, 0), (0, 1))], ids=["lists", "array", "tuples"])
+@pytest.mark.parametrize(
+    "matrix", [[[0.5, 0.5], [0.5, 0.5]], np.eye(2), ((1, 0), (0, 1))], ids=["lists", "array", "tuples"]
+)
 def test_a_matrix_in_place_of_a_mechanism_is_told_where_to_go(ask, matrix):
     with pytest.raises(DiscreetError, match="from_matrix"):
         ask(matrix)
@@ -324,7 +392,9 @@ def test_the_place_of_a_value_is_found_in_one_way():
     for value in ("3/2", 1.5, Fraction(3, 2), Decimal("1.5"), np.float64(1.5)):
         assert (grid.place(value), grid.place_of(value, "The report"), grid.position(value)) == (2, 2, 2)
     for value in ("1.6", 3, True, None, "x"):
-        with pytest.raises(MetricError, match=r"The report .* is not on 1/2\.\.5/2 in steps of 1/2; give a value of the grid"):
+        with pytest.raises(
+            MetricError, match=r"The report .* is not on 1/2\.\.5/2 in steps of 1/2; give a value of the grid"
+        ):
             grid.place_of(value, "The report", MetricError)
 
 

@@ -26,11 +26,16 @@ def test_a_bad_n_is_refused_with_a_good_one(bad):
 @pytest.mark.parametrize(
     ("ends", "words"),
     [
-        ((0, 0), "at least two values"), ((3, 1), "other way round"), ((0, 1, "2/3"), "whole number of steps"),
-        ((0, 5, 0), "positive"), ((0, 5, -1), "positive"), ((0, float("inf")), "exact number"),
-        ((0, 10**30), "2\\^61"), (("a", 5), "exact number"),
+        ((0, 0), "at least two values"),
+        ((3, 1), "other way round"),
+        ((0, 1, "2/3"), "whole number of steps"),
+        ((0, 5, 0), "positive"),
+        ((0, 5, -1), "positive"),
+        ((0, float("inf")), "exact number"),
+        ((0, 10**30), "2\\^61"),
+        (("a", 5), "exact number"),
     ],
-)  # fmt: skip
+)
 def test_bad_grids_are_refused(ends, words):
     with pytest.raises(GridError, match=words):
         dt.Grid(*ends)
@@ -81,9 +86,14 @@ def test_an_out_of_range_value_is_not_in_the_message():
     assert "0..100" in str(caught.value)
 
 
-@pytest.mark.parametrize(("grid", "words"), [
-    (dt.Grid(0, None), "0..inf"), (dt.Grid(None, 3), "-inf..3"), (dt.Grid(0, 2, "1/2"), "0..2 in steps of 1/2"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("grid", "words"),
+    [
+        (dt.Grid(0, None), "0..inf"),
+        (dt.Grid(None, 3), "-inf..3"),
+        (dt.Grid(0, 2, "1/2"), "0..2 in steps of 1/2"),
+    ],
+)
 def test_grids_read_well(grid, words):
     assert str(grid) == words
 
@@ -91,13 +101,21 @@ def test_grids_read_well(grid, words):
 @pytest.mark.parametrize(
     ("grid", "value", "place"),
     [
-        (dt.Grid(0, 5), 3, 3), (dt.Grid(0, 5), "3", 3), (dt.Grid(0, 5), 6, None), (dt.Grid(0, 5), -1, None),
+        (dt.Grid(0, 5), 3, 3),
+        (dt.Grid(0, 5), "3", 3),
+        (dt.Grid(0, 5), 6, None),
+        (dt.Grid(0, 5), -1, None),
         (dt.Grid(0, 5), 2.5, None),
-        (dt.Grid(1, 2, "1/4"), "3/2", 2), (dt.Grid(1, 2, "1/4"), 1.1, None), (dt.Grid(None, 7), 5, -2), (dt.Grid(None, 7), 8, None),
-        (dt.Grid(None, None, 2), -4, -2), (dt.Grid(None, None, 2), 3, None), (dt.Grid(0, 5), "many", None),
+        (dt.Grid(1, 2, "1/4"), "3/2", 2),
+        (dt.Grid(1, 2, "1/4"), 1.1, None),
+        (dt.Grid(None, 7), 5, -2),
+        (dt.Grid(None, 7), 8, None),
+        (dt.Grid(None, None, 2), -4, -2),
+        (dt.Grid(None, None, 2), 3, None),
+        (dt.Grid(0, 5), "many", None),
         (dt.Grid(0, 5), float("nan"), None),
     ],
-)  # fmt: skip
+)
 def test_the_place_of_a_value_is_known_only_on_the_grid(grid, value, place):
     assert grid.place(value) == place
     if place is not None:

@@ -43,11 +43,19 @@ def test_epsilon_is_read_exactly(text):
 @pytest.mark.parametrize(
     ("text", "factor", "base"),
     [
-        ("ln(2)/10", "1/10", 2), ("ln 2", "1", 2), ("ln2", "1", 2), ("10 ln 2", "10", 2), ("10*ln(2)", "10", 2),
-        ("ln(2) * 3", "3", 2), ("3/2 ln(5)", "3/2", 5), ("ln(10/9)", "1", "10/9"), ("ln(1.5)/0.5", "2", "3/2"),
-        (" ln( 2 ) / 10 ", "1/10", 2), ("-ln(1/2)", None, None),
+        ("ln(2)/10", "1/10", 2),
+        ("ln 2", "1", 2),
+        ("ln2", "1", 2),
+        ("10 ln 2", "10", 2),
+        ("10*ln(2)", "10", 2),
+        ("ln(2) * 3", "3", 2),
+        ("3/2 ln(5)", "3/2", 5),
+        ("ln(10/9)", "1", "10/9"),
+        ("ln(1.5)/0.5", "2", "3/2"),
+        (" ln( 2 ) / 10 ", "1/10", 2),
+        ("-ln(1/2)", None, None),
     ],
-)  # fmt: skip
+)
 def test_logarithms_are_read_symbolically(text, factor, base):
     if factor is None:
         with pytest.raises(LevelError):
@@ -105,7 +113,9 @@ def test_an_epsilon_that_hides_nothing_is_refused(epsilon):
         Level.of(epsilon=epsilon)
 
 
-@pytest.mark.parametrize(("alpha", "steps"), [(Fraction(1, 2**200), 2), (Fraction(1, 3**150), 2), (Fraction(1, 10**300), 7)])
+@pytest.mark.parametrize(
+    ("alpha", "steps"), [(Fraction(1, 2**200), 2), (Fraction(1, 3**150), 2), (Fraction(1, 10**300), 7)]
+)
 def test_a_step_below_62_bits_is_granted_as_closely(alpha, steps):
     beta = Level.of(alpha=alpha).per_step(steps)
     assert beta**steps >= alpha > (beta * (1 - Fraction(1, 2**60))) ** steps
@@ -124,18 +134,41 @@ def test_the_float_epsilon_is_never_below_the_truth(alpha):
 @pytest.mark.parametrize(
     "bad",
     [
-        {"alpha": 1}, {"alpha": 0}, {"alpha": -1}, {"alpha": 2}, {"alpha": "nine"}, {"alpha": math.nan},
+        {"alpha": 1},
+        {"alpha": 0},
+        {"alpha": -1},
+        {"alpha": 2},
+        {"alpha": "nine"},
+        {"alpha": math.nan},
         {"alpha": True},
-        {"alpha": math.inf}, {"alpha": "9/0"}, {"alpha": None}, {"alpha": "1e99999999"}, {"alpha": [0.5]},
-        {"epsilon": 0}, {"epsilon": -1}, {"epsilon": math.nan}, {"epsilon": math.inf}, {"epsilon": "ln(1)"},
-        {"epsilon": "ln(0)"}, {"epsilon": "ln(2)/0"}, {"epsilon": "log 2"}, {"epsilon": ""}, {"epsilon": 2.0**-61},
+        {"alpha": math.inf},
+        {"alpha": "9/0"},
+        {"alpha": None},
+        {"alpha": "1e99999999"},
+        {"alpha": [0.5]},
+        {"epsilon": 0},
+        {"epsilon": -1},
+        {"epsilon": math.nan},
+        {"epsilon": math.inf},
+        {"epsilon": "ln(1)"},
+        {"epsilon": "ln(0)"},
+        {"epsilon": "ln(2)/0"},
+        {"epsilon": "log 2"},
+        {"epsilon": ""},
+        {"epsilon": 2.0**-61},
         {"epsilon": "ln(2)/9999999999999999999"},
-        {"epsilon": "ln(2)/10/3"}, {"epsilon": "3*ln(2)/4/2"},
-        {"epsilon": Decimal("1e-999999999")}, {"epsilon": 10**5000}, {"alpha": Decimal("1e-99999999")},
-        {"epsilon": "__import__('os')"}, {"epsilon": Decimal("sNaN")},
-        {"alpha": 0.5, "epsilon": 1}, {}, {"alpha": "0." + "9" * 2000},
+        {"epsilon": "ln(2)/10/3"},
+        {"epsilon": "3*ln(2)/4/2"},
+        {"epsilon": Decimal("1e-999999999")},
+        {"epsilon": 10**5000},
+        {"alpha": Decimal("1e-99999999")},
+        {"epsilon": "__import__('os')"},
+        {"epsilon": Decimal("sNaN")},
+        {"alpha": 0.5, "epsilon": 1},
+        {},
+        {"alpha": "0." + "9" * 2000},
     ],
-)  # fmt: skip
+)
 def test_bad_levels_are_refused_with_a_good_example(bad):
     with pytest.raises(LevelError) as caught:
         Level.of(**bad)

@@ -75,8 +75,10 @@ def test_two_lists_of_two_numbers_that_can_only_be_one_thing_are_that():
 
 @given(
     st.sampled_from([dt.Grid(0, 1), dt.Grid(0, 5, 5), dt.Grid(-2, 0, 2), dt.Grid("1/2", 3, "5/2"), dt.Grid(1, 2)]),
-    st.lists(st.lists(st.sampled_from([0, 1, 2, 5, -2, Fraction(1, 2), 3]), min_size=2, max_size=2), min_size=2, max_size=2),
-)  # fmt: skip
+    st.lists(
+        st.lists(st.sampled_from([0, 1, 2, 5, -2, Fraction(1, 2), 3]), min_size=2, max_size=2), min_size=2, max_size=2
+    ),
+)
 def test_a_nested_list_on_two_values_is_never_read_as_the_laxer_of_two_readings(grid, nested):
     """Whatever is accepted demands exactly what each reading that makes sense demands."""
     try:
@@ -101,13 +103,22 @@ PAIRS = {(0, 1, Fraction(1)), (1, 0, Fraction(1)), (2, 4, Fraction(1)), (4, 2, F
 @pytest.mark.parametrize(
     "given",
     [
-        [(0, 1), (2, 4)], [[0, 1], [2, 4]], ((0, 1), (4, 2)), {(0, 1), (2, 4)}, [{0, 1}, frozenset({2, 4})],
-        np.array([[0, 1], [2, 4]]), np.array([[0.0, 1.0], [2.0, 4.0]]), [("0", "1"), (Fraction(2), Decimal(4))],
-        iter([(0, 1), (2, 4), (1, 0)]), (pair for pair in [(0, 1), (2, 4)]), {(0, 1): 1, (2, 4): "1"},
-        {(0, 1): 1, (1, 0): 1, (2, 4): 1.0, (0, 4): math.inf}, Neighbours.pairs([(0, 1), (2, 4)]),
+        [(0, 1), (2, 4)],
+        [[0, 1], [2, 4]],
+        ((0, 1), (4, 2)),
+        {(0, 1), (2, 4)},
+        [{0, 1}, frozenset({2, 4})],
+        np.array([[0, 1], [2, 4]]),
+        np.array([[0.0, 1.0], [2.0, 4.0]]),
+        [("0", "1"), (Fraction(2), Decimal(4))],
+        iter([(0, 1), (2, 4), (1, 0)]),
+        (pair for pair in [(0, 1), (2, 4)]),
+        {(0, 1): 1, (2, 4): "1"},
+        {(0, 1): 1, (1, 0): 1, (2, 4): 1.0, (0, 4): math.inf},
+        Neighbours.pairs([(0, 1), (2, 4)]),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_pairs_are_read_alike_however_they_are_written(given):
     assert set(Neighbours.of(given, GRID).demands(GRID)) == PAIRS
 
@@ -164,20 +175,55 @@ def test_steps_and_any_are_the_pairs_they_stand_for():
 @pytest.mark.parametrize(
     "bad",
     [
-        [], {}, "adjacent ", b"any", ["01", "12"], [(0, 0)], [(0, 1, 2)], [(0,)], [0, 1], [(0, 7)], [(0, 0.5)], [(0, None)],
-        [(0, math.nan)], [(True, 2)], {(0, 1): -1}, {(0, 1): "far"}, {(0, 1): math.nan}, {(0, 1): None}, {0: 1},
-        {"pairs": [(0, 1)]}, {"01": 1}, {(0, 1): 1, (1, 0): 2}, {(0, 1): math.inf}, {(0, 1, 2): 1}, {(0, 1): True},
-        np.ones((5, 5)), np.zeros((5, 5, 1)), np.arange(5), np.ma.masked_array([[0, 1], [1, 2]], mask=[[0, 1], [0, 0]]),
-        [[0] * 5] * 4, object(), 0, -1, 1.5, True, None, [[0, 1, 2]] * 3, [[1, 2, 3, 4, 5]] * 5,
+        [],
+        {},
+        "adjacent ",
+        b"any",
+        ["01", "12"],
+        [(0, 0)],
+        [(0, 1, 2)],
+        [(0,)],
+        [0, 1],
+        [(0, 7)],
+        [(0, 0.5)],
+        [(0, None)],
+        [(0, math.nan)],
+        [(True, 2)],
+        {(0, 1): -1},
+        {(0, 1): "far"},
+        {(0, 1): math.nan},
+        {(0, 1): None},
+        {0: 1},
+        {"pairs": [(0, 1)]},
+        {"01": 1},
+        {(0, 1): 1, (1, 0): 2},
+        {(0, 1): math.inf},
+        {(0, 1, 2): 1},
+        {(0, 1): True},
+        np.ones((5, 5)),
+        np.zeros((5, 5, 1)),
+        np.arange(5),
+        np.ma.masked_array([[0, 1], [1, 2]], mask=[[0, 1], [0, 0]]),
+        [[0] * 5] * 4,
+        object(),
+        0,
+        -1,
+        1.5,
+        True,
+        None,
+        [[0, 1, 2]] * 3,
+        [[1, 2, 3, 4, 5]] * 5,
     ],
     ids=lambda x: str(x)[:40],
-)  # fmt: skip
+)
 def test_what_are_no_neighbours_is_refused_in_a_sentence(bad):
     with pytest.raises(MetricError) as caught:
         list(Neighbours.of(bad, GRID).demands(GRID))
     assert str(caught.value).endswith((".", "inf."))
-    for call in (lambda: dt.check_privacy(dt.geometric(4, alpha="1/2"), metric=bad),
-                 lambda: dt.design(4, alpha="1/2", neighbours=bad) if bad is not None else None):  # fmt: skip
+    for call in (
+        lambda: dt.check_privacy(dt.geometric(4, alpha="1/2"), metric=bad),
+        lambda: dt.design(4, alpha="1/2", neighbours=bad) if bad is not None else None,
+    ):
         if bad is not None:
             with pytest.raises(DiscreetError):
                 call()
@@ -253,13 +299,19 @@ def test_a_design_claims_its_level_on_its_graph(loss, tmp_path):
 @pytest.mark.parametrize(
     ("given", "meant"),
     [
-        (1, 1), (2, 2), (np.int64(2), 2), (dt.Neighbours.steps(2), 2), ("any", 4), (99, 4),
-        ([(0, 1), (1, 2), (2, 3), (3, 4)], 1), ([(i, k) for i in range(5) for k in range(i)], 4),
+        (1, 1),
+        (2, 2),
+        (np.int64(2), 2),
+        (dt.Neighbours.steps(2), 2),
+        ("any", 4),
+        (99, 4),
+        ([(0, 1), (1, 2), (2, 3), (3, 4)], 1),
+        ([(i, k) for i in range(5) for k in range(i)], 4),
         ([[0 if i == k else 1 for k in range(5)] for i in range(5)], 4),
         (dt.query_graph(itertools.product((0, 1), repeat=4), sum), 1),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_the_same_neighbours_in_any_spelling_are_the_same_design(given, meant):
     made = dt.design(4, alpha="1/2", loss="l1", neighbours=given).mechanism
     assert made == dt.design(4, alpha="1/2", loss="l1", sensitivity=meant).mechanism
@@ -272,7 +324,12 @@ def test_a_bare_number_is_steps_of_the_grid_wherever_neighbours_are_read():
     assert dt.check_privacy(m, neighbours=2).tight == Fraction(1, 4)
     assert dt.design(grid, alpha="1/2", neighbours=2).mechanism.neighbours == dt.Neighbours.steps(2)
     assert dt.from_matrix(m.matrix, inputs=grid, neighbours=2).neighbours == dt.Neighbours.steps(2)
-    assert dt.audit(m, neighbours=3, draws=100, source=dt.insecure_source(1)).pair in {(0, 1.5), (1.5, 0), (0.5, 2), (2, 0.5)}
+    assert dt.audit(m, neighbours=3, draws=100, source=dt.insecure_source(1)).pair in {
+        (0, 1.5),
+        (1.5, 0),
+        (0.5, 2),
+        (2, 0.5),
+    }
     assert Neighbours.of(2, grid).words(grid) == "neighbours at most 1 apart"
 
 
@@ -331,11 +388,16 @@ def test_the_shortest_form_demands_the_same_and_is_unique(n, found):
     """Two descriptions of one set of pairs have one shortest form, and it writes out as the same pairs."""
     pairs = {(min(p), max(p)) for p in found if max(p) <= n} or {(0, 1)}
     grid = dt.Grid(0, n)
-    told = [dt.Neighbours.pairs(sorted(pairs)), dt.Neighbours.pairs([pair[::-1] for pair in sorted(pairs, reverse=True)]),
-            dt.Neighbours.distances(dict.fromkeys(pairs, 1))]  # fmt: skip
+    told = [
+        dt.Neighbours.pairs(sorted(pairs)),
+        dt.Neighbours.pairs([pair[::-1] for pair in sorted(pairs, reverse=True)]),
+        dt.Neighbours.distances(dict.fromkeys(pairs, 1)),
+    ]
     assert len({each.reduced(grid) for each in told}) == 1
     short = told[0].reduced(grid)
     assert set(short.places(grid)) == pairs
-    steps = [k for k in range(1, n + 1) if {(i, j) for i in range(n + 1) for j in range(i + 1, min(i + k, n) + 1)} == pairs]
+    steps = [
+        k for k in range(1, n + 1) if {(i, j) for i in range(n + 1) for j in range(i + 1, min(i + k, n) + 1)} == pairs
+    ]
     assert short.kind == (("any" if steps == [n] else "steps") if steps else "pairs")
     assert Neighbours.read(short.written(grid), grid) == short

@@ -27,14 +27,28 @@ def rounded(grid: dt.Grid, x: Fraction | float) -> int:
 
 
 GRIDS = [
-    dt.Grid(0, 100), dt.Grid(-7, 9), dt.Grid(0, 10, "1/2"), dt.Grid(0, 10, 2), dt.Grid(-9, 9, 3), dt.Grid("1/4", "3/4",
-    "1/4"),
-    dt.Grid("-23/3", "25/3", "1/3"), dt.Grid("-8.05", "7.95", "0.1"), dt.Grid(None, None), dt.Grid(None, None, 5),
-    dt.Grid(None, None, "1/1024"), dt.Grid(None, None, "1/10"), dt.Grid(None, None, 2**50), dt.Grid(None, None, 10**12),
-    dt.Grid("1/7", None, "3/5"), dt.Grid(None, "-5/3", "2/9"), dt.Grid(-(2**60), 2**60, 2**40), dt.Grid(2**60, 2**60 + 6, 3),
-    dt.Grid(0, None, 2**61 - 1), dt.Grid(None, None, Fraction(1, 3**50)), dt.Grid(0, Fraction(100, 7**40), Fraction(1,
-    7**40)),
-]  # fmt: skip
+    dt.Grid(0, 100),
+    dt.Grid(-7, 9),
+    dt.Grid(0, 10, "1/2"),
+    dt.Grid(0, 10, 2),
+    dt.Grid(-9, 9, 3),
+    dt.Grid("1/4", "3/4", "1/4"),
+    dt.Grid("-23/3", "25/3", "1/3"),
+    dt.Grid("-8.05", "7.95", "0.1"),
+    dt.Grid(None, None),
+    dt.Grid(None, None, 5),
+    dt.Grid(None, None, "1/1024"),
+    dt.Grid(None, None, "1/10"),
+    dt.Grid(None, None, 2**50),
+    dt.Grid(None, None, 10**12),
+    dt.Grid("1/7", None, "3/5"),
+    dt.Grid(None, "-5/3", "2/9"),
+    dt.Grid(-(2**60), 2**60, 2**40),
+    dt.Grid(2**60, 2**60 + 6, 3),
+    dt.Grid(0, None, 2**61 - 1),
+    dt.Grid(None, None, Fraction(1, 3**50)),
+    dt.Grid(0, Fraction(100, 7**40), Fraction(1, 7**40)),
+]
 
 
 def near(grid: dt.Grid) -> st.SearchStrategy[float]:
@@ -43,11 +57,14 @@ def near(grid: dt.Grid) -> st.SearchStrategy[float]:
     last = grid.n if grid.n is not None else 2**61
     first = 0 if grid.low is not None else -(2**61)
     places = st.integers(first, last) | st.integers(max(first, -20), min(last, 20))
-    exact = st.builds(lambda k, half: float(grid.anchor + (k - half) * grid.step), places, st.sampled_from([0, Fraction(1,
-    2)]))
+    exact = st.builds(
+        lambda k, half: float(grid.anchor + (k - half) * grid.step), places, st.sampled_from([0, Fraction(1, 2)])
+    )
     ends = st.sampled_from([float(low), float(high), 0.0, -0.0, 5e-324, -5e-324, math.inf, -math.inf, 1e300])
     middle = exact | ends
-    return middle | middle.map(lambda x: math.nextafter(x, math.inf)) | middle.map(lambda x: math.nextafter(x, -math.inf))
+    return (
+        middle | middle.map(lambda x: math.nextafter(x, math.inf)) | middle.map(lambda x: math.nextafter(x, -math.inf))
+    )
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
@@ -75,7 +92,9 @@ def test_whole_numbers_are_rounded_and_clamped_as_exact_numbers_are(grid, dtype,
     assert positions(grid, np.array(inside, dtype=dtype)).tolist() == [rounded(grid, v) for v in inside]
 
 
-@pytest.mark.parametrize("grid", [dt.Grid(0, 100), dt.Grid(0, 100, "1/2"), dt.Grid(0, 100, 5), dt.Grid(-50, 50)], ids=str)
+@pytest.mark.parametrize(
+    "grid", [dt.Grid(0, 100), dt.Grid(0, 100, "1/2"), dt.Grid(0, 100, 5), dt.Grid(-50, 50)], ids=str
+)
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_the_ends_themselves_lie_within_and_one_unit_beyond_does_not(grid, dtype):
     """> for >= at the top, or < for <= at the bottom, would refuse the ends."""
@@ -102,7 +121,7 @@ AWKWARD = [
     (dt.Grid(None, None, 2**50), np.array([2.0**80, 2.0**111, 2.0**49] * 50), "long steps"),
     (dt.Grid(None, None, 5), np.array([2, 2**63, 2**64 - 1] * 50, dtype=np.uint64), "64 bits"),
     (dt.Grid("-8.05", "7.95", "0.1"), np.array([0.3, -8.05, 7.95, 8.0] * 50), "decimals"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("grid", "values", "_why"), AWKWARD, ids=lambda x: x if isinstance(x, str) else "")
@@ -137,7 +156,9 @@ def _counted(x):
     return x.view(Counted) if isinstance(x, np.ndarray) else x
 
 
-@pytest.mark.parametrize("grid", [dt.Grid(0, 100), HALF, TWO, OPEN, dt.Grid(-9, 9, 3), dt.Grid(None, 7, "2/9")], ids=str)
+@pytest.mark.parametrize(
+    "grid", [dt.Grid(0, 100), HALF, TWO, OPEN, dt.Grid(-9, 9, 3), dt.Grid(None, 7, "2/9")], ids=str
+)
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_the_operations_on_an_array_do_not_depend_on_its_values(grid, dtype):
     seen = set()
@@ -152,12 +173,23 @@ def test_the_operations_on_an_array_do_not_depend_on_its_values(grid, dtype):
 @pytest.mark.parametrize(
     ("value", "end"),
     [
-        (10**5000, 1), (-(10**5000), 0), (Fraction(10**5000, 3), 1), (Decimal("1e5000"), 1), (Decimal("-1e999999"), 0),
-        (Decimal("Infinity"), 1), (Decimal("-Infinity"), 0), (math.inf, 1), (np.float32(-math.inf), 0), (2**13_000, 1),
-        (Decimal("1e-999999"), 0), (Decimal("0e999999"), 0), (Fraction(1, 10**5000), 0), ("1e999", 1),
+        (10**5000, 1),
+        (-(10**5000), 0),
+        (Fraction(10**5000, 3), 1),
+        (Decimal("1e5000"), 1),
+        (Decimal("-1e999999"), 0),
+        (Decimal("Infinity"), 1),
+        (Decimal("-Infinity"), 0),
+        (math.inf, 1),
+        (np.float32(-math.inf), 0),
+        (2**13_000, 1),
+        (Decimal("1e-999999"), 0),
+        (Decimal("0e999999"), 0),
+        (Fraction(1, 10**5000), 0),
+        ("1e999", 1),
     ],
     ids=lambda x: type(x).__name__,
-)  # fmt: skip
+)
 def test_numbers_of_any_size_are_clamped(value, end):
     grid = dt.Grid(0, 100)
     assert grid.position(value, clamp=True) == (0, 100)[end]
@@ -178,8 +210,9 @@ def test_a_long_number_outside_is_said_to_be_outside(value):
     assert caught.value.value == value
 
 
-@pytest.mark.parametrize("value", [math.nan, Decimal("NaN"), Decimal("sNaN"), None, "x", 1j, np.timedelta64(5, "ns"),
-    object()])
+@pytest.mark.parametrize(
+    "value", [math.nan, Decimal("NaN"), Decimal("sNaN"), None, "x", 1j, np.timedelta64(5, "ns"), object()]
+)
 def test_what_is_no_number_is_never_clamped(value):
     with pytest.raises(OutOfRangeError, match="missing or not a number"):
         dt.Grid(0, 100).position(value, clamp=True)

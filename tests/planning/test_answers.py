@@ -17,7 +17,9 @@ ROWS = ["Laplace", "staircase", "geometric", "two-stage", "optimum", "no data"]
 
 
 def test_every_number_from_the_matrices():
-    found = dt.compare(query="mean", low=-10, high=10, records=100, alpha="3/10", sensitivity=10, step=1, prior="normal(0, 1)")
+    found = dt.compare(
+        query="mean", low=-10, high=10, records=100, alpha="3/10", sensitivity=10, step=1, prior="normal(0, 1)"
+    )
     assert list(found.mechanisms) == [row["mechanism"] for row in found.rows()] == ROWS
     law, truths = prior_of("normal(0, 1)", dt.Grid(-10, 10)).floats, np.arange(-10.0, 11)
     best = dt.design(dt.Grid(-10, 10), alpha="3/10", sensitivity=10, prior="normal(0, 1)", loss="l1")
@@ -34,7 +36,9 @@ def test_every_number_from_the_matrices():
         assert row["best use"] >= best.bound * (1 - 1e-9)
         assert row["proved"]
         pairs = [(i, k) for i in range(21) for k in range(21) if abs(i - k) <= 10]
-        assert min((C[i][C[k] > 0] / C[k][C[k] > 0]).min() for i, k in pairs) == pytest.approx(1 if name == "no data" else 0.3)
+        assert min((C[i][C[k] > 0] / C[k][C[k] > 0]).min() for i, k in pairs) == pytest.approx(
+            1 if name == "no data" else 0.3
+        )
     assert found["Laplace"]["noise alone"] == pytest.approx(10 / -math.log(0.3))
     assert found["staircase"]["noise alone"] == pytest.approx(10 * math.sqrt(0.3) / 0.7)
     assert found["geometric"]["noise alone"] is None
@@ -61,7 +65,9 @@ def test_a_query_may_be_given_as_a_value():
 def test_grids_are_told():
     coarse = dt.compare(query="count", records=10**5, alpha="1/2")
     assert "coarser than the sensitivity" in coarse.notes[0]
-    assert "rounded up" in dt.compare(query="max", low=0, high=20, records=9, alpha="1/2", sensitivity=3, step=2).notes[0]
+    assert (
+        "rounded up" in dt.compare(query="max", low=0, high=20, records=9, alpha="1/2", sensitivity=3, step=2).notes[0]
+    )
     asked = {"query": "max", "low": 0, "high": 4, "records": 9, "alpha": "1/2", "sensitivity": 2, "step": 1}
     other = dt.compare(**asked, cells="0..1: 0, 1..4: 3", loss="tail(1)")
     assert other.mechanisms["two-stage"] == dt.rounded(4, {(0, 1): 0, (1, 4): 3}, alpha="1/2", sensitivity=2)
@@ -72,8 +78,8 @@ def test_grids_are_told():
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"query": "mode"}, "use \"count\", \"sum\""),
-        ({"query": 7}, "use \"count\", \"sum\""),
+        ({"query": "mode"}, 'use "count", "sum"'),
+        ({"query": 7}, 'use "count", "sum"'),
         ({"query": dt.query("mean", records=100, low=-10, high=10)}, "leave out records, low and high"),
         ({"high": None}, "high"),
         ({"records": None}, "records"),

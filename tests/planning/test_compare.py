@@ -26,13 +26,21 @@ def mean(law, cost) -> Fraction:
 def test_the_numbers_are_those_of_the_definitions():
     a = Fraction(9, 10)
     found = dt.compare(8, alpha=a)
-    laws = {"GM": reference.geometric(8, a), "EM": reference.explicit_fair(8, a), "kRR": reference.randomized_response(8, a)}
+    laws = {
+        "GM": reference.geometric(8, a),
+        "EM": reference.explicit_fair(8, a),
+        "kRR": reference.randomized_response(8, a),
+    }
     for name, law in {**laws, "UM": reference.uniform(8)}.items():
         row = found[name]
-        l0, l1, l2 = (float(mean(law, cost)) for cost in (lambda i, j: i != j, lambda i, j: abs(i - j), lambda i, j: (i - j) ** 2))
+        l0, l1, l2 = (
+            float(mean(law, cost)) for cost in (lambda i, j: i != j, lambda i, j: abs(i - j), lambda i, j: (i - j) ** 2)
+        )
         assert (row["L0"], row["L1"], row["L2"]) == pytest.approx((l0, l1, l2))
         assert (row["rescaled"], row["RMSE"]) == pytest.approx((l0 * 9 / 8, math.sqrt(l2)))
-        assert row["worst"] == pytest.approx(float(max(sum(p * abs(i - j) for j, p in enumerate(law[i])) for i in range(9))))
+        assert row["worst"] == pytest.approx(
+            float(max(sum(p * abs(i - j) for j, p in enumerate(law[i])) for i in range(9)))
+        )
         columns = [min(sum(law[i][j] * abs(i - g) for i in range(9)) for g in range(9)) for j in range(9)]
         assert row["best use"] == pytest.approx(float(sum(columns) / 9))
     assert found["GM"]["epsilon <="] == pytest.approx(math.log(10 / 9))
@@ -93,13 +101,17 @@ def test_a_loss_of_your_own_has_a_column():
 @pytest.mark.parametrize(
     "ask",
     [
-        {"n": 4}, {"n": 4, "alpha": "1/2", "epsilon": 1}, {"mechanisms": []}, {"mechanisms": ["geometric"]},
+        {"n": 4},
+        {"n": 4, "alpha": "1/2", "epsilon": 1},
+        {"mechanisms": []},
+        {"mechanisms": ["geometric"]},
         {"mechanisms": [dt.geometric(4, alpha="1/2")], "require": "WH"},
         {"mechanisms": [dt.geometric(4, alpha="1/2"), dt.geometric(5, alpha="1/2")]},
         {"n": 5, "mechanisms": dt.geometric(4, alpha="1/2")},
-        {"mechanisms": dt.geometric(dt.Grid(None, None), alpha="1/2")}, {"n": [[1, 0], [0, 1]]},
+        {"mechanisms": dt.geometric(dt.Grid(None, None), alpha="1/2")},
+        {"n": [[1, 0], [0, 1]]},
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_compared_is_refused_in_a_sentence(ask):
     with pytest.raises(DiscreetError, match=r"[.]$"):
         dt.compare(**ask)
@@ -136,7 +148,9 @@ def least_mean_l1(grid, alpha, pairs):
     cost = [float(abs(grid.value(i) - grid.value(j))) / size for i in range(size) for j in range(size)]
     demands = [(i * size + j, k * size + j) for x, y in pairs for i, k in ((x, y), (y, x)) for j in range(size)]
     at = np.array(demands).ravel()
-    under = csr_array((np.tile([a, -1.0], len(demands)), (np.repeat(np.arange(len(demands)), 2), at)), (len(demands), size**2))
+    under = csr_array(
+        (np.tile([a, -1.0], len(demands)), (np.repeat(np.arange(len(demands)), 2), at)), (len(demands), size**2)
+    )
     sums = np.kron(np.eye(size), np.ones(size))
     return linprog(cost, A_ub=under, b_ub=np.zeros(len(demands)), A_eq=sums, b_eq=np.ones(size)).fun
 
@@ -152,8 +166,9 @@ def keeps(m, alpha, pairs):
     ratio = Fraction(alpha)
     return all(
         ratio.numerator * p <= ratio.denominator * q and ratio.numerator * q <= ratio.denominator * p
-        for i, k in pairs for p, q in zip(rows[i], rows[k], strict=True)
-    )  # fmt: skip
+        for i, k in pairs
+        for p, q in zip(rows[i], rows[k], strict=True)
+    )
 
 
 RING = [(i, (i + 1) % 9) for i in range(9)]
@@ -162,22 +177,52 @@ RING = [(i, (i + 1) % 9) for i in range(9)]
 @pytest.mark.parametrize(
     ("ask", "grid", "pairs", "words"),
     [
-        (lambda: dt.compare([dt.geometric(20, epsilon=2, sensitivity=3), dt.staircase(20, epsilon=2, sensitivity=3)], epsilon=2),
-         dt.Grid(0, 20), near(dt.Grid(0, 20), 3), "between neighbours at most 3 apart"),
+        (
+            lambda: dt.compare(
+                [dt.geometric(20, epsilon=2, sensitivity=3), dt.staircase(20, epsilon=2, sensitivity=3)], epsilon=2
+            ),
+            dt.Grid(0, 20),
+            near(dt.Grid(0, 20), 3),
+            "between neighbours at most 3 apart",
+        ),
         (lambda: dt.compare(20, epsilon=2, sensitivity=3), dt.Grid(0, 20), near(dt.Grid(0, 20), 3), "at most 3 apart"),
         (lambda: dt.compare(12, epsilon=1, neighbours=4), dt.Grid(0, 12), near(dt.Grid(0, 12), 4), "at most 4 apart"),
         (lambda: dt.compare(8, epsilon=2, neighbours=RING), dt.Grid(0, 8), RING, "on a graph of neighbours"),
-        (lambda: dt.compare(dt.from_matrix(dt.randomized_response(8, epsilon=2).matrix, epsilon=2, neighbours=RING), epsilon=2),
-         dt.Grid(0, 8), RING, "on a graph of neighbours"),
-        (lambda: dt.compare([dt.randomized_response(8, epsilon=1), dt.square_wave(8, epsilon=1)], epsilon=1),
-         dt.Grid(0, 8), near(dt.Grid(0, 8), 8), "between any two values"),
-        (lambda: dt.compare(dt.Grid(0, 4, "1/2"), epsilon=1), dt.Grid(0, 4, "1/2"), near(dt.Grid(0, 8), 2), "at most 1 apart"),
-        (lambda: dt.compare(dt.Grid(10, 90, 10), epsilon=1, sensitivity=25), dt.Grid(10, 90, 10), near(dt.Grid(0, 8), 3),
-         "at most 30 apart"),
+        (
+            lambda: dt.compare(
+                dt.from_matrix(dt.randomized_response(8, epsilon=2).matrix, epsilon=2, neighbours=RING), epsilon=2
+            ),
+            dt.Grid(0, 8),
+            RING,
+            "on a graph of neighbours",
+        ),
+        (
+            lambda: dt.compare([dt.randomized_response(8, epsilon=1), dt.square_wave(8, epsilon=1)], epsilon=1),
+            dt.Grid(0, 8),
+            near(dt.Grid(0, 8), 8),
+            "between any two values",
+        ),
+        (
+            lambda: dt.compare(dt.Grid(0, 4, "1/2"), epsilon=1),
+            dt.Grid(0, 4, "1/2"),
+            near(dt.Grid(0, 8), 2),
+            "at most 1 apart",
+        ),
+        (
+            lambda: dt.compare(dt.Grid(10, 90, 10), epsilon=1, sensitivity=25),
+            dt.Grid(10, 90, 10),
+            near(dt.Grid(0, 8), 3),
+            "at most 30 apart",
+        ),
         (lambda: dt.compare(6, epsilon=1), dt.Grid(0, 6), near(dt.Grid(0, 6), 1), "between neighbours at most 1 apart"),
-        (lambda: dt.compare(6, epsilon=1, neighbours="any", require="S"), dt.Grid(0, 6), near(dt.Grid(0, 6), 6), "any two"),
+        (
+            lambda: dt.compare(6, epsilon=1, neighbours="any", require="S"),
+            dt.Grid(0, 6),
+            near(dt.Grid(0, 6), 6),
+            "any two",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_best_and_every_row_are_for_the_neighbours_of_the_title(ask, grid, pairs, words):
     found = ask()
     assert words in found.question
@@ -194,9 +239,13 @@ def test_the_best_and_every_row_are_for_the_neighbours_of_the_title(ask, grid, p
 
 
 def test_a_number_of_the_best_for_three_steps():
-    found = dt.compare([dt.geometric(20, epsilon=2, sensitivity=3), dt.staircase(20, epsilon=2, sensitivity=3)], epsilon=2)
+    found = dt.compare(
+        [dt.geometric(20, epsilon=2, sensitivity=3), dt.staircase(20, epsilon=2, sensitivity=3)], epsilon=2
+    )
     assert found["best l1"]["L1"] == pytest.approx(1.0476, abs=1e-4)
-    assert dt.compare(20, epsilon=2)["best l1"]["L1"] == pytest.approx(0.2605, abs=1e-4)  # the weaker promise has its own title
+    assert dt.compare(20, epsilon=2)["best l1"]["L1"] == pytest.approx(
+        0.2605, abs=1e-4
+    )  # the weaker promise has its own title
 
 
 def test_different_promises_are_not_set_side_by_side():
@@ -210,11 +259,15 @@ def test_different_promises_are_not_set_side_by_side():
         assert [row["proved"] for row in found.rows()] == [False, True, True]
         assert found["geometric"]["epsilon <="] == pytest.approx(6)
         assert "geometric does not keep epsilon 2 between neighbours at most 3 apart" in str(found)
-        assert found.plot().to_dict()["title"]["text"][0].startswith("best l1 has the least")  # and not the weaker promise
+        assert (
+            found.plot().to_dict()["title"]["text"][0].startswith("best l1 has the least")
+        )  # and not the weaker promise
     assert all(row["proved"] for row in dt.compare([one, three], epsilon=2, neighbours=1).rows())
     alone = dt.compare([one, three], neighbours=3)  # without a level: does what each claims hold between these?
     assert [row["proved"] for row in alone.rows()] == [False, True]
-    same = dt.compare([dt.geometric(1, epsilon=2), dt.randomized_response(1, epsilon=2)], epsilon=2)  # one step is any two
+    same = dt.compare(
+        [dt.geometric(1, epsilon=2), dt.randomized_response(1, epsilon=2)], epsilon=2
+    )  # one step is any two
     assert "any two values" in same.question
 
 
@@ -229,6 +282,7 @@ def test_without_a_design_the_others_are_compared_all_the_same():
     assert list(long.mechanisms) == ["GM", "EM", "kRR", "UM"]
     with pytest.raises(DiscreetError, match="give one of them"):
         dt.compare(4, epsilon=1, neighbours=2, sensitivity=2)
-    assert "between neighbours at most 4 apart" in dt.compare(
-        query="mean", low=-10, high=10, records=10, alpha=".3", sensitivity=4, step=4
-    ).question  # fmt: skip
+    assert (
+        "between neighbours at most 4 apart"
+        in dt.compare(query="mean", low=-10, high=10, records=10, alpha=".3", sensitivity=4, step=4).question
+    )

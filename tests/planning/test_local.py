@@ -35,7 +35,9 @@ def test_all_keep_one_level_between_any_two_values_and_say_what_else_they_hide()
 
 
 def test_the_recovered_law_is_simulated_as_anybody_could():
-    found = dt.compare(10, alpha="1/3", neighbours="any", reports=5000, prior="binomial(0.4)", method="mle", runs=3, seed=7)
+    found = dt.compare(
+        10, alpha="1/3", neighbours="any", reports=5000, prior="binomial(0.4)", method="mle", runs=3, seed=7
+    )
     law = prior_of("binomial(0.4)", dt.Grid(0, 10)).floats
     for name, m in found.mechanisms.items():
         far = []
@@ -45,7 +47,9 @@ def test_the_recovered_law_is_simulated_as_anybody_could():
             far.append(np.abs(np.cumsum(dt.recover(counts, m, "mle", kind="counts").distribution - law)).sum())
         assert found[name]["recovered"] == pytest.approx(np.mean(far), rel=1e-6)
         assert found[name]["+-"] == pytest.approx(np.std(far, ddof=1) / math.sqrt(3), rel=1e-4, abs=1e-9)
-    again = dt.compare(10, alpha="1/3", neighbours="any", reports="5000", prior="binomial(0.4)", method="mle", runs=3, seed=7)
+    again = dt.compare(
+        10, alpha="1/3", neighbours="any", reports="5000", prior="binomial(0.4)", method="mle", runs=3, seed=7
+    )
     assert again == found
     waves = [found[name]["recovered"] for name in found.mechanisms if name.startswith("square wave")]
     assert max(waves) < min(found[name]["recovered"] for name in ("geometric", "kRR", "best l1"))
@@ -85,7 +89,10 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(asked):
 
 
 def test_open_grids_hide_no_two_values():
-    for ask in (lambda g: dt.compare(g, epsilon=1, neighbours="any"), lambda g: dt.plan(g, epsilon=1, neighbours="any", error=1)):
+    for ask in (
+        lambda g: dt.compare(g, epsilon=1, neighbours="any"),
+        lambda g: dt.plan(g, epsilon=1, neighbours="any", error=1),
+    ):
         with pytest.raises(DiscreetError, match="give both ends"):
             ask(dt.Grid(0, None))
 
@@ -102,7 +109,9 @@ def test_of_two_values_the_prediction_is_what_the_pencil_says():
     silent = dt.randomized_response(1, alpha="0.999999").finite()
     assert predicted_distance(silent, law, 1) == pytest.approx(2 * p * (1 - p) * shape)
     m, many = 0.2 + 0.6 * p, 10**9
-    assert predicted_distance(channel, law, many) == pytest.approx(shape * math.sqrt(m * (1 - m) / many) / 0.6, rel=1e-6)
+    assert predicted_distance(channel, law, many) == pytest.approx(
+        shape * math.sqrt(m * (1 - m) / many) / 0.6, rel=1e-6
+    )
 
 
 def test_the_prediction_is_near_what_recovery_does():
@@ -144,9 +153,16 @@ def test_longer_grids_are_looked_at_in_cells():
 
 
 def test_a_plan_answers_one_question():
-    for wrong in ({"reports": 10, "error": 1}, {"reports": 10, "kantorovich": 1}, {"reports": -1}, {"reports": 10, "seed": 1},
-                  {"reports": 10, "of": "mean"}, {"error": 1, "families": "square_wave"}, {"neighbours": 2, "error": 1},
-                  {"neighbours": "any", "sensitivity": 2, "error": 1}):  # fmt: skip
+    for wrong in (
+        {"reports": 10, "error": 1},
+        {"reports": 10, "kantorovich": 1},
+        {"reports": -1},
+        {"reports": 10, "seed": 1},
+        {"reports": 10, "of": "mean"},
+        {"error": 1, "families": "square_wave"},
+        {"neighbours": 2, "error": 1},
+        {"neighbours": "any", "sensitivity": 2, "error": 1},
+    ):
         with pytest.raises(DiscreetError):
             dt.plan(8, prior="uniform", **({} if "error" in wrong else {"epsilon": 1}), **wrong)
     halves = dt.plan(dt.Grid(0, 4, "1/2"), epsilon=1, reports=100, families=["square_wave"])["square_wave"]

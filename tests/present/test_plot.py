@@ -43,7 +43,9 @@ def test_truths_that_are_no_reports_are_not_counted_as_reported():
     m = dt.rounded(dt.Grid(-10, 10, "1/2"), [-10, 0, 10], alpha="3/10", sensitivity=10)
     assert {(row["truth"], row["report"]) for row in values(m.plot()) if row["on"]} == {(0, 0), (20, 1), (40, 2)}
     title = " ".join(m.plot().to_dict()["title"]["text"])
-    assert title == "3 of 41 truths can be reported: they are reported with probability 0.538 to 0.769, the others never"
+    assert (
+        title == "3 of 41 truths can be reported: they are reported with probability 0.538 to 0.769, the others never"
+    )
     assert "The truth is reported with probability" in words(G.plot())
     apart = dt.from_matrix([["1/2", "1/2"], ["1/2", "1/2"]], outputs=dt.Grid(5, 6))
     assert "No truth is among the reports" in words(apart.plot())
@@ -97,7 +99,10 @@ def test_the_pictures_of_an_estimate():
     e = dt.recover(counts, dt.geometric(4, alpha="1/2"))
     truth = [0.2, 0.3, 0.2, 0.2, 0.1]
     rows = values(e.plot(truth=truth))
-    by = {name: [row["share"] for row in rows if row.get("name") == name] for name in ("recovered", "true", "noisy reports")}
+    by = {
+        name: [row["share"] for row in rows if row.get("name") == name]
+        for name in ("recovered", "true", "noisy reports")
+    }
     assert by["recovered"] == e.distribution.tolist()
     assert by["true"] == truth
     assert by["noisy reports"] == (counts / 1000).tolist()
@@ -110,7 +115,9 @@ def test_the_pictures_of_an_estimate():
     assert band == list(zip(*e.band(0.95, seed=0), strict=True))
     with pytest.raises(DiscreetError, match="choose"):
         e.plot("cake")
-    assert "<svg" in dt.recover([3], dt.geometric(4, alpha="1/2"))._repr_html_(), "one report has no interval, but a picture"
+    assert "<svg" in dt.recover([3], dt.geometric(4, alpha="1/2"))._repr_html_(), (
+        "one report has no interval, but a picture"
+    )
 
 
 def test_intervals_that_leave_the_picture_are_cut_there_and_none_is_left_out():
@@ -121,7 +128,9 @@ def test_intervals_that_leave_the_picture_are_cut_there_and_none_is_left_out():
     found = [(row["value"], row["low"], row["high"], row["cut"]) for row in values(chart) if "low" in row]
     assert found == [(0, 0, 0.2, False), (1, 0.1, top, True), (2, 0, top, True), (3, top, top, True)]
     assert "3 intervals go on beyond the top" in words(chart)
-    assert "1 interval goes on beyond the top" in words(plot.recovered(range(4), [0.25] * 4, "law", intervals=intervals[:2]))
+    assert "1 interval goes on beyond the top" in words(
+        plot.recovered(range(4), [0.25] * 4, "law", intervals=intervals[:2])
+    )
     assert "beyond" not in words(plot.recovered(range(4), [0.25] * 4, "law", intervals=intervals[:1]))
 
 
@@ -138,7 +147,11 @@ def test_blocks_of_values_are_said():
     shown = words(dt.geometric(200, epsilon=1).plot())
     assert all(part in shown for part in ("4 reports next to each other", "the mean over 4", "of a block"))
     assert " ".join(dt.geometric(200, epsilon=1).plot().to_dict()["title"]["subtitle"]).endswith(both)
-    tall = dt.rounded(dt.Grid(-10, 10, "1/8"), [-10, 0, 10], alpha="3/10", sensitivity=10).plot().to_dict()["title"]["subtitle"]
+    tall = (
+        dt.rounded(dt.Grid(-10, 10, "1/8"), [-10, 0, 10], alpha="3/10", sensitivity=10)
+        .plot()
+        .to_dict()["title"]["subtitle"]
+    )
     assert " ".join(tall).endswith("each square: the mean over 3 true values next to each other")
     assert "square" not in words(dt.geometric(59, epsilon=1).plot())
     assert "square" in words(dt.geometric(60, epsilon=1).plot())
@@ -158,7 +171,10 @@ def test_the_pictures_of_designs_and_comparisons():
     drawn = [row["share"] for row in rows if row.get("name") == "designed"]
     assert np.mean(drawn) == pytest.approx(d.objective, rel=1e-9)
     assert len([row for row in rows if row.get("name") == "geometric"]) == 5
-    assert "<svg" in dt.design(4, alpha="1/2", loss="l0", neighbours=[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])._repr_html_()
+    assert (
+        "<svg"
+        in dt.design(4, alpha="1/2", loss="l0", neighbours=[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)])._repr_html_()
+    )
     large = dt.design(1500, alpha="9/10", loss="l2").plot()
     assert len(large.to_dict()["concat"]) == 1, "the losses alone"
     for loss in ("l2", [[abs(i - j) ** 3 for j in range(5)] for i in range(5)]):
@@ -264,7 +280,9 @@ def test_the_pictures_of_collusions_and_compositions():
     assert lines(some.plot(), "high") == {"explicit_fair": [(25, some[1].interval[1])]}
     c = dt.compose(g, k=4)
     rows = lines(c.plot())
-    assert rows["sum of the epsilons"] == [(at, pytest.approx(4 * np.log(2))) for at, _ in rows["these reports, at most"]]
+    assert rows["sum of the epsilons"] == [
+        (at, pytest.approx(4 * np.log(2))) for at, _ in rows["these reports, at most"]
+    ]
     assert dict(rows["these reports, at most"])[1e-3] == c.epsilon("1e-3")
     assert "<svg" in c._repr_html_()
     with pytest.raises(DiscreetError, match="finite"):
@@ -276,5 +294,7 @@ def test_the_picture_of_bounds_for_an_interval_encloses_the_least_loss():
     found = dt.continuous_bounds(0, 1, sensitivity=1, alpha="1/2", prior={0: "1/2", 1: "1/2"}, cells=[4, 16])
     drawn = lines(found.plot())
     assert [at for at, _ in drawn["lower bound"]] == [at for at, _ in drawn["upper bound"]] == [4, 16]
-    assert all(low <= 1 / 3 <= high for (_, low), (_, high) in zip(drawn["lower bound"], drawn["upper bound"], strict=True))
+    assert all(
+        low <= 1 / 3 <= high for (_, low), (_, high) in zip(drawn["lower bound"], drawn["upper bound"], strict=True)
+    )
     assert drawn["upper bound"][1][1] - drawn["lower bound"][1][1] < 0.07

@@ -110,7 +110,9 @@ def points(line):
 
 def test_a_sketch_has_its_curves_where_the_numbers_are():
     """Equal values at equal heights, larger ones higher, all inside the frame, ticks at round numbers, texts escaped."""
-    picture = sketch({"a<b": ([0, 5, 10], [0.0, 0.3, 0.1]), "c": ([0, 5, 10], [0.1, 0.1, 0.3])}, "<t>", "x & y", "share")
+    picture = sketch(
+        {"a<b": ([0, 5, 10], [0.0, 0.3, 0.1]), "c": ([0, 5, 10], [0.1, 0.1, 0.3])}, "<t>", "x & y", "share"
+    )
     tree = ElementTree.fromstring(picture)
     space = "{http://www.w3.org/2000/svg}"
     first, second = (points(line) for line in tree.iter(f"{space}polyline"))

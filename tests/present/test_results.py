@@ -44,19 +44,33 @@ ASKED = {"name": EVIL, "kind": "sum", "what": EVIL, "part": "1", "epsilon": "1/2
 
 def record(**other: Any) -> dict[str, Any]:
     return {
-        "dataset": EVIL, "statistics": [ASKED], "by": [EVIL], "protects": "All of it.", "person": "A row.", "beware": [EVIL],
-        "empty_groups": [[EVIL]], "repeated": False, "epsilon_charged": "1/2",
-        "budget": {"budget": "1", "spent": "1/2", "left": "1/2"}, **other,
-    }  # fmt: skip
+        "dataset": EVIL,
+        "statistics": [ASKED],
+        "by": [EVIL],
+        "protects": "All of it.",
+        "person": "A row.",
+        "beware": [EVIL],
+        "empty_groups": [[EVIL]],
+        "repeated": False,
+        "epsilon_charged": "1/2",
+        "budget": {"budget": "1", "spent": "1/2", "left": "1/2"},
+        **other,
+    }
 
 
 def a_release(groups: int = 3, keys: str = EVIL) -> Release:
     numbers = list(range(groups))
     columns: dict[str, list[Any]] = {
-        keys: [f"{EVIL}{k}" for k in numbers], "report": numbers, "low": numbers, "high": numbers,
-        "estimate": [float(k) for k in numbers], "standard_error": [0.5] * groups, "mechanism": ["geometric"] * groups,
-        "digest": ["sha256:0"] * groups, "epsilon": ["1/2"] * groups,
-    }  # fmt: skip
+        keys: [f"{EVIL}{k}" for k in numbers],
+        "report": numbers,
+        "low": numbers,
+        "high": numbers,
+        "estimate": [float(k) for k in numbers],
+        "standard_error": [0.5] * groups,
+        "mechanism": ["geometric"] * groups,
+        "digest": ["sha256:0"] * groups,
+        "epsilon": ["1/2"] * groups,
+    }
     totals = [{keys: EVIL, "total": k, "low": 0, "high": None} for k in numbers]
     return Release(columns, {EVIL: totals}, record(), lambda columns: dict(columns))
 
@@ -77,7 +91,9 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a calibration beyond floats": lambda: dt.calibrate(10**6, radius=10**6, epsilon=1),
     "a design": lambda: dt.design(4, alpha="9/10", loss="l1"),
     "a design by theorem": lambda: dt.design(2000, alpha="9/10", loss="l1"),
-    "a design for a set of priors": lambda: dt.design(4, alpha="9/10", loss="l1", priors=dt.Priors.moments(mean=(1, 2))),
+    "a design for a set of priors": lambda: dt.design(
+        4, alpha="9/10", loss="l1", priors=dt.Priors.moments(mean=(1, 2))
+    ),
     "a design for the worst truth": lambda: dt.design(3, alpha="9/10", loss="l1", risk="worst"),
     "one best design": lambda: dt.uniqueness(dt.design(2, alpha="9/10", loss="l0")),
     "several best designs": lambda: dt.uniqueness(dt.design(2, alpha="9/10", loss="l0", require="F")),
@@ -96,13 +112,17 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "what three users learn": lambda: dt.collude(G, 3),
     "what some users learn": lambda: dt.collude({EVIL: G}, [1, 3]),
     "a perturbation": lambda: tallied(pyarrow.table({EVIL: [1, 2, 2]}), EVIL, G),
-    "a perturbation that was paid for": lambda: Perturbed(EVIL, G, 3, Levels(1, math.inf), (EVIL,), Fraction(1), Fraction(2)),
+    "a perturbation that was paid for": lambda: Perturbed(
+        EVIL, G, 3, Levels(1, math.inf), (EVIL,), Fraction(1), Fraction(2)
+    ),
     "a composition": lambda: dt.compose(G, 20),
     "a recalibration": lambda: dt.recalibrate(5, alpha="1/2", n=8),
     "a cascade": lambda: dt.cascade(["3/10", "1/2"], 8),
     "reports of a cascade": lambda: dt.cascade(["3/10", "1/2"], 8).release(3, source=simulation(1)),
     "many reports of a cascade": lambda: dt.cascade(["3/10", "1/2"], 8).release(np.arange(9), source=simulation(1)),
-    "a composition of different counts": lambda: dt.compose([G, dt.random_rounding(20, base=3)], 2, of="different counts"),
+    "a composition of different counts": lambda: dt.compose(
+        [G, dt.random_rounding(20, base=3)], 2, of="different counts"
+    ),
     "levels of each user": lambda: dt.recalibrate(4, alpha="1/16", delta="1e-6", n=8),
     "an estimate": lambda: dt.recover(COUNTS, G, kind="counts"),
     "an estimate without a certificate": lambda: dt.recover(COUNTS, G, method="inverse", kind="counts"),
@@ -125,7 +145,9 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a dry run": lambda: Expected(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),
     "a release of nothing": lambda: a_release(0),
     "a long release": lambda: a_release(5000),
-    "a check of a release": lambda: ReleaseVerdict(EVIL, (Check("a", True), Check("b", None, EVIL), Check("c", False, EVIL))),
+    "a check of a release": lambda: ReleaseVerdict(
+        EVIL, (Check("a", True), Check("b", None, EVIL), Check("c", False, EVIL))
+    ),
     "a look": lambda: dt.look(pyarrow.table({"town": [EVIL, "b", None], "age": [1, 2, 3]})),
     "a look at ids": lambda: dt.look(pyarrow.table({"id": ["a"] * 30}), unit="id"),
     "an admission": lambda: Admission(EVIL, EVIL, 2, "then", {"encoding": "utf-8"}, (EVIL,), "00"),
@@ -191,7 +213,9 @@ def test_every_result_is_alike(name):
 
 PLANS: dict[str, Callable[[], Result]] = {
     "a choice": lambda: dt.plan(20, error=3)["geometric"],
-    "a choice by its standard error": lambda: dt.plan(10, epsilon=1, standard_error=".1", prior="binomial(0.3)")["geometric"],
+    "a choice by its standard error": lambda: dt.plan(10, epsilon=1, standard_error=".1", prior="binomial(0.3)")[
+        "geometric"
+    ],
     "a choice that is none": lambda: dt.plan(2**25, error=3, families=["explicit_fair"])["explicit_fair"],
 }
 
@@ -203,12 +227,15 @@ def is_there(value: Any) -> bool:
 def untold(result: Any) -> list[str]:
     """Names that to_dict and the result share, of which only one of the two has a value, or which have two."""
     told = result.to_dict()
-    both = {name: getattr(result, name) for name in told if hasattr(result, name) and not callable(getattr(result, name))}
+    both = {
+        name: getattr(result, name) for name in told if hasattr(result, name) and not callable(getattr(result, name))
+    }
     return [
-        name for name, own in both.items()
+        name
+        for name, own in both.items()
         if (told[name] is None) != (not isinstance(own, np.ndarray) and not is_there(own))
         or (isinstance(own, (bool, int, float, str)) and is_there(own) and told[name] not in (plain(own), str(own)))
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("name", [*RESULTS, *PLANS])
@@ -262,13 +289,27 @@ def test_no_class_of_results_is_forgotten():
         return {kind}.union(*(below(each) for each in kind.__subclasses__()))
 
     known = {type(made(name)) for name in RESULTS}
-    own = {k for k in below(Result) - {Result} if k.__module__.startswith("discreet.") and ".planning." not in k.__module__}
+    own = {
+        k for k in below(Result) - {Result} if k.__module__.startswith("discreet.") and ".planning." not in k.__module__
+    }
     assert own == known
 
 
 def test_the_types_of_results_are_public():
-    names = ["Audit", "Balance", "Design", "Estimate", "Grid", "Level", "Loss", "Mechanism", "Neighbours", "Prior", "Release",
-             "Verdict"]  # fmt: skip
+    names = [
+        "Audit",
+        "Balance",
+        "Design",
+        "Estimate",
+        "Grid",
+        "Level",
+        "Loss",
+        "Mechanism",
+        "Neighbours",
+        "Prior",
+        "Release",
+        "Verdict",
+    ]
     assert set(names) <= set(dt.__all__)
     assert all(isinstance(getattr(dt, name), type) for name in names)
     assert isinstance(made("a design"), dt.Design)
@@ -277,14 +318,33 @@ def test_the_types_of_results_are_public():
 
 def test_plain_values_are_those_of_json():
     given = {
-        "a": Fraction(1, 3), "b": float("inf"), "c": float("nan"), "d": np.array([1.5, np.nan]), "e": (1, None, True),
-        "f": np.int64(7), "g": {1: Fraction(2)}, "h": Fraction(1, 3**10_000), "k": Fraction(7**9000 + 1, 7**9001),
-        "l": -(3**10_000), "i": np.float64(0.5), "j": np.bool_(True),
-    }  # fmt: skip
+        "a": Fraction(1, 3),
+        "b": float("inf"),
+        "c": float("nan"),
+        "d": np.array([1.5, np.nan]),
+        "e": (1, None, True),
+        "f": np.int64(7),
+        "g": {1: Fraction(2)},
+        "h": Fraction(1, 3**10_000),
+        "k": Fraction(7**9000 + 1, 7**9001),
+        "l": -(3**10_000),
+        "i": np.float64(0.5),
+        "j": np.bool_(True),
+    }
     assert json.loads(json.dumps(plain(given), allow_nan=False)) == {
-        "a": "1/3", "b": None, "c": None, "d": [1.5, None], "e": [1, None, True], "f": 7, "g": {"1": "2"}, "h": "~2^-15849",
-        "k": "~0.142857143", "l": "-~2^15849", "i": 0.5, "j": True,
-    }  # fmt: skip
+        "a": "1/3",
+        "b": None,
+        "c": None,
+        "d": [1.5, None],
+        "e": [1, None, True],
+        "f": 7,
+        "g": {"1": "2"},
+        "h": "~2^-15849",
+        "k": "~0.142857143",
+        "l": "-~2^15849",
+        "i": 0.5,
+        "j": True,
+    }
 
 
 def test_a_number_too_long_to_write_is_no_error():

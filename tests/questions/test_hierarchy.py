@@ -14,13 +14,19 @@ DISTRICT = {"of": "town", "map": {"a": "north", "b": "north", "c": "south"}}
 def test_a_map_in_either_direction_and_a_chain_of_them():
     land = {"of": "district", "map": {"all": ["north", "south"]}}
     one = Domain.of({"land": land, **TOWNS, "district": DISTRICT}, ["sex", "town"])
-    two = Domain.of({**TOWNS, "district": {"of": "town", "map": {"north": ["a", "b"], "south": ["c"]}}}, ["town", "sex"])
+    two = Domain.of(
+        {**TOWNS, "district": {"of": "town", "map": {"north": ["a", "b"], "south": ["c"]}}}, ["town", "sex"]
+    )
     assert one.columns == ("sex", "town")
     assert len(one) == 6
     found = {h.column: h for h in one.hierarchies}
     assert found["land"].of == found["district"].of == "town"
     assert dict(found["land"].containers) == {"a": "all", "b": "all", "c": "all"}
-    assert dict(found["district"].containers) == dict(two.hierarchies[0].containers) == {"a": "north", "b": "north", "c": "south"}
+    assert (
+        dict(found["district"].containers)
+        == dict(two.hierarchies[0].containers)
+        == {"a": "north", "b": "north", "c": "south"}
+    )
     assert found["district"].container("c") == "south"
     assert two.ordered(["SEX", "TOWN"]).hierarchies[0].of == "TOWN"
 
@@ -37,7 +43,9 @@ def test_keys_that_are_numbers_missing_or_labels():
     assert dict(numbers.hierarchies[0].containers) == {1: "x", 2: "y"}
     missing = Domain.of({"code": [1, None], "part": {"of": "code", "map": {"x": [1], "y": [None]}}})
     assert dict(missing.hierarchies[0].containers) == {1: "x", None: "y"}
-    labels = Domain.of({"age": {"young": [0, 17], "old": [18, None]}, "all": {"of": "age", "map": {"young": "p", "old": "p"}}})
+    labels = Domain.of(
+        {"age": {"young": [0, 17], "old": [18, None]}, "all": {"of": "age", "map": {"young": "p", "old": "p"}}}
+    )
     assert dict(labels.hierarchies[0].containers) == {"young": "p", "old": "p"}
     listed = Domain.of({"keys": [["a", 1], ["b", 2]], "part": {"of": "k", "map": {"x": ["a", "b"]}}}, ["k", "j"])
     assert dict(listed.hierarchies[0].containers) == {"a": "x", "b": "x"}

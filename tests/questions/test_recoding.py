@@ -37,7 +37,9 @@ def test_bands_hold_their_ends_and_nothing_between_them(tmp_path):
     assert sum(expected) == len(VALUES) - 4  # -1, 17.5, 65 and 80.5 are in no band
     tables = {
         "floats": pa.table({"age": pa.array(VALUES, pa.float64())}),
-        "decimals": pa.table({"age": pa.array([None if v is None else f"{v:.1f}" for v in VALUES]).cast(pa.decimal128(9, 1))}),
+        "decimals": pa.table(
+            {"age": pa.array([None if v is None else f"{v:.1f}" for v in VALUES]).cast(pa.decimal128(9, 1))}
+        ),
         "nan": pa.table({"age": pa.array([math.nan if v is None else v for v in VALUES])}),
     }
     for kind, table in tables.items():
@@ -62,7 +64,9 @@ def test_groups_of_codes(values):
     assert found.sizes.tolist() == [2, 0, 0, 0]
     assert found.dropped == 3
     with pytest.raises(PredicateError):
-        count_groups(table, predicate=None, by=["x"], domain=Domain.of({"x": {"low": ["1"]} if whole else {"low": [0, 9]}}))
+        count_groups(
+            table, predicate=None, by=["x"], domain=Domain.of({"x": {"low": ["1"]} if whole else {"low": [0, 9]}})
+        )
 
 
 @pytest.mark.parametrize(
@@ -101,8 +105,15 @@ def every_person():
 
 def counted(rows, domain, unit, max_groups, other):
     schema = pa.schema([("u", pa.int64()), ("age", pa.int64()), ("x", pa.int64())])
-    found = count_groups(pa.Table.from_pylist(rows, schema=schema), predicate="x = 1", by=["age"], domain=domain, unit=unit,
-                         max_groups=max_groups, other=other)  # fmt: skip
+    found = count_groups(
+        pa.Table.from_pylist(rows, schema=schema),
+        predicate="x = 1",
+        by=["age"],
+        domain=domain,
+        unit=unit,
+        max_groups=max_groups,
+        other=other,
+    )
     return [*found.sizes.tolist(), found.other_size], [*found.counts.tolist(), found.other_count]
 
 

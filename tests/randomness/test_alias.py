@@ -402,11 +402,17 @@ def test_a_map_takes_no_words():
     assert turned.draw(np.array([0, 1, 2]), Scripted([]), np.empty(3, dtype=np.int64)).tolist() == [2, 0, 1]
 
 
-@pytest.mark.parametrize("make", [
-    lambda: dt.geometric(100, epsilon="ln(2)/10"), lambda: dt.explicit_fair(8, alpha="9/10"),
-    lambda: dt.randomized_response(100, epsilon=1), lambda: dt.geometric(dt.Grid(None, None), epsilon="1e-6"),
-    lambda: dt.geometric(10**6, epsilon="1e-5"), lambda: dt.uniform(10**6),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dt.geometric(100, epsilon="ln(2)/10"),
+        lambda: dt.explicit_fair(8, alpha="9/10"),
+        lambda: dt.randomized_response(100, epsilon=1),
+        lambda: dt.geometric(dt.Grid(None, None), epsilon="1e-6"),
+        lambda: dt.geometric(10**6, epsilon="1e-5"),
+        lambda: dt.uniform(10**6),
+    ],
+)
 def test_the_number_of_words_does_not_depend_on_truth_or_noise(make):
     """Ties and redraws aside (below 2^-44 an item): the same number of words for every value."""
     m = make()

@@ -190,7 +190,8 @@ def answered(draws, answers: list[int], monkeypatch) -> set[int]:
 
 
 @pytest.mark.parametrize(
-    ("shift", "reach"), [*((0, reach) for reach in (41, 42, 45, 100)), *((3, reach) for reach in (34, 40, 41, 42, 45, 100))]
+    ("shift", "reach"),
+    [*((0, reach) for reach in (41, 42, 45, 100)), *((3, reach) for reach in (34, 40, 41, 42, 45, 100))],
 )
 @pytest.mark.parametrize("more", [0, 4])
 def test_beyond_the_table_the_law_begins_anew_and_saturates(shift, reach, more, monkeypatch):
@@ -287,7 +288,9 @@ def test_noise_reaches_beyond_every_grid_and_no_farther_than_words_allow():
 # The slow ways
 
 
-@pytest.mark.parametrize("p", [Fraction(1, 3), Fraction(1, 2), Fraction(5, 16), Fraction(0), Fraction(1), Fraction(999, 1000)])
+@pytest.mark.parametrize(
+    "p", [Fraction(1, 3), Fraction(1, 2), Fraction(5, 16), Fraction(0), Fraction(1), Fraction(999, 1000)]
+)
 @pytest.mark.parametrize("bits", [1, 4])
 def test_an_exact_bernoulli_decides_what_its_words_decide_and_nothing_else(p, bits):
     depth = 8 // bits

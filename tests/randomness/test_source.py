@@ -255,11 +255,15 @@ REDRAWN = Mechanism(
 OPEN = dt.geometric(dt.Grid(None, None), epsilon="1/10")
 MECHANISMS = [
     REDRAWN,
-    dt.geometric(100, epsilon="0.1"), dt.explicit_fair(10, alpha="1/2"), dt.uniform(6),
-    dt.geometric(dt.Grid(None, None), epsilon="1e-6"), dt.randomized_response(10**6, epsilon=1),
-    dt.staircase(dt.Grid(None, None), epsilon=1, sensitivity=3), dt.laplace(step="1/64", epsilon=1, sensitivity=1),
+    dt.geometric(100, epsilon="0.1"),
+    dt.explicit_fair(10, alpha="1/2"),
+    dt.uniform(6),
+    dt.geometric(dt.Grid(None, None), epsilon="1e-6"),
+    dt.randomized_response(10**6, epsilon=1),
+    dt.staircase(dt.Grid(None, None), epsilon=1, sensitivity=3),
+    dt.laplace(step="1/64", epsilon=1, sensitivity=1),
     dt.geometric(7, epsilon=1).then(REDRAWN),
-]  # fmt: skip
+]
 
 
 def fixed_job(name: str = "survey") -> Job:

@@ -15,8 +15,14 @@ from discreet.recovery.agreement import LEVEL, agreement, evidence, step_functio
 
 N = 20
 BELL = stats.binom.pmf(np.arange(N + 1), N, 0.13)
-SMALL = [dt.geometric(2, alpha="3/4"), dt.randomized_response(2, epsilon="1/2"), dt.square_wave(2, epsilon=1), dt.uniform(2),
-         dt.geometric(1, alpha="1/2"), dt.geometric(3, alpha="1/5").then(dt.geometric(3, alpha="1/2"))]  # fmt: skip
+SMALL = [
+    dt.geometric(2, alpha="3/4"),
+    dt.randomized_response(2, epsilon="1/2"),
+    dt.square_wave(2, epsilon=1),
+    dt.uniform(2),
+    dt.geometric(1, alpha="1/2"),
+    dt.geometric(3, alpha="1/5").then(dt.geometric(3, alpha="1/2")),
+]
 
 
 def mean_gain(m, truths, gain):
@@ -62,8 +68,12 @@ def test_reports_of_the_mechanism_fit():
     """400 histograms of four mechanisms, few and many reports, smooth and spiky truths: by the bound itself at most one in a
     thousand is an alarm, and the seed is fixed."""
     rng = np.random.default_rng(20)
-    for m in (dt.geometric(N, alpha="1/2"), dt.geometric(100, epsilon="ln(2)/10"), dt.randomized_response(N, epsilon=1),
-              dt.square_wave(30, epsilon=1)):  # fmt: skip
+    for m in (
+        dt.geometric(N, alpha="1/2"),
+        dt.geometric(100, epsilon="ln(2)/10"),
+        dt.randomized_response(N, epsilon=1),
+        dt.square_wave(30, epsilon=1),
+    ):
         size = m.inputs.size
         laws = [np.full(size, 1 / size), np.eye(size)[0], np.eye(size)[size // 2], rng.dirichlet(np.full(size, 0.1))]
         for law, number in itertools.product(laws, (1, 30, 1000, 100_000, 10**9)):
@@ -95,7 +105,11 @@ def counted(m, law, number, seed=22):
 
 
 POINT, FLAT = np.eye(N + 1)[7], np.full(N + 1, 1 / (N + 1))
-GEOMETRIC, LOCAL, WAVE = dt.geometric(N, epsilon="1/2"), dt.randomized_response(N, epsilon=1), dt.square_wave(N, epsilon=1)
+GEOMETRIC, LOCAL, WAVE = (
+    dt.geometric(N, epsilon="1/2"),
+    dt.randomized_response(N, epsilon=1),
+    dt.square_wave(N, epsilon=1),
+)
 LONG = dt.geometric(20_000, epsilon="1/1000")
 WRONG = {
     "a geometric file with too small an epsilon": (GEOMETRIC, counted(dt.geometric(N, epsilon=2), POINT, 200)),
@@ -109,7 +123,7 @@ WRONG = {
     "a yes-no question, all yes": (dt.randomized_response(1, epsilon="1/10"), np.array([0, 200])),
     "a mechanism that tells nothing": (dt.uniform(9), np.array([300] * 5 + [200] * 5)),
     "many values": (LONG, np.random.default_rng(1).multinomial(50_000, np.full(20_001, 1 / 20_001))),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", WRONG)

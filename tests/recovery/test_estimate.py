@@ -54,13 +54,18 @@ def test_values_are_in_the_answers_units():
 
 def test_what_cannot_be_asked(e):
     for call, words in (
-        (lambda: e.quantile(1.5), "p = 1.5"), (lambda: e.tail("far"), "x = 'far'"), (lambda: e.direct("median"), "of ="),
-        (lambda: e.direct([1, 2]), "2 of the 5 numbers"), (lambda: e.direct([1, 2, 3, 4, math.inf]), "finite"),
-        (lambda: e.direct(lambda x: "a"), "number"), (lambda: e.interval(1), "confidence = 1"),
+        (lambda: e.quantile(1.5), "p = 1.5"),
+        (lambda: e.tail("far"), "x = 'far'"),
+        (lambda: e.direct("median"), "of ="),
+        (lambda: e.direct([1, 2]), "2 of the 5 numbers"),
+        (lambda: e.direct([1, 2, 3, 4, math.inf]), "finite"),
+        (lambda: e.direct(lambda x: "a"), "number"),
+        (lambda: e.interval(1), "confidence = 1"),
         (lambda: e.band(0), "confidence = 0"),
-        (lambda: e.band(draws=3), "draws = 3"), (lambda: e.band(by="lp"), "by = 'lp'"),
+        (lambda: e.band(draws=3), "draws = 3"),
+        (lambda: e.band(by="lp"), "by = 'lp'"),
         (lambda: dt.recover([1, 0, 0, 0, 0], FOUR, "ibu", kind="counts").direct(), "two reports"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(RecoveryError, match=words):
             call()
 
@@ -195,10 +200,16 @@ def plain_interval(e: Estimate, f: np.ndarray, confidence: float = 0.95) -> tupl
     return estimate - z * error, estimate + z * error
 
 
-@pytest.mark.parametrize("m", [
-    dt.randomized_response(1, epsilon=1), dt.randomized_response(1, epsilon="1/10"), dt.geometric(2, alpha="3/4"),
-    dt.geometric(dt.Grid(-3, 3, 3), alpha="1/3", sensitivity=3),
-], ids=repr)  # fmt: skip
+@pytest.mark.parametrize(
+    "m",
+    [
+        dt.randomized_response(1, epsilon=1),
+        dt.randomized_response(1, epsilon="1/10"),
+        dt.geometric(2, alpha="3/4"),
+        dt.geometric(dt.Grid(-3, 3, 3), alpha="1/3", sensitivity=3),
+    ],
+    ids=repr,
+)
 def test_intervals_stay_within_what_can_be_and_cover_no_less(m):
     """All histograms of five reports: every interval is a true one within the range, no single point, and holds all that the plain
     one holds of it. So it covers at least as often, whatever the law; the plain one leaves the range."""
@@ -223,8 +234,13 @@ def test_intervals_stay_within_what_can_be_and_cover_no_less(m):
 
 
 def test_the_groups_of_a_picture_stay_within_what_can_be():
-    e = dt.recover(np.random.default_rng(5).multinomial(40, np.full(101, 1 / 101)), dt.geometric(100, epsilon="1/5"), "ibu",
-                   kind="counts", iterations=3)  # fmt: skip
+    e = dt.recover(
+        np.random.default_rng(5).multinomial(40, np.full(101, 1 / 101)),
+        dt.geometric(100, epsilon="1/5"),
+        "ibu",
+        kind="counts",
+        iterations=3,
+    )
     for start, end, low, high in group_intervals(e, np.arange(101.0), 0.95):
         assert 0 <= low < high <= 1 / (end - start + 1)
 

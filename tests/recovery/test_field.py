@@ -59,7 +59,9 @@ def test_the_evidence_is_the_integral_of_the_likelihood():
     assert model.size == 1
     fitted, _, _ = _fit(data, model, model.start())
     top = model.value(fitted.parameters)[0]
-    whole, _ = quad(lambda z: math.exp(model.value(np.array([z]))[0] - top), -8, 8, points=[float(fitted.parameters[0])])
+    whole, _ = quad(
+        lambda z: math.exp(model.value(np.array([z]))[0] - top), -8, 8, points=[float(fitted.parameters[0])]
+    )
     assert fitted.evidence == pytest.approx(top + math.log(whole / math.sqrt(2 * math.pi)), abs=0.02)
 
 

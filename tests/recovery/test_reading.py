@@ -32,7 +32,7 @@ READ = {
     "empty columns at the end": "y,,\n3,,\n3,,\n1,,\n,,\n3,,\n3,,\n1,,\n3,,\n",
     "blanks around": " age , count \n 3 , 5 \n 1 , 2 \n",
     "other spellings of a number": "y\n3.0\n+3\n1e0\n6/2\n0.3e1\n1\n3\n",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", READ.values(), ids=READ)
@@ -71,7 +71,7 @@ REFUSED = {
     "an open quote": ('y\n"3\n1\n2\n', "Line 2"),
     "a field without end": (f'y\n"{"x" * 200_000}', "cannot be read as CSV"),
     "bool": ("y\nTrue\n", "no number"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "words"), REFUSED.values(), ids=REFUSED)
@@ -82,10 +82,14 @@ def test_what_is_not_clear_is_refused_in_a_sentence(text, words):
     assert str(refused.value).endswith(".")
 
 
-@pytest.mark.parametrize(("text", "columns"), [
-    ("id,report\n1,3\n2,3\n", ("id", "report")), ("id;report;count\n1;3;2\n", ("id", "report", "count")),
-    ("count,Count\n1,3\n", ("count", "Count")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("id,report\n1,3\n2,3\n", ("id", "report")),
+        ("id;report;count\n1;3;2\n", ("id", "report", "count")),
+        ("count,Count\n1,3\n", ("count", "Count")),
+    ],
+)
 def test_of_several_columns_one_is_asked_for(text, columns):
     assert read_reports(text) == Reports({}, columns)
 
@@ -97,9 +101,10 @@ def test_columns_are_taken_by_their_names():
     assert read_reports(text, column="count").seen == {4: 1, 2: 2}
     assert read_reports("id,report\n7,3\n8,1\n", column="report").seen == {3: 1, 1: 1}
     for given, words in (
-        ({"column": "nobody"}, "no column nobody"), ({"column": "report", "counts": "report"}, "both reports and counts"),
+        ({"column": "nobody"}, "no column nobody"),
+        ({"column": "report", "counts": "report"}, "both reports and counts"),
         ({"column": "report", "counts": "nobody"}, "no column nobody"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(RecoveryError, match=words):
             read_reports(text, **given)
     with pytest.raises(RecoveryError, match="several columns"):

@@ -73,11 +73,21 @@ def test_every_kind_of_column_gives_one_histogram():
     reports = [0, 3, 3, 1, 4, 4, 4, 0]
     expected = [2, 1, 0, 2, 3]
     columns = [
-        reports, tuple(reports), np.array(reports), np.array(reports, dtype=np.uint8), np.array(reports, dtype=float),
-        np.array(reports).reshape(2, 4), [Fraction(r) for r in reports], [Decimal(r) for r in reports],
-        pyarrow.array(reports), pyarrow.chunked_array([reports[:3], reports[3:]]), pandas.Series(reports, index=range(8, 0, -1)),
-        polars.Series("r", reports), {0: 2, 1: 1, 3: 2, 4: 3}, {"0": 2, 1.0: 1, 3: 2, 4: np.int64(3)},
-    ]  # fmt: skip
+        reports,
+        tuple(reports),
+        np.array(reports),
+        np.array(reports, dtype=np.uint8),
+        np.array(reports, dtype=float),
+        np.array(reports).reshape(2, 4),
+        [Fraction(r) for r in reports],
+        [Decimal(r) for r in reports],
+        pyarrow.array(reports),
+        pyarrow.chunked_array([reports[:3], reports[3:]]),
+        pandas.Series(reports, index=range(8, 0, -1)),
+        polars.Series("r", reports),
+        {0: 2, 1: 1, 3: 2, 4: 3},
+        {"0": 2, 1.0: 1, 3: 2, 4: np.int64(3)},
+    ]
     for column in columns:
         assert histogram_of(column, FOUR).tolist() == expected
     for counts in (expected, tuple(expected), np.array(expected, dtype=float), pandas.Series(expected)):
@@ -159,7 +169,7 @@ def test_reports_and_their_histogram_say_the_same(n, data):
         ("0123", "auto", "Cannot read reports from str"),
         ([1, 2], "histograms", "kind = 'histograms'"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_reports_is_refused_by_position(data, kind, words):
     with pytest.raises(RecoveryError, match=words):
         histogram_of(data, FOUR, kind)
@@ -168,9 +178,11 @@ def test_what_cannot_be_reports_is_refused_by_position(data, kind, words):
 def test_missing_values_in_columns_are_named():
     pyarrow, pandas, polars = (pytest.importorskip(name) for name in ("pyarrow", "pandas", "polars"))
     for column in (
-        pyarrow.array([1, 2, None]), pandas.Series([1, 2, None]), polars.Series([1, 2, None]),
+        pyarrow.array([1, 2, None]),
+        pandas.Series([1, 2, None]),
+        polars.Series([1, 2, None]),
         pandas.Series([1, 2, None], dtype="Int64"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(RecoveryError, match="position 2 is missing"):
             histogram_of(column, FOUR)
 
@@ -213,7 +225,7 @@ def test_a_report_that_cannot_be_is_refused():
         ({"method": "ibu", "start": "uniform"}, "must be a list of numbers"),
         ({"kind": "frequencies"}, "kind ="),
     ],
-)  # fmt: skip
+)
 def test_options_that_do_not_fit_are_refused(options, words):
     with pytest.raises(RecoveryError, match=words):
         dt.recover(COUNTS, FOUR, **options)
@@ -355,13 +367,16 @@ def test_is_injective_is_the_rank(n, data):
 
 
 CHANNELS = [
-    dt.geometric(1, alpha="1/2").finite(), dt.geometric(9, alpha="9/10").finite(), dt.explicit_fair(6, alpha="1/2").finite(),
-    dt.randomized_response(7, alpha="1/3").finite(), dt.staircase(8, step=1, epsilon=2, sensitivity=2).finite(),
+    dt.geometric(1, alpha="1/2").finite(),
+    dt.geometric(9, alpha="9/10").finite(),
+    dt.explicit_fair(6, alpha="1/2").finite(),
+    dt.randomized_response(7, alpha="1/3").finite(),
+    dt.staircase(8, step=1, epsilon=2, sensitivity=2).finite(),
     Then(dt.geometric(5, alpha="1/2").finite(), Map(np.array([5, 4, 3, 2, 1, 0]), 6)),
     Then(dt.geometric(5, alpha="1/2").finite(), Map(np.array([0, 1, 2, 4, 5, 6]), 7)),
     Then(dt.geometric(5, alpha="1/2").finite(), dt.randomized_response(5, alpha="1/3").finite()),
     stochastic_table([["1/2", "1/4", "1/4"], ["1/8", "1/8", "3/4"]])[0],  # more reports than values
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("channel", CHANNELS, ids=lambda c: f"{type(c).__name__}-{c.rows}x{c.reports}")

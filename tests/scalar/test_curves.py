@@ -54,7 +54,9 @@ def test_the_curves_scale_with_the_sensitivity():
 
 def test_other_steps_and_losses_in_three_ways():
     """Two and a half stairs of noise on steps of 2/5: sums over all errors, from the laws' own definitions."""
-    found = dt.tradeoff(sensitivity=1, step="2/5", loss="l2", alphas=["1/4", "9/10"], how="all", draws=10**5, normalised=False)
+    found = dt.tradeoff(
+        sensitivity=1, step="2/5", loss="l2", alphas=["1/4", "9/10"], how="all", draws=10**5, normalised=False
+    )
     assert found.mechanisms == ("laplace", "staircase", "geometric", "discrete staircase")
     k = np.arange(-3000, 3001)
     for point in found.points:
@@ -76,10 +78,13 @@ def test_other_steps_and_losses_in_three_ways():
         assert abs(point.drawn - true) < point.within / 1.96 * 5.5
 
 
-@pytest.mark.parametrize(("prior", "density"), [
-    ("normal(0, 1)", stats.norm(0, 1)),
-    ("maximum(100)", stats.beta(100, 1, -10, 20)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("prior", "density"),
+    [
+        ("normal(0, 1)", stats.norm(0, 1)),
+        ("maximum(100)", stats.beta(100, 1, -10, 20)),
+    ],
+)
 def test_figure_3_with_side_information(prior, density):
     """The two-stage curve, open as in the paper and closed, against the real line; the optimum below all; nothing beats it."""
     grid = dt.Grid(-10, 10, "1/2")
@@ -115,10 +120,14 @@ def test_what_the_paper_claims_and_what_is_true():
     the answer that looks at no data is better than all three."""
     for prior in ("normal(0, 1)", "maximum(100)"):
         found = dt.tradeoff(
-            dt.Grid(-10, 10, "1/2"), sensitivity=10, prior=prior,
+            dt.Grid(-10, 10, "1/2"),
+            sensitivity=10,
+            prior=prior,
             mechanisms=["laplace", "staircase", "two-stage, open", "two-stage", "no data"],
-        )  # fmt: skip
-        for (a, lap), (_, stairs), (_, opened), (_, closed), (_, nothing) in zip(*map(found.curve, found.mechanisms), strict=True):
+        )
+        for (a, lap), (_, stairs), (_, opened), (_, closed), (_, nothing) in zip(
+            *map(found.curve, found.mechanisms), strict=True
+        ):
             assert stairs < lap
             assert (stairs / lap > 0.98) == (a >= 0.5)
             assert opened < stairs
@@ -128,7 +137,14 @@ def test_what_the_paper_claims_and_what_is_true():
 
 def test_draws_of_mechanisms_agree_with_their_sums():
     found = dt.tradeoff(
-        dt.Grid(0, 5, "1/4"), sensitivity=2, prior="beta(2, 5)", loss="l2", alphas=["1/3"], how="all", draws=10**5, seed=1
+        dt.Grid(0, 5, "1/4"),
+        sensitivity=2,
+        prior="beta(2, 5)",
+        loss="l2",
+        alphas=["1/3"],
+        how="all",
+        draws=10**5,
+        seed=1,
     )
     for point in found.points:
         assert abs(point.drawn - point.closed) < point.within / 1.96 * 5.5
@@ -181,9 +197,16 @@ def test_what_has_no_curve_is_refused(wrong, told):
 
 @pytest.mark.parametrize(
     ("low", "high", "sensitivity", "size", "steps"),
-    [(-10, 10, 10, 41, 20), (-10, 10, "1/5", 101, 1), (0, 1, "1/3", 43, 14), (0, 1, 5, 41, 40), (0, 600, 1, 601, 1),
-     (0, 20, "7/10", 58, 2), (0, 10**6, 1, 101, 1)],
-)  # fmt: skip
+    [
+        (-10, 10, 10, 41, 20),
+        (-10, 10, "1/5", 101, 1),
+        (0, 1, "1/3", 43, 14),
+        (0, 1, 5, 41, 40),
+        (0, 600, 1, 601, 1),
+        (0, 20, "7/10", 58, 2),
+        (0, 10**6, 1, 101, 1),
+    ],
+)
 def test_a_grid_for_any_range_and_sensitivity(low, high, sensitivity, size, steps):
     grid = answer_grid(low, high, sensitivity)
     assert (grid.low, grid.high, grid.size, grid.steps(sensitivity)) == (low, high, size, steps)

@@ -50,6 +50,7 @@ def by_definition(answer, values, n):
     local = {
         x: max(abs(answers[x] - answers[(*x[:i], v, *x[i + 1 :])]) for i in range(n) for v in values) for x in sets
     }
+
     def nearby(x):
         found = [Fraction(0)] * (n + 1)
         for y in sets:
@@ -61,7 +62,9 @@ def by_definition(answer, values, n):
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-@pytest.mark.parametrize(("n", "values"), [(1, (0, 1, 5)), (2, (0, 2, 3, 7)), (3, (-1, 0, 2, 4)), (4, (0, 1, 5)), (5, (0, 3, 4))])
+@pytest.mark.parametrize(
+    ("n", "values"), [(1, (0, 1, 5)), (2, (0, 2, 3, 7)), (3, (-1, 0, 2, 4)), (4, (0, 1, 5)), (5, (0, 3, 4))]
+)
 def test_sensitivities_are_those_of_the_definition(name, n, values):
     """The domain holds both ends and the records, between which the closed forms only ever choose: they are exact on it.
 
@@ -87,8 +90,10 @@ def test_the_closed_forms_as_they_are_printed(name):
     rng = np.random.default_rng(5)
     for _ in range(50):
         x = np.sort(rng.random(n) * length)
+
         def at(i, x=x):
             return 0.0 if i < 1 else length if i > n else float(x[i - 1])
+
         m = (n + 1) // 2
         forms = {
             "median": [max(at(m + t) - at(m + t - k - 1) for t in range(k + 2)) for k in range(n + 1)],
@@ -105,7 +110,11 @@ def test_a_count_moves_by_one():
     local, nearby = by_definition(sum, (0, 1), 3)
     assert q.global_sensitivity == 1 == max(local.values())
     for x in local:
-        assert (float(q.local_sensitivity(x)), float(q.smooth_sensitivity(x)), float(q.answer(x))) == (1, max(nearby(x)), sum(x))
+        assert (float(q.local_sensitivity(x)), float(q.smooth_sensitivity(x)), float(q.answer(x))) == (
+            1,
+            max(nearby(x)),
+            sum(x),
+        )
     assert dt.query("count", records=2).answer([True, False])._value == 1
     with pytest.raises(OutOfRangeError, match="position 1 is neither 0 nor 1"):
         q.answer([1, 0.5, 0])
@@ -163,13 +172,16 @@ def test_the_search_on_flat_stretches_and_where_all_records_are_alike():
     same = dt.query("median", records=20001, low=0, high=100).smooth_sensitivity(np.full(20001, 50.0), beta=1)
     assert 0 < float(same) <= 5e-324  # 50 e^-10000, rounded up
     assert float(dt.query("median", records=5, low=0, high=100).smooth_sensitivity([50] * 5, beta=1)) == pytest.approx(
-        max(50 * math.exp(-2), 100 * math.exp(-5)))  # fmt: skip
+        max(50 * math.exp(-2), 100 * math.exp(-5))
+    )
 
 
 def test_a_search_that_cannot_trust_the_order_would_show():
     """Negative control of the search's one assumption: with an A_k that falls, it does miss the largest."""
+
     class Falling:
         last = 9
+
         def at(self, k):
             return 100 if k == 4 else 1
 
@@ -190,14 +202,21 @@ def test_a_million_records_take_less_than_a_second():
 
 def test_records_of_every_kind():
     q = dt.query("median", records=3, low=0, high=1)
-    kinds = [[0.25, 0.5, 1], (Fraction(1, 4), "1/2", 1), np.array([0.25, 0.5, 1], dtype=np.float32), pandas.Series([0.25, 0.5, 1]),
-             [Decimal("0.25"), Decimal("0.5"), 1]]  # fmt: skip
+    kinds = [
+        [0.25, 0.5, 1],
+        (Fraction(1, 4), "1/2", 1),
+        np.array([0.25, 0.5, 1], dtype=np.float32),
+        pandas.Series([0.25, 0.5, 1]),
+        [Decimal("0.25"), Decimal("0.5"), 1],
+    ]
     assert {float(q.local_sensitivity(k)) for k in kinds} == {0.5}
     assert {float(q.smooth_sensitivity(k, beta=1)) for k in kinds} == {0.5}
     assert {float(q.answer(k)) for k in kinds} == {0.5}
     big = dt.query("max", records=2, low=0, high=2**80)
     assert big.local_sensitivity([2**70 + 1, 1])._value == 2**80 - 2**70 - 1
-    assert dt.query("sum", records=3, low=0, high=1).answer([0.1, 0.2, 1e-300])._value == sum(map(Fraction, [0.1, 0.2, 1e-300]))
+    assert dt.query("sum", records=3, low=0, high=1).answer([0.1, 0.2, 1e-300])._value == sum(
+        map(Fraction, [0.1, 0.2, 1e-300])
+    )
     assert dt.query("sum", records=2, low=-9, high=2**62).answer(np.array([2**62, -7]))._value == 2**62 - 7
 
 
@@ -221,8 +240,17 @@ def test_units_keep_fractions_exactly():
     assert (numbers.tolist(), unit) == (odd, 1)
 
 
-@pytest.mark.parametrize("data", [[0.5, 0.5, 77.25], [0.5, math.nan, 77.25], [0.5, math.inf, 0.1], [1, 2**70, 0],
-                                  ["1/2", "-3/7", 1], np.array([0, 1, -9])])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        [0.5, 0.5, 77.25],
+        [0.5, math.nan, 77.25],
+        [0.5, math.inf, 0.1],
+        [1, 2**70, 0],
+        ["1/2", "-3/7", 1],
+        np.array([0, 1, -9]),
+    ],
+)
 def test_bad_records_are_named_by_their_position_alone(data):
     q = dt.query("median", records=3, low=0, high=1)
     bad = next(k for k, v in enumerate(data) if not 0 <= float(Fraction(v) if isinstance(v, str) else v) <= 1)
@@ -241,28 +269,46 @@ def test_a_wrong_number_of_records_and_two_dimensions():
         q.answer(np.zeros((3, 1)))
 
 
-@pytest.mark.parametrize(("given_", "error", "words"), [
-    ({"name": "mode", "records": 3, "low": 0, "high": 1}, DiscreetError, "median"),
-    ({"name": "median", "records": 0, "low": 0, "high": 1}, GridError, "records"),
-    ({"name": "median", "records": 3, "low": 1, "high": 1}, GridError, "below"),
-    ({"name": "median", "records": 3, "high": 1}, GridError, "range of one record"),
-    ({"name": "quantile(2)", "records": 3, "low": 0, "high": 1}, DiscreetError, "from 0 to 1"),
-    ({"name": "max", "p": "0.9", "records": 3, "low": 0, "high": 1}, DiscreetError, "quantile"),
-    ({"name": "count", "records": 3, "low": 0, "high": 9}, GridError, "0 or 1"),
-    ({"name": "mean", "records": 3, "low": 0, "high": 1, "relation": "presence"}, ReleaseError, "public"),
-    ({"name": "median", "records": 3, "low": 0, "high": 10**400}, GridError, "narrower range"),  # no float could hold it
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given_", "error", "words"),
+    [
+        ({"name": "mode", "records": 3, "low": 0, "high": 1}, DiscreetError, "median"),
+        ({"name": "median", "records": 0, "low": 0, "high": 1}, GridError, "records"),
+        ({"name": "median", "records": 3, "low": 1, "high": 1}, GridError, "below"),
+        ({"name": "median", "records": 3, "high": 1}, GridError, "range of one record"),
+        ({"name": "quantile(2)", "records": 3, "low": 0, "high": 1}, DiscreetError, "from 0 to 1"),
+        ({"name": "max", "p": "0.9", "records": 3, "low": 0, "high": 1}, DiscreetError, "quantile"),
+        ({"name": "count", "records": 3, "low": 0, "high": 9}, GridError, "0 or 1"),
+        ({"name": "mean", "records": 3, "low": 0, "high": 1, "relation": "presence"}, ReleaseError, "public"),
+        (
+            {"name": "median", "records": 3, "low": 0, "high": 10**400},
+            GridError,
+            "narrower range",
+        ),  # no float could hold it
+    ],
+)
 def test_queries_that_make_no_sense(given_, error, words):
     name = given_.pop("name")
     with pytest.raises(error, match=words):
         dt.query(name, **given_)
 
 
-@pytest.mark.parametrize("parts", [
-    ("median", 3, 0, 1), ("mean", 3.5, 0, 1), ("mean", "3", 0, 1), ("median", 3, 0, 1, 1.5), ("median", 3, 0, 1, 4),
-    ("mean", 3, 1, 0), ("mean", 3, 0, math.inf), ("mean", 3, 0, math.nan), ("count", 3, 0, 2), (None, 3, 0, 1, 2),
-    ("sum", 3, "9", "10e999"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("median", 3, 0, 1),
+        ("mean", 3.5, 0, 1),
+        ("mean", "3", 0, 1),
+        ("median", 3, 0, 1, 1.5),
+        ("median", 3, 0, 1, 4),
+        ("mean", 3, 1, 0),
+        ("mean", 3, 0, math.inf),
+        ("mean", 3, 0, math.nan),
+        ("count", 3, 0, 2),
+        (None, 3, 0, 1, 2),
+        ("sum", 3, "9", "10e999"),
+    ],
+)
 def test_parts_that_make_no_query_are_refused(parts):
     with pytest.raises(GridError, match="make one by its name"):
         dt.Query(*parts)
@@ -271,7 +317,11 @@ def test_parts_that_make_no_query_are_refused(parts):
 
 def test_whole_sums_of_every_kind_of_record():
     """Units of 1/12, floats, and numbers beyond 64 bits, against Fractions."""
-    for x in ([Fraction(k, 12) for k in range(-40, 41, 7)], [0.1, -2.5, 3.0], [2**70, Fraction(1, 3**50), -(2**61) - 1]):
+    for x in (
+        [Fraction(k, 12) for k in range(-40, 41, 7)],
+        [0.1, -2.5, 3.0],
+        [2**70, Fraction(1, 3**50), -(2**61) - 1],
+    ):
         low, high, exact = min(x) - 1, max(x) + Fraction(1, 5), list(map(Fraction, x))
         assert dt.query("sum", records=len(x), low=low, high=high).answer(x)._value == sum(exact)
         q = dt.query("median", records=len(x), low=low, high=high)
@@ -299,14 +349,37 @@ def test_a_grid_for_a_mechanism():
 def test_a_private_number_says_so_wherever_it_is_written():
     v = dt.query("median", records=3, low=0, high=1).smooth_sensitivity([0.1, 0.5, 0.9])
     found = dt.sensitivity("median", [0.1, 0.5, 0.9], low=0, high=1)
-    texts = [str(v), repr(v), f"{v}", f"{v:.3f}", f"{v!r}", format(v, ">9"), v._repr_html_(), json.dumps(v.to_dict()), str([v]),
-             str(found), found._repr_html_(), json.dumps(found.to_dict()), str(found.rows())]  # fmt: skip
+    texts = [
+        str(v),
+        repr(v),
+        f"{v}",
+        f"{v:.3f}",
+        f"{v!r}",
+        format(v, ">9"),
+        v._repr_html_(),
+        json.dumps(v.to_dict()),
+        str([v]),
+        str(found),
+        found._repr_html_(),
+        json.dumps(found.to_dict()),
+        str(found.rows()),
+    ]
     for text in texts:
         assert "do not publish" in text
     assert "0.4" not in repr(found)  # a title has no room for a warning, and so no private number
     assert float(v) == 0.4 and int(v) == 1  # noqa: PT018
-    for use in (lambda: v + 1, lambda: 2 * v, lambda: v < 1, lambda: round(v), lambda: np.float64(2) * v, lambda: json.dumps(v),
-                lambda: -v, lambda: sum([v]), lambda: v**2, lambda: abs(v)):  # fmt: skip
+    for use in (
+        lambda: v + 1,
+        lambda: 2 * v,
+        lambda: v < 1,
+        lambda: round(v),
+        lambda: np.float64(2) * v,
+        lambda: json.dumps(v),
+        lambda: -v,
+        lambda: sum([v]),
+        lambda: v**2,
+        lambda: abs(v),
+    ):
         with pytest.raises(TypeError):
             use()
     with pytest.raises(DiscreetError, match="do not publish"):
@@ -339,7 +412,7 @@ def test_the_calculator_agrees_with_the_closed_forms():
 
 
 def test_the_lecture_on_the_average_age():
-    """"What is the average age?", ages 0..120: with 100 records 6/5. Without a least number one record is a database."""
+    """ "What is the average age?", ages 0..120: with 100 records 6/5. Without a least number one record is a database."""
     assert dt.sensitivity("mean", records=100, low=0, high=120).global_sensitivity == Fraction(6, 5)
     assert dt.sensitivity("mean", records=1, low=0, high=120).global_sensitivity == 120
     small = dt.sensitivity(lambda ages: Fraction(sum(ages), len(ages)), domain=[0, 60, 120], records=4)

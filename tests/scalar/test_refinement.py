@@ -70,8 +70,12 @@ def test_mechanisms_made_by_hand_are_no_better(name, density):
             near, far = (left, right) if x < cut else (right, left)
             return float((abs(x - near) + a * abs(x - far)) / (1 + a) * density.pdf(x))
 
-        return float(sum(integrate.quad(at, *ends, points=[p for p in (left, right) if ends[0] < p < ends[1]] or None)[0]
-                         for ends in ((0, cut), (cut, 1))))  # fmt: skip
+        return float(
+            sum(
+                integrate.quad(at, *ends, points=[p for p in (left, right) if ends[0] < p < ends[1]] or None)[0]
+                for ends in ((0, cut), (cut, 1))
+            )
+        )
 
     best = min(mean_loss(left, right) for left in np.linspace(0, cut, 9) for right in np.linspace(cut, 1, 9))
     assert float(found.lower) <= best

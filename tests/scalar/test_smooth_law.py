@@ -21,8 +21,13 @@ from discreet.randomness.source import Source, simulation
 from discreet.scalar.splits import growth_below
 from tests.scalar.test_queries import ANSWERS, by_definition
 
-LAWS = {"cauchy": stats.cauchy, "student(3)": stats.t(3), "student(2)": stats.t(2), "student(1/2)": stats.t(0.5),
-        "student(10)": stats.t(10)}  # fmt: skip
+LAWS = {
+    "cauchy": stats.cauchy,
+    "student(3)": stats.t(3),
+    "student(2)": stats.t(2),
+    "student(1/2)": stats.t(0.5),
+    "student(10)": stats.t(10),
+}
 
 
 def moves(a: dt.Admissible) -> list[tuple[float, float]]:
@@ -118,6 +123,7 @@ def test_laplace_and_gauss_keep_epsilon_with_their_delta(law, epsilon, delta):
 def test_the_default_split_is_the_best_for_evenly_spaced_records():
     """By trying others: S/s for records one apart, S = max (k+1) e^(-k beta)."""
     for law, epsilon in (("cauchy", "1/10"), ("cauchy", 2), ("student(3)", "1/2"), ("student(3)", 6)):
+
         def size(a):
             return max((k + 1) * math.exp(-k * float(a.beta)) for k in range(2000)) / float(a.s)
 
@@ -137,13 +143,19 @@ def test_growth_is_below_and_near():
     assert dt.admissible(epsilon=1, beta="ln 2").growth == 2
 
 
-@pytest.mark.parametrize(("given_", "words"), [
-    ({"law": "normal", "epsilon": 1}, "student"), ({"law": "laplace", "epsilon": 1}, "delta"),
-    ({"law": "cauchy", "epsilon": 1, "delta": "1e-6"}, "leave delta out"),
-    ({"law": "cauchy", "epsilon": 1, "beta": 2}, "leaves nothing"),
-    ({"law": "cauchy", "epsilon": 1, "beta": -1}, "beta"), ({"law": "student(1000)", "epsilon": 1}, "freedom"),
-    ({"law": "cauchy", "epsilon": 500}, "beyond"), ({"law": "cauchy"}, "exactly one"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given_", "words"),
+    [
+        ({"law": "normal", "epsilon": 1}, "student"),
+        ({"law": "laplace", "epsilon": 1}, "delta"),
+        ({"law": "cauchy", "epsilon": 1, "delta": "1e-6"}, "leave delta out"),
+        ({"law": "cauchy", "epsilon": 1, "beta": 2}, "leaves nothing"),
+        ({"law": "cauchy", "epsilon": 1, "beta": -1}, "beta"),
+        ({"law": "student(1000)", "epsilon": 1}, "freedom"),
+        ({"law": "cauchy", "epsilon": 500}, "beyond"),
+        ({"law": "cauchy"}, "exactly one"),
+    ],
+)
 def test_splits_that_make_no_sense(given_, words):
     with pytest.raises(DiscreetError, match=words):
         dt.admissible(**given_)
@@ -159,11 +171,18 @@ def level_by_definition(law: dt.SmoothLaw, nearby: list[Fraction]) -> int:
     return next(j for j in itertools.count() if q**j >= size)
 
 
-@pytest.mark.parametrize(("name", "n", "top", "law", "beta"), [
-    ("median", 3, 6, "cauchy", None), ("max", 3, 5, "cauchy", "1/4"), ("min", 2, 8, "student(3)", "1/5"),
-    ("mean", 3, 6, "cauchy", "ln(3/2)"),
-    ("sum", 2, 4, "student(2)", None), ("quantile(0.9)", 4, 4, "cauchy", "ln 2"), ("count", 4, 1, "cauchy", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "n", "top", "law", "beta"),
+    [
+        ("median", 3, 6, "cauchy", None),
+        ("max", 3, 5, "cauchy", "1/4"),
+        ("min", 2, 8, "student(3)", "1/5"),
+        ("mean", 3, 6, "cauchy", "ln(3/2)"),
+        ("sum", 2, 4, "student(2)", None),
+        ("quantile(0.9)", 4, 4, "cauchy", "ln 2"),
+        ("count", 4, 1, "cauchy", None),
+    ],
+)
 def test_the_level_holds_between_all_neighbouring_data_sets(name, n, top, law, beta):
     """Every data set of the grid, its pair by definition, and every neighbour of it: on the integers that are drawn from."""
     ends = {} if name == "count" else {"low": 1, "high": 1 + Fraction(top, 2)}
@@ -196,8 +215,10 @@ def test_the_level_holds_between_all_neighbouring_data_sets(name, n, top, law, b
 @settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from(["median", "max", "min", "mean", "sum", "quantile(0.2)"]),
-    st.lists(st.integers(0, 40), min_size=1, max_size=30), st.integers(0, 40), st.data(),
-)  # fmt: skip
+    st.lists(st.integers(0, 40), min_size=1, max_size=30),
+    st.integers(0, 40),
+    st.data(),
+)
 def test_neighbours_have_levels_one_apart_and_answers_that_these_cover(name, x, value, data):
     """What the proof needs of the pairs, on data sets too many to list."""
     beta = data.draw(st.sampled_from(["ln(9/8)", "1/3", "ln 2"]))
@@ -242,7 +263,9 @@ def test_the_integers_are_those_of_the_law(law):
         scale = float(made.noise.growth) ** j / float(made.noise.s)
         cdf = LAWS[law].cdf((np.arange(30) + 0.5 - f) / scale)
         expected = np.diff(np.concatenate([[0], cdf, [1]]))
-        np.testing.assert_allclose(np.array(made.weights(f, j), dtype=float) / 2.0**made.bits, expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            np.array(made.weights(f, j), dtype=float) / 2.0**made.bits, expected, rtol=1e-9, atol=1e-12
+        )
 
 
 class Told(Source):

@@ -63,10 +63,16 @@ def test_the_sum_is_that_of_fractions(grid, values):
 def test_arrays_of_every_kind_have_the_sum_of_the_list(grid, values):
     expected = literal(values, grid)
     for same in (
-        np.array(values), np.array(values, dtype=object), tuple(values), pandas.Series(values, index=range(5, 5 + len(values))),
-        polars.Series("x", values), pyarrow.array(values), pyarrow.chunked_array([values[:1], values[1:]], type=pyarrow.float64()),
-        np.array(values)[::-1], np.array([values, values])[1],
-    ):  # fmt: skip
+        np.array(values),
+        np.array(values, dtype=object),
+        tuple(values),
+        pandas.Series(values, index=range(5, 5 + len(values))),
+        polars.Series("x", values),
+        pyarrow.array(values),
+        pyarrow.chunked_array([values[:1], values[1:]], type=pyarrow.float64()),
+        np.array(values)[::-1],
+        np.array([values, values])[1],
+    ):
         assert dt.exact_sum(same, grid) == expected
 
 

@@ -56,7 +56,10 @@ def law_of_pieces(bridge: Bridge, u: int, v: int) -> list[Fraction]:
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(1, 6), st.lists(st.one_of(levels, st.just(Fraction(0))), min_size=3, max_size=3, unique=True).map(sorted))
+@given(
+    st.integers(1, 6),
+    st.lists(st.one_of(levels, st.just(Fraction(0))), min_size=3, max_size=3, unique=True).map(sorted),
+)
 def test_the_pieces_make_the_law_given_both_neighbours(n, three):
     """For every pair of neighbours, and for the truth (level 0) with the first report; a > 0 or not."""
     a, b, c = three
@@ -76,7 +79,9 @@ def test_the_piece_is_drawn_with_its_exact_chance(apart, end):
     assert all(0 <= r < 2 for r in rest)
     assert sum(rest) == table.gap
     with precision(200):
-        assert all(p.contains(flint.fmpq(q.numerator, q.denominator)) for p, q in zip(table.balls(), chances, strict=True))
+        assert all(
+            p.contains(flint.fmpq(q.numerator, q.denominator)) for p, q in zip(table.balls(), chances, strict=True)
+        )
         assert ball(bridge.ratio) ** apart > 0
 
 
@@ -221,7 +226,11 @@ def test_other_grids_take_further_levels_too(grid):
         (lambda r: r[2], LevelError, "no level number 2"),
         (lambda r: r[None], LevelError, "Give exactly one"),
         (lambda r: r[0:1], LevelError, "read exactly"),
-        (lambda r: r.add("3/5", source=dt.Job("d").source("d", "c", r.cascade.digest)), SourceError, "made for another draw"),
+        (
+            lambda r: r.add("3/5", source=dt.Job("d").source("d", "c", r.cascade.digest)),
+            SourceError,
+            "made for another draw",
+        ),
         (lambda r: r.cascade.release(3).refine("1/10", 3, fingerprint="f"), ReleaseError, "without a fingerprint"),
         (lambda r: r.cascade.release(3, fingerprint=""), ReleaseError, "is a text"),
     ],
@@ -253,7 +262,7 @@ def test_stored_and_read_again(values, tmp_path):
 
 VERSION_1 = (
     '{"format":"discreet-cascade","version":1,"note":"together as sensitive as the least private level: give each audience '
-    "its own level's reports, never this\",\"grid\":{\"low\":\"0\",\"high\":\"6\",\"step\":\"1\"},\"sensitivity\":\"1\","
+    'its own level\'s reports, never this","grid":{"low":"0","high":"6","step":"1"},"sensitivity":"1",'
     '"levels":[{"alpha":"1/2","epsilon":null},{"alpha":"4/5","epsilon":null}],"fingerprint":"5f1c","shape":[2],'
     '"places":[[5,6],[0,0]],"digest":"sha256:945ab72a1a170bf81825cc7d3ed29f33fe298d81810a5ee6db1bc70639b0dc0c"}'
 )
@@ -281,7 +290,9 @@ def rewritten(change) -> str:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("", "shape"), ("[]", "shape"), ('{"format": "discreet-mechanism"}', "shape"),
+        ("", "shape"),
+        ("[]", "shape"),
+        ('{"format": "discreet-mechanism"}', "shape"),
         (dt.cascade([B, C], 6).release(3).text().replace("4/5", "3/5"), "digest"),
         (rewritten(lambda d: d.update(version=2)), "version"),
         (rewritten(lambda d: d["levels"].reverse()), "shape"),
@@ -304,7 +315,7 @@ def rewritten(change) -> str:
         (rewritten(lambda d: d["levels"][0].update(epsilon={"factor": "1", "base": "0"})), "shape"),
         ('{"format":"discreet-cascade","a":' + 9**5 * "[" + 9**5 * "]" + "}", "shape"),
     ],
-)  # fmt: skip
+)
 def test_other_files_are_refused(text, kind, tmp_path):
     (tmp_path / "r.json").write_text(text, encoding="utf-8")
     with pytest.raises(FileError) as refused:

@@ -135,7 +135,10 @@ def test_why_other_families_are_refused():
 
 def test_joint_laws_are_listed_up_to_the_limits_and_not_beyond(monkeypatch):
     c = dt.cascade(LEVELS[1:], 6)
-    for name, most in (("_LISTED", 7**3), ("_WORK", 7**3 * 24)):  # 24 bits: (10 + 3) 10^6, the total of the first report
+    for name, most in (
+        ("_LISTED", 7**3),
+        ("_WORK", 7**3 * 24),
+    ):  # 24 bits: (10 + 3) 10^6, the total of the first report
         monkeypatch.setattr(f"discreet.sharing.cascades.{name}", most)
         members = LEVELS[1:3] if name == "_LISTED" else LEVELS[1:2]
         assert c.joint(members).shape == (7,) * (len(members) + 1)
@@ -164,7 +167,10 @@ def is_far(counts: np.ndarray, law: np.ndarray) -> bool:
     """Pearson's statistic beyond what one law in 10^7 gives; cells with few expected counts go together."""
     expected = law.ravel().astype(float) * counts.sum()
     few = expected < 20
-    seen, wanted = np.append(counts.ravel()[~few], counts.ravel()[few].sum()), np.append(expected[~few], expected[few].sum())
+    seen, wanted = (
+        np.append(counts.ravel()[~few], counts.ravel()[few].sum()),
+        np.append(expected[~few], expected[few].sum()),
+    )
     keep = wanted > 0
     statistic = ((seen[keep] - wanted[keep]) ** 2 / wanted[keep]).sum()
     return bool(statistic > chi2.isf(float(TINY), keep.sum() - 1)) or bool(seen[~keep].any())
@@ -187,7 +193,8 @@ def test_drawn_reports_have_the_joint_law(truth):
 
 
 @pytest.mark.parametrize(
-    ("grid", "truth"), [(dt.Grid(None, None), -3), (dt.Grid(5, None), 5), (dt.Grid(None, 5), 5), (dt.Grid(None, None, "1/2"), 1)]
+    ("grid", "truth"),
+    [(dt.Grid(None, None), -3), (dt.Grid(5, None), 5), (dt.Grid(None, 5), 5), (dt.Grid(None, None, "1/2"), 1)],
 )
 def test_open_grids_are_drawn_alike(grid, truth):
     """Against a long closed grid around the truth, whose other ends no report reaches."""
@@ -199,7 +206,9 @@ def test_open_grids_are_drawn_alike(grid, truth):
     start = 0 if grid.low is not None else wide if grid.high is not None else wide // 2
     places = [np.clip(x + start, 0, wide).astype(int) for x in shifted]
     first = [reference.geometric(wide, a)[start]]
-    law = np.array([[p * t for t in row] for p, row in zip(first[0], closed_form(wide, a, b), strict=True)], dtype=object)
+    law = np.array(
+        [[p * t for t in row] for p, row in zip(first[0], closed_form(wide, a, b), strict=True)], dtype=object
+    )
     assert not is_far(tallied(wide + 1, *places), law)
     assert all(np.all((x * float(grid.step) + truth) % float(grid.step) == 0) for x in shifted)
 
@@ -273,13 +282,17 @@ def test_a_keyed_source_repeats_a_release_for_its_own_cascade_only():
         (lambda: dt.cascade(["1/2"], 6, sensitivity=0), GridError, "sensitivity"),
         (lambda: dt.cascade([dt.explicit_fair(6, alpha="1/2")], 6), LevelError, "made of geometric ones"),
         (lambda: dt.cascade(dt.geometric(6, alpha="1/2"), 6), LevelError, "list of levels"),
-        (lambda: dt.cascade([Fraction(1, 2), Fraction(1, 2) + Fraction(1, 2**64)], 9, sensitivity=2), LevelError, "farther apart"),
+        (
+            lambda: dt.cascade([Fraction(1, 2), Fraction(1, 2) + Fraction(1, 2**64)], 9, sensitivity=2),
+            LevelError,
+            "farther apart",
+        ),
         (lambda: dt.cascade(["1/2"], 6).release(7), OutOfRangeError, "position 0 lies outside"),
         (lambda: dt.cascade(["1/2"], 6).release("many"), OutOfRangeError, "Nothing was drawn"),
         (lambda: dt.cascade(["1/2"], 6).coalition(["1/3"]), LevelError, "it has 1/2"),
         (lambda: dt.cascade(["1/2"], 6).release(3, source=5), SourceError, "no source"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_said_in_a_sentence(call, error, told):
     with pytest.raises(error, match=told) as refused:
         call()

@@ -94,7 +94,9 @@ def test_everything_by_hand(name, strategy):
         found = dt.collude(m, k, strategy, prior=prior)
         truths = [Fraction(m.inputs.value(x)) for x in range(size)]
         losses = [sum(p * abs(e - t) for e, p in row.items()) for t, row in zip(truths, law, strict=True)]
-        assert found.expected_loss == pytest.approx(float(sum(p * x for p, x in zip(prior, losses, strict=True))), abs=1e-13)
+        assert found.expected_loss == pytest.approx(
+            float(sum(p * x for p, x in zip(prior, losses, strict=True))), abs=1e-13
+        )
         assert found.worst == pytest.approx(float(max(losses)), abs=1e-13)
         errors: dict[Fraction, Fraction] = {}
         for p, t, row in zip(prior, truths, law, strict=True):
@@ -134,7 +136,11 @@ def test_the_closed_sums_of_the_geometric_median(k):
 
 def test_a_second_report_that_makes_the_number_even_is_worth_nothing():
     """The lower one of two medians has the error of one report fewer, exactly: for every symmetric loss, on grid and line."""
-    for m in (dt.geometric(OPEN, alpha="1/2"), dt.staircase(OPEN, alpha="1/2", sensitivity=3), dt.noise.staircase(alpha="1/2")):
+    for m in (
+        dt.geometric(OPEN, alpha="1/2"),
+        dt.staircase(OPEN, alpha="1/2", sensitivity=3),
+        dt.noise.staircase(alpha="1/2"),
+    ):
         for k in (2, 4, 10):
             assert dt.collude(m, k).expected_loss == pytest.approx(dt.collude(m, k - 1).expected_loss, rel=1e-9)
     four, five = dt.collude(dt.geometric(OPEN, alpha="1/2"), [4, 5]).found
@@ -154,9 +160,12 @@ def test_the_open_median_by_convolution(k):
     median = np.sort(draws, axis=1)[:, (k + 1) // 2 - 1]
     m = dt.geometric(OPEN, alpha="3/10")
     for loss, cost in (
-        ("l0", median != 0), ("l2", median**2), ("tail(1)", np.abs(median) > 1), ("lp(3)", np.abs(median) ** 3),
+        ("l0", median != 0),
+        ("l2", median**2),
+        ("tail(1)", np.abs(median) > 1),
+        ("lp(3)", np.abs(median) ** 3),
         ("asymmetric(1, 3)", np.where(median > 0, median, -3 * median)),
-    ):  # fmt: skip
+    ):
         assert dt.collude(m, k, loss=loss).expected_loss == pytest.approx(float(chance @ cost), rel=1e-4, abs=1e-9)
         assert dt.collude(m, k, loss=loss).worst == dt.collude(m, k, loss=loss).expected_loss
 
@@ -323,7 +332,9 @@ def test_an_alpha_from_an_epsilon_is_never_above_it():
     for epsilon in (0.1, 1.0, 17.3, 699.5):
         x, term, total = Fraction(epsilon), Fraction(1), Fraction(1)
         for j in range(1, 3000):
-            term = Fraction(math.ceil(term * x / j * 2**2400), 2**2400)  # rounded up: the sum is not below a partial sum
+            term = Fraction(
+                math.ceil(term * x / j * 2**2400), 2**2400
+            )  # rounded up: the sum is not below a partial sum
             total += term
         alpha = below_exp(epsilon)
         assert alpha * total < 1 + Fraction(1, 2**1000)
@@ -391,7 +402,9 @@ def test_the_best_guess_is_never_worse():
     squares = [sum(e**2 * p for e, p in dt.collude(fair, 2, "bayes", loss).error_law.items()) for loss in ("l2", "l0")]
     assert squares[0] < squares[1]
     low = [0.9, 0.1, 0, 0, 0]
-    assert dt.collude(fair, 2, "bayes", prior=low).expected_loss < dt.collude(fair, 2, "mle", prior=low).expected_loss / 2
+    assert (
+        dt.collude(fair, 2, "bayes", prior=low).expected_loss < dt.collude(fair, 2, "mle", prior=low).expected_loss / 2
+    )
 
 
 def test_rounding_first_leaves_an_error_that_no_number_of_reports_removes():
@@ -418,7 +431,9 @@ def test_rounding_first_leaves_an_error_that_no_number_of_reports_removes():
 def test_the_median_on_the_line_by_an_integral(law, k):
     """2 int Pr[Bin(k, Pr[X > t]) >= (k+1)/2] dt, and the two medians of an even number of draws."""
     odd, even = (k + 1) // 2, k // 2 + 1
-    edges = [0.0] + ([(i + law.gamma) * law.sensitivity for i in range(40)] if hasattr(law, "gamma") else list(range(1, 40)))
+    edges = [0.0] + (
+        [(i + law.gamma) * law.sensitivity for i in range(40)] if hasattr(law, "gamma") else list(range(1, 40))
+    )
 
     def tail(t):
         q = float(law.sf(t))
@@ -474,7 +489,10 @@ def test_heavy_tails():
         (lambda g: dt.collude(dt.geometric(OPEN, alpha="1/2"), 3, prior="binomial(0.5)"), "leave out the prior"),
         (lambda g: dt.collude(dt.geometric(OPEN, alpha="1/2"), 3, loss="threshold(2)"), "the grid is open"),
         (lambda g: dt.collude(dt.geometric(dt.Grid(0, None), alpha="1/2"), 3, "bayes"), "half open"),
-        (lambda g: dt.collude(dt.staircase(OPEN, alpha="1/2", sensitivity=2), 3, "bayes", "lp(3)"), "on an open grid use"),
+        (
+            lambda g: dt.collude(dt.staircase(OPEN, alpha="1/2", sensitivity=2), 3, "bayes", "lp(3)"),
+            "on an open grid use",
+        ),
         (lambda g: dt.collude(dt.noise.cauchy(), 3, "mle"), "known on the line for staircase noise"),
         (lambda g: dt.collude(dt.noise.staircase(alpha="1/2"), 3, "bayes", "l2"), "posterior median"),
         (lambda g: dt.collude(dt.noise.laplace(alpha="1/2"), 3, prior=[1]), "leave out the prior"),
@@ -485,7 +503,7 @@ def test_heavy_tails():
         (lambda g: dt.collude(dt.randomized_response(10**5, epsilon=3), 7, "mle"), "use a coarser grid"),
         (lambda g: dt.collude(dt.design(4, alpha="1/2"), 3), "give its .mechanism"),
     ],
-)  # fmt: skip
+)
 def test_what_makes_no_sense_is_said_in_a_sentence(call, words):
     with pytest.raises(DiscreetError, match=words.replace("[", r"\[")) as error:
         call(dt.geometric(8, alpha="1/2"))
@@ -497,7 +515,11 @@ def test_half_open_grids_are_judged_far_from_their_end():
     far = dt.collude(dt.geometric(OPEN, alpha="1/2"), 3)
     for grid in (dt.Grid(0, None), dt.Grid(None, 7)):
         found = dt.collude(dt.geometric(grid, alpha="1/2"), 3)
-        assert (found.expected_loss, found.level, found.exact_answer) == (far.expected_loss, far.level, far.exact_answer)
+        assert (found.expected_loss, found.level, found.exact_answer) == (
+            far.expected_loss,
+            far.level,
+            far.exact_answer,
+        )
     assert far.worst > dt.collude(dt.geometric(30, alpha="1/2"), 3, prior={0: 1}).expected_loss
 
 
@@ -506,7 +528,11 @@ def test_long_work_says_how_far_it_is():
     dt.collude(dt.explicit_fair(9, alpha="1/2"), 3, "mle", progress=told.append)
     dt.collude(dt.explicit_fair(30, alpha="1/2"), 12, "mle", runs=300, progress=told.append)
     dt.collude(dt.noise.staircase(alpha="1/2"), 3, "mle", runs=50, progress=told.append)
-    assert [line for line in told if line.endswith("100 %")] == ["types of reports: 100 %", "drawing: 100 %", "drawing: 100 %"]
+    assert [line for line in told if line.endswith("100 %")] == [
+        "types of reports: 100 %",
+        "drawing: 100 %",
+        "drawing: 100 %",
+    ]
 
 
 def test_numbers_are_read_like_everywhere():
@@ -533,10 +559,14 @@ def test_a_median_beyond_the_true_values_is_told():
     assert "no true value of 0..4" in note
     assert note in str(found)
     assert found.to_dict()["notes"] == [note]
-    assert note in str(dt.collude({"wave": wave, "g": dt.geometric(4, epsilon=1)}, [1, 3])).replace("wave: the", "square_wave: the")
+    assert note in str(dt.collude({"wave": wave, "g": dt.geometric(4, epsilon=1)}, [1, 3])).replace(
+        "wave: the", "square_wave: the"
+    )
     others = (dt.geometric(4, epsilon=1), dt.geometric(dt.Grid(None, None), epsilon=1), dt.noise.laplace(epsilon=1))
     for plain in (dt.collude(wave, 3, strategy="mle"), *(dt.collude(m, 3) for m in others)):
         assert plain.notes == ()
         assert "no true value" not in str(plain)
-    finer = dt.from_matrix([["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"]], inputs=dt.Grid(0, 1), outputs=dt.Grid(0, 1, "1/2"))
+    finer = dt.from_matrix(
+        [["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"]], inputs=dt.Grid(0, 1), outputs=dt.Grid(0, 1, "1/2")
+    )
     assert "in steps of 1/2" in dt.collude(finer, 3).notes[0]

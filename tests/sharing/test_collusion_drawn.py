@@ -22,7 +22,9 @@ def slow_likelihoods(law: dt.noise.Staircase, reports: np.ndarray, theta: np.nda
     return np.exp(logs - logs.max())
 
 
-@pytest.mark.parametrize(("alpha", "gamma", "k"), [("1/2", "l1", 1), ("1/2", "l1", 3), ("3/10", "0.7", 6), ("1/10", "l1", 11)])
+@pytest.mark.parametrize(
+    ("alpha", "gamma", "k"), [("1/2", "l1", 1), ("1/2", "l1", 3), ("3/10", "0.7", 6), ("1/10", "l1", 11)]
+)
 def test_guesses_on_the_stairs_by_brute_force(alpha, gamma, k):
     """Against a fine lattice of truths: the posterior's median, the places that are likeliest, and whether the median is one."""
     law = dt.noise.staircase(alpha=alpha, gamma=gamma)
@@ -66,7 +68,9 @@ def test_the_best_guess_on_the_stairs_has_an_error_of_the_order_1_over_k(alpha, 
     best = dt.collude(law, k, "bayes", runs=runs, seed=3)
     assert k * best.expected_loss == pytest.approx(constant, rel=0.12)
     median = dt.collude(law, k).expected_loss
-    assert median == pytest.approx(math.sqrt(2 / (math.pi * k)) * math.sqrt(float(alpha)) / (1 - float(alpha)), rel=0.02)
+    assert median == pytest.approx(
+        math.sqrt(2 / (math.pi * k)) * math.sqrt(float(alpha)) / (1 - float(alpha)), rel=0.02
+    )
     assert best.interval[1] < median / 3
     if k == 801:
         assert median == pytest.approx(0.0224, abs=5e-4)

@@ -119,7 +119,9 @@ def test_geometric_losses_have_two_values_on_neighbours(n):
             assert law.masses == pytest.approx(short.masses, rel=1e-14)
             assert law.values == pytest.approx(short.values, rel=1e-14)
             assert (law.lattice.lowest, law.lattice.base if d > 1 else None) == (
-                short.lattice.lowest, short.lattice.base if d > 1 else None)  # fmt: skip
+                short.lattice.lowest,
+                short.lattice.base if d > 1 else None,
+            )
     far = dt.compose(dt.geometric(dt.Grid(None, None), alpha="2/3"), 5)
     assert far.delta_bounds("1") == dt.compose(m, 5).delta_bounds("1")
 
@@ -204,10 +206,21 @@ def test_sequences_of_different_mechanisms():
     mixed = dt.compose([table(a), g], 1).delta_bounds("ln(2)")
     weights, total = g.channel.integers()
     exact = max(
-        exact_delta([(law_of(a, i, k), 1), ([(Fraction(int(p), total), Fraction(int(q), total))
-                                            for p, q in zip(weights[i], weights[k], strict=True)], 1)], Fraction(2))
+        exact_delta(
+            [
+                (law_of(a, i, k), 1),
+                (
+                    [
+                        (Fraction(int(p), total), Fraction(int(q), total))
+                        for p, q in zip(weights[i], weights[k], strict=True)
+                    ],
+                    1,
+                ),
+            ],
+            Fraction(2),
+        )
         for i, k in neighbours(a)
-    )  # fmt: skip
+    )
     assert 0.96 * exact <= mixed[0] <= exact <= mixed[1]
     assert dt.compose([g, g], [3, 2]).delta_bounds("1") == pytest.approx(dt.compose(g, 5).delta_bounds("1"), rel=1e-9)
     levels = dt.compose([dt.geometric(4, alpha="1/2"), dt.geometric(9, alpha="1/3")], [2, 1], of="different counts")
@@ -358,7 +371,9 @@ def test_the_transform_keeps_to_what_is_assumed(size):
 def test_the_transform_keeps_to_it_at_large_sizes(size):
     """Against the same transform with 64-bit mantissas, there and back: a bell with a few points."""
     rng = np.random.default_rng(size)
-    x = np.exp(-(((np.arange(size) - size / 3) / (size / 50)) ** 2)) + np.bincount(rng.integers(0, size, 5), minlength=size)
+    x = np.exp(-(((np.arange(size) - size / 3) / (size / 50)) ** 2)) + np.bincount(
+        rng.integers(0, size, 5), minlength=size
+    )
     there = np.fft.rfft(x)
     assert 0 < _off(there, np.fft.rfft(x.astype(np.longdouble))) <= convolution._PER_LEVEL * math.log2(size) / 20
     back = np.fft.irfft(there.astype(np.clongdouble), size)
@@ -414,15 +429,24 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert 9.0e-6 < json.loads(told.out)["curve"][0]["delta"] < 9.3e-6
     code, told = run("--k", "2", "--of", "different-counts", "--csv")
     assert told.out.splitlines()[0].startswith("delta,epsilon <=")
-    bad = [("--k", "0"), ("--k", "x"), ("--k", "2", "--delta", "1"), ("--k", "2", "--delta", "0"),
-           ("--k", "2", "--epsilon", "-1"), ("--k", "2", "--delta", ".1", "--epsilon", "1"), ()]  # fmt: skip
+    bad = [
+        ("--k", "0"),
+        ("--k", "x"),
+        ("--k", "2", "--delta", "1"),
+        ("--k", "2", "--delta", "0"),
+        ("--k", "2", "--epsilon", "-1"),
+        ("--k", "2", "--delta", ".1", "--epsilon", "1"),
+        (),
+    ]
     for words in bad:
         code, told = run(*words)
         assert (code, told.out) == (2, "")
         assert told.err.count("\n") == 1, told.err
 
 
-@pytest.mark.parametrize(("epsilon", "k", "told"), [("1/10", 3, 0.3), ("1/10", 6, 0.6), ("1/5", 3, 0.6), ("1/3", 2, None)])
+@pytest.mark.parametrize(
+    ("epsilon", "k", "told"), [("1/10", 3, 0.3), ("1/10", 6, 0.6), ("1/5", 3, 0.6), ("1/3", 2, None)]
+)
 def test_sums_of_asked_epsilons_are_shown_as_they_are_written(epsilon, k, told):
     """3 times 1/10 is 0.3 for people, and not the float above it, rounded up in the fourth digit; e^-0.3 is kept."""
     m = dt.geometric(8, epsilon=epsilon)
@@ -487,8 +511,9 @@ def test_randomised_response_of_many_values_is_one_pair():
         low, high = c.delta_bounds("ln(50)")
         exact = sum(
             math.comb(k, a) * math.comb(k - a, b) * max(0, _product(law, a, b, k, 0) - 50 * _product(law, a, b, k, 1))
-            for a in range(k + 1) for b in range(k + 1 - a)
-        )  # fmt: skip
+            for a in range(k + 1)
+            for b in range(k + 1 - a)
+        )
         assert low <= Fraction(exact, total**k) <= high <= low * (1 + 1e-6)
     both = dt.compose([dt.randomized_response(170, epsilon=2), dt.randomized_response(170, epsilon=1)], [3, 2])
     assert both._worst.quick_delta(1.0).shape == (1,)
@@ -520,7 +545,9 @@ def test_an_epsilon_at_a_large_delta_is_sharp(seed):
 def test_listed_sums_of_two_lattices(first, second):
     """Two randomised responses: each has three losses on a lattice of its own, their sums on none."""
     (a, k), (b, j) = first, second
-    laws = [([(Fraction(w, 20), Fraction(v, 20)) for w, v in ((x, 3), (3, x), (17 - x, 17 - x))]) for x in (3 + a, 3 + b)]
+    laws = [
+        ([(Fraction(w, 20), Fraction(v, 20)) for w, v in ((x, 3), (3, x), (17 - x, 17 - x))]) for x in (3 + a, 3 + b)
+    ]
     parts = tuple(
         (losses_of([int(20 * p) for p, _ in law], [int(20 * q) for _, q in law], 20), times)
         for law, times in zip(laws, (k, j), strict=True)

@@ -86,8 +86,10 @@ def test_a_swapped_alias_cell_is_rejected():
     outcomes[[swapped, swapped + 1]] = outcomes[[swapped + 1, swapped]]
     table.__dict__["_alias"] = Alias(good.thresholds, outcomes, good.cells, good.limit)
     size = 400_000
-    counts = [np.bincount(c.draw(np.full(size, 4), insecure_source(3), np.empty(size, dtype=np.int64)), minlength=9)
-              for c in (m.channel, table)]  # fmt: skip
+    counts = [
+        np.bincount(c.draw(np.full(size, 4), insecure_source(3), np.empty(size, dtype=np.int64)), minlength=9)
+        for c in (m.channel, table)
+    ]
     assert g_test(counts[0], m.matrix[4]) > ALARM
     assert g_test(counts[1], m.matrix[4]) < ALARM
 

@@ -56,9 +56,13 @@ def least_regret(graph: Graph, a: float, users) -> float:
     sums, ones = columns.T, np.ones(size)
     best = [linprog(cost, A_eq=sums, b_eq=ones, method="highs").fun for cost in costs]
     answer = linprog(
-        np.append(np.zeros(len(heights)), 1.0), np.hstack([costs, -np.ones((len(costs), 1))]), best,
-        np.hstack([sums, np.zeros((size, 1))]), ones, method="highs",
-    )  # fmt: skip
+        np.append(np.zeros(len(heights)), 1.0),
+        np.hstack([costs, -np.ones((len(costs), 1))]),
+        best,
+        np.hstack([sums, np.zeros((size, 1))]),
+        ones,
+        method="highs",
+    )
     return float(answer.fun)
 
 

@@ -30,9 +30,13 @@ class Running:
         code = f"from discreet.cli import main; main(['studio', *{words or ('--no-open',)}])"
         with (folder / "log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", code], cwd=folder, env={**os.environ, "TMPDIR": str(folder), **settings},
-                stdout=subprocess.PIPE, stderr=log, text=True,
-            )  # fmt: skip
+                [sys.executable, "-c", code],
+                cwd=folder,
+                env={**os.environ, "TMPDIR": str(folder), **settings},
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
         line = self.process.stdout.readline()
         self.folder, self.port = folder, int(re.search(r":(\d+)/", line)[1])
         self.key = line.strip().rsplit("#key=", 1)[1]

@@ -63,7 +63,12 @@ def test_every_route_but_files_that_are_the_same_for_all_needs_the_key(house, st
             assert stranger.request(method, where).status_code in (200, 303)
             continue
         wrong = [{HEADER: key} for key in ("", keys.secret[:-1], keys.secret + "x", keys.secret.swapcase(), b"\xff")]
-        wrong += [{}, {"cookie": f"{HEADER}={keys.secret}"}, {"authorization": keys.secret}, [(HEADER, keys.secret)] * 2]
+        wrong += [
+            {},
+            {"cookie": f"{HEADER}={keys.secret}"},
+            {"authorization": keys.secret},
+            [(HEADER, keys.secret)] * 2,
+        ]
         for headers in wrong:
             assert stranger.request(method, where, headers=headers).status_code == 401, (path, headers)
         assert stranger.request(method, f"{where}?key={keys.secret}").status_code == 401
@@ -75,7 +80,16 @@ def test_what_is_open_tells_nothing_of_this_studio(house, stranger, tmp_path):
     """The same bytes from a studio with another key and other folders, and no cookie anywhere: another server of this machine
     would be sent it."""
     other = TestClient(make_app(Keys(PORT), Place(tmp_path, tmp_path)), base_url=HERE, follow_redirects=False)
-    for path in ("/", "/choose", "/release", "/recover", "/collude", "/static/studio.js", "/static/choose.js", "/nowhere"):
+    for path in (
+        "/",
+        "/choose",
+        "/release",
+        "/recover",
+        "/collude",
+        "/static/studio.js",
+        "/static/choose.js",
+        "/nowhere",
+    ):
         assert stranger.get(path).content == other.get(path).content
     for client, path in ((stranger, "/choose"), (stranger, "/api/enter")):
         for key in ("", house[1].secret):
@@ -124,9 +138,15 @@ def test_the_browser_is_given_a_file_for_this_user_alone_and_no_key(tmp_path, mo
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", f"evil.example:{PORT}", "127.0.0.1", *(f"127.0.0.1:{end}" for end in (PORT + 1, f"{PORT}.evil")),
-     f"localhost:{PORT}", ""],
-)  # fmt: skip
+    [
+        "evil.example",
+        f"evil.example:{PORT}",
+        "127.0.0.1",
+        *(f"127.0.0.1:{end}" for end in (PORT + 1, f"{PORT}.evil")),
+        f"localhost:{PORT}",
+        "",
+    ],
+)
 def test_a_foreign_host_is_refused_even_with_the_key(guest, host):
     """A name that leads to 127.0.0.1 makes a foreign page same-origin with the studio: its Host gives it away."""
     assert guest.get("/choose", headers={"host": host}).status_code == 421

@@ -62,10 +62,17 @@ class Server:
     def sent(self, method, path, body=None, **headers):
         """A connection on which a whole question was sent."""
         text = b"" if body is None else json.dumps(body).encode()
-        own = {"host": f"127.0.0.1:{self.keys.port}", HEADER: self.keys.secret, "content-length": len(text),
-               "content-type": "application/json", **headers}  # fmt: skip
+        own = {
+            "host": f"127.0.0.1:{self.keys.port}",
+            HEADER: self.keys.secret,
+            "content-length": len(text),
+            "content-type": "application/json",
+            **headers,
+        }
         line = socket.create_connection(("127.0.0.1", self.keys.port), timeout=LONG)
-        line.sendall("\r\n".join([f"{method} {path} HTTP/1.1", *(f"{k}: {v}" for k, v in own.items()), "", ""]).encode() + text)
+        line.sendall(
+            "\r\n".join([f"{method} {path} HTTP/1.1", *(f"{k}: {v}" for k, v in own.items()), "", ""]).encode() + text
+        )
         return line
 
     def end(self):

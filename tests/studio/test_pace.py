@@ -73,7 +73,9 @@ class Server:
                 await asyncio.sleep(0)  # the application has its turn
 
 
-@pytest.mark.parametrize("sent", [[], [b"GET"], [GET[:-1]], [HEAD], [HEAD, b"abc"]], ids=["none", "word", "head", "body", "part"])
+@pytest.mark.parametrize(
+    "sent", [[], [b"GET"], [GET[:-1]], [HEAD], [HEAD, b"abc"]], ids=["none", "word", "head", "body", "part"]
+)
 @pytest.mark.parametrize("answers", [True, False])
 def test_whoever_stops_halfway_is_given_up_and_whoever_goes_on_is_not(sent, answers):
     async def test():

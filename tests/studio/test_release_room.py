@@ -47,7 +47,22 @@ def table(guest):
 
 @pytest.mark.parametrize(
     "name",
-    ["../x.db", "/etc/passwd", "a/b.db", "..", ".hidden", "a\nb", "", " ", "a\x00b", "file:x", "C:x", "😀" * 100, "dir", "link.db"],
+    [
+        "../x.db",
+        "/etc/passwd",
+        "a/b.db",
+        "..",
+        ".hidden",
+        "a\nb",
+        "",
+        " ",
+        "a\x00b",
+        "file:x",
+        "C:x",
+        "😀" * 100,
+        "dir",
+        "link.db",
+    ],
 )
 def test_no_ledger_lies_outside(guest, place, tmp_path, name):
     (place.ledgers / "dir").mkdir(exist_ok=True)
@@ -66,12 +81,18 @@ def test_no_ledger_lies_outside(guest, place, tmp_path, name):
 @pytest.mark.parametrize(
     "question",
     [
-        {"count": "age >= 18"}, {"mean": ["age:0..100"]}, {"sum": ["district:0..9"]}, {"count": "nosuch = 1"},
-        {"count": "ill = 1", "by": ["district"]}, {"count": "ill = 1", "by": ["district"], "domain": {"district": ["x"]}},
-        {"count": "("}, {"count": "not " * 400 + "ill = 1"}, {"count": "ill = 1", "by": ["age"], "domain": {"age": ["x"]}},
+        {"count": "age >= 18"},
+        {"mean": ["age:0..100"]},
+        {"sum": ["district:0..9"]},
+        {"count": "nosuch = 1"},
+        {"count": "ill = 1", "by": ["district"]},
+        {"count": "ill = 1", "by": ["district"], "domain": {"district": ["x"]}},
+        {"count": "("},
+        {"count": "not " * 400 + "ill = 1"},
+        {"count": "ill = 1", "by": ["age"], "domain": {"age": ["x"]}},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_no_private_value_stands_in_an_answer(guest, table, dataset, path, question):
     """Neither of the values that nobody declared, whatever is asked and however wrongly."""
     asked = {"ledger": "b.db", "table": table, "dataset": dataset, "epsilon": "1/10", **question}
@@ -83,17 +104,27 @@ def test_no_private_value_stands_in_an_answer(guest, table, dataset, path, quest
 def test_the_error_to_expect_is_that_of_the_declared_domain_whatever_else_the_file_holds(guest, place, table):
     """Files that differ in what is private have one dry run; under bit privacy only public sizes change it."""
     other = guest.post(
-        "/api/upload/table?kind=csv", content="district,age,ill\n" + "\n".join(f"{PRIVATE[k % 2]},50,1" for k in range(120)) + "\n"
+        "/api/upload/table?kind=csv",
+        content="district,age,ill\n" + "\n".join(f"{PRIVATE[k % 2]},50,1" for k in range(120)) + "\n",
     ).json()["name"]
     for dataset in ("presence", "bit"):
         guest.post("/api/release/admit", json={"ledger": "b.db", "dataset": dataset, "table": other, "version": "2"})
         told = [
-            guest.post("/api/release/expect", json={
-                "ledger": "b.db", "dataset": dataset, "table": name, "version": version, "epsilon": "1/2", "count": "ill = 1",
-                "by": ["district"], "domain": BANDS,
-            }).json()["rows"]
+            guest.post(
+                "/api/release/expect",
+                json={
+                    "ledger": "b.db",
+                    "dataset": dataset,
+                    "table": name,
+                    "version": version,
+                    "epsilon": "1/2",
+                    "count": "ill = 1",
+                    "by": ["district"],
+                    "domain": BANDS,
+                },
+            ).json()["rows"]
             for name, version in ((table, "1"), (other, "2"))
-        ]  # fmt: skip
+        ]
         assert told[0] == told[1]
         assert len(told[0]) == 2
         assert told[0][0][1] == (60 if dataset == "bit" else None)  # the public size, or none
@@ -105,7 +136,13 @@ def test_two_browsers_on_one_ledger_pay_for_what_each_of_them_gets(guest, place,
     status = []
 
     def one(k):
-        asked = {"ledger": "b.db", "dataset": "presence", "table": table, "epsilon": "1/4", "count": f"ill = 1 and age < {k}"}
+        asked = {
+            "ledger": "b.db",
+            "dataset": "presence",
+            "table": table,
+            "epsilon": "1/4",
+            "count": f"ill = 1 and age < {k}",
+        }
         status.append(guest.post("/api/release/ask", json=asked).status_code)
 
     threads = [threading.Thread(target=one, args=[k]) for k in range(8)]
@@ -122,7 +159,14 @@ def test_names_that_are_markup_stay_text_in_the_page_that_is_downloaded(guest, p
     name = "<img src=x onerror=alert(1)>"
     guest.post("/api/release/open", json={"ledger": "b.db", "dataset": name, "budget": "1", "relation": "presence"})
     guest.post("/api/release/admit", json={"ledger": "b.db", "dataset": name, "table": table})
-    asked = {"ledger": "b.db", "dataset": name, "table": table, "epsilon": "1/2", "count": "ill = 1", "by": ["district"]}
+    asked = {
+        "ledger": "b.db",
+        "dataset": name,
+        "table": table,
+        "epsilon": "1/2",
+        "count": "ill = 1",
+        "by": ["district"],
+    }
     made = guest.post("/api/release/ask", json={**asked, "domain": {"district": ["<script>alert(2)</script>"]}})
     assert made.status_code == 200
     page = guest.get(f"/api/release/made/{made.json()['name']}/html").text
@@ -137,7 +181,9 @@ def test_no_refusal_says_where_on_this_machine_a_file_lies(tmp_path, monkeypatch
     ours.mkdir()
     theirs.mkdir()
     monkeypatch.setenv("DISCREET_SECRET", "")
-    guest = TestClient(make_app(keys, Place(ours, ours)), base_url=f"http://127.0.0.1:{PORT}", headers={HEADER: keys.secret})
+    guest = TestClient(
+        make_app(keys, Place(ours, ours)), base_url=f"http://127.0.0.1:{PORT}", headers={HEADER: keys.secret}
+    )
     table = guest.post("/api/upload/table?kind=csv", content="a\n1\n").json()["name"]
     told = []
 
@@ -178,15 +224,24 @@ def test_more_files_at_once_than_a_disk_may_hold_are_refused(guest, place, monke
 
 def test_before_anything_is_paid_the_price_and_spellings_are_told_and_nothing_is_charged(guest, place, table):
     """Of the file, only what differs from the question in case or form; no key that nobody wrote."""
-    asked = {"ledger": "b.db", "table": table, "dataset": "presence", "epsilon": "1/10", "count": "ill = 1", "by": ["district"],
-             "domain": {"district": [PRIVATE[0].lower(), "elsewhere"]}}  # fmt: skip
+    asked = {
+        "ledger": "b.db",
+        "table": table,
+        "dataset": "presence",
+        "epsilon": "1/10",
+        "count": "ill = 1",
+        "by": ["district"],
+        "domain": {"district": [PRIVATE[0].lower(), "elsewhere"]},
+    }
     with dt.Ledger.existing(place.ledgers / "b.db") as book:
         spent = book.balance("presence").spent
         told = guest.post("/api/release/before", json=asked).json()
         assert book.balance("presence").spent == spent
         assert told["left"] == str(book.balance("presence").left)
     assert told["epsilon"] == "1/10"
-    assert told["spellings"] == ["district: you wrote 'privatenorth'; the file has 'PRIVATENORTH', which is another value."]
+    assert told["spellings"] == [
+        "district: you wrote 'privatenorth'; the file has 'PRIVATENORTH', which is another value."
+    ]
     assert PRIVATE[1] not in str(told)
     right = guest.post("/api/release/before", json={**asked, "domain": {"district": [PRIVATE[0]]}}).json()
     assert right["spellings"] == []

@@ -45,8 +45,12 @@ def promised(guest, path, **body):
 )
 def test_the_faces_are_the_mechanisms_of_the_library(guest, n, level):
     found = asked(guest, "/api/choose/faces", n=n, loss="l2", prior="binomial(0.3)", **level)
-    made = {"geometric": dt.geometric, "explicit_fair": dt.explicit_fair, "weakly_honest": dt.weakly_honest,
-            "randomized_response": dt.randomized_response}  # fmt: skip
+    made = {
+        "geometric": dt.geometric,
+        "explicit_fair": dt.explicit_fair,
+        "weakly_honest": dt.weakly_honest,
+        "randomized_response": dt.randomized_response,
+    }
     for face in found["faces"]:
         m = dt.uniform(n) if face["name"] == "uniform" else made[face["name"]](n, **level)
         assert np.allclose(face["matrix"], m.matrix, rtol=1e-5, atol=1e-12)
@@ -57,12 +61,20 @@ def test_the_faces_are_the_mechanisms_of_the_library(guest, n, level):
     assert [face["name"] for face in found["faces"]] == [*made, "uniform"]
 
 
-@pytest.mark.parametrize(("n", "alpha", "prior", "words"), [
-    (8, "9/10", None, "there it piles up. The ends are reported 72 % of the time, and true 22 %"),
-    (8, "1/100", None, "changes little here: the ends are reported 22 % of the time, and true 22 %"),
-    (8, "9/10", [1, 0, 0, 0, 0, 0, 0, 0, 1], "noise leads away from them: they are reported 75 % of the time, and true 100 %"),
-    (7, "1/2", "binomial(0.5)", "there it piles up"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("n", "alpha", "prior", "words"),
+    [
+        (8, "9/10", None, "there it piles up. The ends are reported 72 % of the time, and true 22 %"),
+        (8, "1/100", None, "changes little here: the ends are reported 22 % of the time, and true 22 %"),
+        (
+            8,
+            "9/10",
+            [1, 0, 0, 0, 0, 0, 0, 0, 1],
+            "noise leads away from them: they are reported 75 % of the time, and true 100 %",
+        ),
+        (7, "1/2", "binomial(0.5)", "there it piles up"),
+    ],
+)
 def test_the_sentence_of_the_geometric_mechanism_agrees_with_its_numbers(guest, n, alpha, prior, words):
     """It said "far beyond what is true" over 26 % against 22 %. The numbers are computed here from the library's channel."""
     found = asked(guest, "/api/choose/faces", n=n, alpha=alpha, prior=prior)
@@ -77,7 +89,10 @@ def test_the_sentence_of_the_geometric_mechanism_agrees_with_its_numbers(guest, 
 
 def test_no_sentence_promises_a_least_loss_that_the_numbers_deny(guest):
     """The weakly honest one has the least l0 of its kind when counts are alike, and not of the loss and the prior that are set."""
-    found = {f["name"]: f for f in asked(guest, "/api/choose/faces", n=8, alpha="9/10", loss="l1", prior="binomial(0.5)")["faces"]}
+    found = {
+        f["name"]: f
+        for f in asked(guest, "/api/choose/faces", n=8, alpha="9/10", loss="l1", prior="binomial(0.5)")["faces"]
+    }
     assert set(found["explicit_fair"]["properties"]) >= {"WH"}
     assert found["explicit_fair"]["mean_loss"] < found["weakly_honest"]["mean_loss"]
     assert "least loss" not in found["weakly_honest"]["sentence"]
@@ -143,7 +158,9 @@ def test_reports_of_several_columns_are_asked_about(guest):
     asked = guest.post("/api/upload/reports", content=text).json()
     told = "The file has the columns id, report. Which one has the reports?"
     assert asked == {"name": "", "columns": ["id", "report"], "told": told}
-    assert guest.post("/api/upload/reports?column=report", content=text).json()["told"] == "3 reports, 2 of them different"
+    assert (
+        guest.post("/api/upload/reports?column=report", content=text).json()["told"] == "3 reports, 2 of them different"
+    )
     named = guest.post("/api/upload/reports?column=report&counts=id", content=text).json()
     assert named["told"] == "54 reports, 2 of them different"
     for wrong in ("0,12\n1,3\n", "y\n1,5\n"):
@@ -155,7 +172,9 @@ def recovered(guest, tmp_path, m, counts):
     m.save(tmp_path / "m.json")
     name = guest.post("/api/upload/mechanism", content=(tmp_path / "m.json").read_bytes()).json()["name"]
     text = "y,count\n" + "".join(f"{m.outputs.value(k)},{c}\n" for k, c in enumerate(counts) if c)
-    return promised(guest, "/api/recover", mechanism=name, reports=guest.post("/api/upload/reports", content=text).json()["name"])
+    return promised(
+        guest, "/api/recover", mechanism=name, reports=guest.post("/api/upload/reports", content=text).json()["name"]
+    )
 
 
 def test_reports_that_nobody_gave_are_drawn_as_none(guest, tmp_path):

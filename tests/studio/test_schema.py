@@ -17,9 +17,11 @@ PORT = 7533
 _KEYS = Keys(PORT)
 _OWN = {HEADER: _KEYS.secret, "host": f"127.0.0.1:{PORT}"}
 
-_CONFIG = SchemathesisConfig.from_dict({
-    "checks": {"positive_data_acceptance": {"expected-statuses": ["2xx", 404, 422]}},
-})  # a level that is none, or a job that is no more, is refused as declared
+_CONFIG = SchemathesisConfig.from_dict(
+    {
+        "checks": {"positive_data_acceptance": {"expected-statuses": ["2xx", 404, 422]}},
+    }
+)  # a level that is none, or a job that is no more, is refused as declared
 _FOLDER = TemporaryDirectory()
 _PLACE = Place(Path(_FOLDER.name), Path(_FOLDER.name))
 schema = schemathesis.openapi.from_asgi("/openapi.json", make_app(_KEYS, _PLACE), config=_CONFIG, headers=_OWN)

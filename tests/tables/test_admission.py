@@ -39,7 +39,9 @@ def findings(report):
 
 
 def test_an_office_file_is_read_right(office):
-    report = dt.look(office, **OFFICE, unit="person", domain={"Ort": [*TOWNS, "Bern"], "Alter": {"0-17": [0, 17], "18+": [18, 90]}})
+    report = dt.look(
+        office, **OFFICE, unit="person", domain={"Ort": [*TOWNS, "Bern"], "Alter": {"0-17": [0, 17], "18+": [18, 90]}}
+    )
     text = office.read_bytes().decode("latin-1").splitlines()[1:]
     rows = [line.split(";") for line in text]
     assert (report.size, report.names, report.grave) == (50_000, ("Person", "Ort", "Alter", "Einkommen"), ())
@@ -107,11 +109,14 @@ def test_marks_between_thousands_are_found_by_their_lines(tmp_path, number, deci
     assert ("y", "marks between thousands") not in found
 
 
-@pytest.mark.parametrize(("name", "options", "told"), [
-    ("t.csv", {"sheet": "People"}, "A text file is not read by sheet"),
-    ("t.parquet", {"encoding": "latin-1", "null": "NA"}, "A Parquet file is not read by encoding, null"),
-    ("t.xlsx", {"separator": ";"}, "An Excel file is not read by separator"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "options", "told"),
+    [
+        ("t.csv", {"sheet": "People"}, "A text file is not read by sheet"),
+        ("t.parquet", {"encoding": "latin-1", "null": "NA"}, "A Parquet file is not read by encoding, null"),
+        ("t.xlsx", {"separator": ";"}, "An Excel file is not read by separator"),
+    ],
+)
 def test_no_option_of_reading_is_ignored(tmp_path, name, options, told):
     (tmp_path / name).write_bytes(b"a\n1\n")
     with pytest.raises(TableInputError, match=told):
@@ -169,13 +174,21 @@ def test_columns_of_every_type_are_looked_at():
     from decimal import Decimal
 
     arrays = {
-        "null": pa.nulls(2), "bool": pa.array([True, None]), "float": pa.array([1.5, None]),
-        "day": pa.array([date(2020, 1, 1), None]), "moment": pa.array([datetime(2020, 1, 1), None]),
-        "time": pa.array([time(1), None]), "span": pa.array([timedelta(1), None]),
-        "decimal": pa.array([Decimal("1.5"), None]), "bytes": pa.array([b"x", None]), "list": pa.array([[1], None]),
-        "view": pa.array(["a", None]).cast(pa.string_view()), "large": pa.array(["a", None]).cast(pa.large_string()),
-        "coded": pa.array(["a", None]).dictionary_encode(), "struct": pa.array([{"a": 1}, None]),
-    }  # fmt: skip
+        "null": pa.nulls(2),
+        "bool": pa.array([True, None]),
+        "float": pa.array([1.5, None]),
+        "day": pa.array([date(2020, 1, 1), None]),
+        "moment": pa.array([datetime(2020, 1, 1), None]),
+        "time": pa.array([time(1), None]),
+        "span": pa.array([timedelta(1), None]),
+        "decimal": pa.array([Decimal("1.5"), None]),
+        "bytes": pa.array([b"x", None]),
+        "list": pa.array([[1], None]),
+        "view": pa.array(["a", None]).cast(pa.string_view()),
+        "large": pa.array(["a", None]).cast(pa.large_string()),
+        "coded": pa.array(["a", None]).dictionary_encode(),
+        "struct": pa.array([{"a": 1}, None]),
+    }
     report = dt.look(pa.table(arrays))
     assert [column["missing"] for column in report.columns] == [2] + [1] * 13
     assert str(report)
@@ -202,7 +215,9 @@ def book(tmp_path):
 
 
 def ask(path, book, **other):
-    return dt.release(path, **{"dataset": "town", "ledger": book, "by": ["Ort"], "domain": DOMAIN, "epsilon": "1/4", **other})
+    return dt.release(
+        path, **{"dataset": "town", "ledger": book, "by": ["Ort"], "domain": DOMAIN, "epsilon": "1/4", **other}
+    )
 
 
 def exact(monkeypatch):
@@ -220,10 +235,17 @@ def test_an_admitted_file_is_counted_as_it_was_admitted(office, book, monkeypatc
     made = ask(office, book, version="2026-01", count="Einkommen >= 1000.5")
     rows = [line.split(";") for line in office.read_bytes().decode("latin-1").splitlines()[1:]]
     counted = [
-        len({p for p, town, _, income in rows if (town == name or (name is None and town in ("", "NA")))
-             and income != "-" and float(income.replace(",", ".")) >= 1000.5})
+        len(
+            {
+                p
+                for p, town, _, income in rows
+                if (town == name or (name is None and town in ("", "NA")))
+                and income != "-"
+                and float(income.replace(",", ".")) >= 1000.5
+            }
+        )
         for name in DOMAIN["Ort"]
-    ]  # fmt: skip
+    ]
     groups = {}  # a person counts in one group: those with two rows in two towns stand in one of them
     for person, town, _, _ in rows:
         groups.setdefault(person, set()).add(town)
@@ -283,7 +305,21 @@ def test_messages_may_quote_admitted_names(office, book):
 
 def test_questions_about_an_admitted_version_never_fail_by_content(tmp_path, book):
     """Whatever stands in the fields: nonsense where numbers are compared, texts where days are, nothing at all."""
-    words = ["", "x", "1e400", "nan", "inf", "-", "1,5", "99999999999999999999", "0x1F", "2020-13-45", "'", "\u0000"[:0], "é" * 400]
+    words = [
+        "",
+        "x",
+        "1e400",
+        "nan",
+        "inf",
+        "-",
+        "1,5",
+        "99999999999999999999",
+        "0x1F",
+        "2020-13-45",
+        "'",
+        "\u0000"[:0],
+        "é" * 400,
+    ]
     lines = [f"{k};{a};{b}" for k, (a, b) in enumerate((a, b) for a in words for b in words)]
     path = tmp_path / "odd.csv"
     path.write_text("Person;Ort;x\n" + "\n".join(lines) + "\n", encoding="utf-8")
@@ -305,14 +341,20 @@ def test_what_is_admitted_is_part_of_the_chain(office, book, tmp_path):
     (line,) = [entry for entry in book.history("town") if entry.kind == "admitted"]
     assert line.number == 2
     book.close()
-    for change in ("UPDATE discreet_admission SET text = replace(text, ';', ',')", "UPDATE discreet_admission SET version = 'b'",
-                   "DELETE FROM discreet_admission"):  # fmt: skip
+    for change in (
+        "UPDATE discreet_admission SET text = replace(text, ';', ',')",
+        "UPDATE discreet_admission SET version = 'b'",
+        "DELETE FROM discreet_admission",
+    ):
         copy = tmp_path / "changed.db"
         copy.write_bytes((tmp_path / "budget.db").read_bytes())
         with sqlite3.connect(copy) as connection:
             connection.execute(change)
         connection.close()
-        with dt.Ledger(copy, secret=tmp_path / "budget.db.secret") as changed, pytest.raises(LedgerError, match="Line 2"):
+        with (
+            dt.Ledger(copy, secret=tmp_path / "budget.db.secret") as changed,
+            pytest.raises(LedgerError, match="Line 2"),
+        ):
             changed.verify("town")
         copy.unlink()
 
@@ -336,8 +378,17 @@ def test_the_operators_report_of_a_table_in_memory_stays_with_the_operator(book)
     made = ask(table, book)
     assert findings(made.operator)["Ort", "missing"].count == 1
     assert findings(made.operator)["", "rows in no group"].count == 1
-    shown = [repr(made), str(made), json.dumps(made.to_dict()), json.dumps(made.record), release_page(made), made.csv_text(),
-             made._repr_html_(), str(made.__getstate__()), str(made.__reduce_ex__(4))]  # fmt: skip
+    shown = [
+        repr(made),
+        str(made),
+        json.dumps(made.to_dict()),
+        json.dumps(made.record),
+        release_page(made),
+        made.csv_text(),
+        made._repr_html_(),
+        str(made.__getstate__()),
+        str(made.__reduce_ex__(4)),
+    ]
     for text in shown:
         assert "SECRET" not in text
         assert "no group" not in text
@@ -356,7 +407,9 @@ def test_a_day_that_python_has_no_date_for_stops_no_release_in_memory(tmp_path, 
         with dt.Ledger(tmp_path / f"{k}.db") as ledger:
             ledger.create("days", "1", relation="presence", unit="day" if kind == "id" else None)
             table = pa.table({"day": column, "x": [1, 2, 3]})
-            made = dt.release(table, dataset="days", ledger=ledger, count="x > 1" if kind == "id" else "day IS NULL", epsilon=1)
+            made = dt.release(
+                table, dataset="days", ledger=ledger, count="x > 1" if kind == "id" else "day IS NULL", epsilon=1
+            )
         assert (made.size, made.operator.size) == (1, 3)
         assert findings(made.operator)["day", "missing"].count == 1
 

@@ -109,8 +109,10 @@ def test_what_is_stored_has_a_version_and_each_mechanism_once(people, ledger):
     assert (document["format"], document["version"]) == ("discreet-answer", 3)
     assert document["keys"] == [[k, 1] for k in range(6)]
     assert [(e["family"], e["sizes"]) for e in document["measures"][0]["mechanisms"]] == [
-        (None, [0]), ("explicit_fair", [5, 40, 64]), ("geometric", [65, 200]),
-    ]  # fmt: skip
+        (None, [0]),
+        ("explicit_fair", [5, 40, 64]),
+        ("geometric", [65, 200]),
+    ]
 
 
 def test_a_mechanism_of_one_s_own_is_stored_whole(people, ledger, tmp_path):
@@ -169,8 +171,19 @@ def test_an_answer_of_version_1_is_read_with_the_choice_of_version_1(monkeypatch
     published = json.loads((LANDED / "release.columns.json").read_text())["columns"]
     half = Fraction(1, 2)
     terms = Terms("town", 4 * half, "bit", ("district",), None, "then")
-    made = ask("town", "1", "ill = true", ["district"], {"district": published["district"]}, None, "1/2", "auto", None, 1,
-               False)  # fmt: skip
+    made = ask(
+        "town",
+        "1",
+        "ill = true",
+        ["district"],
+        {"district": published["district"]},
+        None,
+        "1/2",
+        "auto",
+        None,
+        1,
+        False,
+    )
     sizes = np.array(published["n"])
     measures = measures_for(made, terms, sizes)
     read = read_answer(text, made, measures, spelling_of(made, {"count": ["district", "ill"]}).contents, sizes)
@@ -214,7 +227,9 @@ def test_an_old_record_becomes_todays(people, ledger, name):
     old = old.get("record", old)
     new = record_of(old)
     changed = {"format_version", "files", "counts"}
-    assert {k: v for k, v in new.items() if k in old and k not in changed} == {k: v for k, v in old.items() if k not in changed}
+    assert {k: v for k, v in new.items() if k in old and k not in changed} == {
+        k: v for k, v in old.items() if k not in changed
+    }
     assert new["format_version"] == 4
     assert new["files"] == dict.fromkeys(old.get("files", []))
     assert {one["name"]: one["where"] for one in new["statistics"]} == old["counts"]
@@ -256,4 +271,6 @@ def test_a_release_of_record_4_and_answer_3_is_checked_and_found_again(tmp_path,
         assert all(is_same(name, row[name], x) for row, x in zip(rows, found[0].columns[name], strict=True)), name
     for margin in ("total", "district"):  # their reports in whatever order the cells were asked for
         for again in found:
-            assert [line["report"] for line in again.margins[margin]] == [line["report"] for line in written["margins"][margin]]
+            assert [line["report"] for line in again.margins[margin]] == [
+                line["report"] for line in written["margins"][margin]
+            ]

@@ -60,7 +60,10 @@ def inverse(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
 
 
 def times(a: list[list[Fraction]], b: list[list[Fraction]]) -> list[list[Fraction]]:
-    return [[sum((x * y for x, y in zip(row, column, strict=True)), Fraction(0)) for column in zip(*b, strict=True)] for row in a]
+    return [
+        [sum((x * y for x, y in zip(row, column, strict=True)), Fraction(0)) for column in zip(*b, strict=True)]
+        for row in a
+    ]
 
 
 def joint(n: int, levels: list[Fraction]) -> dict[tuple[int, ...], list[Fraction]]:
@@ -119,7 +122,9 @@ def everything(made) -> str:
     alike = dict.fromkeys(("ledger_head", "released", "ledger_line", "budget", "version", "question"))
     record = {**made.record, **alike}
     page = re.sub(r"<p class='lead'>.*?</p>", "", release_page(made)).partition("<p>Budget")[0]
-    return "\n".join([made.csv_text(), json.dumps(made.to_dict()["rows"]), json.dumps(made.margins), json.dumps(record), page])
+    return "\n".join(
+        [made.csv_text(), json.dumps(made.to_dict()["rows"]), json.dumps(made.margins), json.dumps(record), page]
+    )
 
 
 def test_nobody_sees_anything_of_anothers_reports(people, ledger, monkeypatch):
@@ -129,7 +134,9 @@ def test_nobody_sees_anything_of_anothers_reports(people, ledger, monkeypatch):
     for k, first in enumerate([[9, 4, 2, 1], [3, 5, 0, 1]]):
         reports = [first, [8, 4, 3, 1], [7, 5, 1, 0]]
         monkeypatch.setattr(module, "draw_levels", lambda *_, r=reports: [np.array(each) for each in r])
-        made = release(people, dataset="people", ledger=ledger, version=str(k), alphas=ALPHAS, margins=["town"], **asked)
+        made = release(
+            people, dataset="people", ledger=ledger, version=str(k), alphas=ALPHAS, margins=["town"], **asked
+        )
         told.append([everything(one) for one in made.audiences.values()])
     assert told[0][0] != told[1][0]
     assert told[0][1:] == told[1][1:]
@@ -141,7 +148,9 @@ def test_one_charge_one_answer_and_the_question_is_found_again(people, ledger):
     assert list(made) == ALPHAS
     spent = ledger.balance("bits").spent
     assert spent == charge_of(dt.Level.of(alpha="3/10"))
-    again = release(people, dataset="bits", ledger=ledger, alphas="4/5, 0.3, 1/2", purpose="adding", round_to=None, **ASKED)
+    again = release(
+        people, dataset="bits", ledger=ledger, alphas="4/5, 0.3, 1/2", purpose="adding", round_to=None, **ASKED
+    )
     assert again[0].record["repeated"]
     assert [one.csv_text() for one in again.audiences.values()] == [one.csv_text() for one in made.audiences.values()]
     rounded = release(people, dataset="bits", ledger=ledger, alphas=ALPHAS, round_to=5, **ASKED)
@@ -157,7 +166,11 @@ def test_one_charge_one_answer_and_the_question_is_found_again(people, ledger):
     assert made["0.5"] is made["1/2"] is made[1]
     assert made.operator is not None
     assert pickle.loads(pickle.dumps(made.audiences["1/2"].record)) == made["1/2"].record
-    assert made[0].columns["standard_error"][0] < made[1].columns["standard_error"][0] < made[2].columns["standard_error"][0]
+    assert (
+        made[0].columns["standard_error"][0]
+        < made[1].columns["standard_error"][0]
+        < made[2].columns["standard_error"][0]
+    )
     ledger.verify("bits")
 
 
@@ -180,12 +193,19 @@ def test_sums_means_and_shares_for_audiences(people, ledger):
     assert ledger.balance("people").spent == 2
 
 
-@pytest.mark.parametrize(("asked", "words"), [
-    ({"alphas": ["1/2", "1/2"]}, "same level"), ({"alphas": []}, "list of levels"), ({"alphas": 3}, "list of levels"),
-    ({"alphas": ["1/2"], "epsilon": 1}, "one level"), ({"alphas": ["1/2"], "epsilons": ["1"]}, "same thing"),
-    ({"alphas": ["1/2"], "mechanism": "explicit_fair"}, "geometric noise"),
-    ({"alphas": ["1/2"], "purpose": "reading"}, "for adding"), ({"alphas": ["1/2"], "dry_run": True}, "one level"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"alphas": ["1/2", "1/2"]}, "same level"),
+        ({"alphas": []}, "list of levels"),
+        ({"alphas": 3}, "list of levels"),
+        ({"alphas": ["1/2"], "epsilon": 1}, "one level"),
+        ({"alphas": ["1/2"], "epsilons": ["1"]}, "same thing"),
+        ({"alphas": ["1/2"], "mechanism": "explicit_fair"}, "geometric noise"),
+        ({"alphas": ["1/2"], "purpose": "reading"}, "for adding"),
+        ({"alphas": ["1/2"], "dry_run": True}, "one level"),
+    ],
+)
 def test_bad_audiences_are_refused_before_any_charge(people, ledger, asked, words):
     with pytest.raises(ReleaseError, match=words):
         release(people, dataset="bits", ledger=ledger, **ASKED, **asked)
@@ -213,7 +233,9 @@ def test_each_audience_has_files_that_can_be_checked(people, ledger, tmp_path):
     plain[2].save(tmp_path / "plain.csv")
     assert dt.check_release(tmp_path / "plain.json", ledger=ledger).complete
     record = (tmp_path / "plain.json").read_text()
-    (tmp_path / "plain.json").write_text(record.replace(f'"charged": "{made[0].record["audience"]["charged"]}"', '"charged": "1"'))
+    (tmp_path / "plain.json").write_text(
+        record.replace(f'"charged": "{made[0].record["audience"]["charged"]}"', '"charged": "1"')
+    )
     assert not dt.check_release(tmp_path / "plain.json", ledger=ledger).holds
 
 

@@ -29,11 +29,15 @@ MAPPED = {**DOMAIN, "area": {"of": "town", "map": {"north": ["a", None], "south"
 @pytest.fixture(scope="module")
 def people() -> pandas.DataFrame:
     rng = np.random.default_rng(11)
-    return pandas.DataFrame({
-        "town": np.array(["a", "b", None], dtype=object)[rng.choice(3, 300, p=[0.7, 0.27, 0.03])],
-        "age": rng.choice(["old", "young"], 300), "ill": rng.random(300) < 0.3, "income": rng.integers(0, 5000, 300) * 2.0,
-        "id": rng.integers(0, 150, 300),
-    })  # fmt: skip
+    return pandas.DataFrame(
+        {
+            "town": np.array(["a", "b", None], dtype=object)[rng.choice(3, 300, p=[0.7, 0.27, 0.03])],
+            "age": rng.choice(["old", "young"], 300),
+            "ill": rng.random(300) < 0.3,
+            "income": rng.integers(0, 5000, 300) * 2.0,
+            "id": rng.integers(0, 150, 300),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -53,30 +57,72 @@ ASKED = {
     "few bits": {"dataset": "bits", **SUMS, "by": ["town"], "domain": {"town": ["a", None, "z"]}},
     "several margins": {"dataset": "people", **FEW, "domain": MAPPED, "margins": ["area+age", [], "area"]},
     "measured": {"dataset": "people", "domain": MAPPED, "measure": [[], ["area"]], "margins": ["age", ["age", "area"]]},
-    "measured sums": {"dataset": "people", **FEW, "domain": MAPPED, "measure": {"age+area": 1, "total": 2, "cells": 3},
-                      "margins": ["area+age"], "weights": {"part": 3}, "epsilon": 2},
-    "measured sums of bits": {"dataset": "bits", **FEW, "domain": {**MAPPED, "town": ["a", "b", None, "z"], "area": {
-                              "of": "town", "map": {"north": ["a", None], "south": ["b"], "west": ["z"]}}},
-                              "measure": ["total", "area"], "epsilon": 3},
+    "measured sums": {
+        "dataset": "people",
+        **FEW,
+        "domain": MAPPED,
+        "measure": {"age+area": 1, "total": 2, "cells": 3},
+        "margins": ["area+age"],
+        "weights": {"part": 3},
+        "epsilon": 2,
+    },
+    "measured sums of bits": {
+        "dataset": "bits",
+        **FEW,
+        "domain": {
+            **MAPPED,
+            "town": ["a", "b", None, "z"],
+            "area": {"of": "town", "map": {"north": ["a", None], "south": ["b"], "west": ["z"]}},
+        },
+        "measure": ["total", "area"],
+        "epsilon": 3,
+    },
     "measured with a bound": {"dataset": "people", "bound": 40, "measure": ["total"], "epsilon": 2},
     "measured of persons": {"dataset": "persons", **FEW, "max_groups": 2, "epsilon": "ln(3)", "measure": ["total"]},
     "measured with a pooled cell": {"dataset": "people", "other": True, "domain": MAPPED, "measure": ["area"]},
-    "measured and rounded": {"dataset": "people", **FEW, "domain": MAPPED, "measure": ["area", "total"], "round_to": 10,
-                             "hide_below": 20, "margins": ["age"], "epsilon": 2},
-    "measured bits, rounded": {"dataset": "bits", "count": "ill", "measure": ["town"], "round_to": 5, "hide_below": 10,
-                               "domain": {"town": ["a", "b", "z"], "age": ["old", "young"]}, "margins": ["age", []]},
-    "keys that are numbers": {"dataset": "people", "by": ["id"], "domain": {"id": [1, 2, 3, None], "part": {"of": "id", "map": {
-        "low": [1, 2], "high": [3, None]}}}, "margins": ["part"], "measure": ["total"]},
+    "measured and rounded": {
+        "dataset": "people",
+        **FEW,
+        "domain": MAPPED,
+        "measure": ["area", "total"],
+        "round_to": 10,
+        "hide_below": 20,
+        "margins": ["age"],
+        "epsilon": 2,
+    },
+    "measured bits, rounded": {
+        "dataset": "bits",
+        "count": "ill",
+        "measure": ["town"],
+        "round_to": 5,
+        "hide_below": 10,
+        "domain": {"town": ["a", "b", "z"], "age": ["old", "young"]},
+        "margins": ["age", []],
+    },
+    "keys that are numbers": {
+        "dataset": "people",
+        "by": ["id"],
+        "domain": {"id": [1, 2, 3, None], "part": {"of": "id", "map": {"low": [1, 2], "high": [3, None]}}},
+        "margins": ["part"],
+        "measure": ["total"],
+    },
     "a pooled cell": {"dataset": "bits", "count": "ill", "other": True, "margins": ["town"]},
-    "one's own mechanism": {"dataset": "bits", "count": "ill", "mechanism": dt.geometric(300, alpha="3/4").truncate(2, 250)},
-    "halves": {"dataset": "bits", "count": "ill", "mechanism": dt.geometric(300, alpha="3/4").remap(
-        lambda v: v / 2, outputs=dt.Grid(0, 150, "1/2"))},
+    "one's own mechanism": {
+        "dataset": "bits",
+        "count": "ill",
+        "mechanism": dt.geometric(300, alpha="3/4").truncate(2, 250),
+    },
+    "halves": {
+        "dataset": "bits",
+        "count": "ill",
+        "mechanism": dt.geometric(300, alpha="3/4").remap(lambda v: v / 2, outputs=dt.Grid(0, 150, "1/2")),
+    },
     "a bound": {"dataset": "people", "bound": 40, "alpha": "1/2", "epsilon": None},
     "sums of bits": {"dataset": "bits", **SUMS},
     "sums under presence": {"dataset": "people", **SUMS, "weights": {"part": 3}},
     "sums of persons": {"dataset": "persons", **SUMS, "max_groups": 2, "epsilon": "ln(3)"},
     "public zeros": {"dataset": "bits", "count": "ill", "domain": {"town": ["y", "z"], "age": ["old"]}},
-}  # fmt: skip
+}
 
 
 def released(people, book, **asked) -> dt.Release:
@@ -88,7 +134,9 @@ def test_what_was_saved_holds(people, book, tmp_path, what):
     released(people, book, **ASKED[what]).save(tmp_path / "x.csv", bom=what == "a bound")
     verdict = dt.check_release(tmp_path / "x.json", ledger=book)
     assert verdict.holds, str(verdict)
-    assert verdict.complete is bool(verdict) is (what != "public zeros")  # where nothing was charged the ledger has no line
+    assert (
+        verdict.complete is bool(verdict) is (what != "public zeros")
+    )  # where nothing was charged the ledger has no line
     alone = dt.check_release(tmp_path / "x.json")
     assert [check.matter for check in alone.checks if check.held is not True] == [LEDGER]
     assert alone.holds
@@ -149,7 +197,9 @@ def test_what_fits_in_itself_is_refuted_by_the_ledger(people, book, tmp_path):
     other = json.loads(json.dumps(true.record["question"]).replace("swapped", "other"))
     forged = {
         "swapped": dt.Release(twin.columns, {}, true.record, dict),
-        "another draw": dt.Release(coarse[1].columns, {}, {**coarse[1].record, **{k: coarse[0].record[k] for k in kept}}, dict),
+        "another draw": dt.Release(
+            coarse[1].columns, {}, {**coarse[1].record, **{k: coarse[0].record[k] for k in kept}}, dict
+        ),
         "another version": dt.Release(true.columns, {}, {**true.record, "version": "other", "question": other}, dict),
         "more spent": dt.Release(true.columns, {}, {**true.record, "budget": spent}, dict),
     }
@@ -175,7 +225,13 @@ def test_a_file_that_is_none_of_its_own_is_noticed(people, book, tmp_path):
 @pytest.mark.parametrize("post", [{}, {"round_to": 5, "hide_below": 10}])
 def test_the_margins_of_each_audience_hold(people, book, tmp_path, post):
     """And the totals of one are not those of the other."""
-    asked = {"dataset": "people", "domain": MAPPED, "epsilon": None, "alphas": ["3/10", "4/5"], "margins": ["area+age", []]}
+    asked = {
+        "dataset": "people",
+        "domain": MAPPED,
+        "epsilon": None,
+        "alphas": ["3/10", "4/5"],
+        "margins": ["area+age", []],
+    }
     both = released(people, book, **asked, **post)
     for name in both:
         both[name].save(tmp_path / "x.csv", overwrite=True)
@@ -240,7 +296,9 @@ def test_totals_of_version_3_must_still_be_those_of_their_parts(tmp_path):
     assert "totals" in wrong(path)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"record": {"format": "discreet-mechanism"}}', "[" * 10**5, "\xff"])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"record": {"format": "discreet-mechanism"}}', "[" * 10**5, "\xff"]
+)
 def test_what_is_no_record_is_bad_input(tmp_path, content):
     (tmp_path / "x.json").write_text(content, encoding="latin-1")
     for name in ("x.json", "y.json"):
@@ -248,10 +306,16 @@ def test_what_is_no_record_is_bad_input(tmp_path, content):
             dt.check_release(tmp_path / name)
 
 
-@pytest.mark.parametrize("break_it", [
-    lambda f: (f / "x.csv").unlink(), lambda f: (f / "x.csv").write_text(""), lambda f: (f / "x.csv").write_bytes(b"\xff,"),
-    lambda f: (f / "x.csv").write_text('a,"b\n'), lambda f: (f / "x.csv").write_text("report,report\n1,2\n"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "break_it",
+    [
+        lambda f: (f / "x.csv").unlink(),
+        lambda f: (f / "x.csv").write_text(""),
+        lambda f: (f / "x.csv").write_bytes(b"\xff,"),
+        lambda f: (f / "x.csv").write_text('a,"b\n'),
+        lambda f: (f / "x.csv").write_text("report,report\n1,2\n"),
+    ],
+)
 def test_a_csv_that_is_none_is_a_check_that_fails(saved, tmp_path, break_it):
     folder = Path(shutil.copytree(saved, tmp_path / "s"))
     break_it(folder)

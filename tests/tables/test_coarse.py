@@ -15,24 +15,33 @@ from discreet.tables.coarse import Coarse, Line, MergedReports
 ERROR = Fraction(1, 20)
 WAYS = [(5, None), (None, 5), (5, 5), (3, 7), (1, 2), (50, None), (None, 50), ("5/2", 4), (50, 50), (1, None)]
 CLOSED = [
-    dt.geometric(20, alpha="3/4"), dt.geometric(7, alpha="1/10"), dt.geometric(3, alpha="99/100"),
-    dt.explicit_fair(12, alpha="3/4"), dt.explicit_fair(7, epsilon=4), dt.randomized_response(44, epsilon="1/10"),
-    dt.staircase(dt.Grid(0, 15), alpha="1/2", sensitivity=3), dt.geometric(dt.Grid(-6, 9, "1/2"), alpha="1/2"),
+    dt.geometric(20, alpha="3/4"),
+    dt.geometric(7, alpha="1/10"),
+    dt.geometric(3, alpha="99/100"),
+    dt.explicit_fair(12, alpha="3/4"),
+    dt.explicit_fair(7, epsilon=4),
+    dt.randomized_response(44, epsilon="1/10"),
+    dt.staircase(dt.Grid(0, 15), alpha="1/2", sensitivity=3),
+    dt.geometric(dt.Grid(-6, 9, "1/2"), alpha="1/2"),
     dt.geometric(12, alpha="1/2").remap(lambda r: r - r % 2),
-]  # fmt: skip
+]
 OPEN = [
-    dt.geometric(dt.Grid(0, None), alpha="3/5"), dt.geometric(dt.Grid(None, None), alpha="1/3"),
-    dt.geometric(dt.Grid(None, 30), alpha="4/5"), dt.staircase(dt.Grid(None, None), alpha="1/2", sensitivity=4),
+    dt.geometric(dt.Grid(0, None), alpha="3/5"),
+    dt.geometric(dt.Grid(None, None), alpha="1/3"),
+    dt.geometric(dt.Grid(None, 30), alpha="4/5"),
+    dt.staircase(dt.Grid(None, None), alpha="1/2", sensitivity=4),
     dt.geometric(dt.Grid(0, None, 100), alpha="1/2", sensitivity=300),
-]  # fmt: skip
+]
 
 
 def shown(value: Fraction, round_to: object, hide_below: object) -> Fraction | None:
     """By the words of the documentation: the nearest multiple, halves upwards; then hidden where that is below."""
     if round_to is not None:
         width = Fraction(round_to)
-        value = min((k * width for k in range(math.floor(value / width), math.floor(value / width) + 2)),
-                    key=lambda multiple: (abs(multiple - value), -multiple))  # fmt: skip
+        value = min(
+            (k * width for k in range(math.floor(value / width), math.floor(value / width) + 2)),
+            key=lambda multiple: (abs(multiple - value), -multiple),
+        )
     return None if hide_below is not None and value < hide_below else value
 
 
@@ -40,7 +49,9 @@ def shown(value: Fraction, round_to: object, hide_below: object) -> Fraction | N
 @pytest.mark.parametrize("m", [*CLOSED, *OPEN], ids=repr)
 def test_a_cell_holds_the_reports_that_are_shown_alike(m, way):
     grid, coarse = m.outputs, Coarse.of(*way)
-    places = np.arange(*((0, grid.n + 1) if grid.n is not None else (-60 if grid.low is None else 0, 1 if grid.high else 60)))
+    places = np.arange(
+        *((0, grid.n + 1) if grid.n is not None else (-60 if grid.low is None else 0, 1 if grid.high else 60))
+    )
     expected = [shown(Fraction(grid.value(p)), *way) for p in places.tolist()]
     cells = coarse.cells(Line.of(grid), places)
     assert cells.shown == [None if x is None else x if x.denominator == 1 else float(x) for x in expected]
@@ -117,7 +128,9 @@ def test_reading_a_rounded_report_as_if_it_were_the_report_covers_too_little():
 
 def test_an_estimate_is_left_where_there_is_one_and_else_bounds():
     twos = dt.geometric(6, alpha="1/2").remap(lambda r: 2 * r, outputs=dt.Grid(0, 12))
-    kept = MergedReports(twos.channel, Line.of(twos.outputs), Coarse.of(2))  # only even reports occur: nothing is merged
+    kept = MergedReports(
+        twos.channel, Line.of(twos.outputs), Coarse.of(2)
+    )  # only even reports occur: nothing is merged
     assert kept.estimate(np.array([4])) == pytest.approx(2.0)
     assert twos.channel.standard_error <= kept.standard_error <= 2.0  # that of the noise bounds it
     assert twos.channel.log_moment(0.3) <= kept.log_moment(0.3) < 1

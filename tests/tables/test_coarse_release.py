@@ -21,8 +21,13 @@ DOMAIN = {"town": ["a", "b", "c"], "age": ["old", "young"]}
 @pytest.fixture
 def people():
     rng = np.random.default_rng(3)
-    return pandas.DataFrame({"town": rng.choice(["a", "b", "c"], 400, p=[0.7, 0.2, 0.1]),
-                             "age": rng.choice(["old", "young"], 400), "ill": rng.choice(["yes", "no"], 400)})  # fmt: skip
+    return pandas.DataFrame(
+        {
+            "town": rng.choice(["a", "b", "c"], 400, p=[0.7, 0.2, 0.1]),
+            "age": rng.choice(["old", "young"], 400),
+            "ill": rng.choice(["yes", "no"], 400),
+        }
+    )
 
 
 @pytest.fixture
@@ -41,7 +46,14 @@ ASKED = {
 
 def everything(made) -> str:
     """All that can be published of a release, but for when it was made and which line of the ledger it is."""
-    record = {**made.record, "ledger_head": None, "released": None, "ledger_line": None, "budget": None, "repeated": None}
+    record = {
+        **made.record,
+        "ledger_head": None,
+        "released": None,
+        "ledger_line": None,
+        "budget": None,
+        "repeated": None,
+    }
     page = re.sub(r"<p class='lead'>.*?</p>", "", release_page(made)).partition("<p>Budget")[0]
     return "\n".join([made.csv_text(), json.dumps(made.rows()), json.dumps(made.margins), json.dumps(record), page])
 
@@ -66,8 +78,12 @@ def test_two_reports_of_one_cell_are_published_in_the_same_bytes(people, ledger,
         assert (other.replace(f'"version": "{k}"', '"version": "0"') == told) is same
     plain = {"margins": ["town"]}  # the negative control: without rounding each of them is told apart
     monkeypatch.undo()
-    texts = {everything(module.release(people, dataset=dataset, ledger=ledger, version=str(k), **ASKED[dataset], **plain))
-             .replace(f'"version": "{k}"', "") for k in range(4)}  # fmt: skip
+    texts = {
+        everything(
+            module.release(people, dataset=dataset, ledger=ledger, version=str(k), **ASKED[dataset], **plain)
+        ).replace(f'"version": "{k}"', "")
+        for k in range(4)
+    }
     assert len(texts) == 4
 
 
@@ -78,9 +94,10 @@ def test_measured_totals_of_one_cell_are_published_in_the_same_bytes(people, led
     cells, town, total = [13, 22, 8, 9, 3, 0], [33, 18, 4], [52]
     moved = [
         ({6: [14, 20, 11, 12, 7, 2], 3: [34, 22, 7], 1: [48]}, True),
-        ({6: cells, 3: [33, 18, 2], 1: total}, False), ({6: cells, 3: town, 1: [53]}, False),
+        ({6: cells, 3: [33, 18, 2], 1: total}, False),
+        ({6: cells, 3: town, 1: [53]}, False),
         ({6: [13, 23, 8, 9, 3, 0], 3: town, 1: total}, False),
-    ]  # fmt: skip
+    ]
     told = everything(with_reports(monkeypatch, people, ledger, dataset, {6: cells, 3: town, 1: total}, "0", **post))
     for k, (reports, same) in enumerate(moved, 1):
         other = everything(with_reports(monkeypatch, people, ledger, dataset, reports, str(k), **post))
@@ -92,8 +109,9 @@ def test_hidden_cells_leave_the_totals_of_others(people, ledger, monkeypatch):
     asked = {**ASKED["people"], "count": None, "sum": "pay:0..20/5", "epsilon": 8}
     drawn = {6: [40, 41, -3, 20, 30, 31], 3: [80, 20, 60]}
     monkeypatch.setattr(module, "_draw", lambda plan, sizes, truth: np.array(drawn[len(sizes)]))
-    made = module.release(people.assign(pay=5), dataset="people", ledger=ledger, **asked, hide_below=5, margins=["town"],
-                          measure=["town"])  # fmt: skip
+    made = module.release(
+        people.assign(pay=5), dataset="people", ledger=ledger, **asked, hide_below=5, margins=["town"], measure=["town"]
+    )
     assert made.columns["report"] == [200, 205, None, 100, 150, 155]
     assert [line["total"] is None for line in made.margins["town"]] == [False, True, False]
     assert [line["report"] for line in made.margins["town"]] == [400, 100, 300]
@@ -149,13 +167,17 @@ def test_totals_of_merged_reports_cover_exactly(ledger, monkeypatch, way):
     held: dict[int, list[tuple[int, ...]]] = {}
     for i, j in product(range(8), repeat=2):
         for k in range(15 if above else 1):
-            (row,) = sheet.filled([np.array([i, j, *zeros])], balance, None, [[np.array([k])]] if above else []).margins["total"]
+            (row,) = sheet.filled(
+                [np.array([i, j, *zeros])], balance, None, [[np.array([k])]] if above else []
+            ).margins["total"]
             for total in range(row["low"], row["high"] + 1):
                 held.setdefault(total, []).append((i, j, k))
     chance = [[law.entry(x, i) for i in range(8)] for x in range(8)]
     of_total = [[above.entry(x, k) for k in range(15)] for x in range(15)] if above else [[1]] * 15
-    covered = [sum(chance[x][i] * chance[y][j] * of_total[x + y][k] for i, j, k in held[x + y])
-               for x, y in product(range(8), repeat=2)]  # fmt: skip
+    covered = [
+        sum(chance[x][i] * chance[y][j] * of_total[x + y][k] for i, j, k in held[x + y])
+        for x, y in product(range(8), repeat=2)
+    ]
     assert min(covered) >= Fraction(19, 20)
     assert len(held[7]) < 64 * (15 if above else 1)  # and not because it holds everything
 

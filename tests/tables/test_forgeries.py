@@ -30,27 +30,78 @@ from discreet.tables.saving import contents_of, digest_of, outputs, record_text
 PLACE = Path("x.csv")
 LEDGER, PAGE = "the ledger", "the page for people"
 # the cheap and telling ones first: a forgery is refuted by the first that fails
-ORDER = sorted(CHECKERS, key=["the record's own file", "what it cost", LEDGER, "what the record says", "rows and their keys",
-    "totals", "mechanisms and their levels", "intervals and estimates", PAGE, "digests of the files"].index)  # fmt: skip
+ORDER = sorted(
+    CHECKERS,
+    key=[
+        "the record's own file",
+        "what it cost",
+        LEDGER,
+        "what the record says",
+        "rows and their keys",
+        "totals",
+        "mechanisms and their levels",
+        "intervals and estimates",
+        PAGE,
+        "digests of the files",
+    ].index,
+)
 
 MAP = {"area": {"of": "town", "map": {"north": ["a", "b"], "south": ["c"]}}}
 TOWNS = {"town": ["a", "b", "c"]}
 AGES = {"age": {"under 40": [0, 39], "40 and over": [40, None]}}
 SUM = {"income": dt.Grid(0, 1000, 250)}
 ASKED = {
-    "sizes": {"dataset": "bits", "count": "ill", "share": {"part": "ill"}, "mean": "income:0..1000/250", "weights": {"part": 2},
-              "domain": TOWNS},
+    "sizes": {
+        "dataset": "bits",
+        "count": "ill",
+        "share": {"part": "ill"},
+        "mean": "income:0..1000/250",
+        "weights": {"part": 2},
+        "domain": TOWNS,
+    },
     "fair": {"dataset": "bits", "count": {"ill": "ill", "well": "not ill"}, "domain": {"town": ["b", "c", "z"]}},
-    "measured": {"dataset": "people", "domain": {**TOWNS, **MAP}, "measure": {"area": 1, "cells": 9}, "margins": ["total"]},
+    "measured": {
+        "dataset": "people",
+        "domain": {**TOWNS, **MAP},
+        "measure": {"area": 1, "cells": 9},
+        "margins": ["total"],
+    },
     "staircase": {"dataset": "people", "sum": SUM, "domain": TOWNS, "epsilon": 4},
-    "persons": {"dataset": "persons", "count": "*", "mean": "income:0..1000/250", "max_groups": 2, "epsilon": "ln(3)",
-                "domain": {"town": ["a", None]}, "other": True},
-    "an audience": {"dataset": "people", "alphas": ["3/10", "4/5"], "epsilon": None, "domain": TOWNS, "margins": ["total"],
-                    "round_to": 5, "hide_below": 10},
-    "own": {"dataset": "bits", "count": "ill", "domain": {"town": ["b", "c"]}, "mechanism": dt.geometric(130, alpha="3/4")},
-    "bound": {"dataset": "people", "by": ["age"], "domain": AGES, "bound": 30, "alpha": "1/2", "epsilon": None,
-              "purpose": "adding", "measure": ["total"]},
-}  # fmt: skip
+    "persons": {
+        "dataset": "persons",
+        "count": "*",
+        "mean": "income:0..1000/250",
+        "max_groups": 2,
+        "epsilon": "ln(3)",
+        "domain": {"town": ["a", None]},
+        "other": True,
+    },
+    "an audience": {
+        "dataset": "people",
+        "alphas": ["3/10", "4/5"],
+        "epsilon": None,
+        "domain": TOWNS,
+        "margins": ["total"],
+        "round_to": 5,
+        "hide_below": 10,
+    },
+    "own": {
+        "dataset": "bits",
+        "count": "ill",
+        "domain": {"town": ["b", "c"]},
+        "mechanism": dt.geometric(130, alpha="3/4"),
+    },
+    "bound": {
+        "dataset": "people",
+        "by": ["age"],
+        "domain": AGES,
+        "bound": 30,
+        "alpha": "1/2",
+        "epsilon": None,
+        "purpose": "adding",
+        "measure": ["total"],
+    },
+}
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +116,15 @@ def book(tmp_path_factory):
 @pytest.fixture(scope="module")
 def released(book):
     rng = np.random.default_rng(5)
-    people = pandas.DataFrame({
-        "town": np.array(["a"] * 70 + ["b"] * 12 + ["c"] * 8, dtype=object), "age": rng.integers(0, 90, 90),
-        "ill": rng.random(90) < 0.4, "income": rng.integers(0, 1000, 90), "id": rng.integers(0, 60, 90),
-    })  # fmt: skip
+    people = pandas.DataFrame(
+        {
+            "town": np.array(["a"] * 70 + ["b"] * 12 + ["c"] * 8, dtype=object),
+            "age": rng.integers(0, 90, 90),
+            "ill": rng.random(90) < 0.4,
+            "income": rng.integers(0, 1000, 90),
+            "id": rng.integers(0, 60, 90),
+        }
+    )
     made = {}
     for what, asked in ASKED.items():
         one = dt.release(people, ledger=book, **{"by": ["town"], "epsilon": "3/2", **asked})
@@ -103,7 +159,9 @@ def saved(made: dt.Release) -> Held:
 
 def rewritten(held: Held, record=None, margins=None, **files: str) -> Held:
     """With another record or other files, and all digests made anew."""
-    texts = {Path(name): content.decode() for name, content in held.files.items()} | {Path(n): t for n, t in files.items()}
+    texts = {Path(name): content.decode() for name, content in held.files.items()} | {
+        Path(n): t for n, t in files.items()
+    }
     listed = {path.name: digest_of(text.encode()) for path, text in texts.items() if path.name != "x.json"}
     told = {**(held.record if record is None else record), "files": listed}
     return Held.made({**texts, Path("x.json"): record_text(told, held.margins if margins is None else margins)})
@@ -167,9 +225,22 @@ def plausible(value):
         case None:
             return ["x", 5]
         case str():
-            swaps = {"bit": "presence", "presence": "bit", "geometric": "explicit_fair", "explicit_fair": "geometric",
-                     "staircase": "geometric", "count": "share", "share": "count", "sum": "mean", "mean": "sum",
-                     "adding": "reading", "reading": "adding", "north": "south", "south": "north", "ill": "NOT ill"}  # fmt: skip
+            swaps = {
+                "bit": "presence",
+                "presence": "bit",
+                "geometric": "explicit_fair",
+                "explicit_fair": "geometric",
+                "staircase": "geometric",
+                "count": "share",
+                "share": "count",
+                "sum": "mean",
+                "mean": "sum",
+                "adding": "reading",
+                "reading": "adding",
+                "north": "south",
+                "south": "north",
+                "ill": "NOT ill",
+            }
             try:
                 number = Fraction(value)
             except (ValueError, ZeroDivisionError):
@@ -178,7 +249,9 @@ def plausible(value):
         case list():
             return [value[:-1], value[::-1], [*value, *value[:1]]] if value else [["x"]]
         case dict():
-            return [{name: part for name, part in value.items() if name != gone} for gone in [*value][:1]] if value else []
+            return (
+                [{name: part for name, part in value.items() if name != gone} for gone in [*value][:1]] if value else []
+            )
     raise AssertionError(value)
 
 
@@ -255,7 +328,9 @@ def test_every_cell_of_the_rows_and_totals_is_refuted(released, book, what):
             alone = copy.deepcopy(columns)
             alone[name][k] = f"1{columns[name][k]}"
             whole = copy.deepcopy(columns)
-            for place in range(k % size, size * many, size) if name in ("n", *record["by"]) else [k]:  # of all statistics
+            for place in (
+                range(k % size, size * many, size) if name in ("n", *record["by"]) else [k]
+            ):  # of all statistics
                 whole[name][place] = other_cell(name, columns[name][place])
             rows = "\n".join([",".join(alone), *map(",".join, zip(*alone.values(), strict=True)), ""])
             for forged in (rewritten(true, **{"x.csv": rows}), remade(true, columns=whole)):
@@ -267,9 +342,12 @@ def test_every_cell_of_the_rows_and_totals_is_refuted(released, book, what):
             forged_lines = copy.deepcopy(lines)
             forged_lines[0][name] = plausible(lines[0][name])[0]
             text = {outputs(PLACE, [margin])[1].name: csv_text(forged_lines)}
-            for forged in (rewritten(true, margins={**margins, margin: forged_lines}, **text),
-                           rewritten(true, margins={**margins, margin: forged_lines}), rewritten(true, **text),
-                           remade(true, margins={**margins, margin: forged_lines})):  # fmt: skip
+            for forged in (
+                rewritten(true, margins={**margins, margin: forged_lines}, **text),
+                rewritten(true, margins={**margins, margin: forged_lines}),
+                rewritten(true, **text),
+                remade(true, margins={**margins, margin: forged_lines}),
+            ):
                 if forged is None or forged.files == true.files:
                     continue
                 unseen += [(margin, name)] if refuted(forged, book) is None else []
@@ -278,7 +356,9 @@ def test_every_cell_of_the_rows_and_totals_is_refuted(released, book, what):
 
 def other_cell(name, text):
     if name == "mechanism":
-        return {"geometric": "explicit_fair", "explicit_fair": "geometric", "staircase": "geometric"}.get(text, "geometric")
+        return {"geometric": "explicit_fair", "explicit_fair": "geometric", "staircase": "geometric"}.get(
+            text, "geometric"
+        )
     return str(int(text) + 5) if text.lstrip("-").isdigit() else f"{text}5"
 
 
@@ -371,7 +451,11 @@ def without_line(held):
 def of_another_audience(held):
     record, columns, margins = held.parts
     own = Level.of(alpha="3/10")
-    record["audience"] = {"alpha": "3/10", "epsilon": record["audience"]["charged"], "charged": record["audience"]["charged"]}
+    record["audience"] = {
+        "alpha": "3/10",
+        "epsilon": record["audience"]["charged"],
+        "charged": record["audience"]["charged"],
+    }
     record["epsilon_charged"] = record["audience"]["charged"]
     for one in record["statistics"]:
         one["alpha"] = str(own.alpha)
@@ -405,12 +489,28 @@ def with_condition(held):
 
 
 FORGERIES = [
-    ("sizes", with_sizes), ("fair", with_sizes), ("own", with_sizes), ("measured", with_parts), ("sizes", with_weights),
-    ("fair", with_family), ("staircase", with_family), ("sizes", with_level), ("measured", with_level), ("own", with_level),
-    ("bound", with_levels_all_the_way), ("staircase", with_levels_all_the_way), ("measured", with_map),
-    ("bound", without_line), ("fair", without_line), ("an audience", without_line), ("an audience", of_another_audience),
-    ("bound", without_bound), ("persons", in_one_group), ("staircase", with_bounds), ("fair", with_condition),
-]  # fmt: skip
+    ("sizes", with_sizes),
+    ("fair", with_sizes),
+    ("own", with_sizes),
+    ("measured", with_parts),
+    ("sizes", with_weights),
+    ("fair", with_family),
+    ("staircase", with_family),
+    ("sizes", with_level),
+    ("measured", with_level),
+    ("own", with_level),
+    ("bound", with_levels_all_the_way),
+    ("staircase", with_levels_all_the_way),
+    ("measured", with_map),
+    ("bound", without_line),
+    ("fair", without_line),
+    ("an audience", without_line),
+    ("an audience", of_another_audience),
+    ("bound", without_bound),
+    ("persons", in_one_group),
+    ("staircase", with_bounds),
+    ("fair", with_condition),
+]
 
 
 @pytest.mark.parametrize(("what", "forge"), FORGERIES, ids=[f"{what} {forge.__name__}" for what, forge in FORGERIES])
@@ -419,7 +519,9 @@ def test_what_fits_in_itself_is_refuted_by_what_was_stored(released, book, what,
     forged = forge(true)
     assert forged is not None
     assert forged.files != true.files
-    if forged.files != saved(released["the other audience"]).files:  # rounded, both may have the same reports: then it is theirs
+    if (
+        forged.files != saved(released["the other audience"]).files
+    ):  # rounded, both may have the same reports: then it is theirs
         assert refuted(forged, book) is not None
 
 
@@ -428,7 +530,9 @@ def test_another_version_turns_no_check_off_in_silence(released, book, version):
     """The words of other versions are not known: then they are not checked, which is said first and is no success."""
     true = saved(released["sizes"])
     record = {**true.record, "discreet": version}
-    assert refuted(rewritten(true, record), book) is None  # negative control: its words and page are today's, and are checked
+    assert (
+        refuted(rewritten(true, record), book) is None
+    )  # negative control: its words and page are today's, and are checked
     assert not unchecked(rewritten(true, record), book)
     cited, named = ([{**one, name: "Nobody"} for one in record["mechanisms"]] for name in ("citation", "family"))
     page = release_page(released["sizes"]).replace("noise", "no noise")
@@ -463,18 +567,24 @@ def spelled(row):
     yield "", "\n\n", row
     yield "", "\r\n", row
     yield '"', "\n", row
-    for write in (" {}".format, "{} ".format, "+{}".format, "{}0".format, lambda x: f"{x[0]}_{x[1:]}",
-                  lambda x: x.translate({48 + k: 0x660 + k for k in range(10)}),
-                  lambda x: repr(float(x) * (1 + 1e-8))):  # fmt: skip
+    for write in (
+        " {}".format,
+        "{} ".format,
+        "+{}".format,
+        "{}0".format,
+        lambda x: f"{x[0]}_{x[1:]}",
+        lambda x: x.translate({48 + k: 0x660 + k for k in range(10)}),
+        lambda x: repr(float(x) * (1 + 1e-8)),
+    ):
         yield "", "\n", [write(cell) if "." in cell and not cell[0].isalpha() else cell for cell in row]
     yield "", "\n", [row[0], repr(float(row[1]) * (1 + 1e-13)), *row[2:]]  # the report, by less than a step
 
 
-
 def test_a_csv_has_one_spelling(book):
     people = pandas.DataFrame({"town": ["a", "a"], "income": [500, 700]})
-    made = dt.release(people, dataset="people", ledger=book, by=["town"], domain={"town": ["a"]}, epsilon=1,
-                      sum="income:0..999/0.3")  # fmt: skip
+    made = dt.release(
+        people, dataset="people", ledger=book, by=["town"], domain={"town": ["a"]}, epsilon=1, sum="income:0..999/0.3"
+    )
     true = saved(made)
     head, row, _ = (line.split(",") for line in true.files["x.csv"].decode().split("\n"))
     assert head[1] == "report"

@@ -15,8 +15,11 @@ from discreet.errors import LedgerError
 from discreet.ledger import sqlite
 
 PEOPLE = pandas.DataFrame({"age": [1, 2, 3] * 20, "ill": [True, False] * 30})
-ASKED = [{"epsilon": "1/2"}, {"alphas": ["1/2", "3/4"]},
-         {"epsilon": 1, "by": ["age"], "domain": {"age": [1, 2, 3]}, "measure": ["total"]}]  # fmt: skip
+ASKED = [
+    {"epsilon": "1/2"},
+    {"alphas": ["1/2", "3/4"]},
+    {"epsilon": 1, "by": ["age"], "domain": {"age": [1, 2, 3]}, "measure": ["total"]},
+]
 
 
 @pytest.fixture
@@ -43,7 +46,9 @@ def test_without_room_for_the_answer_nothing_is_charged(book, monkeypatch, level
 
     monkeypatch.setattr(sqlite.os, "posix_fallocate", full)
     for _ in range(3):
-        with pytest.raises(LedgerError, match=r"the disk is full\. Make room\. Nothing was charged: ask again after that\."):
+        with pytest.raises(
+            LedgerError, match=r"the disk is full\. Make room\. Nothing was charged: ask again after that\."
+        ):
             asked(book, **level)
     assert (book.balance("people").spent, book.balance("people").pending) == (0, 0)
     monkeypatch.undo()

@@ -17,8 +17,24 @@ from discreet.numbers.level import Level
 from discreet.tables.checking import CHECKERS, Case, judged
 from tests.tables.test_forgeries import saved
 
-ODD = ["a\rb", "a\nb", "a\r\nb", 'say "so"', "tab\there", "'quoted", "=1+1", "", " ", "(other", "a,b", "\r", "\n", "Ünï", "0",
-       "\u2028"]  # fmt: skip
+ODD = [
+    "a\rb",
+    "a\nb",
+    "a\r\nb",
+    'say "so"',
+    "tab\there",
+    "'quoted",
+    "=1+1",
+    "",
+    " ",
+    "(other",
+    "a,b",
+    "\r",
+    "\n",
+    "Ünï",
+    "0",
+    "\u2028",
+]
 
 
 @pytest.fixture
@@ -33,8 +49,16 @@ def book(tmp_path):
 @pytest.fixture(scope="module")
 def people():
     rng = random.Random(3)
-    rows = [{"town": rng.choice([*ODD, None]), "age": rng.choice([1, 2, 3]), "ill": rng.random() < 0.5,
-             "income": rng.choice([None, *range(-200, 1000, 7)]), "id": rng.randrange(60)} for _ in range(120)]  # fmt: skip
+    rows = [
+        {
+            "town": rng.choice([*ODD, None]),
+            "age": rng.choice([1, 2, 3]),
+            "ill": rng.random() < 0.5,
+            "income": rng.choice([None, *range(-200, 1000, 7)]),
+            "id": rng.randrange(60),
+        }
+        for _ in range(120)
+    ]
     return pandas.DataFrame(rows)
 
 
@@ -52,29 +76,60 @@ def test_hidden_sums_whose_lower_bound_is_off_the_step(people, book):
     for low, step, width in itertools.product(("0", "0.5", "-2.25", "10"), ("5", "1.25"), (None, 7)):
         hide = "1000000/3"  # which hides all of them
         high = float(Fraction(low) + 30 * Fraction(step))
-        made = dt.release(people, dataset="bits", ledger=book, by=["age"], domain={"age": [1, 2, 3]}, epsilon=2,
-                          sum=f"income:{low}..{high}/{step} missing {low}", hide_below=hide, round_to=width)  # fmt: skip
+        made = dt.release(
+            people,
+            dataset="bits",
+            ledger=book,
+            by=["age"],
+            domain={"age": [1, 2, 3]},
+            epsilon=2,
+            sum=f"income:{low}..{high}/{step} missing {low}",
+            hide_below=hide,
+            round_to=width,
+        )
         assert made.columns["report"] == [None] * 3
         assert not faults(made, book), (low, step, hide, width)
 
 
 @pytest.mark.parametrize("post", [{}, {"round_to": 5, "hide_below": 5}])
 def test_audiences_where_all_groups_are_empty(people, book, post):
-    made = dt.release(people, dataset="bits", ledger=book, count="ill", by=["age"], domain={"age": [77, 78]},
-                      epsilons=["1/2", 1, "ln(9)"], margins=["total"], **post)  # fmt: skip
+    made = dt.release(
+        people,
+        dataset="bits",
+        ledger=book,
+        count="ill",
+        by=["age"],
+        domain={"age": [77, 78]},
+        epsilons=["1/2", 1, "ln(9)"],
+        margins=["total"],
+        **post,
+    )
     assert book.balance("bits").spent == 0
     assert {(matter, told[:19]) for matter, told in faults(made, book)} == {("the ledger", "Nothing was charged")}
 
 
 def test_audiences_of_a_sum_so_fine_that_only_geometric_noise_can_hide_it(people, book):
-    fine = {"dataset": "people", "ledger": book, "by": ["age"], "domain": {"age": [1, 2]}, "sum": "income:0..1000000/0.25"}
+    fine = {
+        "dataset": "people",
+        "ledger": book,
+        "by": ["age"],
+        "domain": {"age": [1, 2]},
+        "sum": "income:0..1000000/0.25",
+    }
     assert not faults(dt.release(people, **fine, alphas=["1/2", "3/4"]), book)
     with pytest.raises(ReleaseError, match="wider than any sum"):  # the staircase that one audience would get
         dt.release(people, **fine, alpha="1/2")
 
 
 def test_the_empty_text_and_the_missing_value_are_two_keys(people, book):
-    asked = {"dataset": "people", "ledger": book, "by": ["town", "age"], "epsilon": 1, "margins": ["town"], "measure": ["age"]}
+    asked = {
+        "dataset": "people",
+        "ledger": book,
+        "by": ["town", "age"],
+        "epsilon": 1,
+        "margins": ["town"],
+        "measure": ["age"],
+    }
     made = dt.release(people, domain={"town": ["", None, " "], "age": [1, 2]}, **asked)
     assert not faults(made, book)
     rows = list(csv.reader(io.StringIO(saved(made).files["x.csv"].decode(), newline="")))[1:]
@@ -115,10 +170,18 @@ def test_one_condition_under_two_names_keeps_its_reports(people, book, tmp_path)
     people[["age", "ill"]].to_csv(path, index=False)
     book.admit(path, "people", "2")
     for table, version in ((people, "1"), (path, "2")):
+
         def reports(names, table=table, version=version, ill="ill" if version == "1" else "ill = 'True'", **level):
             counts = {f"count {name}": ill for name in names}
-            made = dt.release(table, dataset="people", ledger=book, count=counts, version=version, share=dict.fromkeys(names, ill),
-                              **level)  # fmt: skip
+            made = dt.release(
+                table,
+                dataset="people",
+                ledger=book,
+                count=counts,
+                version=version,
+                share=dict.fromkeys(names, ill),
+                **level,
+            )
             made = made[1] if "alphas" in level else made
             assert not faults(made, book)
             one = [made.columns[c] for c in ("report", "report_u", "report_v")]
@@ -136,7 +199,9 @@ def test_one_condition_under_two_names_keeps_its_reports(people, book, tmp_path)
 
 
 def test_keys_of_all_kinds_are_written_so_that_they_are_read_again(people, book):
-    made = dt.release(people, dataset="people", ledger=book, by=["town"], domain={"town": ODD}, epsilon=1, margins=["total"])
+    made = dt.release(
+        people, dataset="people", ledger=book, by=["town"], domain={"town": ODD}, epsilon=1, margins=["total"]
+    )
     text = saved(made).files["x.csv"].decode()
     assert [row[0] for row in csv.reader(io.StringIO(text, newline=""))][1:] == ODD
     assert not faults(made, book)
@@ -156,16 +221,21 @@ def test_random_questions_hold(people, book):
         of = f"income:{low}..{high}/{step}{rng.choice(['', ' missing ' + low])}"
         ages = rng.sample([1, 2, 3, 9], rng.randint(2, 4))
         asked = {
-            "dataset": dataset, "by": rng.choice([["town"], ["town", "age"], []] if not bit else [["town"], ["age", "town"]]),
+            "dataset": dataset,
+            "by": rng.choice([["town"], ["town", "age"], []] if not bit else [["town"], ["age", "town"]]),
             "domain": {"town": towns(), "age": ages, "part": {"of": "age", "map": {"low": ages[:1], "high": ages[1:]}}},
             "count": rng.choice(["ill", {"i": "ill", "j": "ill"}, None if not bit else "not ill", None]),
-            "sum": rng.choice([None, of]), "mean": rng.choice([None, of.partition(" ")[0]]), "share": rng.choice([None, "ill"]),
-            "other": rng.random() < 0.3, "round_to": rng.choice([None, None, 5, "3/2"]),
+            "sum": rng.choice([None, of]),
+            "mean": rng.choice([None, of.partition(" ")[0]]),
+            "share": rng.choice([None, "ill"]),
+            "other": rng.random() < 0.3,
+            "round_to": rng.choice([None, None, 5, "3/2"]),
             "hide_below": rng.choice([None, None, 5, "1/3"]),
-            "max_groups": rng.choice([1, 3]) if dataset == "persons" else 1, "version": str(k),
+            "max_groups": rng.choice([1, 3]) if dataset == "persons" else 1,
+            "version": str(k),
             "bound": rng.choice([None, 40]) if not bit else None,
             **rng.choice([{"epsilon": 2}, {"alpha": "1/3"}, {"epsilon": "ln(5)"}, {"epsilons": [1, "ln(9)"]}]),
-        }  # fmt: skip
+        }
         used = {*asked["by"], *(["part"] if "age" in asked["by"] else [])}
         asked["domain"] = {name: values for name, values in asked["domain"].items() if name in used}
         possible = ["total", *(["age", "part+town", "part"] if len(asked["by"]) > 1 else [])] if asked["by"] else []

@@ -82,9 +82,12 @@ def truth(rows: list[Row]) -> dict[tuple[str, str], Counter[str]]:
             continue
         steps = [math.floor(r.einkommen / 100 + Decimal("0.5")) for r in mine if r.einkommen is not None]
         found[first.gemeinde, first.sex] += Counter(
-            n=1, old=first.alter is not None and first.alter >= 65, earners=bool(steps), steps=min(max(sum(steps), 0), 600),
+            n=1,
+            old=first.alter is not None and first.alter >= 65,
+            earners=bool(steps),
+            steps=min(max(sum(steps), 0), 600),
             flags=any(r.flag == "ja" for r in mine),
-        )  # fmt: skip
+        )
     return found
 
 
@@ -117,8 +120,15 @@ def counted(book, path):
     """What is counted of an admitted file, exactly, in the way it was admitted."""
     reading = Reading.from_dict(book.admission("town", "1").reading)
     domain = Domain.of({"gemeinde": TOWNS, "sex": ["f", "m"]})
-    found = count_each(path, predicates=[None, "alter >= 65", "flag = 'ja'"], sums=[read_sum(BOUNDS)], by=["gemeinde", "sex"],
-                       domain=domain, unit="person", reading=reading)  # fmt: skip
+    found = count_each(
+        path,
+        predicates=[None, "alter >= 65", "flag = 'ja'"],
+        sums=[read_sum(BOUNDS)],
+        by=["gemeinde", "sex"],
+        domain=domain,
+        unit="person",
+        reading=reading,
+    )
     columns = zip(*(one.counts.tolist() for one in found.counts), found.sums[0].sums.tolist(), strict=True)
     return dict(zip(domain.keys, columns, strict=True))
 
@@ -156,15 +166,28 @@ def test_what_can_be_read_is_read_right(way, tmp_path, book):
 
 def test_a_sheet_is_read_like_the_file(tmp_path, book):
     pytest.importorskip("python_calamine")
-    cells = [[float(r.person), r.gemeinde, r.sex, None if r.alter is None else float(r.alter),
-              "-" if r.einkommen is None else float(r.einkommen), r.flag] for r in ROWS]  # fmt: skip
+    cells = [
+        [
+            float(r.person),
+            r.gemeinde,
+            r.sex,
+            None if r.alter is None else float(r.alter),
+            "-" if r.einkommen is None else float(r.einkommen),
+            r.flag,
+        ]
+        for r in ROWS
+    ]
     path = workbook(tmp_path / "people.xlsx", people=[NAMES, *cells])
     book.admit(path, "town", "1", null="-")
     assert counted(book, path) == expected(ROWS)
 
 
 REFUSED = {
-    "no encoding": (TEXT, {**OFFICE, "encoding": "utf-8"}, r"line \d+ is no text in UTF-8; say its encoding, such as latin-1"),
+    "no encoding": (
+        TEXT,
+        {**OFFICE, "encoding": "utf-8"},
+        r"line \d+ is no text in UTF-8; say its encoding, such as latin-1",
+    ),
     "UTF-8 as Latin-1": (TEXT.encode(), OFFICE, "UTF-8 by .*its bytes.*leave"),
     "UTF-8 as cp1252": (TEXT.encode(), {**OFFICE, "encoding": "cp1252"}, "UTF-8 by .*its bytes.*leave"),
     "a mark as Latin-1": (TEXT.encode("utf-8-sig"), OFFICE, "byte order mark of UTF-8"),
@@ -178,7 +201,11 @@ REFUSED = {
     "thousands by points": (changed(8, 4, "12.345"), OFFICE, r"number with a point \(in line 8\).*thousands.*--codes"),
     "thousands and a comma": (changed(8, 4, "12.345,67"), OFFICE, r"thousands \(in line 8\)"),
     "thousands by blanks": (changed(8, 4, "12\xa0345,67"), OFFICE, r"thousands \(in line 8\).*take the marks out"),
-    "a field too few": ("\n".join([*LINES[:8], LINES[8].partition(";")[2], *LINES[9:]]), OFFICE, "line 9 is not of 6 fields"),
+    "a field too few": (
+        "\n".join([*LINES[:8], LINES[8].partition(";")[2], *LINES[9:]]),
+        OFFICE,
+        "line 9 is not of 6 fields",
+    ),
     "a field too many": (changed(9, 4, "5;5"), OFFICE, "line 9 is not of 6 fields"),
     "cut off": (TEXT[:-9], OFFICE, f"line {len(LINES) - 1} is not of 6 fields"),
     "a bare CR": (changed(7, 1, "Kö\rniz"), OFFICE, "line 7 is broken by a carriage return"),
@@ -217,7 +244,9 @@ def test_what_may_be_meant_is_told_with_its_lines(tmp_path):
     extra = ["7;Köniz;f;;;ja"] * 12 + [";Hinterwald; f;12;-500,00;ja", "8;Köniz;f;unknown;99999999,00;ja"]
     path = file_at(tmp_path, TEXT + "\n".join([*extra, ""]))
     last = len(LINES) + len(extra) - 1
-    report = dt.look(path, **OFFICE, unit="person", sum=BOUNDS, domain={"gemeinde": [*TOWNS, "Bern"], "sex": ["f", "m", None]})
+    report = dt.look(
+        path, **OFFICE, unit="person", sum=BOUNDS, domain={"gemeinde": [*TOWNS, "Bern"], "sex": ["f", "m", None]}
+    )
     found = {(f.column, f.what): f for f in report.findings}
     assert report.grave == ()
     assert found["person", "no id"].places == found["sex", "blanks around a text"].places == (last - 1,)
@@ -234,8 +263,18 @@ def test_what_may_be_meant_is_told_with_its_lines(tmp_path):
     assert [f.what for f in empty.findings] == ["no rows"]
 
 
-STATISTICS = ["--count", "n=*", "--count", "old=alter >= 65", "--sum", f"pay={BOUNDS}", "--mean", f"average={BOUNDS}",
-              "--share", "flags=flag = 'ja'"]  # fmt: skip
+STATISTICS = [
+    "--count",
+    "n=*",
+    "--count",
+    "old=alter >= 65",
+    "--sum",
+    f"pay={BOUNDS}",
+    "--mean",
+    f"average={BOUNDS}",
+    "--share",
+    "flags=flag = 'ja'",
+]
 
 
 def held(made_rows, known, shift=0.0):
@@ -244,8 +283,13 @@ def held(made_rows, known, shift=0.0):
     for row in made_rows:
         c = known[row["gemeinde"], row["sex"]]
         pay, name = 100 * c["steps"], row["statistic"]
-        one, of = {"n": (c["n"], 1), "old": (c["old"], 1), "pay": (pay, 1), "average": (pay, c["earners"]),
-                   "flags": (c["flags"], c["n"])}[name]  # fmt: skip
+        one, of = {
+            "n": (c["n"], 1),
+            "old": (c["old"], 1),
+            "pay": (pay, 1),
+            "average": (pay, c["earners"]),
+            "flags": (c["flags"], c["n"]),
+        }[name]
         if of:
             low, high = float(row["low"]), float(row["high"])
             beside = shift * (high - low) + (shift > 0 and name in ("n", "old"))
@@ -271,28 +315,64 @@ def test_a_year_on_the_command_line_and_in_python(tmp_path, monkeypatch, capsys)
         return told.out if code == 0 else told.err
 
     about = ["--dataset", "town", "--version", "2026-01"]
-    run("ledger", "create", "town", "--budget", "40", "--per", "month", "22", "--relation", "presence", "--unit", "person")
+    run(
+        "ledger",
+        "create",
+        "town",
+        "--budget",
+        "40",
+        "--per",
+        "month",
+        "22",
+        "--relation",
+        "presence",
+        "--unit",
+        "person",
+    )
     assert "was not admitted" in run("release", "january.csv", *about, "--epsilon", "1", code=2)
     assert "unknown" not in run("admit", "january.csv", *about, *OPTIONS, "--domain", "domain.json", "--sum", BOUNDS)
     by = ["--by", "gemeinde,sex", "--domain", "domain.json"]
     assert "(missing)" not in run("release", "january.csv", *about, *by, *STATISTICS, "--epsilon", "1", "--dry-run")
-    run("release", "january.csv", *about, *by, *STATISTICS, "--epsilon", "20", "-o", "large.csv", "--margins", "kreis,total")
+    run(
+        "release",
+        "january.csv",
+        *about,
+        *by,
+        *STATISTICS,
+        "--epsilon",
+        "20",
+        "-o",
+        "large.csv",
+        "--margins",
+        "kreis,total",
+    )
     run("release", "january.csv", *about, *by, *STATISTICS, "--epsilon", "1", "-o", "small.csv")
     run("check-release", "small.json")
     assert "21" in run("ledger", "show")
 
     with dt.Ledger("budget.db") as book:
-        asked = {"dataset": "town", "ledger": book, "version": "2026-01", "domain": keys, "sum": {"pay": BOUNDS},
-                 "mean": {"average": BOUNDS}, "share": {"flags": "flag = 'ja'"}}  # fmt: skip
+        asked = {
+            "dataset": "town",
+            "ledger": book,
+            "version": "2026-01",
+            "domain": keys,
+            "sum": {"pay": BOUNDS},
+            "mean": {"average": BOUNDS},
+            "share": {"flags": "flag = 'ja'"},
+        }
         for epsilon in ("20", "1"):  # in another order, in Python: the stored answer
             counts = {"old": "65 <= alter", "n": "*"}
             again = dt.release("january.csv", **asked, by=["sex", "gemeinde"], count=counts, epsilon=epsilon)
             assert again.record["repeated"]
             assert held(again.rows(), known) > 0.85  # 60 misses of 400, where 20 are to be expected: below 1e-12
             assert held(again.rows(), known, shift=0.7) < 0.5  # no interval holds what is beside it
-        totals = dt.release("january.csv", **asked, by=["gemeinde", "sex"], count=counts, epsilon="20", margins=["total"])
+        totals = dt.release(
+            "january.csv", **asked, by=["gemeinde", "sex"], count=counts, epsilon="20", margins=["total"]
+        )
         (everybody,) = [row for row in totals.margins["total"] if row["statistic"] == "n"]
-        assert abs(everybody["total"] - sum(c["n"] for c in known.values())) <= 5 * (everybody["high"] - everybody["low"])
+        assert abs(everybody["total"] - sum(c["n"] for c in known.values())) <= 5 * (
+            everybody["high"] - everybody["low"]
+        )
         new = {"dataset": "town", "ledger": book, "by": ["gemeinde"], "domain": keys, "version": "2026-02"}
         with pytest.raises(ReleaseError, match=r"discreet admit february\.csv"):
             dt.release("february.csv", **new, epsilon="1/2")

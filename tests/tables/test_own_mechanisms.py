@@ -42,7 +42,7 @@ OWN = {
     "uniform": dt.uniform(6),
     "more reports": dt.from_matrix([[Fraction(w, 12) for w in row] for row in WIDE], outputs=dt.Grid(10, 50, 10)),
     "fewer reports": dt.from_matrix(TALL, outputs=dt.Grid(-1, 3, 4)),
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -133,8 +133,16 @@ def test_margins_of_one_s_own_mechanism_do_not_fail(people, ledger, monkeypatch,
     for k, drawn in enumerate([reports, [reports[0]] * len(reports), [reports[-1]] * len(reports)]):
         with monkeypatch.context() as patch:
             reporting(patch, drawn)
-            made = released(people.assign(j=1), ledger, m, 0, by=["k", "j"], version=str(k), margins=["k", "j"],
-                            domain={"k": list(range(len(reports))), "j": [1]})  # fmt: skip
+            made = released(
+                people.assign(j=1),
+                ledger,
+                m,
+                0,
+                by=["k", "j"],
+                version=str(k),
+                margins=["k", "j"],
+                domain={"k": list(range(len(reports))), "j": [1]},
+            )
         release_page(made)
         json.dumps(dict(made.margins), allow_nan=False)
         assert len(made.margins["j"]) == 1
@@ -143,20 +151,39 @@ def test_margins_of_one_s_own_mechanism_do_not_fail(people, ledger, monkeypatch,
 @pytest.mark.parametrize("name", OWN)
 def test_the_dry_run_of_one_s_own_mechanism(people, ledger, name):
     m = OWN[name]
-    rows = expected_errors(people, dataset="people", ledger=ledger, by=["k"], domain={"k": [0]}, epsilon=5, mechanism=m,
-                           bound=m.inputs.n).rows()  # fmt: skip
+    rows = expected_errors(
+        people, dataset="people", ledger=ledger, by=["k"], domain={"k": [0]}, epsilon=5, mechanism=m, bound=m.inputs.n
+    ).rows()
     assert 0 <= rows[0]["half width"] <= m.inputs.n / 2
 
 
 def test_one_s_own_mechanism_under_bit_privacy(people, ledger):
     """Public zeros beside it, a pooled cell, halves as reports."""
-    made = released(people, ledger, OWN["halves"], 0, dataset="bits", count="bit = 'yes'", bound=None, other=True,
-                    domain={"k": [0, 7]})  # fmt: skip
+    made = released(
+        people,
+        ledger,
+        OWN["halves"],
+        0,
+        dataset="bits",
+        count="bit = 'yes'",
+        bound=None,
+        other=True,
+        domain={"k": [0, 7]},
+    )
     assert made.columns["mechanism"] == ["remap", "public zero", "remap"]
     assert made.columns["report"][1] == 0
     assert all(2 * r == int(2 * r) for r in made.columns["report"])
-    again = released(people, ledger, OWN["halves"], 0, dataset="bits", count="bit = 'yes'", bound=None, other=True,
-                     domain={"k": [0, 7]})  # fmt: skip
+    again = released(
+        people,
+        ledger,
+        OWN["halves"],
+        0,
+        dataset="bits",
+        count="bit = 'yes'",
+        bound=None,
+        other=True,
+        domain={"k": [0, 7]},
+    )
     assert again.record["repeated"]
     assert dict(again.columns) == dict(made.columns)
 
@@ -169,7 +196,7 @@ def test_one_s_own_mechanism_under_bit_privacy(people, ledger):
         dt.staircase(60, epsilon=1, sensitivity=3, step=1).remap(lambda v: 60 - v),
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_mapped_reports_whose_law_is_too_large_to_write_out_cover_all_the_same(m, monkeypatch):
     weights, total = m.channel.integers()
     monkeypatch.setattr(Then, "integers", lambda self: None)  # as if it were larger
@@ -190,10 +217,12 @@ def test_a_large_truncated_mechanism_is_released(people, ledger):
 
 
 OPEN = [
-    dt.geometric(dt.Grid(0, None), alpha="3/4"), dt.laplace(dt.Grid(0, None), epsilon="1/3"),
-    dt.staircase(dt.Grid(0, None), epsilon=1, sensitivity=2), dt.staircase(dt.Grid(0, None), epsilon="1/2", sensitivity=5),
+    dt.geometric(dt.Grid(0, None), alpha="3/4"),
+    dt.laplace(dt.Grid(0, None), epsilon="1/3"),
+    dt.staircase(dt.Grid(0, None), epsilon=1, sensitivity=2),
+    dt.staircase(dt.Grid(0, None), epsilon="1/2", sensitivity=5),
     dt.staircase(dt.Grid(None, None), epsilon=1, sensitivity=3),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("m", OPEN, ids=repr)
@@ -273,8 +302,16 @@ def test_totals_over_small_and_large_groups_do_not_fail(ledger, monkeypatch, eps
     table = pandas.DataFrame({"k": [0] * 10 + [1] * 200, "bit": ["yes", "no"] * 105})
     ledger.create("both", "100", relation="bit", public=["k", "j"])
     reporting(monkeypatch, [[0, 0, 0], [10, 200, 0]][end])
-    made = release(table.assign(j=1), dataset="both", ledger=ledger, count="bit = 'yes'", by=["k", "j"], epsilon=epsilon,
-                   domain={"k": [0, 1, 2], "j": [1]}, margins=["j", "k"])  # fmt: skip
+    made = release(
+        table.assign(j=1),
+        dataset="both",
+        ledger=ledger,
+        count="bit = 'yes'",
+        by=["k", "j"],
+        epsilon=epsilon,
+        domain={"k": [0, 1, 2], "j": [1]},
+        margins=["j", "k"],
+    )
     assert made.record["epsilon_charged"] == str(Fraction(epsilon))
     release_page(made)
     json.dumps([made.rows(), dict(made.margins)], allow_nan=False)
@@ -287,8 +324,17 @@ def test_totals_of_enormous_reports_end_and_do_not_wrap(ledger, monkeypatch, eps
     table = pandas.DataFrame({"k": [0, 1], "j": [1, 1]})
     keys = list(range(9))
     reporting(monkeypatch, [report] * 9)
-    made = release(table, dataset="people", ledger=ledger, by=["k", "j"], domain={"k": keys, "j": [1]}, epsilon=epsilon,
-                   bound=bound, margins=["j"], mechanism="geometric")  # fmt: skip
+    made = release(
+        table,
+        dataset="people",
+        ledger=ledger,
+        by=["k", "j"],
+        domain={"k": keys, "j": [1]},
+        epsilon=epsilon,
+        bound=bound,
+        margins=["j"],
+        mechanism="geometric",
+    )
     total = made.margins["j"][0]
     assert total["total"] == sum(made.columns["fitted"])
     assert 0 <= total["low"] <= total["total"] <= total["high"]
@@ -296,10 +342,14 @@ def test_totals_of_enormous_reports_end_and_do_not_wrap(ledger, monkeypatch, eps
 
 def test_a_level_between_some_pairs_of_counts_is_no_level_of_a_count(people, ledger):
     """It holds between 0 and 1 alone; a person may change any other count, which this mechanism would report as it is."""
-    shown = dt.from_matrix([["2/3", "1/3", 0, 0], ["1/3", "2/3", 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], neighbours=[(0, 1)])
+    shown = dt.from_matrix(
+        [["2/3", "1/3", 0, 0], ["1/3", "2/3", 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], neighbours=[(0, 1)]
+    )
     assert shown.alpha == Fraction(1, 2)
     with pytest.raises(ReleaseError, match="any count by one"):
-        release(people, ledger=ledger, mechanism=shown, dataset="people", by=["k"], domain={"k": [0, 1]}, epsilon=5, bound=3)
+        release(
+            people, ledger=ledger, mechanism=shown, dataset="people", by=["k"], domain={"k": [0, 1]}, epsilon=5, bound=3
+        )
     assert ledger.balance("people").spent == 0
 
 
@@ -315,8 +365,16 @@ def test_no_interval_reaches_beyond_the_public_size_of_a_group(ledger):
     """A mechanism made for 30 may report 25 of a group of 9: the count is still at most 9."""
     ledger.create("sized", "9", relation="bit", public=["k"])
     table = pandas.DataFrame({"k": [0] * 9 + [1] * 30, "x": [True, False, False] * 13})
-    made = release(table, dataset="sized", ledger=ledger, count="x = true", by=["k"], domain={"k": [0, 1]}, epsilon="1/2",
-                   mechanism=dt.staircase(30, epsilon="1/2", sensitivity=3))  # fmt: skip
+    made = release(
+        table,
+        dataset="sized",
+        ledger=ledger,
+        count="x = true",
+        by=["k"],
+        domain={"k": [0, 1]},
+        epsilon="1/2",
+        mechanism=dt.staircase(30, epsilon="1/2", sensitivity=3),
+    )
     assert made.columns["high"][0] <= 9
     assert made.columns["high"][1] > 9
     assert all(low <= high for low, high in zip(made.columns["low"], made.columns["high"], strict=True))

@@ -54,14 +54,25 @@ class Reader(HTMLParser):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     rng = np.random.default_rng(5)
-    people = pandas.DataFrame({
-        "town": rng.choice(np.array(KEYS, dtype=object), 400), "age": rng.choice(["old", "young"], 400),
-        "ill": rng.random(400) < 0.2,
-    })  # fmt: skip
+    people = pandas.DataFrame(
+        {
+            "town": rng.choice(np.array(KEYS, dtype=object), 400),
+            "age": rng.choice(["old", "young"], 400),
+            "ill": rng.random(400) < 0.2,
+        }
+    )
     with dt.Ledger(tmp_path_factory.mktemp("pages") / "budget.db") as book:
         book.create("town", "9", relation="bit", public=["town", "age"])
-        yield dt.release(people, dataset="town", ledger=book, count={"ill": "ill", "well": "not ill"}, by=["town", "age"],
-                         epsilon=1, domain={"town": KEYS, "age": ["old", "young"]}, margins=["town", "age"])  # fmt: skip
+        yield dt.release(
+            people,
+            dataset="town",
+            ledger=book,
+            count={"ill": "ill", "well": "not ill"},
+            by=["town", "age"],
+            epsilon=1,
+            domain={"town": KEYS, "age": ["old", "young"]},
+            margins=["town", "age"],
+        )
 
 
 def test_a_table_has_a_caption_and_heads_of_columns_and_rows(made):
@@ -75,17 +86,26 @@ def test_a_table_has_a_caption_and_heads_of_columns_and_rows(made):
         keys = sum(name in ("town", "age") for name in names)
         for row in table["body"]:
             assert [cell[3] for cell in row] == names  # on a narrow screen each cell has its column's name beside it
-            assert [(tag, scope) for tag, scope, *_ in row] == [("th", "row")] * keys + [("td", None)] * (len(names) - keys)
+            assert [(tag, scope) for tag, scope, *_ in row] == [("th", "row")] * keys + [("td", None)] * (
+                len(names) - keys
+            )
 
 
 def test_totals_come_first_and_every_row_is_there(made):
     text = made.to_html()
-    assert text.index("Totals by town") < text.index("Totals by age") < text.index("Each group") < text.index("How to read this")
+    assert (
+        text.index("Totals by town")
+        < text.index("Totals by age")
+        < text.index("Each group")
+        < text.index("How to read this")
+    )
     tables = Reader(text).tables
     rows = [row for table in tables[4:] for row in table["body"]]
     assert [int(row[3][2]) for row in rows] == made.columns["report"]
     assert [row[0][2] for row in rows] == [key or "(missing)" for key in made.columns["town"]]
-    assert [int(row[2][2]) for table in tables[:2] for row in table["body"]] == [row["total"] for row in made.margins["town"]]
+    assert [int(row[2][2]) for table in tables[:2] for row in table["body"]] == [
+        row["total"] for row in made.margins["town"]
+    ]
 
 
 def test_dates_are_for_people(made):
@@ -132,8 +152,12 @@ def test_no_other_scale_shows_more_rows(seed):
 
 
 def test_open_ends_negative_numbers_and_nothing_at_all_are_drawn():
-    rows = [{"k": 1, "report": -20.5, "low": -40.25, "high": 1500.125}, {"k": 2, "report": 3, "low": None, "high": None},
-            {"k": 3, "report": 4, "low": 1, "high": None}, {"k": 4, "report": None, "low": None, "high": None}]  # fmt: skip
+    rows = [
+        {"k": 1, "report": -20.5, "low": -40.25, "high": 1500.125},
+        {"k": 2, "report": 3, "low": None, "high": None},
+        {"k": 3, "report": 4, "low": 1, "high": None},
+        {"k": 4, "report": None, "low": None, "high": None},
+    ]
     text = rows_table(rows, ["k"], "report")
     assert "-40.25 to 1,500.13" in text  # outwards
     assert "1 to any" in text

@@ -41,9 +41,15 @@ def test_the_errors_of_the_two_purposes_at_twenty_people():
     assert errors == {"reading": 7.6, "adding": 2.8}
 
 
-@pytest.mark.parametrize(("loss", "prior"), [
-    ("l1", None), ("L2", "binomial(0.3)"), ("threshold(2)", {0: "1/2", 2: "1/4", 5: "1/4"}), ("l0", ["1/6"] * 6),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("loss", "prior"),
+    [
+        ("l1", None),
+        ("L2", "binomial(0.3)"),
+        ("threshold(2)", {0: "1/2", 2: "1/4", 5: "1/4"}),
+        ("l0", ["1/6"] * 6),
+    ],
+)
 def test_least_error_is_the_certified_optimum(loss, prior):
     level = dt.Level.of(epsilon=1)
     m = Purpose.of("Least_Error", loss, prior).mechanism(5, level)
@@ -51,8 +57,12 @@ def test_least_error_is_the_certified_optimum(loss, prior):
     given = dict(enumerate(prior)) if isinstance(prior, list) else prior if isinstance(prior, dict) else {}
     named = {None: [Fraction(1, 6)] * 6, "binomial(0.3)": binomial}
     chances = [Fraction(given.get(k, 0)) for k in range(6)] if given else named[prior]
-    cost = {"l1": lambda i, j: abs(i - j), "L2": lambda i, j: (i - j) ** 2, "l0": lambda i, j: int(i != j),
-            "threshold(2)": lambda i, j: int((i >= 2) != (j >= 2))}[loss]  # fmt: skip
+    cost = {
+        "l1": lambda i, j: abs(i - j),
+        "L2": lambda i, j: (i - j) ** 2,
+        "l0": lambda i, j: int(i != j),
+        "threshold(2)": lambda i, j: int((i >= 2) != (j >= 2)),
+    }[loss]
 
     def risk(channel) -> Fraction:
         return sum((chances[i] * channel.entry(i, j) * cost(i, j) for i in range(6) for j in range(6)), Fraction(0))
@@ -123,16 +133,22 @@ def test_a_purpose_is_part_of_the_question_and_reading_is_what_was_asked_before(
     assert ledger.balance("bits").spent == 2
 
 
-@pytest.mark.parametrize(("asked", "words"), [
-    ({"purpose": "beauty"}, "not known"), ({"purpose": "adding", "mechanism": "geometric"}, "one of the two"),
-    ({"loss": "l1"}, "go with"), ({"purpose": "adding", "prior": "uniform"}, "go with"),
-    ({"purpose": "least error"}, "needs a loss"), ({"purpose": "least error", "loss": "l9"}, "not known"),
-    ({"purpose": "least error", "loss": "l1", "prior": 7}, "public knowledge"),
-    ({"purpose": "least error", "loss": "l1", "prior": "binomial(2)"}, "groups of 5"),
-    ({"purpose": "least error", "loss": "l1", "prior": ["1/2", "1/2"]}, "groups of 5"),
-    ({"purpose": "reading", "sum": "pay:0..20/5 missing 0"}, "for adding"),
-    ({"purpose": "least error", "loss": "l1", "mean": "pay:0..20/5 missing 0"}, "for adding"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"purpose": "beauty"}, "not known"),
+        ({"purpose": "adding", "mechanism": "geometric"}, "one of the two"),
+        ({"loss": "l1"}, "go with"),
+        ({"purpose": "adding", "prior": "uniform"}, "go with"),
+        ({"purpose": "least error"}, "needs a loss"),
+        ({"purpose": "least error", "loss": "l9"}, "not known"),
+        ({"purpose": "least error", "loss": "l1", "prior": 7}, "public knowledge"),
+        ({"purpose": "least error", "loss": "l1", "prior": "binomial(2)"}, "groups of 5"),
+        ({"purpose": "least error", "loss": "l1", "prior": ["1/2", "1/2"]}, "groups of 5"),
+        ({"purpose": "reading", "sum": "pay:0..20/5 missing 0"}, "for adding"),
+        ({"purpose": "least error", "loss": "l1", "mean": "pay:0..20/5 missing 0"}, "for adding"),
+    ],
+)
 def test_what_makes_no_sense_is_refused_before_any_charge(people, ledger, asked, words):
     with pytest.raises(DiscreetError, match=words):
         release(people, dataset="bits", ledger=ledger, **{**ASKED, **asked})

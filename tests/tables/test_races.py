@@ -24,8 +24,20 @@ PEOPLE = pandas.DataFrame({"town": ["a", "b"] * 20, "ill": [True, False, False, 
 def releases(tmp_path_factory):
     with dt.Ledger(tmp_path_factory.mktemp("races") / "budget.db") as book:
         book.create("town", "99", relation="presence")
-        return [dt.release(PEOPLE, dataset="town", ledger=book, count="ill", by=["town"], domain={"town": ["a", "b"]}, epsilon=1,
-                           margins=["total"], version=str(k)) for k in range(6)]  # fmt: skip
+        return [
+            dt.release(
+                PEOPLE,
+                dataset="town",
+                ledger=book,
+                count="ill",
+                by=["town"],
+                domain={"town": ["a", "b"]},
+                epsilon=1,
+                margins=["total"],
+                version=str(k),
+            )
+            for k in range(6)
+        ]
 
 
 def together(jobs) -> list[Exception | None]:
@@ -62,7 +74,9 @@ OURS = {"x.csv", "x.json", "x.html", "x-by-total.csv"}
 @pytest.mark.parametrize("links", [True, False])
 def test_of_many_at_one_moment_one_is_written_and_the_others_are_told(releases, tmp_path, monkeypatch, links):
     if not links:  # a disk that has no second names
-        monkeypatch.setattr(files.os, "link", lambda *_: (_ for _ in ()).throw(PermissionError(1, "Operation not permitted")))
+        monkeypatch.setattr(
+            files.os, "link", lambda *_: (_ for _ in ()).throw(PermissionError(1, "Operation not permitted"))
+        )
     for turn in range(5):
         folder = tmp_path / str(turn)
         folder.mkdir()
@@ -77,7 +91,10 @@ def test_of_many_at_one_moment_one_is_written_and_the_others_are_told(releases, 
 
 def test_with_overwrite_the_last_one_stands_whole(releases, tmp_path):
     for _ in range(5):
-        assert together([lambda made=made: made.save(tmp_path / "x.csv", overwrite=True) for made in releases]) == [None] * 6
+        assert (
+            together([lambda made=made: made.save(tmp_path / "x.csv", overwrite=True) for made in releases])
+            == [None] * 6
+        )
         assert names(tmp_path) == OURS
         assert holds(tmp_path / "x.json")
 

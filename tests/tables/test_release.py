@@ -27,12 +27,14 @@ DOMAIN = {"district": ["a", "b", "c"], "age": ["old", "young"]}
 def people() -> pandas.DataFrame:
     rng = np.random.default_rng(7)
     size = 900
-    return pandas.DataFrame({
-        "district": rng.choice(["a", "b", "z", None], size, p=[0.6, 0.2, 0.1, 0.1]),
-        "age": rng.choice(["old", "young"], size),
-        "sick": rng.choice(["yes", "no"], size, p=[0.3, 0.7]),
-        "id": rng.integers(0, 400, size),
-    })  # fmt: skip
+    return pandas.DataFrame(
+        {
+            "district": rng.choice(["a", "b", "z", None], size, p=[0.6, 0.2, 0.1, 0.1]),
+            "age": rng.choice(["old", "young"], size),
+            "sick": rng.choice(["yes", "no"], size, p=[0.3, 0.7]),
+            "id": rng.integers(0, 400, size),
+        }
+    )
 
 
 @pytest.fixture
@@ -82,10 +84,18 @@ def test_the_same_question_gets_the_stored_answer_for_nothing(people, ledger):
     assert ledger.balance("bits").spent == Fraction(1, 2)
 
 
-@pytest.mark.parametrize("change", [
-    {"epsilon": "1/4"}, {"count": "sick = 'no'"}, {"version": "2"}, {"mechanism": "geometric"}, {"other": True},
-    {"by": ["district"], "domain": {"district": ["a", "b"]}}, {"domain": {"district": ["b", "a"], "age": ["old", "young"]}},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": "1/4"},
+        {"count": "sick = 'no'"},
+        {"version": "2"},
+        {"mechanism": "geometric"},
+        {"other": True},
+        {"by": ["district"], "domain": {"district": ["a", "b"]}},
+        {"domain": {"district": ["b", "a"], "age": ["old", "young"]}},
+    ],
+)
 def test_another_question_is_charged(people, ledger, change):
     bits(people, ledger)
     made = bits(people, ledger, **change)
@@ -141,18 +151,28 @@ def test_charged_before_drawn_stored_before_shown(people, ledger, monkeypatch):
 
 
 def test_presence_privacy_clamps_at_zero_and_at_the_bound(people, ledger):
-    open_ended = release(people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old", "young", "none"]},
-                         epsilon="1/2")  # fmt: skip
+    open_ended = release(
+        people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old", "young", "none"]}, epsilon="1/2"
+    )
     assert all(r["report"] >= 0 for r in open_ended.rows())
     assert "n" not in open_ended.columns
-    bounded = release(people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old", "none"]}, epsilon="1/2",
-                      bound=50)  # fmt: skip
+    bounded = release(
+        people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old", "none"]}, epsilon="1/2", bound=50
+    )
     assert all(r["report"] <= 50 and r["mechanism"] == "explicit_fair" for r in bounded.rows())
 
 
 def test_people_with_several_groups_share_their_level(people, ledger):
-    made = release(people, dataset="persons", ledger=ledger, count="sick = 'yes'", by=["age"], domain={"age": ["old", "young"]},
-                   epsilon="1", max_groups=2)  # fmt: skip
+    made = release(
+        people,
+        dataset="persons",
+        ledger=ledger,
+        count="sick = 'yes'",
+        by=["age"],
+        domain={"age": ["old", "young"]},
+        epsilon="1",
+        max_groups=2,
+    )
     assert made.record["epsilon_charged"] == "1"
     assert made.record["epsilon_each_report"] == "1/2"
     beta = Fraction(made.record["alpha_each_report"])
@@ -212,10 +232,20 @@ def test_removing_one_person_changes_at_most_max_groups_cells_by_one(people, led
     few = people[people.id < 30]
 
     def cells(table, version):
-        return np.array(release(
-            table, dataset="persons", ledger=ledger, by=["district"], domain={"district": ["a", "b"]}, epsilon="1/1000",
-            max_groups=max_groups, other=other, version=version, count="sick = 'yes'",
-        ).columns["report"])  # fmt: skip
+        return np.array(
+            release(
+                table,
+                dataset="persons",
+                ledger=ledger,
+                by=["district"],
+                domain={"district": ["a", "b"]},
+                epsilon="1/1000",
+                max_groups=max_groups,
+                other=other,
+                version=version,
+                count="sick = 'yes'",
+            ).columns["report"]
+        )
 
     whole = cells(few, "all")
     for person in range(30):
@@ -250,11 +280,21 @@ def test_what_the_relation_does_not_allow_is_refused_before_any_charge(people, l
     assert ledger.balance("bits").spent == 0
 
 
-@pytest.mark.parametrize("bad", [
-    {"count": "sick ="}, {"count": "sick = 'yes'; DROP TABLE t"}, {"count": "nothing = 1"}, {"count": "count(*) > 1"},
-    {"count": "sick IN (SELECT 1)"}, {"domain": {"district": ["a", "a"], "age": ["old"]}}, {"by": ["nowhere"]},
-    {"epsilon": "-1"}, {"dataset": "unknown"}, {"alpha": "1/2"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"count": "sick ="},
+        {"count": "sick = 'yes'; DROP TABLE t"},
+        {"count": "nothing = 1"},
+        {"count": "count(*) > 1"},
+        {"count": "sick IN (SELECT 1)"},
+        {"domain": {"district": ["a", "a"], "age": ["old"]}},
+        {"by": ["nowhere"]},
+        {"epsilon": "-1"},
+        {"dataset": "unknown"},
+        {"alpha": "1/2"},
+    ],
+)
 def test_bad_questions_are_refused_and_cost_nothing(people, ledger, bad):
     with pytest.raises(dt.errors.DiscreetError):
         bits(people, ledger, **bad)
@@ -270,10 +310,12 @@ def test_the_same_kind_of_table_comes_back(people, ledger, tmp_path):
     people.to_csv(tmp_path / "p.csv", index=False)
     pyarrow.parquet.write_table(pyarrow.Table.from_pandas(people), tmp_path / "p.parquet")
     kinds = {
-        "1": (people, pandas.DataFrame), "2": (polars.from_pandas(people), polars.DataFrame),
-        "3": (pyarrow.Table.from_pandas(people), pyarrow.Table), "4": (tmp_path / "p.csv", pyarrow.Table),
+        "1": (people, pandas.DataFrame),
+        "2": (polars.from_pandas(people), polars.DataFrame),
+        "3": (pyarrow.Table.from_pandas(people), pyarrow.Table),
+        "4": (tmp_path / "p.csv", pyarrow.Table),
         "5": (str(tmp_path / "p.parquet"), pyarrow.Table),
-    }  # fmt: skip
+    }
     for version, (table, kind) in kinds.items():
         if kind is pyarrow.Table and version > "3":
             ledger.admit(table, "bits", version)
@@ -302,9 +344,17 @@ def test_what_a_count_does_not_mean_is_said(people, ledger):
 
 @pytest.mark.parametrize(
     ("epsilon", "words"),
-    [("1", "2.72"), ("2", "7.39"), ("1/2", "1.65"), ("1/1000", "1.0011"), ("0", "1"), ("20", "486,000,000"),
-     ("100", "10<sup>44</sup>"), ("ln 3", "3.01")],
-)  # fmt: skip
+    [
+        ("1", "2.72"),
+        ("2", "7.39"),
+        ("1/2", "1.65"),
+        ("1/1000", "1.0011"),
+        ("0", "1"),
+        ("20", "486,000,000"),
+        ("100", "10<sup>44</sup>"),
+        ("ln 3", "3.01"),
+    ],
+)
 def test_the_page_says_how_many_times_in_plain_numbers_never_too_few(epsilon, words):
     """e = 2.71828..., e^2 = 7.38905..., e^(1/2) = 1.64872..., e^20 = 485165195.4..., e^100 = 2.69e43; rounded up."""
     exact = charge_of(dt.Level.of(epsilon=epsilon)) if "ln" in epsilon else Fraction(epsilon)
@@ -349,8 +399,15 @@ def test_the_dry_run_is_as_wide_as_the_release(people, ledger):
 
 
 def test_the_dry_run_charges_nothing(people, ledger):
-    rows = expected_errors(people, dataset="bits", ledger=ledger, count="sick = 'yes'", by=["district", "age"], domain=DOMAIN,
-                           epsilon="1/2").rows()  # fmt: skip
+    rows = expected_errors(
+        people,
+        dataset="bits",
+        ledger=ledger,
+        count="sick = 'yes'",
+        by=["district", "age"],
+        domain=DOMAIN,
+        epsilon="1/2",
+    ).rows()
     assert len(rows) == 6
     assert rows[0]["standard error"] > 0
     assert rows[-1]["mechanism"] == "none"
@@ -370,9 +427,9 @@ def test_nothing_private_is_in_the_record_or_the_page(people, ledger, monkeypatc
     )
     big = pandas.concat([people] * 37, ignore_index=True)
     made = bits(big, ledger, margins=["age"], epsilon="1/100")
-    text = json.dumps({"record": made.record, "rows": made.rows(), "margins": made.margins}, default=str) + release_page(
-        made
-    )
+    text = json.dumps(
+        {"record": made.record, "rows": made.rows(), "margins": made.margins}, default=str
+    ) + release_page(made)
     shown = set(map(str, made.columns["report"])) | set(map(str, made.columns["n"]))
     for count in captured[0].tolist():
         if count > 100 and str(count) not in shown:
@@ -439,8 +496,16 @@ def test_extreme_levels_are_released_and_read(people, ledger, epsilon):
 
 def test_what_cannot_be_read_is_refused_before_the_charge(people, ledger):
     with pytest.raises(dt.errors.DiscreetError):
-        release(people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old"]}, epsilon="1/2", bound=10**5,
-                mechanism="randomized_response")  # fmt: skip
+        release(
+            people,
+            dataset="people",
+            ledger=ledger,
+            by=["age"],
+            domain={"age": ["old"]},
+            epsilon="1/2",
+            bound=10**5,
+            mechanism="randomized_response",
+        )
     assert ledger.balance("people").spent == 0
 
 
@@ -472,8 +537,18 @@ def test_changing_one_person_s_bit_moves_few_cells_by_one_and_no_size(people, le
     few = people[people.id < 25].reset_index(drop=True)
 
     def cells(table, version):
-        made = release(table, dataset="own", ledger=ledger, count="sick = 'yes'", by=["district", "age"], domain=DOMAIN, other=True,
-                       epsilon="1/1000", max_groups=max_groups, version=version)  # fmt: skip
+        made = release(
+            table,
+            dataset="own",
+            ledger=ledger,
+            count="sick = 'yes'",
+            by=["district", "age"],
+            domain=DOMAIN,
+            other=True,
+            epsilon="1/1000",
+            max_groups=max_groups,
+            version=version,
+        )
         return np.array(made.columns["report"]), made.columns["n"]
 
     whole, sizes = cells(few, "all")
@@ -508,10 +583,12 @@ def test_what_is_no_predicate_is_refused(ledger, count):
 @pytest.mark.parametrize("bound", [None, 10, 100])
 @pytest.mark.parametrize(
     "asked",
-    [{"epsilon": "1/576460752303423488", "count": ["x = 1", "x = 2", "x = 3", "x = 4"]},
-     {"alpha": Fraction(10**23 - 1, 10**23), "count": "x = 1"}],
+    [
+        {"epsilon": "1/576460752303423488", "count": ["x = 1", "x = 2", "x = 3", "x = 4"]},
+        {"alpha": Fraction(10**23 - 1, 10**23), "count": "x = 1"},
+    ],
     ids=["2^-59 in four", "1e-23 in one"],
-)  # fmt: skip
+)
 def test_reports_that_would_say_nothing_are_refused_before_the_charge(ledger, asked, bound):
     """2^-59 over four counts is 2^-61 each: the reach of its noise, beyond ln(20) * 2^61, no longer fits 63 bits."""
     ledger.create("odd", "1", relation="presence")
@@ -525,8 +602,16 @@ def test_reports_that_would_say_nothing_are_refused_before_the_charge(ledger, as
 def test_progress_covers_the_whole(people, ledger, how):
     """From 0 to 1, told once the counting is done too, and 1 is told last: a dry run and several counts alike."""
     seen = []
-    how(people, dataset="bits", ledger=ledger, count=["sick = 'yes'", "sick = 'no'"], by=["district", "age"], domain=DOMAIN,
-        epsilon="1/2", progress=seen.append)  # fmt: skip
+    how(
+        people,
+        dataset="bits",
+        ledger=ledger,
+        count=["sick = 'yes'", "sick = 'no'"],
+        by=["district", "age"],
+        domain=DOMAIN,
+        epsilon="1/2",
+        progress=seen.append,
+    )
     done = [line.done for line in seen]
     assert (done[0], done[-1], done) == (0, 1, sorted(done))
     assert any(0.6 < part < 1 for part in done)
@@ -540,7 +625,15 @@ def test_groups_of_a_size_are_reckoned_once(people, ledger, monkeypatch):
     read, times = module._expected, []
     monkeypatch.setattr(module, "_expected", lambda sheet, k, size: times.append(size) or read(sheet, k, size))
     domain = {"district": [f"nowhere {k}" for k in range(2000)]}
-    rows = expected_errors(people, dataset="people", ledger=ledger, count="sick = 'yes'", by=["district"], domain=domain,
-                           epsilon="1/2", bound=50).rows()  # fmt: skip
+    rows = expected_errors(
+        people,
+        dataset="people",
+        ledger=ledger,
+        count="sick = 'yes'",
+        by=["district"],
+        domain=domain,
+        epsilon="1/2",
+        bound=50,
+    ).rows()
     assert len(rows) == 2000
     assert len(times) < 10

@@ -36,8 +36,14 @@ def ledger(tmp_path):
 
 
 def asked(people, ledger, **other):
-    given = {"dataset": "town", "count": "ill", "by": ["town", "age"], "domain": {"town": [*KEYS, None], "age": ["old", "young"]},
-             "epsilon": "1/2", "margins": ["town", "age"]}  # fmt: skip
+    given = {
+        "dataset": "town",
+        "count": "ill",
+        "by": ["town", "age"],
+        "domain": {"town": [*KEYS, None], "age": ["old", "young"]},
+        "epsilon": "1/2",
+        "margins": ["town", "age"],
+    }
     return dt.release(people, ledger=ledger, **{**given, **other})
 
 
@@ -51,9 +57,17 @@ def test_what_is_saved_is_what_was_released(made, tmp_path, bom):
     out = tmp_path / "out"
     out.mkdir()
     written = made.save(out / "x.csv", bom=bom)
-    assert {p.name for p in out.iterdir()} == {p.name for p in written} == {
-        "x.csv", "x-by-town.csv", "x-by-age.csv", "x.html", "x.json",
-    }  # fmt: skip
+    assert (
+        {p.name for p in out.iterdir()}
+        == {p.name for p in written}
+        == {
+            "x.csv",
+            "x-by-town.csv",
+            "x-by-age.csv",
+            "x.html",
+            "x.json",
+        }
+    )
     for path in out.glob("*.csv"):
         assert path.read_bytes().startswith(b"\xef\xbb\xbf") is bom
     rows = list(csv.DictReader(io.StringIO((out / "x.csv").read_text("utf-8-sig"))))
@@ -105,8 +119,12 @@ def test_all_files_appear_or_none(made, people, ledger, tmp_path, monkeypatch, f
 
     with monkeypatch.context() as patch:
         patch.setattr(files.os, "replace", stubborn)
-        if not overwrite:  # a name that must be free is taken by a link, and where there are none by an empty file first
-            patch.setattr(files.os, "link", lambda *_: (_ for _ in ()).throw(PermissionError(1, "Operation not permitted")))
+        if (
+            not overwrite
+        ):  # a name that must be free is taken by a link, and where there are none by an empty file first
+            patch.setattr(
+                files.os, "link", lambda *_: (_ for _ in ()).throw(PermissionError(1, "Operation not permitted"))
+            )
         with pytest.raises(FileError, match="not permitted"):
             asked(people, ledger, margins=["age", "town"]).save(tmp_path / "x.csv", overwrite=overwrite)
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir() if not p.name.startswith("budget")} == before
@@ -116,8 +134,18 @@ def test_a_release_is_printed_in_thirty_rows_at_most_with_everything_around_them
     keys = list(range(70))
     many = pandas.DataFrame({"k": keys * 2, "j": 1, "ill": [True] * 70 + [False] * 70})
     ledger.create("many", "1", relation="bit", public=["k", "j"])
-    told = str(dt.release(many, dataset="many", ledger=ledger, count="ill", by=["k", "j"], domain={"k": keys, "j": [1]}, epsilon=1,
-                          margins=["k"]))  # fmt: skip
+    told = str(
+        dt.release(
+            many,
+            dataset="many",
+            ledger=ledger,
+            count="ill",
+            by=["k", "j"],
+            domain={"k": keys, "j": [1]},
+            epsilon=1,
+            margins=["k"],
+        )
+    )
     assert sum("explicit_fair" in line for line in told.splitlines()) == 30
     assert told.count("... and 40 more rows: ") == 2
     for words in ("70 reports", "save()", "Totals by k", "margins has all", "What is protected", "Charged epsilon 1"):

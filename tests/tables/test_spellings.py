@@ -10,9 +10,27 @@ import discreet as dt
 from discreet.tables.question import ask
 from discreet.tables.spellings import _different, form, other_spellings
 
-REST = {"dataset": "d", "version": "1", "count": None, "by": (), "domain": None, "alpha": None, "epsilon": "1/2",
-        "mechanism": "auto", "bound": None, "max_groups": 1, "other": False}  # fmt: skip
-ROWS = [("yes", "north"), ("Yes ", "SOUTH"), ("no", "Süd"), ("yes", "su\u0308d"), ("YES", "north  east"), ("maybe", "west")]
+REST = {
+    "dataset": "d",
+    "version": "1",
+    "count": None,
+    "by": (),
+    "domain": None,
+    "alpha": None,
+    "epsilon": "1/2",
+    "mechanism": "auto",
+    "bound": None,
+    "max_groups": 1,
+    "other": False,
+}
+ROWS = [
+    ("yes", "north"),
+    ("Yes ", "SOUTH"),
+    ("no", "Süd"),
+    ("yes", "su\u0308d"),
+    ("YES", "north  east"),
+    ("maybe", "west"),
+]
 
 
 @pytest.fixture(params=["csv", "parquet", "dictionary"])
@@ -29,24 +47,36 @@ def book(request, tmp_path):
     with dt.Ledger(tmp_path / "b.db") as book:
         book.create("d", 9, relation="presence")
         book.admit(path, "d")
-        yield lambda **asked: [(o.column, o.asked, o.there) for o in other_spellings(path, book, ask(**{**REST, **asked}))]
+        yield lambda **asked: [
+            (o.column, o.asked, o.there) for o in other_spellings(path, book, ask(**{**REST, **asked}))
+        ]
 
 
-@pytest.mark.parametrize(("asked", "told"), [
-    ({"count": "asthma = 'Yes'"}, [("asthma", "Yes", t) for t in ("yes", "Yes ", "YES")]),
-    ({"count": "asthma = 'yes'"}, [("asthma", "yes", t) for t in ("Yes ", "YES")]),
-    ({"count": "asthma in ('yes', 'YES', 'Yes ')"}, []),
-    ({"count": "not (ASTHMA <> 'No' or age > 4)"}, [("asthma", "No", "no")]),
-    ({"share": ["asthma = 'MAYBE'"]}, [("asthma", "MAYBE", "maybe")]),
-    ({"mean": ["age:0..100 where asthma = 'MAYBE'"]}, [("asthma", "MAYBE", "maybe")]),
-    ({"by": ["district"], "domain": {"district": ["North", "South", "west", "east", "nort"]}},
-     [("district", "North", "north"), ("district", "South", "SOUTH")]),
-    ({"by": ["district"], "domain": {"district": ["Süd"]}}, [("district", "Süd", "su\u0308d")]),
-    ({"by": ["district"], "domain": {"district": ["North East"]}}, [("district", "North East", "north  east")]),
-    ({"by": ["district"], "domain": {"district": {"all": ["NORTH", "West"]}}},
-     [("district", "NORTH", "north"), ("district", "West", "west")]),
-    ({"count": "age > 3"}, []), ({"count": "asthma = 'perhaps'"}, []), ({"count": "asthma = 'ye'"}, []), ({}, []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"count": "asthma = 'Yes'"}, [("asthma", "Yes", t) for t in ("yes", "Yes ", "YES")]),
+        ({"count": "asthma = 'yes'"}, [("asthma", "yes", t) for t in ("Yes ", "YES")]),
+        ({"count": "asthma in ('yes', 'YES', 'Yes ')"}, []),
+        ({"count": "not (ASTHMA <> 'No' or age > 4)"}, [("asthma", "No", "no")]),
+        ({"share": ["asthma = 'MAYBE'"]}, [("asthma", "MAYBE", "maybe")]),
+        ({"mean": ["age:0..100 where asthma = 'MAYBE'"]}, [("asthma", "MAYBE", "maybe")]),
+        (
+            {"by": ["district"], "domain": {"district": ["North", "South", "west", "east", "nort"]}},
+            [("district", "North", "north"), ("district", "South", "SOUTH")],
+        ),
+        ({"by": ["district"], "domain": {"district": ["Süd"]}}, [("district", "Süd", "su\u0308d")]),
+        ({"by": ["district"], "domain": {"district": ["North East"]}}, [("district", "North East", "north  east")]),
+        (
+            {"by": ["district"], "domain": {"district": {"all": ["NORTH", "West"]}}},
+            [("district", "NORTH", "north"), ("district", "West", "west")],
+        ),
+        ({"count": "age > 3"}, []),
+        ({"count": "asthma = 'perhaps'"}, []),
+        ({"count": "asthma = 'ye'"}, []),
+        ({}, []),
+    ],
+)
 def test_only_what_differs_in_case_or_form_is_told(book, asked, told):
     """Keys that the file has and nobody wrote ("maybe", "west"), or that were written and it lacks ("east"), never stand there."""
     assert sorted(book(**asked)) == sorted(told)
@@ -61,7 +91,9 @@ def test_the_form_of_a_text():
 
 def test_what_is_no_text_has_no_spelling():
     """Bytes that are no UTF-8 in a column of texts, numbers: nothing is told, and nothing fails."""
-    odd = pa.Array.from_buffers(pa.string(), 2, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0\5\0\0\0"), pa.py_buffer(b"\xff\xfeyes")])
+    odd = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0\5\0\0\0"), pa.py_buffer(b"\xff\xfeyes")]
+    )
     assert _different(odd) == _different(pa.array([1, 2])) == []
     assert _different(pa.array(["a", None, "b", "a"])) == ["a", "b"]
 

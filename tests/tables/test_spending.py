@@ -40,8 +40,12 @@ def test_charged_drawn_stored_shown(ledger):
         assert ledger.balance("town").pending == 1
         report = paid.sample(G, 40)
         assert ledger.drawn("town", paid.line) == {
-            "format": "discreet-draw", "version": 1, "mechanism": repr(G), "digest": G.digest, "report": str(report),
-        }  # fmt: skip
+            "format": "discreet-draw",
+            "version": 1,
+            "mechanism": repr(G),
+            "digest": G.digest,
+            "report": str(report),
+        }
     assert 0 <= report <= 100
     assert ledger.balance("town").pending == 0
     assert [e.what for e in ledger.history("town")][1:] == ["people at the fair", "the answer of line 2"]
@@ -90,7 +94,12 @@ def largest_log(law: np.ndarray, reach: int) -> float:
         ("0.1000001", dt.geometric(100, epsilon="1/2", sensitivity=5), 1, True),  # a fifth of it, as somebody states
         ("1/2", dt.geometric(dt.Grid(0, 100, 5), epsilon="1/2"), None, True),  # a step is more than one person
         ("1/2", dt.geometric(dt.Grid(0, 10, "1/2"), epsilon="1/2"), None, True),  # made for two steps
-        ("1/2", dt.geometric(dt.Grid(0, 10, "1/2"), epsilon="1/2", sensitivity="1/2"), None, False),  # a person is two steps
+        (
+            "1/2",
+            dt.geometric(dt.Grid(0, 10, "1/2"), epsilon="1/2", sensitivity="1/2"),
+            None,
+            False,
+        ),  # a person is two steps
         ("1.0000001", dt.geometric(dt.Grid(0, 10, "1/2"), epsilon="1/2", sensitivity="1/2"), None, True),
         ("1/2", dt.geometric(dt.Grid(0, 10, "1/2"), epsilon="1/2", sensitivity="1/2"), "1/2", True),
         ("1/2", dt.geometric(dt.Grid(0, 12, "2/3"), epsilon="1/2", sensitivity="2/3"), None, False),  # may be two steps
@@ -101,7 +110,7 @@ def largest_log(law: np.ndarray, reach: int) -> float:
         ("0.49", dt.randomized_response(4, epsilon="1/2"), None, False),
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_what_a_charge_covers(epsilon, m, change, holds):
     charge = dt.Level.of(epsilon=epsilon).charge
     if holds:
@@ -135,8 +144,16 @@ def test_refusals_draw_nothing_and_leave_the_charge(ledger):
     with pytest.raises(LedgerError, match=r"with ledger\.spend"):
         paid.sample(G, 4)
     with paid:
-        for m, value in ((dt.geometric(100, epsilon=1), 4), (G, [1, 2]), (G, [[1], [1, 2]]), (G, np.array([1])), (G, pa.array([1])),
-                         (G, pd.Series([1])), ("G", 1), (dt.geometric, 4)):  # fmt: skip
+        for m, value in (
+            (dt.geometric(100, epsilon=1), 4),
+            (G, [1, 2]),
+            (G, [[1], [1, 2]]),
+            (G, np.array([1])),
+            (G, pa.array([1])),
+            (G, pd.Series([1])),
+            ("G", 1),
+            (dt.geometric, 4),
+        ):
             with pytest.raises(LedgerError, match=r"\.$"):
                 paid.sample(m, value)
         with pytest.raises(LedgerError, match="change"):

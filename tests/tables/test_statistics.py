@@ -40,9 +40,25 @@ def terms_of(relation, unit=None):
 
 def measured(rows, relation, asked, keys, by, unit=None, max_groups=1):
     """The measures of a question and their true numbers: one row of groups for each world."""
-    table = pandas.DataFrame(rows, columns=["world", "id", "g", "x", "flag"]).astype({"x": "Float64", "flag": "boolean"})
-    question = ask("d", "1", asked["count"], by, keys, ALPHA, None, "auto", None, max_groups, False, asked["sum"],
-                   asked["mean"], asked["share"])  # fmt: skip
+    table = pandas.DataFrame(rows, columns=["world", "id", "g", "x", "flag"]).astype(
+        {"x": "Float64", "flag": "boolean"}
+    )
+    question = ask(
+        "d",
+        "1",
+        asked["count"],
+        by,
+        keys,
+        ALPHA,
+        None,
+        "auto",
+        None,
+        max_groups,
+        False,
+        asked["sum"],
+        asked["mean"],
+        asked["share"],
+    )
     terms = terms_of(relation, unit)
     found = counted_for(question, terms, table, None, None, False)
     measures = measures_for(question, terms, found.sizes(relation))
@@ -77,7 +93,9 @@ def check(question, measures, truths, pairs):
     worst = losses(measures, truths, pairs)
     assert worst["all"] <= 1 / ALPHA
     for one in question.statistics:
-        assert question.level.admits(1 / worst[one.name], one.weight.denominator)  # the weights are equal: 1 over their number
+        assert question.level.admits(
+            1 / worst[one.name], one.weight.denominator
+        )  # the weights are equal: 1 over their number
         assert float(worst[one.name]) >= float(ALPHA) ** (-float(one.weight)) * (1 - 1e-9), one.name
 
 
@@ -86,14 +104,19 @@ ROWS = list(itertools.product("ab", VALUES, (True, False)))
 
 def test_adding_a_person_changes_no_more_than_was_charged_and_that_much():
     """Presence: all data sets of up to two people over 24 kinds of row, each with every person removed."""
-    worlds = [()] + [(k,) for k in range(len(ROWS))] + list(itertools.combinations_with_replacement(range(len(ROWS)), 2))
+    worlds = (
+        [()] + [(k,) for k in range(len(ROWS))] + list(itertools.combinations_with_replacement(range(len(ROWS)), 2))
+    )
     place = {world: k for k, world in enumerate(worlds)}
     rows = [(place[world], 0, *ROWS[k]) for world in worlds for k in world]
     pairs = [(place[world], place[world[:j] + world[j + 1 :]]) for world in worlds for j in range(len(world))]
     keys = {"world": list(range(len(worlds))), "g": ["a", "b"]}
     question, measures, truths = measured(rows, "presence", ASKED, keys, ["world", "g"])
     check(question, measures, truths, pairs)
-    halved = [replace(m, plan={-1: open_noise("geometric", m.change // 2, m.level)}) if m.name == "plain" else m for m in measures]
+    halved = [
+        replace(m, plan={-1: open_noise("geometric", m.change // 2, m.level)}) if m.name == "plain" else m
+        for m in measures
+    ]
     with pytest.raises(AssertionError):  # negative control: noise for half of the change is found out
         check(question, halved, truths, pairs)
 
@@ -104,7 +127,9 @@ def test_changing_what_is_private_changes_no_more_than_was_charged_and_that_much
     worlds = [(g, p, q) for g in ("aa", "ab") for p in range(len(private)) for q in range(len(private))]
     place = {world: k for k, world in enumerate(worlds)}
     rows = [(k, 0, g[j], *private[(p, q)[j]]) for k, (g, p, q) in enumerate(worlds) for j in (0, 1)]
-    pairs = [(k, place[g, other, q]) for k, (g, p, q) in enumerate(worlds) for other in range(len(private)) if other > p]
+    pairs = [
+        (k, place[g, other, q]) for k, (g, p, q) in enumerate(worlds) for other in range(len(private)) if other > p
+    ]
     keys = {"world": list(range(len(worlds))), "g": ["a", "b"]}
     question, measures, truths = measured(rows, "bit", UNDER_BIT, keys, ["world", "g"])
     check(question, measures, truths, pairs)
@@ -114,8 +139,12 @@ def test_changing_what_is_private_changes_no_more_than_was_charged_and_that_much
 @pytest.mark.parametrize("max_groups", [1, 2])
 def test_people_with_several_rows_and_groups_change_no_more_than_was_charged(relation, max_groups):
     """With ids: a person's one or two rows over both groups and three values, beside somebody else's."""
-    asked = {"count": "flag", "sum": {"s": "x:-2..4/2", "f": "x:-2..4/2 missing 2"}, "share": {"p": "flag"},
-             "mean": {"m": "x:-2..4/2 missing 0"}}  # fmt: skip
+    asked = {
+        "count": "flag",
+        "sum": {"s": "x:-2..4/2", "f": "x:-2..4/2 missing 2"},
+        "share": {"p": "flag"},
+        "mean": {"m": "x:-2..4/2 missing 0"},
+    }
     ends = list(itertools.product("ab", (-9.0, 3.0)))
     people = [(), (("a", None),), *((k,) for k in ends), *itertools.combinations_with_replacement(ends, 2)]
     if relation == "presence":
@@ -132,26 +161,39 @@ def test_people_with_several_rows_and_groups_change_no_more_than_was_charged(rel
     stacked = [np.concatenate([truths[k] for _, truths in found]) for k in range(len(found[0][1]))]
     worst = losses(found[1][0], stacked, pairs)
     assert worst["all"] <= 1 / ALPHA
-    assert all(float(worst[one.name]) >= float(ALPHA) ** (-float(one.weight)) * (1 - 1e-9) for one in question.statistics)
+    assert all(
+        float(worst[one.name]) >= float(ALPHA) ** (-float(one.weight)) * (1 - 1e-9) for one in question.statistics
+    )
 
 
 @pytest.mark.parametrize(
     ("relation", "text", "change"),
     [
-        ("presence", "x:0..100000/100", 1000), ("presence", "x:-30..10", 30), ("presence", "x:5..10/5", 2),
-        ("bit", "x:5..10 missing 7", 5), ("bit", "x:5..10", 10), ("bit", "x:-3..-1", 3), ("bit", "x:-3..4 where y", 7),
-        ("bit", "x:0.5..10.5 missing 0.5", 10), ("bit", "x:-4..4/2 where y missing 0", 4),
+        ("presence", "x:0..100000/100", 1000),
+        ("presence", "x:-30..10", 30),
+        ("presence", "x:5..10/5", 2),
+        ("bit", "x:5..10 missing 7", 5),
+        ("bit", "x:5..10", 10),
+        ("bit", "x:-3..-1", 3),
+        ("bit", "x:-3..4 where y", 7),
+        ("bit", "x:0.5..10.5 missing 0.5", 10),
+        ("bit", "x:-4..4/2 where y missing 0", 4),
     ],
-)  # fmt: skip
+)
 def test_the_change_of_a_sum_follows_from_what_is_declared(relation, text, change):
     (one,) = ask("d", "1", None, [], None, None, 1, "auto", None, 1, False, text).statistics
     assert change_of(one, terms_of(relation))[0] == change
 
 
-@pytest.mark.parametrize(("relation", "text"), [
-    ("presence", "x:0.5..10.5"), ("presence", "x:1..11/2 missing 1"), ("bit", "x:0.5..10.5"),
-    ("bit", "x:1..11/2 where y missing 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("relation", "text"),
+    [
+        ("presence", "x:0.5..10.5"),
+        ("presence", "x:1..11/2 missing 1"),
+        ("bit", "x:0.5..10.5"),
+        ("bit", "x:1..11/2 where y missing 1"),
+    ],
+)
 def test_bounds_that_would_tell_the_head_count_are_refused(relation, text):
     (one,) = ask("d", "1", None, [], None, None, 1, "auto", None, 1, False, text).statistics
     with pytest.raises(ReleaseError, match="multiples of its step"):
@@ -202,8 +244,10 @@ def test_intervals_of_ratios_cover_every_truth_in_exact_enumeration(kind):
         read = shown(measures, [reports[:, 0] + u, reports[:, 1] + v], size)
         mean = low + (high - low) * Fraction(u, u + v)
         held = np.array([a <= mean <= b for a, b in zip(read["low"], read["high"], strict=True)]).reshape(len(law), -1)
-        covered = sum(p * sum(q for q, yes in zip(law.values(), row, strict=True) if yes)
-                      for p, row in zip(law.values(), held.tolist(), strict=True))  # fmt: skip
+        covered = sum(
+            p * sum(q for q, yes in zip(law.values(), row, strict=True) if yes)
+            for p, row in zip(law.values(), held.tolist(), strict=True)
+        )
         least = min(least, covered)
         assert all(low <= a <= b <= high for a, b in zip(read["low"], read["high"], strict=True))
         for value, a, b in zip(read["report"], read["low"], read["high"], strict=True):
@@ -227,8 +271,10 @@ def test_intervals_of_sums_cover_every_truth_in_exact_enumeration(relation, text
             reports = np.array(list(law)) + truth
             read = shown([measure], [reports], size)
             value = (people * start + step * truth) / over
-            held = [Fraction(a).limit_denominator(10**6) <= value <= Fraction(b).limit_denominator(10**6)
-                    for a, b in zip(read["low"], read["high"], strict=True)]  # fmt: skip
+            held = [
+                Fraction(a).limit_denominator(10**6) <= value <= Fraction(b).limit_denominator(10**6)
+                for a, b in zip(read["low"], read["high"], strict=True)
+            ]
             assert sum(law[k] for k, yes in zip(law, held, strict=True) if yes) >= COVERAGE
             assert not text.startswith("x:2") or min(read["low"]) >= 0  # nobody adds less
             exact = [(people * start + step * k) / over for k in reports.tolist()]
@@ -244,8 +290,10 @@ def test_intervals_cover_in_ten_thousand_simulated_releases():
     rng = np.random.default_rng(5)
     x = rng.integers(0, 11, size)
     for asked, truths in (
-        ({"mean": "x:0..10"}, (x.sum(), (10 - x).sum())), ({"share": "y"}, (60, 140)), ({"sum": "x:0..10"}, (x.sum(),)),
-    ):  # fmt: skip
+        ({"mean": "x:0..10"}, (x.sum(), (10 - x).sum())),
+        ({"share": "y"}, (60, 140)),
+        ({"sum": "x:0..10"}, (x.sum(),)),
+    ):
         measures, none = a_measure("presence", **asked)
         source = dt.insecure_source(11)
         drawn = [m.plan[-1].sample(np.full(times, t), source=source) for m, t in zip(measures, truths, strict=True)]
@@ -274,10 +322,14 @@ def ledger(tmp_path):
 @pytest.fixture
 def people() -> pandas.DataFrame:
     rng = np.random.default_rng(3)
-    return pandas.DataFrame({
-        "g": rng.choice(["a", "b"], 300), "h": rng.integers(0, 2, 300), "x": rng.choice([1.2, 7.7, -3.0, 40.0, np.nan], 300),
-        "ill": rng.choice([True, False], 300),
-    })  # fmt: skip
+    return pandas.DataFrame(
+        {
+            "g": rng.choice(["a", "b"], 300),
+            "h": rng.integers(0, 2, 300),
+            "x": rng.choice([1.2, 7.7, -3.0, 40.0, np.nan], 300),
+            "ill": rng.choice([True, False], 300),
+        }
+    )
 
 
 def quiet(monkeypatch):
@@ -287,8 +339,18 @@ def quiet(monkeypatch):
 def test_every_statistic_is_what_pandas_makes_of_the_rows(people, ledger, monkeypatch):
     """Without noise: rounded to the nearest step, clamped, added; in the order of the statistics and groups."""
     quiet(monkeypatch)
-    made = release(people, dataset="people", ledger=ledger, count="ill", sum={"s": "x:0..10/0.5", "t": "x:-5..5 where ill"},
-                   mean="x:-1..9/2", share={"part": "ill"}, by=["g"], domain={"g": ["b", "a"]}, epsilon=40)  # fmt: skip
+    made = release(
+        people,
+        dataset="people",
+        ledger=ledger,
+        count="ill",
+        sum={"s": "x:0..10/0.5", "t": "x:-5..5 where ill"},
+        mean="x:-1..9/2",
+        share={"part": "ill"},
+        by=["g"],
+        domain={"g": ["b", "a"]},
+        epsilon=40,
+    )
     assert made.columns["statistic"] == [n for n in ("count", "s", "t", "x", "part") for _ in "ba"]
     rows = {(r["statistic"], r["g"]): r for r in made.rows()}
     for g, part in people.groupby("g"):
@@ -305,8 +367,17 @@ def test_every_statistic_is_what_pandas_makes_of_the_rows(people, ledger, monkey
 
 def test_under_bit_privacy_means_and_shares_are_over_the_public_size(people, ledger, monkeypatch):
     quiet(monkeypatch)
-    made = release(people, dataset="bits", ledger=ledger, sum="x:0.5..10.5 missing 0.5", mean={"m": "x:0..10/2"}, share="ill",
-                   by=["g"], domain={"g": ["a", "none"]}, epsilon=4)  # fmt: skip
+    made = release(
+        people,
+        dataset="bits",
+        ledger=ledger,
+        sum="x:0.5..10.5 missing 0.5",
+        mean={"m": "x:0..10/2"},
+        share="ill",
+        by=["g"],
+        domain={"g": ["a", "none"]},
+        epsilon=4,
+    )
     part = people[people.g == "a"]
     total, mean, share = (made.columns["report"][k] for k in (0, 2, 4))
     assert total == np.where(part.x.isna(), 0.5, np.floor(part.x - 0.5 + 0.5) + 0.5).clip(0.5, 10.5).sum()
@@ -318,8 +389,15 @@ def test_under_bit_privacy_means_and_shares_are_over_the_public_size(people, led
 
 
 def test_epsilon_is_divided_as_the_weights_say(people, ledger):
-    made = release(people, dataset="people", ledger=ledger, count="ill", sum="x:0..10", weights={"x": "5/2", "count": "1/2"},
-                   epsilon="3/2")  # fmt: skip
+    made = release(
+        people,
+        dataset="people",
+        ledger=ledger,
+        count="ill",
+        sum="x:0..10",
+        weights={"x": "5/2", "count": "1/2"},
+        epsilon="3/2",
+    )
     told = {one["name"]: (one["part"], one["epsilon"], Fraction(one["alpha"])) for one in made.record["statistics"]}
     assert {name: part[:2] for name, part in told.items()} == {"count": ("1/6", "1/4"), "x": ("5/6", "5/4")}
     assert made.columns["epsilon"] == ["1/4", "5/4"]
@@ -342,15 +420,26 @@ def test_a_dry_run_says_what_a_release_would_have_and_costs_nothing(people, ledg
 
 
 ORDERED = {
-    "count": {"one": "ill and h = 1", "two": "h in (0, 1) or ill"}, "sum": {"s": "x:0..10 where h = 1 and ill"}, "epsilon": 3,
-    "by": ["g", "h"], "domain": {"g": ["a", "b"], "h": [0, 1]},
-}  # fmt: skip
+    "count": {"one": "ill and h = 1", "two": "h in (0, 1) or ill"},
+    "sum": {"s": "x:0..10 where h = 1 and ill"},
+    "epsilon": 3,
+    "by": ["g", "h"],
+    "domain": {"g": ["a", "b"], "h": [0, 1]},
+}
 
 
-@pytest.mark.parametrize("change", [
-    {"by": ["h", "g"]}, {"domain": {"h": [1, 0], "g": ["b", "a"]}}, {"by": ["G", "H"], "domain": {"G": ["a", "b"], "H": [0, 1]}},
-    {"count": {"two": "ill or h in (1, 0)", "one": "h = 1 AND ill"}, "sum": {"other": "x:0..10 where ill and h = 1"}},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"by": ["h", "g"]},
+        {"domain": {"h": [1, 0], "g": ["b", "a"]}},
+        {"by": ["G", "H"], "domain": {"G": ["a", "b"], "H": [0, 1]}},
+        {
+            "count": {"two": "ill or h in (1, 0)", "one": "h = 1 AND ill"},
+            "sum": {"other": "x:0..10 where ill and h = 1"},
+        },
+    ],
+)
 def test_the_same_question_in_another_order_is_the_same_question(people, ledger, change):
     first = release(people, dataset="people", ledger=ledger, **ORDERED)
     again = release(people, dataset="people", ledger=ledger, **{**ORDERED, **change})
@@ -365,15 +454,25 @@ def test_the_same_question_in_another_order_is_the_same_question(people, ledger,
         return {row[:3]: row[3:] for row in rows}
 
     assert reports(again) == reports(first)
-    assert again.columns[again.record["by"][0]][:2] == [key[0] for key in itertools.islice(
-        itertools.product(*({**ORDERED, **change}["domain"][c] for c in again.record["by"])), 2)]  # fmt: skip
+    assert again.columns[again.record["by"][0]][:2] == [
+        key[0]
+        for key in itertools.islice(
+            itertools.product(*({**ORDERED, **change}["domain"][c] for c in again.record["by"])), 2
+        )
+    ]
 
 
-@pytest.mark.parametrize("change", [
-    {"sum": {"s": "x:0..10 where h = 1 or ill"}}, {"sum": {"s": "x:0..10/2 where h = 1 and ill"}}, {"weights": {"s": 2}},
-    {"sum": {"s": "x:0..10 where h = 1 and ill missing 0"}}, {"domain": {"g": ["a", "b"], "h": [0, 2]}},
-    {"sum": None, "mean": {"s": "x:0..10 where h = 1 and ill"}},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sum": {"s": "x:0..10 where h = 1 or ill"}},
+        {"sum": {"s": "x:0..10/2 where h = 1 and ill"}},
+        {"weights": {"s": 2}},
+        {"sum": {"s": "x:0..10 where h = 1 and ill missing 0"}},
+        {"domain": {"g": ["a", "b"], "h": [0, 2]}},
+        {"sum": None, "mean": {"s": "x:0..10 where h = 1 and ill"}},
+    ],
+)
 def test_another_question_is_another_question(people, ledger, change):
     release(people, dataset="people", ledger=ledger, **ORDERED)
     assert not release(people, dataset="people", ledger=ledger, **{**ORDERED, **change}).record["repeated"]
@@ -393,7 +492,12 @@ def test_a_question_that_was_stored_by_an_earlier_version_is_found_and_read(peop
     assert spelling.before is not None
     pending = ledger.begin("people", spelling.before, epsilon=Fraction(1), data=found.fingerprint)
     reports = {"one": [3, 4], "two": [5, 6]}
-    old = {"format": "discreet-answer", "version": 2, "reports": reports, "mechanisms": answers._mechanisms(question, measures[0])}
+    old = {
+        "format": "discreet-answer",
+        "version": 2,
+        "reports": reports,
+        "mechanisms": answers._mechanisms(question, measures[0]),
+    }
     ledger.finish(pending, json.dumps(old))
     made = release(people, dataset="people", ledger=ledger, **asked)
     assert (made.columns["report"], made.record["repeated"]) == ([3, 4, 5, 6], True)
@@ -405,14 +509,19 @@ def test_a_question_that_was_stored_by_an_earlier_version_is_found_and_read(peop
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"sum": "x:0..10/3"}, "whole number of steps"), ({"sum": {"x": dt.Grid(0, None)}}, "needs bounds"),
-        ({"sum": "x:0..10 missing 11"}, "outside its bounds"), ({"sum": "x 0 10"}, "no sum"), ({"sum": {}}, "sum is"),
-        ({"share": ["ill", 3]}, "share is"), ({"sum": "x:0..9", "weights": {"y": 1}}, "named x"),
-        ({"sum": "x:0..9", "weights": {"x": 0}}, "positive"), ({"sum": "x:0..9", "bound": 5}, "bound is for counts"),
+        ({"sum": "x:0..10/3"}, "whole number of steps"),
+        ({"sum": {"x": dt.Grid(0, None)}}, "needs bounds"),
+        ({"sum": "x:0..10 missing 11"}, "outside its bounds"),
+        ({"sum": "x 0 10"}, "no sum"),
+        ({"sum": {}}, "sum is"),
+        ({"share": ["ill", 3]}, "share is"),
+        ({"sum": "x:0..9", "weights": {"y": 1}}, "named x"),
+        ({"sum": "x:0..9", "weights": {"x": 0}}, "positive"),
+        ({"sum": "x:0..9", "bound": 5}, "bound is for counts"),
         ({"sum": "x:0..9", "mechanism": "geometric"}, "mechanism is for counts"),
         ({"sum": "x:0..9", "by": ["statistic"], "domain": {"statistic": [1]}}, "rename"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_asked_is_refused_before_any_charge(people, ledger, asked, words):
     with pytest.raises(ReleaseError, match=words):
         release(people, dataset="people", ledger=ledger, epsilon=1, **asked)
@@ -428,7 +537,17 @@ def test_what_bit_privacy_does_not_allow_is_refused(people, ledger, asked):
 
 def test_sums_and_means_make_tables_of_every_kind(people, ledger):
     for table, version in ((people, "1"), (polars.from_pandas(people), "2")):
-        made = release(table, dataset="people", ledger=ledger, version=version, count="ill", mean="x:0..10", share={"p": "ill"},
-                       by=["g"], domain={"g": ["a", "nowhere"]}, epsilon=1)  # fmt: skip
+        made = release(
+            table,
+            dataset="people",
+            ledger=ledger,
+            version=version,
+            count="ill",
+            mean="x:0..10",
+            share={"p": "ill"},
+            by=["g"],
+            domain={"g": ["a", "nowhere"]},
+            epsilon=1,
+        )
         assert len(made.table) == 6
         assert type(made.table) is type(table)

@@ -23,16 +23,26 @@ from discreet.tables.tiers import best_parts, measure_of, tiers_for
 from discreet.tables.values import in_steps
 
 TOWNS = ["a", "b", "c", "d"]
-DOMAIN = {"town": TOWNS, "sex": ["f", "m"], "district": {"of": "town", "map": {"north": ["a", "b"], "south": ["c", "d"]}}}
+DOMAIN = {
+    "town": TOWNS,
+    "sex": ["f", "m"],
+    "district": {"of": "town", "map": {"north": ["a", "b"], "south": ["c", "d"]}},
+}
 PRESENCE = Terms("people", Fraction(100), "presence", None, (), "")
 
 
 @pytest.fixture
 def people() -> pd.DataFrame:
     g = np.random.default_rng(5)
-    return pd.DataFrame({"id": np.arange(400) // 2, "town": g.choice(TOWNS, 400, p=[0.5, 0.3, 0.15, 0.05]),
-                         "sex": g.choice(["f", "m"], 400), "sick": g.choice(["yes", "no"], 400),
-                         "age": g.integers(0, 90, 400)})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "id": np.arange(400) // 2,
+            "town": g.choice(TOWNS, 400, p=[0.5, 0.3, 0.15, 0.05]),
+            "sex": g.choice(["f", "m"], 400),
+            "sick": g.choice(["yes", "no"], 400),
+            "age": g.integers(0, 90, 400),
+        }
+    )
 
 
 @pytest.fixture
@@ -62,7 +72,12 @@ def test_every_margin_matches_its_fitted_parts_and_costs_nothing_later(people, l
     assert list(made.margins) == ["sex", "district+sex", "total", "district"]
     north = {"a": "north", "b": "north", "c": "south", "d": "south"}
     rows = [{**row, "district": north[row["town"]]} for row in made.rows()]
-    for name, columns in (("sex", ["sex"]), ("district+sex", ["district", "sex"]), ("total", []), ("district", ["district"])):
+    for name, columns in (
+        ("sex", ["sex"]),
+        ("district+sex", ["district", "sex"]),
+        ("total", []),
+        ("district", ["district"]),
+    ):
         for line in made.margins[name]:
             parts = [row["fitted"] for row in rows if all(row[c] == line[c] for c in columns)]
             assert line["total"] == sum(parts)
@@ -109,12 +124,25 @@ def test_totals_of_people_in_several_groups_are_memberships(people, ledger):
 @pytest.mark.parametrize("dataset", ["people", "public"])
 def test_margins_of_sums_means_and_shares_are_ratios_of_totals(people, ledger, dataset):
     """At a large epsilon they are nearly the truth."""
-    made = released(people, ledger, dataset=dataset, epsilon=90, count="sick = 'yes'", sum={"years": "age:0..100"},
-                    mean={"mean age": "age:0..100"}, share={"ill": "sick = 'yes'"}, margins=["sex", []])  # fmt: skip
+    made = released(
+        people,
+        ledger,
+        dataset=dataset,
+        epsilon=90,
+        count="sick = 'yes'",
+        sum={"years": "age:0..100"},
+        mean={"mean age": "age:0..100"},
+        share={"ill": "sick = 'yes'"},
+        margins=["sex", []],
+    )
     for line in [*made.margins["sex"], *made.margins["total"]]:
         mine = people[people.sex == line["sex"]] if "sex" in line else people
-        truth = {"count": (mine.sick == "yes").sum(), "years": mine.age.sum(), "mean age": mine.age.mean(),
-                 "ill": (mine.sick == "yes").mean()}[line["statistic"]]  # fmt: skip
+        truth = {
+            "count": (mine.sick == "yes").sum(),
+            "years": mine.age.sum(),
+            "mean age": mine.age.mean(),
+            "ill": (mine.sick == "yes").mean(),
+        }[line["statistic"]]
         assert line["low"] - 1e-9 <= truth <= line["high"] + 1e-9
         assert line["total"] == pytest.approx(truth, rel=0.05)
     json.dumps(made.to_dict(), allow_nan=False)
@@ -123,15 +151,20 @@ def test_margins_of_sums_means_and_shares_are_ratios_of_totals(people, ledger, d
 def test_measured_totals_are_part_of_the_question_and_of_its_stored_answer(people, ledger):
     first = released(people, ledger, measure=[[], ["district"]], margins=["sex"])
     assert not first.record["repeated"]
-    assert sum(Fraction(level["epsilon"]) for level in first.record["measured"]) == Fraction(1, 2) == ledger.balance("people").spent
+    assert (
+        sum(Fraction(level["epsilon"]) for level in first.record["measured"])
+        == Fraction(1, 2)
+        == ledger.balance("people").spent
+    )
     assert [level["by"] for level in first.record["measured"]] == [[], ["district"], ["town", "sex"]]
     assert list(first.margins) == ["sex", "total", "district"]
     again = released(people, ledger, by=["sex", "town"], measure=["district", "total"], margins=["sex"])
     assert again.record["repeated"]
     assert {name: again.margins[name] for name in first.margins} == dict(first.margins)
     assert sorted(again.columns["fitted"]) == sorted(first.columns["fitted"])
-    assert first.record["containers"] == [{"column": "district", "of": "town", "map": [["a", "north"], ["b", "north"],
-                                                                                      ["c", "south"], ["d", "south"]]}]  # fmt: skip
+    assert first.record["containers"] == [
+        {"column": "district", "of": "town", "map": [["a", "north"], ["b", "north"], ["c", "south"], ["d", "south"]]}
+    ]
     planned = released(people, ledger, measure=[[], ["district"]], dry_run=True)
     assert planned.record["measured"] == first.record["measured"]
     assert "all together" in str(planned)
@@ -165,7 +198,10 @@ def test_measured_totals_under_bit_privacy_and_with_a_bound(people, ledger):
     [
         ({"measure": ["age"]}, "measure are columns"),
         ({"measure": {"total": 0}}, "weight"),
-        ({"measure": ["total"], "mechanism": dt.geometric(dt.Grid(0, None), epsilon="1/4")}, "Measured totals need mechanisms"),
+        (
+            {"measure": ["total"], "mechanism": dt.geometric(dt.Grid(0, None), epsilon="1/4")},
+            "Measured totals need mechanisms",
+        ),
         ({"measure": {"district+sex": 1, "sex+district": 2}}, "the same"),
     ],
 )
@@ -176,8 +212,18 @@ def test_what_cannot_be_measured(people, ledger, more, words):
 
 
 def question(**more):
-    given = {"count": None, "by": ["town", "sex"], "domain": DOMAIN, "alpha": None, "epsilon": "1/2", "mechanism": "auto",
-             "bound": None, "max_groups": 1, "other": False, **more}  # fmt: skip
+    given = {
+        "count": None,
+        "by": ["town", "sex"],
+        "domain": DOMAIN,
+        "alpha": None,
+        "epsilon": "1/2",
+        "mechanism": "auto",
+        "bound": None,
+        "max_groups": 1,
+        "other": False,
+        **more,
+    }
     return ask("people", "1", **given)
 
 
@@ -229,8 +275,10 @@ def test_simulated_totals_are_covered_and_fitted_ones_are_closer(measure):
     missed = narrow = totals = 0
     for seed in range(400):
         drawn = cells.plan[-1].sample(truth, source=dt.insecure_source(3 * seed + 1))
-        above = [[t.measures[0].plan[-1].sample(t.added(truth), source=dt.insecure_source(3 * seed + 2 + k))]
-                 for k, t in enumerate(tiers)]  # fmt: skip
+        above = [
+            [t.measures[0].plan[-1].sample(t.added(truth), source=dt.insecure_source(3 * seed + 2 + k))]
+            for k, t in enumerate(tiers)
+        ]
         fitted, rows = sums.filled({"count": [0]}, [in_steps(cells, channel, sizes, drawn)], [drawn], above)
         assert min(fitted) >= 0
         for groups in sums.margins:
@@ -246,15 +294,23 @@ def test_simulated_totals_are_covered_and_fitted_ones_are_closer(measure):
 
 
 def test_a_pooled_cell_keeps_its_own_name_in_a_containing_margin(people, ledger):
-    made = released(people.assign(town=people.town.replace("d", "elsewhere")), ledger, other=True, epsilon=60,
-                    domain={**DOMAIN, "town": ["a", "b", "c", "d"]}, margins=["district", []])  # fmt: skip
+    made = released(
+        people.assign(town=people.town.replace("d", "elsewhere")),
+        ledger,
+        other=True,
+        epsilon=60,
+        domain={**DOMAIN, "town": ["a", "b", "c", "d"]},
+        margins=["district", []],
+    )
     assert [line["district"] for line in made.margins["district"]] == ["north", "south", "(other)"]
     assert math.isclose(made.margins["total"][0]["total"], 400, abs_tol=5)
     keys = groups_of(("district",), ["town", "sex"], question().domain, question().cells).keys
     assert keys == (("north",), ("south",))
 
 
-def test_fits_do_not_hang_on_the_order_of_margins_columns_or_keys_nor_on_the_type_of_keys(ledger, tmp_path, monkeypatch):
+def test_fits_do_not_hang_on_the_order_of_margins_columns_or_keys_nor_on_the_type_of_keys(
+    ledger, tmp_path, monkeypatch
+):
     """Tables of small numbers have many ties; what is saved has its keys as texts, and must be found the same."""
     people = pd.DataFrame({"town": [1], "sex": ["f"]})
     generator, keys = np.random.default_rng(2), [1, 2, 10]
@@ -262,9 +318,17 @@ def test_fits_do_not_hang_on_the_order_of_margins_columns_or_keys_nor_on_the_typ
         drawn = generator.integers(0, 5, (3, 3))
         monkeypatch.setattr("discreet.tables.release._draw", lambda *_, r=drawn: r.ravel())
         asked = {"epsilon": "1/4", "version": str(k)}
-        first = released(people, ledger, domain={"town": keys, "sex": ["f", "m", "x"]}, margins=["town", "sex"], **asked)
-        again = released(people, ledger, by=["sex", "town"], domain={"town": keys[::-1], "sex": ["m", "x", "f"]},
-                         margins=["total", "sex", "town"], **asked)  # fmt: skip
+        first = released(
+            people, ledger, domain={"town": keys, "sex": ["f", "m", "x"]}, margins=["town", "sex"], **asked
+        )
+        again = released(
+            people,
+            ledger,
+            by=["sex", "town"],
+            domain={"town": keys[::-1], "sex": ["m", "x", "f"]},
+            margins=["total", "sex", "town"],
+            **asked,
+        )
         assert again.record["repeated"]
         fits = [{(row["town"], row["sex"]): row["fitted"] for row in made.rows()} for made in (first, again)]
         assert fits[0] == fits[1]

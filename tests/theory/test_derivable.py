@@ -212,16 +212,35 @@ def brute(m: dt.Mechanism, a: Fraction) -> tuple[Fraction, Fraction, Fraction]:
     x = [[m.channel.entry(i, j) for j in range(reports)] for i in range(size)]
     g = [[m_entry(size - 1, a, i, r) for r in range(size)] for i in range(size)]
     lack = [
-        sum((max(0, -((1 + a * a) * x[i][j] - a * (x[i - 1][j] + x[i + 1][j]) if 0 < i < size - 1
-                      else x[i][j] - a * x[1 if i == 0 else i - 1][j])) for j in range(reports)), Fraction(0))
+        sum(
+            (
+                max(
+                    0,
+                    -(
+                        (1 + a * a) * x[i][j] - a * (x[i - 1][j] + x[i + 1][j])
+                        if 0 < i < size - 1
+                        else x[i][j] - a * x[1 if i == 0 else i - 1][j]
+                    ),
+                )
+                for j in range(reports)
+            ),
+            Fraction(0),
+        )
         for i in range(size)
-    ]  # fmt: skip
+    ]
     wide = [(1 - a) ** 2 if 0 < i < size - 1 else 1 - a for i in range(size)]
     t = [
-        [((1 + a * a) * x[i][j] - a * (x[i - 1][j] + x[i + 1][j]) if 0 < i < size - 1
-          else x[i][j] - a * x[1 if i == 0 else i - 1][j]) / wide[i] for j in range(reports)]
+        [
+            (
+                (1 + a * a) * x[i][j] - a * (x[i - 1][j] + x[i + 1][j])
+                if 0 < i < size - 1
+                else x[i][j] - a * x[1 if i == 0 else i - 1][j]
+            )
+            / wide[i]
+            for j in range(reports)
+        ]
         for i in range(size)
-    ]  # fmt: skip
+    ]
     cut = [[max(y, Fraction(0)) / sum(max(z, Fraction(0)) for z in row) for y in row] for row in t]
     apart = max(
         sum(abs(x[i][j] - sum(g[i][r] * cut[r][j] for r in range(size))) for j in range(reports)) / 2
@@ -238,12 +257,15 @@ def m_entry(n: int, a: Fraction, i: int, r: int) -> Fraction:
 @pytest.mark.parametrize(
     "m",
     [
-        dt.explicit_fair(4, alpha="1/2"), dt.explicit_fair(6, alpha="9/10"), dt.randomized_response(4, alpha="1/3"),
-        dt.from_matrix(dt.geometric(5, alpha="2/3").matrix, alpha="2/3"), dt.geometric(5, alpha="2/3"),
+        dt.explicit_fair(4, alpha="1/2"),
+        dt.explicit_fair(6, alpha="9/10"),
+        dt.randomized_response(4, alpha="1/3"),
+        dt.from_matrix(dt.geometric(5, alpha="2/3").matrix, alpha="2/3"),
+        dt.geometric(5, alpha="2/3"),
         dt.design(5, alpha="9/10", loss="l1", risk="worst").mechanism,
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_the_shortfall_and_the_distance_are_those_of_the_definitions(m):
     found = dt.derivable(m)
     shortfall, apart, bound = brute(m, found.alpha)

@@ -48,7 +48,8 @@ def test_distances_neighbours_and_shapes_of_random_graphs():
         assert graph.is_connected == connected
         # no cycle: taking any edge away leaves its ends without a way
         tree = connected and all(
-            all_ways(Graph(graph.vertices, tuple(e for e in graph.edges if e != (u, v))))[u][v] == -1 for u, v in graph.edges
+            all_ways(Graph(graph.vertices, tuple(e for e in graph.edges if e != (u, v))))[u][v] == -1
+            for u, v in graph.edges
         )
         assert graph.is_tree == tree
         assert graph.is_path == (tree and (size == 1 or max(map(max, far)) == size - 1))

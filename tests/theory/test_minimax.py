@@ -20,7 +20,9 @@ def best_worst_loss(matrix: np.ndarray, losses: np.ndarray, places: list[int]) -
     rows = [np.append((matrix[i][:, None] * losses[i][None, :]).ravel(), -1.0) for i in places]
     sums = [np.append(np.repeat(np.arange(reports) == y, guesses).astype(float), 0.0) for y in range(reports)]
     cost = np.append(np.zeros(reports * guesses), 1.0)
-    found = optimize.linprog(cost, A_ub=np.array(rows), b_ub=np.zeros(len(rows)), A_eq=np.array(sums), b_eq=np.ones(reports))
+    found = optimize.linprog(
+        cost, A_ub=np.array(rows), b_ub=np.zeros(len(rows)), A_eq=np.array(sums), b_eq=np.ones(reports)
+    )
     assert found.status == 0
     return float(found.fun)
 
@@ -54,8 +56,13 @@ def test_on_the_geometric_mechanism_it_is_the_best_of_all(seed):
     # the exact risk, from the integers of the remapped mechanism
     weights, total = found.mechanism.finite().integers()
     losses = best.problem.loss
-    worst = max(Fraction(sum(int(w) * int(x) for w, x in zip(weights[i], losses.numerators[i], strict=True)),
-                         total * losses.denominator) for i in (range(n + 1) if among is None else among))  # fmt: skip
+    worst = max(
+        Fraction(
+            sum(int(w) * int(x) for w, x in zip(weights[i], losses.numerators[i], strict=True)),
+            total * losses.denominator,
+        )
+        for i in (range(n + 1) if among is None else among)
+    )
     assert worst == found.risk
     assert all(sum(row) == 1 for row in found.remap)
 
@@ -64,10 +71,14 @@ def test_on_the_geometric_mechanism_it_is_the_best_of_all(seed):
 def test_on_any_mechanism_it_is_the_best_remap(seed):
     r = random.Random(seed)
     n = r.randint(1, 6)
-    m = r.choice([
-        dt.randomized_response(n, epsilon="0.7"), dt.explicit_fair(n, alpha="4/5"), dt.geometric(n, alpha="2/3", sensitivity=2),
-        dt.from_matrix([[Fraction(w, 60) for w in (30, 10, 10, 10)], [Fraction(w, 60) for w in (10, 10, 10, 30)]]),
-    ])  # fmt: skip
+    m = r.choice(
+        [
+            dt.randomized_response(n, epsilon="0.7"),
+            dt.explicit_fair(n, alpha="4/5"),
+            dt.geometric(n, alpha="2/3", sensitivity=2),
+            dt.from_matrix([[Fraction(w, 60) for w in (30, 10, 10, 10)], [Fraction(w, 60) for w in (10, 10, 10, 30)]]),
+        ]
+    )
     size = m.inputs.size
     loss = [[r.randint(0, 9) for _ in range(size)] for _ in range(size)]
     places = sorted(r.sample(range(size), r.randint(1, size)))
@@ -87,8 +98,7 @@ def test_the_fair_mechanisms_worst_case_is_reached_by_a_remap_though_it_is_none(
     assert found.is_random
     # no remap that is certain does as well: all of them, one by one
     g = dt.geometric(n, alpha=a).matrix
-    certain = min(max(1 - g[i][np.array(t) == i].sum() for i in range(n + 1))
-                  for t in np.ndindex(*[n + 1] * (n + 1)))  # fmt: skip
+    certain = min(max(1 - g[i][np.array(t) == i].sum() for i in range(n + 1)) for t in np.ndindex(*[n + 1] * (n + 1)))
     assert certain > float(found.risk) + 1e-3
 
 

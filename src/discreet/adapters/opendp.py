@@ -36,7 +36,9 @@ def to_opendp(m: Mechanism) -> Any:
 
     def draw(value: int) -> int:
         if (low is not None and value < low) or (high is not None and value > high):
-            raise OutOfRangeError(f"A true value lies outside {m.inputs}; clamp it first.", value=value, low=low, high=high)
+            raise OutOfRangeError(
+                f"A true value lies outside {m.inputs}; clamp it first.", value=value, low=low, high=high
+            )
         return int(m.sample(value))
 
     def epsilon(distance: int) -> float:
@@ -48,5 +50,10 @@ def to_opendp(m: Mechanism) -> Any:
         return found.epsilon
 
     return dp.m.make_user_measurement(
-        dp.atom_domain(T="i64", bounds=bounds), dp.absolute_distance(T="i64"), dp.max_divergence(), draw, epsilon, TO="i64"
+        dp.atom_domain(T="i64", bounds=bounds),
+        dp.absolute_distance(T="i64"),
+        dp.max_divergence(),
+        draw,
+        epsilon,
+        TO="i64",
     )

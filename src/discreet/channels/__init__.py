@@ -65,9 +65,11 @@ def read_channel(part: Mapping[str, Any]) -> Channel:
         case "keep":
             other, ends = part.get("other"), part.get("ends")
             return Keep(
-                int(part["size"]), Fraction(part["keep"]), None if other is None else _read_finite(other),
+                int(part["size"]),
+                Fraction(part["keep"]),
+                None if other is None else _read_finite(other),
                 None if ends is None else Fraction(ends),
-            )  # fmt: skip
+            )
         case "window":
             return Window(int(part["n"]), int(part["width"]), Fraction(part["a"]))
         case "additive":
@@ -78,7 +80,9 @@ def read_channel(part: Mapping[str, Any]) -> Channel:
             return Map(np.array([int(t) for t in part["targets"].split()], dtype=np.int64), int(part["size"]))
         case "then":
             return Then(_read_finite(part["first"]), _read_finite(part["second"]))
-    raise FileError(f"A channel of the kind {str(part['kind'])[:20]!r} is not known; use a newer discreet.", kind="shape")
+    raise FileError(
+        f"A channel of the kind {str(part['kind'])[:20]!r} is not known; use a newer discreet.", kind="shape"
+    )
 
 
 def _read_finite(part: Mapping[str, Any]) -> Finite:

@@ -421,7 +421,9 @@ class Finite(Channel):
         return vector
 
 
-_ROUNDING = Fraction(1, 10**12)  # a tail of floats is off by less than this part of the whole: sums of rounded probabilities
+_ROUNDING = Fraction(
+    1, 10**12
+)  # a tail of floats is off by less than this part of the whole: sums of rounded probabilities
 
 
 @lru_cache(maxsize=256)

@@ -1,10 +1,10 @@
 """Noise added to the true value: on a grid that is open at one end or both, or on a finite one, where it is clamped.
 
-    Noisy            the contract: what all of them share follows from the law of the noise and the ends of the grid
-    ├── Additive     an open grid
-    └── Closed       the grid 0..n
-        ├── Clamped    any law
-        └── Geometric  the geometric law, with everything in O(n) (geometric.py)
+Noisy            the contract: what all of them share follows from the law of the noise and the ends of the grid
+├── Additive     an open grid
+└── Closed       the grid 0..n
+    ├── Clamped    any law
+    └── Geometric  the geometric law, with everything in O(n) (geometric.py)
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class Noisy(Channel):
         # as likely as can be at `first`, on the side away from `second`: it shows the factor of `noise.shift`
         report = first - noise.plateau if first <= second else first + noise.plateau
         inside = (low is None or low < report) and (high is None or report < high)
-        if inside or (first - second) % noise.stride == 0:  # merged with what lies beyond, whole strides keep the factor
+        if (
+            inside or (first - second) % noise.stride == 0
+        ):  # merged with what lies beyond, whole strides keep the factor
             return self._shifted(first, second, self._clamp(report))
         found = self._looked_up(first, second)
         return found if found is not None and found.is_short else self._shifted(first, second, None, exact=False)

@@ -201,7 +201,9 @@ class Then(Finite):
         lowest, highest = np.full(self.reports, self.rows - 1), np.zeros(self.reports, dtype=np.int64)
         np.minimum.at(lowest, self.second.targets, low)
         np.maximum.at(highest, self.second.targets, high)
-        never = ~np.isin(np.arange(self.reports), self.second.targets)  # nothing leads there: everything remains possible
+        never = ~np.isin(
+            np.arange(self.reports), self.second.targets
+        )  # nothing leads there: everything remains possible
         lowest[never], highest[never] = 0, self.rows - 1
         return lowest[reports], highest[reports]
 
@@ -211,8 +213,10 @@ class Then(Finite):
             return super().interval_between(first, last, error)
         low, high = self.interval(np.arange(self.reports), error)
         cells = list(zip(first.tolist(), last.tolist(), strict=True))
-        return (np.array([low[a : b + 1].min() for a, b in cells], dtype=np.int64),
-                np.array([high[a : b + 1].max() for a, b in cells], dtype=np.int64))  # fmt: skip
+        return (
+            np.array([low[a : b + 1].min() for a, b in cells], dtype=np.int64),
+            np.array([high[a : b + 1].max() for a, b in cells], dtype=np.int64),
+        )
 
     def written(self) -> dict[str, Any]:
         return {"kind": "then", "first": self.first.written(), "second": self.second.written()}

@@ -42,7 +42,9 @@ class Window(Finite):
 
     def __post_init__(self) -> None:
         if self.n < 1 or self.width < 1 or not 0 < self.a < 1:
-            raise TableError(f"A window needs n >= 1, width >= 1 and 0 < a < 1, not {self.n}, {self.width} and {self.a}.")
+            raise TableError(
+                f"A window needs n >= 1, width >= 1 and 0 < a < 1, not {self.n}, {self.width} and {self.a}."
+            )
 
     @property
     def rows(self) -> int:
@@ -244,7 +246,9 @@ def _accepted(channel: Window, error: Fraction) -> tuple[Indices, Indices]:
     truths that accept a report are those between two places.
     """
     if channel.reports > _LONGEST:
-        raise SizeError(f"Intervals of {channel.reports} reports are too many to write out (at most 2^25); use a coarser grid.")
+        raise SizeError(
+            f"Intervals of {channel.reports} reports are too many to write out (at most 2^25); use a coarser grid."
+        )
     n, length, p, q = channel.n, channel.length, channel.a.numerator, channel.a.denominator
     budget = math.floor(channel._total * error / 2)
     free = min(budget // p, channel.reports)  # reports outside that are cut off where the window begins after them

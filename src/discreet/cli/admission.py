@@ -20,11 +20,14 @@ from .options import (
     Table,
     Unit,
     target,
-)  # fmt: skip
+)
 
-Encoding = Annotated[str, Parameter(help="How characters are written: utf-8, latin-1, cp1252 and others of one byte each.")]
+Encoding = Annotated[
+    str, Parameter(help="How characters are written: utf-8, latin-1, cp1252 and others of one byte each.")
+]
 Separator = Annotated[
-    str | None, Parameter(allow_leading_hyphen=True, help='What stands between fields: ";", "|", tab. By the name otherwise.')
+    str | None,
+    Parameter(allow_leading_hyphen=True, help='What stands between fields: ";", "|", tab. By the name otherwise.'),
 ]
 Decimal = Annotated[str | None, Parameter(help='The decimal mark of numbers: "." or ",".')]
 Quote = Annotated[str, Parameter(help="The quotation mark around fields, or none.")]
@@ -33,7 +36,9 @@ Null = Annotated[
 ]
 SheetName = Annotated[str | None, Parameter(help="The sheet of an Excel file, where it has several.")]
 Bounds = Annotated[list[str] | None, SUM]
-Codes = Annotated[str, Parameter(help="Columns of codes, separated by commas: what looks like a number in them is none.")]
+Codes = Annotated[
+    str, Parameter(help="Columns of codes, separated by commas: what looks like a number in them is none.")
+]
 
 
 @command
@@ -79,9 +84,20 @@ def look(
         raise FileError(f"{out} is there already; choose another -o, or say --overwrite.", kind="missing")
     apart(out, table, *filter(None, [domain]))
     with terminal.progress("reading") as advance:
-        found = run(table, encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet, unit=unit,
-                    domain=None if domain is None else read_groups(domain), sum=sums, codes=_listed(codes),
-                    progress=advance)  # fmt: skip
+        found = run(
+            table,
+            encoding=encoding,
+            separator=separator,
+            decimal=decimal,
+            quote=quote,
+            null=null,
+            sheet=sheet,
+            unit=unit,
+            domain=None if domain is None else read_groups(domain),
+            sum=sums,
+            codes=_listed(codes),
+            progress=advance,
+        )
     if out not in (None, "-"):
         write_whole(Path(out), dump(found.domain()) + "\n", overwrite=overwrite)
     if out == "-":
@@ -94,8 +110,10 @@ def look(
         console = make_console()
         terminal.show(console, found.shown(), most=1000)
         if out is not None:
-            console.print(f"Written: {out}, learned from the data: no release takes it until its keys have a public source.",
-                          markup=False)  # fmt: skip
+            console.print(
+                f"Written: {out}, learned from the data: no release takes it until its keys have a public source.",
+                markup=False,
+            )
     return 1 if found.grave else 0
 
 
@@ -135,9 +153,22 @@ def admit(
 
     one_of(json, csv)
     with Ledger.existing(ledger) as book, terminal.progress("reading") as advance:
-        found = run(book, table, dataset, version, encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null,
-                    sheet=sheet, domain=None if domain is None else read_groups(domain), sum=sums,
-                    codes=_listed(codes), progress=advance)  # fmt: skip
+        found = run(
+            book,
+            table,
+            dataset,
+            version,
+            encoding=encoding,
+            separator=separator,
+            decimal=decimal,
+            quote=quote,
+            null=null,
+            sheet=sheet,
+            domain=None if domain is None else read_groups(domain),
+            sum=sums,
+            codes=_listed(codes),
+            progress=advance,
+        )
     if json:
         print(dump(found.to_dict()))
     elif csv:

@@ -29,15 +29,23 @@ def collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str, 
     low, high = estimate.interval(0.95)
     truth = table.column("years").to_numpy()
     true_mean = float(truth.mean())
-    say(f"\nNobody tells {AGES}: each age becomes a report on the person's own device (square wave, epsilon {EPSILON} between any "
-        "two ages), and only the reports are counted.", style="bold")  # fmt: skip
-    say(f"From {made.reports:,} reports: mean age {estimate.mean():.1f}, between {low:.1f} and {high:.1f} with 95 % confidence "
-        f"(in truth {true_mean:.1f}); median {estimate.quantile(0.5)}.")  # fmt: skip
+    say(
+        f"\nNobody tells {AGES}: each age becomes a report on the person's own device (square wave, epsilon {EPSILON} between any "
+        "two ages), and only the reports are counted.",
+        style="bold",
+    )
+    say(
+        f"From {made.reports:,} reports: mean age {estimate.mean():.1f}, between {low:.1f} and {high:.1f} with 95 % confidence "
+        f"(in truth {true_mean:.1f}); median {estimate.quantile(0.5)}."
+    )
     law = np.bincount(truth, minlength=101) / len(truth)
     picture = "".join(inline(lambda kind=kind: estimate.plot(kind, truth=law)) for kind in ("law", "cdf"))  # type: ignore[misc]
     if not picture:  # without the extra plots
         ages = range(len(law))
-        shares = {"recovered from the reports": (ages, estimate.distribution.tolist()), "the truth": (ages, law.tolist())}
+        shares = {
+            "recovered from the reports": (ages, estimate.distribution.tolist()),
+            "the truth": (ages, law.tolist()),
+        }
         picture = sketch(shares, "How old the town is, recovered from reports", "age", "share")
     section = [
         f"<h2>And {AGES}, without anybody telling</h2>",
@@ -49,4 +57,10 @@ def collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str, 
         f"<p class='small'>{html.escape(made.notes[0])} On a device the reporters do the same for one value. Files: "
         "<a href='ages.csv'>the tally</a>, <a href='wave.json'>the mechanism</a>.</p>",
     ]
-    return "\n".join(section), {"reports": made.reports, "mean": estimate.mean(), "low": low, "high": high, "true_mean": true_mean}
+    return "\n".join(section), {
+        "reports": made.reports,
+        "mean": estimate.mean(),
+        "low": low,
+        "high": high,
+        "true_mean": true_mean,
+    }

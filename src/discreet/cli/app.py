@@ -24,18 +24,34 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 # Who asks for what, in the order of their work, and the module of each command
 KINDS = {
     "For an office that publishes tables": {
-        "look": "admission", "ledger": "ledgers", "admit": "admission", "release": "tables", "check-release": "releases",
+        "look": "admission",
+        "ledger": "ledgers",
+        "admit": "admission",
+        "release": "tables",
+        "check-release": "releases",
     },
     "For a team that collects reports": {
-        "plan": "designs", "perturb": "collecting", "tally": "collecting", "recover": "recovery",
+        "plan": "designs",
+        "perturb": "collecting",
+        "tally": "collecting",
+        "recover": "recovery",
     },
     "For research, and for whoever builds mechanisms": {
-        "make": "mechanisms", "design": "designs", "check": "mechanisms", "show": "mechanisms", "compare": "designs",
-        "sample": "mechanisms", "audit": "mechanisms", "sensitivity": "queries", "collude": "sharing", "compose": "sharing",
-        "cascade": "cascades", "study": "studies",
+        "make": "mechanisms",
+        "design": "designs",
+        "check": "mechanisms",
+        "show": "mechanisms",
+        "compare": "designs",
+        "sample": "mechanisms",
+        "audit": "mechanisms",
+        "sensitivity": "queries",
+        "collude": "sharing",
+        "compose": "sharing",
+        "cascade": "cascades",
+        "study": "studies",
     },
     "For everybody": {"demo": "tour", "studio": "studio", "completion": "completion"},
-}  # fmt: skip
+}
 COMMANDS = tuple(name for commands in KINDS.values() for name in commands)
 
 
@@ -124,7 +140,7 @@ _PHRASES = {
     "leave keep out": "leave out --keep",
     " or a Mechanism.": " or the file of a mechanism.",
     ", a function or a matrix": "",
-}  # fmt: skip
+}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -160,7 +176,9 @@ def run(words: list[str]) -> int:
             raise KeyboardInterrupt from None
         why = f"{type(error).__name__}: {error.strerror}" if isinstance(error, OSError) else type(error).__name__
         more = "" if "--debug" in words else " Run it again with --debug, and tell us where it arose."
-        _say(f"It could not be finished ({why}), which should not happen.{more or ' See the lines above.'}", error, words)
+        _say(
+            f"It could not be finished ({why}), which should not happen.{more or ' See the lines above.'}", error, words
+        )
         return 2
 
 
@@ -184,7 +202,12 @@ def _told(error: Exception, words: list[str]) -> str:
     told = str(error).strip()
     if not isinstance(error, CycloptsError):
         return _as_options(told, words)
-    if isinstance(error, MissingArgumentError) and error.keyword is None and error.argument and "Did you mean" not in told:
+    if (
+        isinstance(error, MissingArgumentError)
+        and error.keyword is None
+        and error.argument
+        and "Did you mean" not in told
+    ):
         told = f"{error.argument.name} is missing{_example(list(error.command_chain or ()))}"
     where = " ".join(["discreet", *(error.command_chain or ()), "--help"])
     return f"{told if told.endswith(('.', '?')) else told + '.'} See {where}."
@@ -212,5 +235,7 @@ def _as_options(told: str, words: list[str]) -> str:
         value = match[2] or match[3]
         return (f'{name} "{value}"' if " " in value else f"{name} {value}") if name in known else match[0]
 
-    told = re.sub(r"domain=\{'(.*?)': \[\.\.\.\]\} lists", r'--domain FILE, JSON such as {"\1": ["a", "b"]}, lists', told)
+    told = re.sub(
+        r"domain=\{'(.*?)': \[\.\.\.\]\} lists", r'--domain FILE, JSON such as {"\1": ["a", "b"]}, lists', told
+    )
     return re.sub(r"(?<![\w-])([a-z_]+)=(?:\"([^\"]+)\"|([\w/]+(?:\.\d+)?))", option, told)

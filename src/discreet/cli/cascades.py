@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 @command
 def cascade(
     *,
-    alphas: Annotated[str | None, entry('The levels, the most accurate (smallest alpha) first: "3/10,1/2,4/5".')] = None,
-    epsilons: Annotated[str | None, entry('The levels as epsilons instead, the largest first: "1,1/2,ln(2)/10".')] = None,
+    alphas: Annotated[
+        str | None, entry('The levels, the most accurate (smallest alpha) first: "3/10,1/2,4/5".')
+    ] = None,
+    epsilons: Annotated[
+        str | None, entry('The levels as epsilons instead, the largest first: "1,1/2,ln(2)/10".')
+    ] = None,
     n: N = None,
     low: Annotated[str | None, entry(LOW)] = None,
     high: Annotated[str | None, entry(HIGH)] = None,
@@ -26,14 +30,17 @@ def cascade(
     sensitivity: Annotated[str | None, SENSITIVITY] = None,
     value: Annotated[
         str | None,
-        entry("The true value: PRIVATE. Others on this machine can see a command's words; - reads it from standard input."),
+        entry(
+            "The true value: PRIVATE. Others on this machine can see a command's words; - reads it from standard input."
+        ),
     ] = None,
     fingerprint: Annotated[
         str | None, entry("A keyed fingerprint of the data; without it no less private level can be added later.")
     ] = None,
     clamp: Clamp = False,
     stored: Annotated[
-        str | None, entry("A file of stored reports: alone, they are shown; --add or --add-epsilon adds a level, into -o.")
+        str | None,
+        entry("A file of stored reports: alone, they are shown; --add or --add-epsilon adds a level, into -o."),
     ] = None,
     add: Annotated[
         str | None,
@@ -70,11 +77,17 @@ def cascade(
     before: bytes | None = None
     if stored is None:
         if add is not None or add_epsilon is not None:
-            raise DiscreetError("A level is added to stored reports; give their file, for example --stored reports.json.")
+            raise DiscreetError(
+                "A level is added to stored reports; give their file, for example --stored reports.json."
+            )
         if alphas is None and epsilons is None:
             raise DiscreetError("Say which levels the audiences have, for example --alphas 3/10,1/2,4/5.")
-        made = make(alphas, grid_of(n, low, high, step), epsilons=None if epsilons is None else epsilons.split(","),
-                    sensitivity=1 if sensitivity is None else sensitivity)  # fmt: skip
+        made = make(
+            alphas,
+            grid_of(n, low, high, step),
+            epsilons=None if epsilons is None else epsilons.split(","),
+            sensitivity=1 if sensitivity is None else sensitivity,
+        )
         if value is None:
             raise DiscreetError("Say which true value to report, for example --value 42, or --value - to read it.")
         found = made.release(_number(value), fingerprint=fingerprint, clamp=clamp)
@@ -114,26 +127,37 @@ def _check_target(out: str | None, stored: str | None, overwrite: bool) -> None:
     if out in (None, "-") or overwrite or (stored is not None and _same(out, stored)):
         return
     if Path(out).exists():
-        raise FileError(f"{out} exists, and reports that it may hold would be lost; choose another -o, or say --overwrite.",
-                        kind="missing")  # fmt: skip
+        raise FileError(
+            f"{out} exists, and reports that it may hold would be lost; choose another -o, or say --overwrite.",
+            kind="missing",
+        )
 
 
 def _extended(
-    before: CascadeReports, alpha: str | None, epsilon: str | None, value: str | None, fingerprint: str | None, clamp: bool,
+    before: CascadeReports,
+    alpha: str | None,
+    epsilon: str | None,
+    value: str | None,
+    fingerprint: str | None,
+    clamp: bool,
     out: str | None,
-) -> tuple[CascadeReports, list[str]]:  # fmt: skip
+) -> tuple[CascadeReports, list[str]]:
     """Stored reports with one more level, and what that costs; as they are, without one."""
     from ..errors import DiscreetError
     from ..numbers.exact import show_above
 
     if alpha is None and epsilon is None:
         if any(x is not None for x in (value, fingerprint, out)) or clamp:
-            raise DiscreetError("Without --add or --add-epsilon stored reports are shown as they are; leave out --value, "
-                                "--fingerprint, --clamp and -o, or say which level to add.")  # fmt: skip
+            raise DiscreetError(
+                "Without --add or --add-epsilon stored reports are shown as they are; leave out --value, "
+                "--fingerprint, --clamp and -o, or say which level to add."
+            )
         return before, []
     if out is None:
-        raise DiscreetError("Without -o the new level would be lost, and drawn again it would tell more than its price: give -o, "
-                            "the same file or another. Nothing was drawn.")  # fmt: skip
+        raise DiscreetError(
+            "Without -o the new level would be lost, and drawn again it would tell more than its price: give -o, "
+            "the same file or another. Nothing was drawn."
+        )
     price = before.price_of(alpha, epsilon=epsilon)
     if price.alpha < 1 and (value is None or fingerprint is None):
         raise DiscreetError(
@@ -145,7 +169,9 @@ def _extended(
         found = before.refine(alpha, _number(value), epsilon=epsilon, fingerprint=fingerprint, clamp=clamp)
         return found, [f"the new level costs epsilon <= {show_above(price.epsilon)} more"]
     if value is not None or fingerprint is not None:
-        raise DiscreetError("This level is drawn from the stored reports, at no cost; leave out --value and --fingerprint.")
+        raise DiscreetError(
+            "This level is drawn from the stored reports, at no cost; leave out --value and --fingerprint."
+        )
     return before.add(alpha, epsilon=epsilon), ["the new level costs nothing"]
 
 

@@ -31,7 +31,7 @@ from .options import (
     mechanism_option,
     switch,
     target,
-)  # fmt: skip
+)
 
 OutTable = Annotated[str | None, target("The file to write: .parquet, .csv or .arrow; - for CSV on standard output.")]
 
@@ -46,9 +46,14 @@ def perturb(
     out: OutTable = None,
     overwrite: Overwrite = False,
     rows: Annotated[bool, switch("Write the reports themselves, sorted, instead of their tally.")] = False,
-    keep: Annotated[str, Parameter(help="With --rows: columns to keep, separated by commas. They may tell who is who.")] = "",
+    keep: Annotated[
+        str, Parameter(help="With --rows: columns to keep, separated by commas. They may tell who is who.")
+    ] = "",
     on_bad: Annotated[
-        str, Parameter(help="Nulls, texts, numbers off the grid: error, clamp, map=VALUE, clamp,map=VALUE, or drop (not private).")
+        str,
+        Parameter(
+            help="Nulls, texts, numbers off the grid: error, clamp, map=VALUE, clamp,map=VALUE, or drop (not private)."
+        ),
     ] = "error",
     dataset: Annotated[str | None, DATASET] = None,
     ledger: Annotated[str | None, LEDGER] = None,
@@ -62,7 +67,9 @@ def perturb(
     null: Null = "",
     sheet: SheetName = None,
     engine: Annotated[str, Parameter(help="embedded, on this machine, or spark, on a cluster.")] = "embedded",
-    master: Annotated[str | None, Parameter(help="With spark: where it runs, such as local[2] or spark://host:7077.")] = None,
+    master: Annotated[
+        str | None, Parameter(help="With spark: where it runs, such as local[2] or spark://host:7077.")
+    ] = None,
     json: Json = False,
     csv: Csv = False,
     debug: Debug = False,
@@ -89,14 +96,49 @@ def perturb(
     with terminal.progress("perturbing") as advance, catch_warnings():
         simplefilter("ignore", PrivacyWarning)  # its words are among the notes
         if out is None:
-            reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
-            made = tallied(table, column, m, on_bad=on_bad, dataset=dataset, ledger=ledger, version=version, max_rows=max_rows,
-                           fresh=fresh, reading=reading, engine=engine, master=master, progress=advance)  # fmt: skip
+            reading = Reading.of(
+                encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet
+            )
+            made = tallied(
+                table,
+                column,
+                m,
+                on_bad=on_bad,
+                dataset=dataset,
+                ledger=ledger,
+                version=version,
+                max_rows=max_rows,
+                fresh=fresh,
+                reading=reading,
+                engine=engine,
+                master=master,
+                progress=advance,
+            )
         else:
-            made = perturb_file(table, out, column, m, overwrite=overwrite, rows=rows, keep=kept, on_bad=on_bad, dataset=dataset,
-                                ledger=ledger, version=version, max_rows=max_rows, fresh=fresh, encoding=encoding,
-                                separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet, engine=engine,
-                                master=master, progress=advance)  # fmt: skip
+            made = perturb_file(
+                table,
+                out,
+                column,
+                m,
+                overwrite=overwrite,
+                rows=rows,
+                keep=kept,
+                on_bad=on_bad,
+                dataset=dataset,
+                ledger=ledger,
+                version=version,
+                max_rows=max_rows,
+                fresh=fresh,
+                encoding=encoding,
+                separator=separator,
+                decimal=decimal,
+                quote=quote,
+                null=null,
+                sheet=sheet,
+                engine=engine,
+                master=master,
+                progress=advance,
+            )
     if json:
         print(dump(made.to_dict()))
     elif csv:
@@ -114,7 +156,8 @@ def tally(
         str | None, mechanism_option("The file of the mechanism: what it cannot have reported is refused.")
     ] = None,
     counts: Annotated[
-        str, Parameter(help="The column that says how often each report was seen, if there is one; none: rows are reports.")
+        str,
+        Parameter(help="The column that says how often each report was seen, if there is one; none: rows are reports."),
     ] = "count",
     out: OutTable = None,
     overwrite: Overwrite = False,
@@ -137,11 +180,18 @@ def tally(
     if out == "-":
         out, csv = None, not json
     if not tables:
-        raise TableInputError("There are no reports: name a file, for example discreet tally noisy.parquet --column age.")
+        raise TableInputError(
+            "There are no reports: name a file, for example discreet tally noisy.parquet --column age."
+        )
     place = None if out is None else check_out(out, overwrite, [name for name in tables if name != "-"])
     with _files(tables) as named, terminal.progress("counting") as advance:
-        made = run(named, column, None if mechanism is None else load_mechanism(mechanism),
-                   counts=None if counts == "none" else counts, progress=advance)  # fmt: skip
+        made = run(
+            named,
+            column,
+            None if mechanism is None else load_mechanism(mechanism),
+            counts=None if counts == "none" else counts,
+            progress=advance,
+        )
     if place is not None:
         write_batches(place, made.schema, made.to_batches(), overwrite)
     rows = made.to_pylist()
@@ -152,7 +202,9 @@ def tally(
     else:
         console = make_console()
         terminal.print_rows(console, rows)
-        console.print(f"{sum(row['count'] for row in rows)} reports" + ("" if out is None else f"; written: {out}"), markup=False)
+        console.print(
+            f"{sum(row['count'] for row in rows)} reports" + ("" if out is None else f"; written: {out}"), markup=False
+        )
     return 0
 
 

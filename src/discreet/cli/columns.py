@@ -56,7 +56,9 @@ def place_of(
     if names.count(wanted or "") > 1:
         raise refusal(f"{name} has several columns named {wanted}; give them different names.")
     if wanted not in names:
-        listed = f"the columns {', '.join(names[:8])}" if quotable else f"{len(names)} column{'s' if len(names) > 1 else ''}"
+        listed = (
+            f"the columns {', '.join(names[:8])}" if quotable else f"{len(names)} column{'s' if len(names) > 1 else ''}"
+        )
         example = f", for example {option} {names[0]}" if quotable else " and its name in the first line"
         none = "" if wanted is None else f"no column {wanted}; it has "
         raise refusal(f"{name} has {none}{listed}; say which one with {option}{example}.")

@@ -35,5 +35,7 @@ def _with_files(script: str, shell: str) -> str:
     if shell == "bash":
         return script.replace("complete -F", "complete -o default -F")
     if shell == "zsh":
-        return re.sub(r"^(\s*'(?:[*\d]+:(?:[^:'\\]|\\.)*|.*\]:[\w-]+))'(?= \\$)", r"\1:_files'", script, flags=re.MULTILINE)
+        return re.sub(
+            r"^(\s*'(?:[*\d]+:(?:[^:'\\]|\\.)*|.*\]:[\w-]+))'(?= \\$)", r"\1:_files'", script, flags=re.MULTILINE
+        )
     return script

@@ -27,7 +27,7 @@ from .options import (
     Priors,
     Required,
     entry,
-)  # fmt: skip
+)
 
 Sets = Annotated[
     str | None,
@@ -80,10 +80,19 @@ def design(
     apart(out, *filter(None, [prior]))
     with terminal.progress("designing") as progress:
         made = make(
-            _count(n), alpha=alpha, epsilon=epsilon, loss=loss, prior=prior_of(prior), priors=_priors(priors), risk=risk,
-            require=require, sensitivity=1 if sensitivity is None else sensitivity, then=then,
-            among=None if among is None else among.replace(",", " ").split(), progress=progress,
-        )  # fmt: skip
+            _count(n),
+            alpha=alpha,
+            epsilon=epsilon,
+            loss=loss,
+            prior=prior_of(prior),
+            priors=_priors(priors),
+            risk=risk,
+            require=require,
+            sensitivity=1 if sensitivity is None else sensitivity,
+            then=then,
+            among=None if among is None else among.replace(",", " ").split(),
+            progress=progress,
+        )
     m = made.mechanism
     if out == "-":
         print(files.text(m), end="")
@@ -121,10 +130,15 @@ def compare(
     low: Annotated[str | None, _asked(RECORD_LOW)] = None,
     high: Annotated[str | None, _asked(RECORD_HIGH)] = None,
     sensitivity: Annotated[
-        str | None, entry("How much one person can change the answer, in its units; by default 1, or as the query has it.")
+        str | None,
+        entry("How much one person can change the answer, in its units; by default 1, or as the query has it."),
     ] = None,
-    step: Annotated[str | None, _asked("The step of the true values; by default for 41 to 101 of them, or more.")] = None,
-    cells: Annotated[str | None, _asked("What the two-stage mechanism rounds to; by default one sensitivity apart.")] = None,
+    step: Annotated[
+        str | None, _asked("The step of the true values; by default for 41 to 101 of them, or more.")
+    ] = None,
+    cells: Annotated[
+        str | None, _asked("What the two-stage mechanism rounds to; by default one sensitivity apart.")
+    ] = None,
     json: Json = False,
     csv: Csv = False,
     debug: Debug = False,
@@ -154,11 +168,24 @@ def compare(
     one_of(json, csv)
     with terminal.progress("designing") as progress:
         found = make(
-            _count(n) if query is None else n, alpha=alpha, epsilon=epsilon, loss=loss, prior=prior_of(prior), require=require,
-            query=query, records=records, low=low, high=high, sensitivity=sensitivity, step=step, cells=cells,
-            neighbours=int(neighbours) if neighbours is not None and neighbours.isdecimal() else neighbours, reports=reports,
-            seed=seed, progress=progress,
-        )  # fmt: skip
+            _count(n) if query is None else n,
+            alpha=alpha,
+            epsilon=epsilon,
+            loss=loss,
+            prior=prior_of(prior),
+            require=require,
+            query=query,
+            records=records,
+            low=low,
+            high=high,
+            sensitivity=sensitivity,
+            step=step,
+            cells=cells,
+            neighbours=int(neighbours) if neighbours is not None and neighbours.isdecimal() else neighbours,
+            reports=reports,
+            seed=seed,
+            progress=progress,
+        )
     if json:
         print(dump(found.to_dict()["rows"]))
     elif csv:
@@ -183,7 +210,8 @@ def plan(
         Parameter(help="Of a recovered distribution, with --prior as a guess: how many reports (simulated)?"),
     ] = None,
     reports: Annotated[
-        str | None, Parameter(help="So many reports, with --prior as a guess: how near comes the recovered distribution?")
+        str | None,
+        Parameter(help="So many reports, with --prior as a guess: how near comes the recovered distribution?"),
     ] = None,
     neighbours: Neighbours = None,
     method: Annotated[str | None, Parameter(help="With --kantorovich: auto, mle or ibu.")] = None,
@@ -206,9 +234,18 @@ def plan(
 
     one_of(json, csv)
     found = make(
-        _count(n), error=error, alpha=alpha, epsilon=epsilon, confidence=confidence, prior=prior_of(prior),
-        standard_error=standard_error, kantorovich=kantorovich, method=method, reports=reports, neighbours=neighbours,
-    )  # fmt: skip
+        _count(n),
+        error=error,
+        alpha=alpha,
+        epsilon=epsilon,
+        confidence=confidence,
+        prior=prior_of(prior),
+        standard_error=standard_error,
+        kantorovich=kantorovich,
+        method=method,
+        reports=reports,
+        neighbours=neighbours,
+    )
     if json:
         print(dump(found.to_dict()))
     elif csv:

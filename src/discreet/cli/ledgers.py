@@ -37,7 +37,9 @@ def create(
     unit: Unit = None,
     per: Annotated[
         list[tuple[str, str]] | None,
-        Parameter(help="A cap besides the whole: month, quarter or year, and what may be spent in one; may be repeated."),
+        Parameter(
+            help="A cap besides the whole: month, quarter or year, and what may be spent in one; may be repeated."
+        ),
     ] = None,
     json: Json = False,
     debug: Debug = False,
@@ -52,8 +54,14 @@ def create(
     from ..ledger.ledger import Ledger
 
     with Ledger(ledger) as book:
-        terms = book.create(dataset, budget, relation=relation, public=[c.strip() for c in public.split(",") if c.strip()],
-                            unit=unit, per=per or ())  # fmt: skip
+        terms = book.create(
+            dataset,
+            budget,
+            relation=relation,
+            public=[c.strip() for c in public.split(",") if c.strip()],
+            unit=unit,
+            per=per or (),
+        )
     if json:
         print(dump(terms.to_dict()))
     else:
@@ -137,10 +145,16 @@ def history(
 @ledger.command
 @command
 def verify(
-    dataset: Account, /, *, ledger: LedgerPlace,
-    head: Annotated[str | None, Parameter(help="A head kept elsewhere, as `ledger head` printed it: count:hash.")] = None,
-    json: Json = False, debug: Debug = False,
-) -> int:  # fmt: skip
+    dataset: Account,
+    /,
+    *,
+    ledger: LedgerPlace,
+    head: Annotated[
+        str | None, Parameter(help="A head kept elsewhere, as `ledger head` printed it: count:hash.")
+    ] = None,
+    json: Json = False,
+    debug: Debug = False,
+) -> int:
     """Check that no line of a data set's account was edited or removed.
 
     Exit code 1 when one was.
@@ -187,10 +201,16 @@ def head(dataset: Account, /, *, ledger: LedgerPlace, json: Json = False, debug:
 @ledger.command
 @command
 def export(
-    dataset: Account, /, *, ledger: LedgerPlace,
-    words: Annotated[bool, Parameter(negative=(), help="Tell what each line was about, too, with the salt of its digest.")] = False,
-    out: Out = None, debug: Debug = False,
-) -> int:  # fmt: skip
+    dataset: Account,
+    /,
+    *,
+    ledger: LedgerPlace,
+    words: Annotated[
+        bool, Parameter(negative=(), help="Tell what each line was about, too, with the salt of its digest.")
+    ] = False,
+    out: Out = None,
+    debug: Debug = False,
+) -> int:
     """Write a data set's account as JSON, without its answers.
 
     Example: discreet ledger export survey-2026 --ledger budget.db

@@ -29,7 +29,7 @@ from .options import (
     Out,
     entry,
     switch,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -65,20 +65,29 @@ def make(
     high: Annotated[str | None, entry(HIGH)] = None,
     step: Annotated[str | None, entry(f"{STEP} For {_FINE} also a fine one, such as 1/1024.")] = None,
     sensitivity: Annotated[str | None, SENSITIVITY] = None,
-    r: Annotated[str | None, _option("steps of a stair's upper part, or the loss to be best for; by default l1.", "r")] = None,
+    r: Annotated[
+        str | None, _option("steps of a stair's upper part, or the loss to be best for; by default l1.", "r")
+    ] = None,
     cells: Annotated[
         str | None,
-        _option('the values that answers are rounded to, "-10, 0, 10", or "-10..-5: -10, -5..5: 0, 5..10: 10".', "cells"),
+        _option(
+            'the values that answers are rounded to, "-10, 0, 10", or "-10..-5: -10, -5..5: 0, 5..10: 10".', "cells"
+        ),
     ] = None,
-    then: Annotated[str | None, _option("the second stage: geometric (the default), staircase or explicit-fair.", "then")] = None,
+    then: Annotated[
+        str | None, _option("the second stage: geometric (the default), staircase or explicit-fair.", "then")
+    ] = None,
     matrix: Annotated[
-        str | None, _option("from-matrix: a CSV or JSON file of probabilities, a row for each true value; - for standard input.")
+        str | None,
+        _option("from-matrix: a CSV or JSON file of probabilities, a row for each true value; - for standard input."),
     ] = None,
     require: Annotated[str | None, _option(REQUIRE, "require")] = None,
     base: Annotated[str | None, _option("the number whose multiples are reported; by default 3.", "base")] = None,
     below: Annotated[str | None, _option("the smallest count that is shown; by default 5.", "below")] = None,
     show_zero: Annotated[bool | None, _option("is a count of 0 shown? By default it is.", "show_zero")] = None,
-    width: Annotated[str | None, _option("how many steps from the truth is near; by default as in the paper.", "width")] = None,
+    width: Annotated[
+        str | None, _option("how many steps from the truth is near; by default as in the paper.", "width")
+    ] = None,
     deviation: Annotated[str | None, _option("the largest noise; by default 5.", "deviation")] = None,
     variance: Annotated[str | None, _option("the variance of the noise; by default 2.", "variance")] = None,
     never_report: Annotated[str | None, _option("no report lies in 1..this; by default 0.", "never_report")] = None,
@@ -104,10 +113,22 @@ def make(
     from ..measure.description import describe
 
     given: dict[str, Any] = {
-        "alpha": alpha, "epsilon": epsilon, "sensitivity": sensitivity, "step": step, "r": r, "require": require,
-        "base": base, "below": below, "show_zero": show_zero, "deviation": deviation, "variance": variance,
-        "never_report": never_report, "cells": cells, "then": then, "width": width,
-    }  # fmt: skip
+        "alpha": alpha,
+        "epsilon": epsilon,
+        "sensitivity": sensitivity,
+        "step": step,
+        "r": r,
+        "require": require,
+        "base": base,
+        "below": below,
+        "show_zero": show_zero,
+        "deviation": deviation,
+        "variance": variance,
+        "never_report": never_report,
+        "cells": cells,
+        "then": then,
+        "width": width,
+    }
     apart(out, *filter(None, [matrix]))
     m = _made(family, n, low, high, matrix, {name: value for name, value in given.items() if value is not None})
     if out == "-":
@@ -308,7 +329,9 @@ def sample(
     /,
     *values: Annotated[
         str,
-        Parameter(allow_leading_hyphen=True, help="True values, or a file with a column of them; - for standard input."),
+        Parameter(
+            allow_leading_hyphen=True, help="True values, or a file with a column of them; - for standard input."
+        ),
     ],
     value: Annotated[str | None, _option("One true value.")] = None,
     size: Annotated[str | None, _option("So many reports of one true value.")] = None,
@@ -333,7 +356,9 @@ def sample(
 
     one_of(json, csv)
     if (value is None) == (not values):
-        raise DiscreetError("Say which true values to report, once: for example --value 3, or 3 0 8, or a file of them.")
+        raise DiscreetError(
+            "Say which true values to report, once: for example --value 3, or 3 0 8, or a file of them."
+        )
     if file == "-" and values == ("-",):
         raise DiscreetError("Standard input is the mechanism or the true values, not both; give one of them as a file.")
     apart(out, file, *values[:1])
@@ -368,8 +393,11 @@ def _true_values(given: tuple[str, ...], column: str | None, alone: bool) -> lis
         longer = next((k for k, row in enumerate(rows) if len(row) > len(rows[0])), None)
         if longer is not None:
             position = longer - first
-            raise OutOfRangeError(f"The true value at position {position} stands in a line with more columns than the first one; "
-                                  "write decimals with a point, not a comma. Nothing was drawn.", position=position)  # fmt: skip
+            raise OutOfRangeError(
+                f"The true value at position {position} stands in a line with more columns than the first one; "
+                "write decimals with a point, not a comma. Nothing was drawn.",
+                position=position,
+            )
         given = tuple(row[place] if place < len(row) else "" for row in rows[first:])
     elif column is not None:
         raise DiscreetError("--column is for a file of true values; leave it out, or give a file.")
@@ -377,8 +405,11 @@ def _true_values(given: tuple[str, ...], column: str | None, alone: bool) -> lis
     for position, text in enumerate(given):
         number = parse_exact(text.strip())
         if number is None:
-            raise OutOfRangeError(f"The true value at position {position} is no number; give numbers, or one file of them. "
-                                  "Nothing was drawn.", position=position)  # fmt: skip
+            raise OutOfRangeError(
+                f"The true value at position {position} is no number; give numbers, or one file of them. "
+                "Nothing was drawn.",
+                position=position,
+            )
         found.append(number.numerator if number.denominator == 1 else number)
     return found
 

@@ -8,7 +8,19 @@ from .app import command, dump, make_console, one_of
 from .columns import is_heading, place_of, read_lines
 from .options import QUERY, RECORD_HIGH, RECORD_LOW, RECORDS, Clamp, Column, Csv, Debug, EpsilonText, Json, entry
 
-_MISSING = ("", "na", "n/a", "nan", "null", "none", "missing", "unknown", "-", "?", ".")  # what records say that say nothing
+_MISSING = (
+    "",
+    "na",
+    "n/a",
+    "nan",
+    "null",
+    "none",
+    "missing",
+    "unknown",
+    "-",
+    "?",
+    ".",
+)  # what records say that say nothing
 
 
 @command
@@ -86,13 +98,17 @@ def _records(name: str, column: str | None) -> tuple[list[Any], list[int]]:
         raise TableInputError(
             f"The record in line {ragged} has more or fewer columns than the first line; separate columns by commas, and "
             "write decimals with a point.",
-        )  # fmt: skip
+        )
     texts = [row[place].strip() for _, row in rows]
     known = {text: parse_exact(text) for text in set(texts)}  # most columns say the same few things again and again
     missing = next((number for (number, _), text in zip(rows, texts, strict=True) if known[text] is None), None)
     if missing is not None:
         raise TableInputError(f"The record in line {missing} is no number; leave it out or fill it in.")
-    plain = {text: number.numerator if number.denominator == 1 else number for text, number in known.items() if number is not None}
+    plain = {
+        text: number.numerator if number.denominator == 1 else number
+        for text, number in known.items()
+        if number is not None
+    }
     return [plain[text] for text in texts], [number for number, _ in rows]
 
 

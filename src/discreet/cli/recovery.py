@@ -22,14 +22,19 @@ _TABLES = (".parquet", ".pq", ".arrow", ".feather")
 @command
 def recover(
     *reports: Annotated[
-        str, Parameter(allow_leading_hyphen=True, help="Files of reports, or tallies, which add up: CSV (- for standard input), "
-                       "Parquet, Arrow.")
+        str,
+        Parameter(
+            allow_leading_hyphen=True,
+            help="Files of reports, or tallies, which add up: CSV (- for standard input), Parquet, Arrow.",
+        ),
     ],
     mechanism: MechanismFile,
     column: Column = None,
     counts: Annotated[
         str | None,
-        Parameter(help="The column that says how often each report was seen: the file is a histogram. A column count is taken."),
+        Parameter(
+            help="The column that says how often each report was seen: the file is a histogram. A column count is taken."
+        ),
     ] = None,
     method: Annotated[
         Literal["auto", "mle", "ibu", "inverse"],
@@ -58,7 +63,9 @@ def recover(
 
     one_of(json, csv)
     if not reports:
-        raise RecoveryError("There are no reports: name a file, for example discreet recover reports.csv --column y -m g.json.")
+        raise RecoveryError(
+            "There are no reports: name a file, for example discreet recover reports.csv --column y -m g.json."
+        )
     share(confidence, "--confidence", "how often the intervals cover", error=RecoveryError)
     apart(out, *reports, mechanism)
     m = load_mechanism(mechanism)
@@ -127,4 +134,3 @@ def _read_table(name: str, column: str | None, counts: str | None) -> Tally:
             raise RecoveryError(f"{name} has several columns; name the one of the reports with --column.")
         column = names[0]
     return tally_of([name], column, counts=counts or "count")
-

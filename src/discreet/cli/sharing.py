@@ -23,7 +23,7 @@ from .options import (
     N,
     Priors,
     mechanism_option,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
@@ -34,17 +34,19 @@ _OPEN = ("geometric", "laplace", "staircase")  # families that need no ends
 @command
 def collude(
     *,
-    k: Annotated[str, Parameter(allow_leading_hyphen=True, help="How many users share their reports, such as 1,3,5,11.")],
-    mechanism: Annotated[
-        str, mechanism_option("Families, or files of mechanisms, separated by commas.")
-    ] = "geometric",
+    k: Annotated[
+        str, Parameter(allow_leading_hyphen=True, help="How many users share their reports, such as 1,3,5,11.")
+    ],
+    mechanism: Annotated[str, mechanism_option("Families, or files of mechanisms, separated by commas.")] = "geometric",
     n: N = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
     sensitivity: Annotated[str | None, SENSITIVITY] = None,
     strategy: Annotated[
         Literal["median", "mle", "bayes"],
-        Parameter(help="What they make of the reports: the median, the likeliest value, or the best one for loss and prior."),
+        Parameter(
+            help="What they make of the reports: the median, the likeliest value, or the best one for loss and prior."
+        ),
     ] = "median",
     loss: Losses = "l1",
     prior: Priors = None,
@@ -70,7 +72,11 @@ def collude(
 
     one_of(json, csv)
     words = _words(mechanism)
-    stray = [name for name, x in (("n", n), ("alpha", alpha), ("epsilon", epsilon), ("sensitivity", sensitivity)) if x is not None]
+    stray = [
+        name
+        for name, x in (("n", n), ("alpha", alpha), ("epsilon", epsilon), ("sensitivity", sensitivity))
+        if x is not None
+    ]
     if stray and all(word.endswith(".json") for word in words):
         raise DiscreetError(f"A mechanism from a file has its grid and its level already; leave out --{stray[0]}.")
     named = {word: _named(word, n, alpha, epsilon, sensitivity) for word in words}
@@ -95,12 +101,17 @@ def compose(
     k: Annotated[str, Parameter(allow_leading_hyphen=True, help="The number of reports.")],
     delta: Annotated[
         str | None,
-        Parameter(allow_leading_hyphen=True, help="How likely the reports may tell more than epsilon; by default a few of them."),
+        Parameter(
+            allow_leading_hyphen=True,
+            help="How likely the reports may tell more than epsilon; by default a few of them.",
+        ),
     ] = None,
     epsilon: Annotated[
         str | None,
         Parameter(
-            name=["--epsilon", "--eps"], allow_leading_hyphen=True, help="Instead of --delta: the epsilon whose delta is asked for."
+            name=["--epsilon", "--eps"],
+            allow_leading_hyphen=True,
+            help="Instead of --delta: the epsilon whose delta is asked for.",
         ),
     ] = None,
     of: Annotated[

@@ -10,14 +10,20 @@ _NAMED = re.compile(r"\s*(?P<name>\w[\w -]*?)\s*=(?P<what>.*)", re.DOTALL)
 
 
 def asked_by(
-    count: Sequence[str] | None, sum: Sequence[str] | None, mean: Sequence[str] | None, share: Sequence[str] | None,
-    weights: str
+    count: Sequence[str] | None,
+    sum: Sequence[str] | None,
+    mean: Sequence[str] | None,
+    share: Sequence[str] | None,
+    weights: str,
 ) -> dict[str, Any]:
     """The arguments of `release` that say what is asked of each group."""
     return {
-        "count": _conditions(count), "share": _conditions(share), "sum": _values(sum), "mean": _values(mean),
+        "count": _conditions(count),
+        "share": _conditions(share),
+        "sum": _values(sum),
+        "mean": _values(mean),
         "weights": _weights(weights),
-    }  # fmt: skip
+    }
 
 
 def _values(texts: Sequence[str] | None) -> Any:
@@ -27,8 +33,10 @@ def _values(texts: Sequence[str] | None) -> Any:
     named = [_NAMED.fullmatch(text) if "=" in text.partition(":")[0] else None for text in texts]
     if not any(named):
         return list(texts)
-    return _together((m["name"], m["what"]) if m else (text.partition(":")[0].strip(), text)
-                     for m, text in zip(named, texts, strict=True))  # fmt: skip
+    return _together(
+        (m["name"], m["what"]) if m else (text.partition(":")[0].strip(), text)
+        for m, text in zip(named, texts, strict=True)
+    )
 
 
 def _conditions(texts: Sequence[str] | None) -> Any:
@@ -44,7 +52,11 @@ def _conditions(texts: Sequence[str] | None) -> Any:
 def _named(text: str) -> tuple[str, str] | None:
     """("ill", "sick = 'yes'") of "ill=sick = 'yes'": where the whole is no condition, and what comes after the = is one."""
     match = _NAMED.fullmatch(text)
-    return (match["name"], match["what"].strip()) if match and not _is_condition(text) and _is_condition(match["what"]) else None
+    return (
+        (match["name"], match["what"].strip())
+        if match and not _is_condition(text) and _is_condition(match["what"])
+        else None
+    )
 
 
 def _is_condition(text: str) -> bool:

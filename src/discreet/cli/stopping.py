@@ -34,7 +34,10 @@ def heard(words: Sequence[str]) -> Iterator[None]:
     out = _out(words)
     _target = None if out is None else (out, _state(out))
     _begun = True
-    own = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    own = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
     if own:
         signal.signal(signal.SIGINT, _interrupt)
     try:
@@ -58,7 +61,11 @@ def said() -> int:
     with suppress(ValueError):  # a second Ctrl+C must not take the words away
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        told = " ".join(filter(None, ("stopped.", _charged(), _written()))) if _begun else "stopped before anything was done."
+        told = (
+            " ".join(filter(None, ("stopped.", _charged(), _written())))
+            if _begun
+            else "stopped before anything was done."
+        )
         print(f"discreet: {told}", file=sys.stderr, flush=True)
     finally:
         with suppress(ValueError):

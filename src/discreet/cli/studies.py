@@ -88,7 +88,9 @@ def study(
     elif written:
         console.print(f"written to {folder}: {', '.join(written)}", markup=False)
         if name == "all":
-            console.print(f"every claim and picture: {folder}/report.html; one study in full: discreet study NAME", markup=False)
+            console.print(
+                f"every claim and picture: {folder}/report.html; one study in full: discreet study NAME", markup=False
+            )
         if not can_draw():
             needed = MissingExtraError.needing("Pictures are left out: they need altair and vl-convert-python", "plots")
             console.print(str(needed), markup=False)

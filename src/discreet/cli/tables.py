@@ -31,7 +31,7 @@ from .options import (
     mechanism_option,
     switch,
     target,
-)  # fmt: skip
+)
 from .statistics import asked_by
 
 
@@ -44,11 +44,16 @@ def release(
     ledger: LedgerPlace,
     count: Annotated[
         list[str] | None,
-        Parameter(negative="", help="What to count, a condition on one row: \"income = '>50K'\"; * is everybody. May be repeated."),
+        Parameter(
+            negative="",
+            help="What to count, a condition on one row: \"income = '>50K'\"; * is everybody. May be repeated.",
+        ),
     ] = None,
     sum: Annotated[list[str] | None, SUM] = None,
     mean: Annotated[list[str] | None, Parameter(help="A column whose mean is wanted, written like --sum.")] = None,
-    share: Annotated[list[str] | None, Parameter(help="A condition whose share is wanted, written like --count.")] = None,
+    share: Annotated[
+        list[str] | None, Parameter(help="A condition whose share is wanted, written like --count.")
+    ] = None,
     by: Annotated[str, Parameter(help="Columns to group by, separated by commas.")] = "",
     domain: Domain = None,
     epsilon: EpsilonText = None,
@@ -61,11 +66,16 @@ def release(
         str, Parameter(help="Parts of epsilon by name where they are not equal: count=1,income=3.")
     ] = "",
     mechanism: Annotated[
-        str, mechanism_option(f"auto, {', '.join(name.replace('_', '-') for name in RELEASED)}, or the file of a mechanism.")
+        str,
+        mechanism_option(
+            f"auto, {', '.join(name.replace('_', '-') for name in RELEASED)}, or the file of a mechanism."
+        ),
     ] = "auto",
     purpose: Annotated[
         str | None,
-        Parameter(help='What the counts are for, which chooses the mechanism: reading (the default), adding or "least error".'),
+        Parameter(
+            help='What the counts are for, which chooses the mechanism: reading (the default), adding or "least error".'
+        ),
     ] = None,
     loss: Annotated[str | None, LOSS] = None,
     prior: Annotated[str | None, PRIOR] = None,
@@ -77,9 +87,14 @@ def release(
         str, Parameter(help="Totals that match their parts, by columns of --by: sex,sex+district,total.")
     ] = "",
     measure: Annotated[
-        str, Parameter(help="Totals to measure besides the cells, for a part of epsilon: total,district or total=1,cells=6.")
+        str,
+        Parameter(
+            help="Totals to measure besides the cells, for a part of epsilon: total,district or total=1,cells=6."
+        ),
     ] = "",
-    round_to: Annotated[str | None, Parameter(help="Round the noisy reports to multiples of this, and all made from them.")] = None,
+    round_to: Annotated[
+        str | None, Parameter(help="Round the noisy reports to multiples of this, and all made from them.")
+    ] = None,
     hide_below: Annotated[str | None, Parameter(help="Hide noisy reports below this, and all made from them.")] = None,
     fresh: Fresh = False,
     strict: Annotated[
@@ -193,8 +208,9 @@ def release(
         if strict:
             told = (
                 f"{lost} rows were not counted (undeclared or missing keys, missing ids, or beyond max_groups)"
-                if lost is not None else "this is a stored answer, and no row was looked at"
-            )  # fmt: skip
+                if lost is not None
+                else "this is a stored answer, and no row was looked at"
+            )
             Console(stderr=True, soft_wrap=True).print(f"operator only, not for publication: {told}", style="yellow")
     if json:
         print(dump(made.to_dict()))
@@ -219,4 +235,6 @@ def _places(out: str | None, alphas: str | None) -> list[Path]:
     path = Path(out)
     if alphas is None:
         return [path]
-    return [path.with_name(f"{path.stem}-{file_part(name_of(level))}{path.suffix}") for level in levels_of(alphas, None)]
+    return [
+        path.with_name(f"{path.stem}-{file_part(name_of(level))}{path.suffix}") for level in levels_of(alphas, None)
+    ]

@@ -30,10 +30,14 @@ def town(seed: int = 2026) -> Any:
     band = rng.choice(len(BANDS), PEOPLE, p=[0.19, 0.15, 0.2, 0.27, 0.14, 0.05])
     chance = np.array([0.11, 0.08, 0.07, 0.08, 0.1, 0.12])[band] * rng.gamma(8, 1 / 8, DISTRICTS)[district]
     condition = np.where(rng.random(PEOPLE) < chance, "asthma", np.where(rng.random(PEOPLE) < 0.2, "other", "none"))
-    return pyarrow.table({
-        "district": [f"D{d + 1:02}" for d in district], "age": [BANDS[b] for b in band], "condition": condition,
-        "years": rng.integers(np.array(FIRST)[band], np.array([*FIRST[1:], 101])[band]),
-    })  # fmt: skip
+    return pyarrow.table(
+        {
+            "district": [f"D{d + 1:02}" for d in district],
+            "age": [BANDS[b] for b in band],
+            "condition": condition,
+            "years": rng.integers(np.array(FIRST)[band], np.array([*FIRST[1:], 101])[band]),
+        }
+    )
 
 
 @command
@@ -80,9 +84,11 @@ def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
     from . import terminal
 
     mechanisms = {
-        "GM": geometric(8, alpha="9/10"), "EM": explicit_fair(8, alpha="9/10"), "UM": uniform(8),
+        "GM": geometric(8, alpha="9/10"),
+        "EM": explicit_fair(8, alpha="9/10"),
+        "UM": uniform(8),
         "kRR": randomized_response(8, alpha="9/10"),
-    }  # fmt: skip
+    }
     compared = compare(mechanisms=mechanisms, neighbours=1)
     rows: list[dict[str, Any]] = compared.to_dict()["rows"]
     for name, m in mechanisms.items():
@@ -128,9 +134,12 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         book.create("town", "2", relation="bit", public=["district", "age"])
         say("\nThe ledger: budget 2; who lives where and how old they are is public, who is ill is not.")
         ask: dict[str, Any] = {
-            "dataset": "town", "ledger": book, "count": SICK, "by": ["district", "age"],
+            "dataset": "town",
+            "ledger": book,
+            "count": SICK,
+            "by": ["district", "age"],
             "domain": {"district": [f"D{d + 1:02}" for d in range(DISTRICTS)], "age": BANDS},
-        }  # fmt: skip
+        }
         first = release(table, epsilon="1", margins=["district", "age"], **ask)
         first.save(folder / "asthma.csv", overwrite=True)
         rows = sorted(first.rows(), key=lambda r: int(r["n"]))
@@ -142,12 +151,16 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         if not quiet:
             terminal.print_rows(console, [{k: r[k] for k in columns} for r in some])
             console.print("\nTotals by age that match their parts:")
-            terminal.print_rows(console, [{k: r[k] for k in ("age", "total", "low", "high")} for r in first.margins["age"]])
+            terminal.print_rows(
+                console, [{k: r[k] for k in ("age", "total", "low", "high")} for r in first.margins["age"]]
+            )
         say(f"\nThat cost epsilon 1; left: {book.balance('town').left}.")
         again = release(table, epsilon="1", **ask)
         same = again.columns["report"] == first.columns["report"] and again.record["repeated"]
-        say(f"The same question again: the stored answer, at no charge ({'the same' if same else 'NOT the same'} reports); "
-            f"left: {book.balance('town').left}.")  # fmt: skip
+        say(
+            f"The same question again: the stored answer, at no charge ({'the same' if same else 'NOT the same'} reports); "
+            f"left: {book.balance('town').left}."
+        )
         refused = ""
         try:
             release(table, epsilon="3/2", **ask)
@@ -159,11 +172,20 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
         write_whole(folder / "ledger.json", dump(book.export("town")) + "\n")
     section, ages = collected(table, folder, say)
     write_whole(folder / "index.html", _index(first, again, refused, str(balance.spent), str(balance.left), section))
-    say(f"\nIn {folder}/: index.html to show a colleague; asthma.csv, its record (.json) and its page (.html); ages.csv; "
+    say(
+        f"\nIn {folder}/: index.html to show a colleague; asthma.csv, its record (.json) and its page (.html); ages.csv; "
         "ledger.json; GM, EM, UM, kRR and wave.json, which verify.py can check.",
-        markup=False)  # fmt: skip
-    return {"groups": first.size, "spent": str(balance.spent), "left": str(balance.left), "repeated": same,
-            "refused": refused, "ages": ages, "ledger_head": f"{head.count}:{head.hash}"}  # fmt: skip
+        markup=False,
+    )
+    return {
+        "groups": first.size,
+        "spent": str(balance.spent),
+        "left": str(balance.left),
+        "repeated": same,
+        "refused": refused,
+        "ages": ages,
+        "ledger_head": f"{head.count}:{head.hash}",
+    }
 
 
 def _index(first: Release, again: Release, refused: str, spent: str, left: str, ages: str) -> str:

@@ -22,16 +22,26 @@ from .values import Rule, places_of
 
 Indices = NDArray[np.int64]
 
-_FAR = "A report lies beyond 2^63, which no column of whole numbers holds; use a closed grid, such as m.truncate(0, 100)."
+_FAR = (
+    "A report lies beyond 2^63, which no column of whole numbers holds; use a closed grid, such as m.truncate(0, 100)."
+)
 _NUMBERS = "The column of record numbers cannot be read; give whole numbers, one for each row. Nothing was drawn."
 _SLICE = 2**16  # keyed draws at a time: memory that is used again costs less than fresh memory
 
 
 def perturb_batches(
-    batches: Iterable[Any], column: str, mechanism: Mechanism, source: Source | KeyedSource | None = None, *,
-    keep: Sequence[str] = (), on_bad: str = "error", numbers: str | None = None, first: int = 0, decimal: str = ".",
+    batches: Iterable[Any],
+    column: str,
+    mechanism: Mechanism,
+    source: Source | KeyedSource | None = None,
+    *,
+    keep: Sequence[str] = (),
+    on_bad: str = "error",
+    numbers: str | None = None,
+    first: int = 0,
+    decimal: str = ".",
     threads: int = 1,
-) -> Iterator[Any]:  # fmt: skip
+) -> Iterator[Any]:
     """Arrow record batches with every value of a column replaced by its report, in the order that they come in.
 
     Of the other columns only those of `keep` stay. With a keyed source a draw depends on the record's number and its true
@@ -71,18 +81,33 @@ class Drawing:
 
     @classmethod
     def of(
-        cls, column: str, m: Mechanism, source: Any, keep: Sequence[str], rule: Rule, decimal: str = ".",
+        cls,
+        column: str,
+        m: Mechanism,
+        source: Any,
+        keep: Sequence[str],
+        rule: Rule,
+        decimal: str = ".",
         numbers: str | None = None,
-    ) -> Drawing:  # fmt: skip
+    ) -> Drawing:
         keyed = isinstance(source, KeyedSource)
         if keyed:
             source.bind(m.digest, column)
-        return cls(column, m, checked_source(source, 0 if keyed else None, m.digest if keyed else ""), tuple(keep), rule, decimal,
-                   numbers)  # fmt: skip
+        return cls(
+            column,
+            m,
+            checked_source(source, 0 if keyed else None, m.digest if keyed else ""),
+            tuple(keep),
+            rule,
+            decimal,
+            numbers,
+        )
 
     def places(self, batch: Any, start: int) -> tuple[Indices, Any]:
         """The true positions of a batch, and which of its rows they are (None: all)."""
-        return without_values(lambda: places_of(self.mechanism.inputs, batch.column(self.column), self.rule, self.decimal, start))
+        return without_values(
+            lambda: places_of(self.mechanism.inputs, batch.column(self.column), self.rule, self.decimal, start)
+        )
 
     def drawn(self, places: Indices, records: Indices | None = None) -> Indices:
         """The positions of their reports."""
@@ -94,8 +119,13 @@ class Drawing:
         places, stay = self.places(batch, start)
         if not isinstance(self.source, KeyedSource):
             return self.drawn(places), stay
-        numbers = None if self.numbers is None else without_values(
-            lambda: batch.column(self.numbers).to_numpy(zero_copy_only=False), _NUMBERS, SourceError)  # fmt: skip
+        numbers = (
+            None
+            if self.numbers is None
+            else without_values(
+                lambda: batch.column(self.numbers).to_numpy(zero_copy_only=False), _NUMBERS, SourceError
+            )
+        )
         if numbers is not None and not np.all(numbers[1:] > numbers[:-1]) and len(np.unique(numbers)) < len(numbers):
             raise SourceError("Two rows have the same record number and would share their noise; number them apart.")
         if stay is not None:

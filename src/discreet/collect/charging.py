@@ -33,6 +33,7 @@ from .values import Rule
 
 _LEAST = Fraction(1, 10**12)  # a ledger has no line for nothing
 
+
 @dataclass(frozen=True)
 class Levels:
     """What a report tells at most: between values one step apart, and between any two."""
@@ -74,44 +75,87 @@ class Account:
 
     @classmethod
     def of(
-        cls, book: Ledger, table: Any, dataset: str, version: str, column: str, m: Mechanism, rule: Rule, levels: Levels,
-        max_rows: Any, fresh: bool, keep: tuple[str, ...], source: Any,
-    ) -> Account:  # fmt: skip
+        cls,
+        book: Ledger,
+        table: Any,
+        dataset: str,
+        version: str,
+        column: str,
+        m: Mechanism,
+        rule: Rule,
+        levels: Levels,
+        max_rows: Any,
+        fresh: bool,
+        keep: tuple[str, ...],
+        source: Any,
+    ) -> Account:
         """All that can be refused before any data are read."""
         terms = book.terms(dataset)
         most = 1 if max_rows is None else whole(max_rows, "max_rows", error=ReleaseError)
         if terms.relation == "presence":
-            raise ReleaseError(f"In {show(dataset)} it is private who is in the data, and the number of reports is the number of "
-                               "people; release counts of it instead. Nothing was charged.")  # fmt: skip
+            raise ReleaseError(
+                f"In {show(dataset)} it is private who is in the data, and the number of reports is the number of "
+                "people; release counts of it instead. Nothing was charged."
+            )
         if keep:
-            raise ReleaseError("Kept columns link reports to people, and the order of rows tells, which no charge covers; for a "
-                               "data set with a ledger leave keep out. Nothing was charged.")  # fmt: skip
+            raise ReleaseError(
+                "Kept columns link reports to people, and the order of rows tells, which no charge covers; for a "
+                "data set with a ledger leave keep out. Nothing was charged."
+            )
         if not rule.never_fails:
-            told = "Values that are left out tell by their absence" if rule.drop else "A refusal tells that there is a bad value"
-            raise ReleaseError(f"{told}, which no charge covers; for a data set with a ledger say where bad values go: "
-                               'on_bad="map=VALUE" or "clamp,map=VALUE". Nothing was charged.')  # fmt: skip
+            told = (
+                "Values that are left out tell by their absence"
+                if rule.drop
+                else "A refusal tells that there is a bad value"
+            )
+            raise ReleaseError(
+                f"{told}, which no charge covers; for a data set with a ledger say where bad values go: "
+                'on_bad="map=VALUE" or "clamp,map=VALUE". Nothing was charged.'
+            )
         if source is not None:
-            raise ReleaseError("What a ledger is charged for is drawn once, from the secure source; leave source out. Nothing was "
-                               "charged.")  # fmt: skip
+            raise ReleaseError(
+                "What a ledger is charged for is drawn once, from the secure source; leave source out. Nothing was "
+                "charged."
+            )
         if levels.far == math.inf:
-            raise ReleaseError("This mechanism has no level between any two values, which is what a collected report costs; use "
-                               "one on a closed grid, such as m.truncate(0, 100). Nothing was charged.")  # fmt: skip
+            raise ReleaseError(
+                "This mechanism has no level between any two values, which is what a collected report costs; use "
+                "one on a closed grid, such as m.truncate(0, 100). Nothing was charged."
+            )
         if any(grid.size is None or grid.size > MOST for grid in (m.inputs, m.outputs)):
-            raise ReleaseError(f"More than {MOST} different values or reports are too many to count; use a coarser grid. Nothing "
-                               "was charged.")  # fmt: skip
+            raise ReleaseError(
+                f"More than {MOST} different values or reports are too many to count; use a coarser grid. Nothing "
+                "was charged."
+            )
         found = None
         if isinstance(table, (str, os.PathLike)):
             found = admission_for(book, Path(table), dataset, version)
-        question = {"kind": "perturb", "version": version, "column": column, "mechanism": m.digest, "on_bad": rule.text,
-                    "max_rows": most, "unit": terms.unit}  # fmt: skip
-        return cls(book, terms, question, cost(m, levels) * most, most, None if found is None else found.number,
-                   None if found is None else Reading.from_dict(found.reading), fresh)  # fmt: skip
+        question = {
+            "kind": "perturb",
+            "version": version,
+            "column": column,
+            "mechanism": m.digest,
+            "on_bad": rule.text,
+            "max_rows": most,
+            "unit": terms.unit,
+        }
+        return cls(
+            book,
+            terms,
+            question,
+            cost(m, levels) * most,
+            most,
+            None if found is None else found.number,
+            None if found is None else Reading.from_dict(found.reading),
+            fresh,
+        )
 
     def begin(self, truth: Counts) -> Answer | Pending:
         """The stored tally, or a charge that is on disk."""
         data = hashlib.sha256(json.dumps([part.tolist() for part in truth.pairs()]).encode()).hexdigest()
-        return self.book.begin(self.terms.name, self.question, epsilon=self.epsilon, data=data, fresh=self.fresh,
-                               admission=self.admission)  # fmt: skip
+        return self.book.begin(
+            self.terms.name, self.question, epsilon=self.epsilon, data=data, fresh=self.fresh, admission=self.admission
+        )
 
     def finish(self, pending: Pending, reports: Counts) -> None:
         at, often = reports.pairs()
@@ -155,5 +199,7 @@ class FirstRows:
 def check_ids(kind: Any, name: str) -> None:
     """Refuse a column whose values cannot be compared as ids, by its type alone."""
     if not are_ids(kind):
-        raise ReleaseError(f"The column {show(name)} holds {kind_name(kind)}, and no ids; give each person one number or text. "
-                           "Nothing was charged.")  # fmt: skip
+        raise ReleaseError(
+            f"The column {show(name)} holds {kind_name(kind)}, and no ids; give each person one number or text. "
+            "Nothing was charged."
+        )

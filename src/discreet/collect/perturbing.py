@@ -48,12 +48,30 @@ LINKED = "Kept columns may link a report to a person, and the order of the rows 
 
 
 def perturb(
-    table: Any, column: str, mechanism: Mechanism, *, rows: bool = False, keep: Sequence[str] = (), on_bad: str = "error",
-    dataset: str | None = None, ledger: Ledger | str | None = None, version: str = "1", max_rows: int | None = None,
-    fresh: bool = False, source: Any = None, encoding: str = "utf-8", separator: str | None = None, decimal: str | None = None,
-    quote: str = '"', null: str | Sequence[str] = (), sheet: str | None = None, engine: str | None = None,
-    master: str | None = None, checkpoint: str | None = None, progress: Progress | None = None,
-) -> Any:  # fmt: skip
+    table: Any,
+    column: str,
+    mechanism: Mechanism,
+    *,
+    rows: bool = False,
+    keep: Sequence[str] = (),
+    on_bad: str = "error",
+    dataset: str | None = None,
+    ledger: Ledger | str | None = None,
+    version: str = "1",
+    max_rows: int | None = None,
+    fresh: bool = False,
+    source: Any = None,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    decimal: str | None = None,
+    quote: str = '"',
+    null: str | Sequence[str] = (),
+    sheet: str | None = None,
+    engine: str | None = None,
+    master: str | None = None,
+    checkpoint: str | None = None,
+    progress: Progress | None = None,
+) -> Any:
     """The reports of a column: their tally (report, count), all that recovery needs; a table of the kind that came in.
 
     With `rows` the reports themselves, sorted, so that their order tells nothing. Other columns stay only where `keep` names
@@ -75,8 +93,23 @@ def perturb(
 
     def done() -> Any:
         with ExitStack() as stack:
-            work = place.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
-                            reading, progress)  # fmt: skip
+            work = place.of(
+                stack,
+                table,
+                column,
+                mechanism,
+                rows,
+                keep,
+                on_bad,
+                dataset,
+                ledger,
+                version,
+                max_rows,
+                fresh,
+                source,
+                reading,
+                progress,
+            )
             work.warn()
             made = work.table()
             result = without_values(lambda: as_kind(made, kind_of(table)), UNFIT)
@@ -88,13 +121,32 @@ def perturb(
 
 
 def perturb_file(
-    table: Any, out: str | os.PathLike[str], column: str, mechanism: Mechanism, *, overwrite: bool = False, rows: bool = False,
-    keep: Sequence[str] = (), on_bad: str = "error", dataset: str | None = None, ledger: Ledger | str | None = None,
-    version: str = "1", max_rows: int | None = None, fresh: bool = False, source: Any = None, encoding: str = "utf-8",
-    separator: str | None = None, decimal: str | None = None, quote: str = '"', null: str | Sequence[str] = (),
-    sheet: str | None = None, engine: str | None = None, master: str | None = None, checkpoint: str | None = None,
+    table: Any,
+    out: str | os.PathLike[str],
+    column: str,
+    mechanism: Mechanism,
+    *,
+    overwrite: bool = False,
+    rows: bool = False,
+    keep: Sequence[str] = (),
+    on_bad: str = "error",
+    dataset: str | None = None,
+    ledger: Ledger | str | None = None,
+    version: str = "1",
+    max_rows: int | None = None,
+    fresh: bool = False,
+    source: Any = None,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    decimal: str | None = None,
+    quote: str = '"',
+    null: str | Sequence[str] = (),
+    sheet: str | None = None,
+    engine: str | None = None,
+    master: str | None = None,
+    checkpoint: str | None = None,
     progress: Progress | None = None,
-) -> Perturbed:  # fmt: skip
+) -> Perturbed:
     """The same into a file (.parquet, .csv, .arrow), in constant memory; it appears whole or not at all."""
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
     read = [name for name in (table, ledger) if isinstance(name, (str, os.PathLike))]
@@ -103,8 +155,23 @@ def perturb_file(
 
     def done() -> Perturbed:
         with ExitStack() as stack:
-            work = place.of(stack, table, column, mechanism, rows, keep, on_bad, dataset, ledger, version, max_rows, fresh, source,
-                            reading, progress)  # fmt: skip
+            work = place.of(
+                stack,
+                table,
+                column,
+                mechanism,
+                rows,
+                keep,
+                on_bad,
+                dataset,
+                ledger,
+                version,
+                max_rows,
+                fresh,
+                source,
+                reading,
+                progress,
+            )
             work.warn()
             work.write(target, overwrite)
             return replace(work.result(), written=os.fspath(out))
@@ -113,18 +180,44 @@ def perturb_file(
 
 
 def tallied(
-    table: Any, column: str, mechanism: Mechanism, *, on_bad: str = "error", dataset: str | None = None,
-    ledger: Ledger | str | None = None, version: str = "1", max_rows: int | None = None, fresh: bool = False,
-    reading: Reading | None = None, engine: str | None = None, master: str | None = None, checkpoint: str | None = None,
+    table: Any,
+    column: str,
+    mechanism: Mechanism,
+    *,
+    on_bad: str = "error",
+    dataset: str | None = None,
+    ledger: Ledger | str | None = None,
+    version: str = "1",
+    max_rows: int | None = None,
+    fresh: bool = False,
+    reading: Reading | None = None,
+    engine: str | None = None,
+    master: str | None = None,
+    checkpoint: str | None = None,
     progress: Progress | None = None,
-) -> Perturbed:  # fmt: skip
+) -> Perturbed:
     """The tally as a result for people."""
     place = place_for(engine, master, checkpoint, table)
 
     def done() -> Perturbed:
         with ExitStack() as stack:
-            work = place.of(stack, table, column, mechanism, False, (), on_bad, dataset, ledger, version, max_rows, fresh, None,
-                            reading or Reading(), progress)  # fmt: skip
+            work = place.of(
+                stack,
+                table,
+                column,
+                mechanism,
+                False,
+                (),
+                on_bad,
+                dataset,
+                ledger,
+                version,
+                max_rows,
+                fresh,
+                None,
+                reading or Reading(),
+                progress,
+            )
             at, often = work.reports().pairs()
             values = [mechanism.outputs.value(k) for k in at.tolist()]
             return replace(work.result(), tally=tuple(zip(values, often.tolist(), strict=True)))
@@ -209,11 +302,19 @@ class Perturbed(Result):
         near, far = (None if x == float("inf") else x for x in (self.levels.near, self.levels.far))
         charged, left = (None if x is None else str(x) for x in (self.charged, self.left))
         return {
-            "column": self.column, "mechanism": self.mechanism.digest, "reports": self.reports, "epsilon_one_step": near,
-            "epsilon_any_two": far, "notes": list(self.notes), "epsilon_charged": charged, "left": left,
-            "repeated": self.repeated, "written": self.written, "insecure": self.insecure,
+            "column": self.column,
+            "mechanism": self.mechanism.digest,
+            "reports": self.reports,
+            "epsilon_one_step": near,
+            "epsilon_any_two": far,
+            "notes": list(self.notes),
+            "epsilon_charged": charged,
+            "left": left,
+            "repeated": self.repeated,
+            "written": self.written,
+            "insecure": self.insecure,
             "tally": [[value if isinstance(value, int) else str(value), n] for value, n in self.tally],
-        }  # fmt: skip
+        }
 
 
 @dataclass
@@ -235,10 +336,24 @@ class Work:
 
     @classmethod
     def of(
-        cls, place: Place, stack: ExitStack, table: Any, column: str, mechanism: Mechanism, rows: bool, keep: Sequence[str],
-        on_bad: str, dataset: str | None, ledger: Ledger | str | None, version: str, max_rows: int | None, fresh: bool, source: Any,
-        reading: Reading, progress: Progress | None,
-    ) -> Work:  # fmt: skip
+        cls,
+        place: Place,
+        stack: ExitStack,
+        table: Any,
+        column: str,
+        mechanism: Mechanism,
+        rows: bool,
+        keep: Sequence[str],
+        on_bad: str,
+        dataset: str | None,
+        ledger: Ledger | str | None,
+        version: str,
+        max_rows: int | None,
+        fresh: bool,
+        source: Any,
+        reading: Reading,
+        progress: Progress | None,
+    ) -> Work:
         try:
             import pyarrow  # noqa: F401
         except ImportError:
@@ -246,7 +361,9 @@ class Work:
         m = mechanism_of(mechanism)
         kept = tuple([keep] if isinstance(keep, str) else keep)
         if kept and not rows:
-            raise TableInputError("Columns are kept beside rows, and a tally has none; say rows=True, or leave keep out.")
+            raise TableInputError(
+                "Columns are kept beside rows, and a tally has none; say rows=True, or leave keep out."
+            )
         if column == "count" and not rows:
             raise TableInputError('The second column of a tally is named "count"; rename the column, or say rows=True.')
         rule, levels = Rule.of(on_bad, m.inputs), Levels.of(m)
@@ -271,7 +388,9 @@ class Work:
                 there = f"; {listed if opened.quotable else 'check its name in the first line'}"
                 raise TableInputError(f"There is no column {show(name)}{there}. Nothing was drawn.")
         if len({*wanted}) < len(wanted):
-            raise TableInputError("The column that is perturbed cannot be kept or hold the ids as well, and each is named once.")
+            raise TableInputError(
+                "The column that is perturbed cannot be kept or hold the ids as well, and each is named once."
+            )
         place.handed_over(lambda: opened.bind([name for name in opened.names if name in wanted]))
         opened.at_once = BATCH
         check_type(opened.declared.field(column).type, column)
@@ -304,8 +423,14 @@ class Work:
 
     def result(self) -> Perturbed:
         """What was done, after it was done."""
-        made = Perturbed(self.drawing.column, self.drawing.mechanism, self.count, self.levels, self.notes(),
-                         insecure=self.drawing.source.insecure)  # fmt: skip
+        made = Perturbed(
+            self.drawing.column,
+            self.drawing.mechanism,
+            self.count,
+            self.levels,
+            self.notes(),
+            insecure=self.drawing.source.insecure,
+        )
         if self.account is None:
             return made
         return replace(made, charged=self.account.epsilon, left=self.account.balance().left, repeated=self.repeated)
@@ -386,7 +511,9 @@ class Work:
     def drawn(self, truth: Counts) -> Counts:
         """A report for each person, value by value."""
         made, total = Counts(), max(truth.total, 1)
-        for k, part in enumerate(in_order(lambda places: counted(self.drawing.drawn(places)), truth.runs(), self.threads), 1):
+        for k, part in enumerate(
+            in_order(lambda places: counted(self.drawing.drawn(places)), truth.runs(), self.threads), 1
+        ):
             made.add(part)
             self.tell(min(k * TASK, total), 0.5 + 0.5 * min(k * TASK / total, 1.0))
         return made
@@ -394,7 +521,9 @@ class Work:
     def by_record(self) -> Counts:
         """The same, each drawn by its record's number."""
         made = Counts()
-        for part in self.named(in_order(lambda item: counted(self.drawing.report_places(*item)[0]), self.items(1.0), self.threads)):
+        for part in self.named(
+            in_order(lambda item: counted(self.drawing.report_places(*item)[0]), self.items(1.0), self.threads)
+        ):
             made.add(part)
         return made
 
@@ -412,7 +541,9 @@ class Work:
             first = next(batches, None)
             if first is not None:
                 return first.schema, chain([first], batches)
-            return pa.schema([(f, report if f == name else self.source.declared.field(f).type) for f in self.source.used]), batches
+            return pa.schema(
+                [(f, report if f == name else self.source.declared.field(f).type) for f in self.source.used]
+            ), batches
         reports = self.reports()
         if self.rows:
             return pa.schema([(name, report)]), (

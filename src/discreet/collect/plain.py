@@ -110,7 +110,9 @@ def as_bytes(words: Any) -> Any:
     if kinds.is_string_view(kind):
         made = words.cast(pa.binary_view())
     else:
-        made = words.cast(pa.large_binary() if kinds.is_large_string(kind) or kinds.is_large_binary(kind) else pa.binary())
+        made = words.cast(
+            pa.large_binary() if kinds.is_large_string(kind) or kinds.is_large_binary(kind) else pa.binary()
+        )
     made.validate(full=True)  # of where each begins and ends: of bytes there is nothing else to be wrong
     return made
 
@@ -150,7 +152,12 @@ def width_of(kind: Any) -> int | None:
     """The bytes that each value of a plain type is stored in, where all have as many."""
     import pyarrow.types as kinds
 
-    fixed_width = kinds.is_primitive(kind) or kinds.is_decimal(kind) or kinds.is_fixed_size_binary(kind) or kinds.is_interval(kind)
+    fixed_width = (
+        kinds.is_primitive(kind)
+        or kinds.is_decimal(kind)
+        or kinds.is_fixed_size_binary(kind)
+        or kinds.is_interval(kind)
+    )
     return kind.bit_width // 8 if fixed_width and not kinds.is_boolean(kind) else None
 
 
@@ -203,7 +210,9 @@ def handed_on(column: Any, rows: Any = None) -> Any:
         assert codes is not None
         return handed_on(handed_on(words).take(pa.array(codes, mask=codes < 0)), rows)
     if width_of(kind) is None:
-        column.view(_bare(kind)).validate(full=True)  # of where each begins and ends: Arrow's functions take that on trust
+        column.view(_bare(kind)).validate(
+            full=True
+        )  # of where each begins and ends: Arrow's functions take that on trust
     if kinds.is_string_view(kind) or kinds.is_binary_view(kind):
         column = column.cast(pa.large_string() if kinds.is_string_view(kind) else pa.large_binary())
     return column if rows is None else column.take(rows)
@@ -217,24 +226,40 @@ def _bare(kind: Any) -> Any:
     if isinstance(kind, pa.BaseExtensionType):
         return _bare(kind.storage_type)
     if is_text(kind):
-        return pa.binary_view() if kinds.is_string_view(kind) else pa.large_binary() if kinds.is_large_string(kind) else pa.binary()
+        return (
+            pa.binary_view()
+            if kinds.is_string_view(kind)
+            else pa.large_binary()
+            if kinds.is_large_string(kind)
+            else pa.binary()
+        )
     if kinds.is_struct(kind):
         return pa.struct([field.with_type(_bare(field.type)) for field in kind])
     if kinds.is_map(kind):
         return pa.map_(kind.key_field.with_type(_bare(kind.key_type)), kind.item_field.with_type(_bare(kind.item_type)))
-    for is_kind, make in ((kinds.is_list, pa.list_), (kinds.is_large_list, pa.large_list), (kinds.is_list_view, pa.list_view),
-                          (kinds.is_large_list_view, pa.large_list_view)):  # fmt: skip
+    for is_kind, make in (
+        (kinds.is_list, pa.list_),
+        (kinds.is_large_list, pa.large_list),
+        (kinds.is_list_view, pa.list_view),
+        (kinds.is_large_list_view, pa.large_list_view),
+    ):
         if is_kind(kind):
             return make(kind.value_field.with_type(_bare(kind.value_type)))
     if kinds.is_fixed_size_list(kind):
         return pa.list_(kind.value_field.with_type(_bare(kind.value_type)), kind.list_size)
     width = width_of(kind)
-    return kind if width is None else {1: pa.int8(), 2: pa.int16(), 4: pa.int32(), 8: pa.int64()}.get(width, pa.binary(width))
+    return (
+        kind
+        if width is None
+        else {1: pa.int8(), 2: pa.int16(), 4: pa.int32(), 8: pa.int64()}.get(width, pa.binary(width))
+    )
 
 
 def check_kept(kind: Any, name: str) -> None:
     """Refuse a column that cannot be handed on, by its type alone: an empty one is."""
     import pyarrow as pa
 
-    without_values(lambda: handed_on(pa.nulls(0, kind), pa.array([], pa.int64())),
-                   f"The column {show(name)} holds {kind_name(kind)}, which cannot be kept; leave it out.")  # fmt: skip
+    without_values(
+        lambda: handed_on(pa.nulls(0, kind), pa.array([], pa.int64())),
+        f"The column {show(name)} holds {kind_name(kind)}, which cannot be kept; leave it out.",
+    )

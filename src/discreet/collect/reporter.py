@@ -92,7 +92,10 @@ def _need(condition: object, why: str) -> None:
 
 
 def _rational(text: Any) -> Fraction:
-    _need(isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,4200}(/[0-9]{1,4200})?", text), "a number in it cannot be read")
+    _need(
+        isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,4200}(/[0-9]{1,4200})?", text),
+        "a number in it cannot be read",
+    )
     top, _, bottom = text.partition("/")
     _need(int(bottom or "1") > 0, "a number in it cannot be read")
     return Fraction(int(top), int(bottom or "1"))
@@ -115,7 +118,10 @@ def _table(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
     _need(isinstance(part["rows"], list) and len(part["rows"]) >= 2, "its table has no rows")
     rows = [[_whole(w, 0) for w in row.split()] for row in part["rows"]]
     total = _whole(part["total"], 1)
-    _need(all(len(row) == len(rows[0]) and sum(row) == total for row in rows), "the rows of its table do not sum to the total")
+    _need(
+        all(len(row) == len(rows[0]) and sum(row) == total for row in rows),
+        "the rows of its table do not sum to the total",
+    )
     return lambda i, chances: chances.pick(rows[i]), len(rows), len(rows[0])
 
 
@@ -177,13 +183,25 @@ def _then(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
 
 
 _KINDS = {
-    "table": _table, "keep": _keep, "window": _window, "geometric": _geometric, "clamped": _clamped, "additive": _additive,
-    "map": _map, "then": _then,
-}  # fmt: skip
+    "table": _table,
+    "keep": _keep,
+    "window": _window,
+    "geometric": _geometric,
+    "clamped": _clamped,
+    "additive": _additive,
+    "map": _map,
+    "then": _then,
+}
 _KEYS = {
-    "table": "kind total rows", "keep": "kind size keep ends other", "window": "kind n width a", "geometric": "kind n a",
-    "clamped": "kind n noise", "additive": "kind noise low high", "map": "kind size targets", "then": "kind first second",
-}  # fmt: skip
+    "table": "kind total rows",
+    "keep": "kind size keep ends other",
+    "window": "kind n width a",
+    "geometric": "kind n a",
+    "clamped": "kind n noise",
+    "additive": "kind noise low high",
+    "map": "kind size targets",
+    "then": "kind first second",
+}
 
 
 def channel(part: Any) -> tuple[Draw, int | None, int | None]:
@@ -208,8 +226,11 @@ def _noise(part: Any) -> Callable[[Chances], int]:
     """
     family = part.get("family") if isinstance(part, dict) else None
     _need(family in ("geometric", "staircase"), "its noise is of a kind that this program does not know")
-    b, wide, top = (_inside(part["a"]), 1, 1) if family == "geometric" else (
-        _inside(part["b"]), _whole(part["D"], 1), _whole(part["r"], 1))  # fmt: skip
+    b, wide, top = (
+        (_inside(part["a"]), 1, 1)
+        if family == "geometric"
+        else (_inside(part["b"]), _whole(part["D"], 1), _whole(part["r"], 1))
+    )
     _need(top <= wide, "its stairs are none")
     p, q = b.numerator, b.denominator
     steps = _geometric_number(p, q)
@@ -218,7 +239,11 @@ def _noise(part: Any) -> Callable[[Chances], int]:
         while True:
             size = wide * steps(chances)
             upper = top * q
-            high, j, k = chances.chance(upper, upper + (wide - top) * p), chances.below(top), chances.below(max(wide - top, 1))
+            high, j, k = (
+                chances.chance(upper, upper + (wide - top) * p),
+                chances.below(top),
+                chances.below(max(wide - top, 1)),
+            )
             size += j if high else top + k
             negative = chances.chance(1, 2)
             if size or not negative:
@@ -275,7 +300,9 @@ class Reporter:
             self._draw, self.rows, self.reports = channel(document["channel"])
             self._inputs, self._outputs = (_Grid(document[name]) for name in ("inputs", "outputs"))
         except (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError):
-            raise RefusedError("The mechanism file cannot be used: a part of it is misshapen. Check it with verify.py.") from None
+            raise RefusedError(
+                "The mechanism file cannot be used: a part of it is misshapen. Check it with verify.py."
+            ) from None
         _need((self._inputs.size, self._outputs.size) == (self.rows, self.reports), "its grids do not fit its law")
 
     @classmethod
@@ -302,27 +329,41 @@ class Reporter:
             if not known["frozen"] and key not in reports and len(reports) < most:
                 known["last"] = reports[key] = self.report(value, chances)
             else:
-                self._outputs.value(self._draw(place, Chances()))  # for nothing: the time does not tell that a value came before
+                self._outputs.value(
+                    self._draw(place, Chances())
+                )  # for nothing: the time does not tell that a value came before
                 known["frozen"] = known["frozen"] or key not in reports
                 known["last"] = known["last"] if known["frozen"] else reports[key]
             _write(memo, known)
         return str(known["last"])
 
     def _read(self, memo: str, most: int) -> dict[str, Any]:
-        fresh = {"format": MEMO, "version": 1, "mechanism": self.digest, "most": most, "reports": {}, "last": None, "frozen": False}
+        fresh = {
+            "format": MEMO,
+            "version": 1,
+            "mechanism": self.digest,
+            "most": most,
+            "reports": {},
+            "last": None,
+            "frozen": False,
+        }
         try:
             with open(memo, encoding="ascii") as file:
                 known = json.load(file)
         except FileNotFoundError:
             return fresh
         except (OSError, ValueError):
-            raise RefusedError("The memo cannot be read; a lost one counts as new values, so bring back a good copy.") from None
+            raise RefusedError(
+                "The memo cannot be read; a lost one counts as new values, so bring back a good copy."
+            ) from None
         if not isinstance(known, dict) or set(known) != set(fresh) or (known["format"], known["version"]) != (MEMO, 1):
             raise RefusedError("The memo is another kind of file; name another one.")
         if (known["mechanism"], known["most"]) != (self.digest, most):
             raise RefusedError("The memo belongs to another mechanism or another number of values; name another one.")
         if not self._is_possible(known):
-            raise RefusedError("The memo was changed by somebody else; a lost one counts as new values, so bring back a good copy.")
+            raise RefusedError(
+                "The memo was changed by somebody else; a lost one counts as new values, so bring back a good copy."
+            )
         return known
 
     def _is_possible(self, known: dict[str, Any]) -> bool:
@@ -331,11 +372,17 @@ class Reporter:
         if not isinstance(reports, dict) or not 0 < len(reports) <= known["most"] or last not in reports.values():
             return False
         try:
-            pairs = [(self._inputs.position(value), self._outputs.position(report)) for value, report in reports.items()]
+            pairs = [
+                (self._inputs.position(value), self._outputs.position(report)) for value, report in reports.items()
+            ]
         except RefusedError:
             return False
         written = {self._inputs.value(i): self._outputs.value(j) for i, j in pairs}
-        return written == reports and type(known["frozen"]) is bool and (not known["frozen"] or len(reports) == known["most"])
+        return (
+            written == reports
+            and type(known["frozen"]) is bool
+            and (not known["frozen"] or len(reports) == known["most"])
+        )
 
 
 class _Grid:
@@ -376,9 +423,13 @@ class _Lock:
         try:
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
-            raise RefusedError(f"Another program has the memo. If none runs, one was killed: remove {self.path}.") from None
+            raise RefusedError(
+                f"Another program has the memo. If none runs, one was killed: remove {self.path}."
+            ) from None
         except OSError as error:
-            raise RefusedError(f"The memo cannot be written ({error.strerror}); nothing was drawn. Check its folder.") from None
+            raise RefusedError(
+                f"The memo cannot be written ({error.strerror}); nothing was drawn. Check its folder."
+            ) from None
 
     def __exit__(self, *_: object) -> None:
         os.unlink(self.path)
@@ -405,7 +456,9 @@ def _write(memo: str, known: dict[str, Any]) -> None:
             finally:
                 os.close(folder)
     except OSError as error:
-        raise RefusedError(f"The memo cannot be written ({error.strerror}); the report is not shown. Check its folder.") from None
+        raise RefusedError(
+            f"The memo cannot be written ({error.strerror}); the report is not shown. Check its folder."
+        ) from None
 
 
 def _remove(path: str) -> None:
@@ -422,7 +475,9 @@ def main() -> int:
     given = options.parse_args()
     try:
         if (given.memo is None) != (given.most is None):
-            raise RefusedError("--memo and --most, the number of different values that get a report of their own, go together.")
+            raise RefusedError(
+                "--memo and --most, the number of different values that get a report of their own, go together."
+            )
         reporter = Reporter.load(given.mechanism)
         value = sys.stdin.read() if given.value == "-" else given.value
         print(reporter.report(value) if given.memo is None else reporter.remembered(value, given.memo, given.most))

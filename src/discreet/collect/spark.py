@@ -77,9 +77,11 @@ class Cluster(Place):
         assert isinstance(work.source, SparkTable)
         assert isinstance(work.drawing.source, KeyedSource)
         if work.drawing.source.job.input_name != _OURS and own_files(work.source.frame) is None:
-            raise SourceError("This table was computed, or comes out differently each time (chance, the time of day, a function of "
-                              "yours), and so do its rows' numbers: two people could share the noise of one key. Write it to "
-                              "Parquet and read it from there, or leave source out.")  # fmt: skip
+            raise SourceError(
+                "This table was computed, or comes out differently each time (chance, the time of day, a function of "
+                "yours), and so do its rows' numbers: two people could share the noise of one key. Write it to "
+                "Parquet and read it from there, or leave source out."
+            )
         work.table_rows = numbered(stack, work.source.frame, work.source.used, self.checkpoint)
         return work
 
@@ -90,8 +92,10 @@ class Cluster(Place):
             return check_out(out, overwrite, read)
         target = os.fspath(out).rstrip("/")
         if not target.lower().endswith(".parquet"):
-            raise FileError(f"Spark writes rows as a folder of Parquet files; let its name {show(target)} end in .parquet.",
-                            kind="missing")  # fmt: skip
+            raise FileError(
+                f"Spark writes rows as a folder of Parquet files; let its name {show(target)} end in .parquet.",
+                kind="missing",
+            )
         if target in [os.fspath(name).rstrip("/") for name in read]:
             raise FileError(f"{target} is read as well and would be overwritten; choose another name.", kind="missing")
         return target
@@ -103,8 +107,10 @@ class Cluster(Place):
     def opened(self, stack: ExitStack, table: Any, reading: Reading) -> Table:
         reading.check_for("A table of Spark")
         if not is_spark(table) and not isinstance(table, (str, os.PathLike)):
-            raise TableInputError("Spark reads Parquet files, folders of them, and its own data frames; use one of these, or the "
-                                  "embedded engine.")  # fmt: skip
+            raise TableInputError(
+                "Spark reads Parquet files, folders of them, and its own data frames; use one of these, or the "
+                "embedded engine."
+            )
         stack.enter_context(quiet())
         session = stack.enter_context(opened_session(self.master, table))
         return SparkTable(table if is_spark(table) else read_files(session, os.fspath(table)))
@@ -113,8 +119,10 @@ class Cluster(Place):
         if given is None:
             given = stack.enter_context(Job(_OURS)).source(_OURS, column, m.digest)
         if not isinstance(given, KeyedSource):
-            raise SourceError("Tasks of a cluster may run twice, and draw by a key so that they repeat themselves; give a source "
-                              "of a Job, or leave source out.")  # fmt: skip
+            raise SourceError(
+                "Tasks of a cluster may run twice, and draw by a key so that they repeat themselves; give a source "
+                "of a Job, or leave source out."
+            )
         return given
 
 
@@ -150,8 +158,10 @@ class ClusterWork(Work):
         assert isinstance(source, KeyedSource)
         key = source.job.for_workers(source)
         if len(pickle.dumps(key)) > _LONGEST:
-            raise SourceError("The names that this source is bound to are too long to travel with its key; give the Job a shorter "
-                              "name of its input.")  # fmt: skip
+            raise SourceError(
+                "The names that this source is bound to are too long to travel with its key; give the Job a shorter "
+                "name of its input."
+            )
         return key
 
     def _counting_rows(self) -> Any:
@@ -203,14 +213,22 @@ class ClusterWork(Work):
             return
         from pyspark.sql import functions as F
 
-        if self.rows_of.frame.groupBy(NUMBER).count().where((F.col("count") > 1) | F.col(NUMBER).isNull()).limit(1).count():
+        if (
+            self.rows_of.frame.groupBy(NUMBER)
+            .count()
+            .where((F.col("count") > 1) | F.col(NUMBER).isNull())
+            .limit(1)
+            .count()
+        ):
             raise _shared()
         self.numbers_differ = True
 
     def _plan(self, names: Sequence[str]) -> Any:
         """What every task has to know and anybody may: broadcast."""
         d = self.drawing
-        return self.session.sparkContext.broadcast(_Plan(text(d.mechanism).encode(), d.column, d.keep, d.rule.text, tuple(names)))
+        return self.session.sparkContext.broadcast(
+            _Plan(text(d.mechanism).encode(), d.column, d.keep, d.rule.text, tuple(names))
+        )
 
     def write(self, target: str | Path, overwrite: bool) -> None:
         """The tally as a file; rows as a folder that Spark fills under another name, and that takes its own when it is whole."""
@@ -248,7 +266,9 @@ class ClusterWork(Work):
 
         used = self.source.used
         schema = from_arrow_schema(self._schema([f"c{k}" for k in range(len(used))]))
-        return self.rows_of.frame.orderBy(NUMBER).mapInArrow(Task(self._key(), self._plan(used), True), schema).toDF(*used)
+        return (
+            self.rows_of.frame.orderBy(NUMBER).mapInArrow(Task(self._key(), self._plan(used), True), schema).toDF(*used)
+        )
 
     def _sorted_frame(self) -> Any:
         """The tally written out: row number k has the report that k rows stand before or beside."""
@@ -273,7 +293,9 @@ class ClusterWork(Work):
 
     def batches(self) -> tuple[Any, Iterator[Any]]:
         if self.rows:
-            raise TableInputError("Rows of a cluster are written by it; use perturb_file, or leave rows out for their tally.")
+            raise TableInputError(
+                "Rows of a cluster are written by it; use perturb_file, or leave rows out for their tally."
+            )
         return super().batches()
 
 
@@ -365,14 +387,22 @@ def gathered(batches: Iterator[Any]) -> Iterator[Any]:
         yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
 
 
-def _part(at: Any, often: Any, bad: int | None = None, why: str | None = None, spans: Sequence[tuple[int, int]] = ()) -> Any:
+def _part(
+    at: Any, often: Any, bad: int | None = None, why: str | None = None, spans: Sequence[tuple[int, int]] = ()
+) -> Any:
     import pyarrow as pa
 
     whole, size = pa.int64(), len(at)
     reached: list[Any] = [{"low": low, "high": high} for low, high in spans] or [None] * size
-    return pa.record_batch({"at": pa.array(at, whole), "often": pa.array(often, whole), "bad": pa.array([bad] * size, whole),
-                            "why": pa.array([why] * size, pa.string()),
-                            "span": pa.array(reached, pa.struct([("low", whole), ("high", whole)]))})  # fmt: skip
+    return pa.record_batch(
+        {
+            "at": pa.array(at, whole),
+            "often": pa.array(often, whole),
+            "bad": pa.array([bad] * size, whole),
+            "why": pa.array([why] * size, pa.string()),
+            "span": pa.array(reached, pa.struct([("low", whole), ("high", whole)])),
+        }
+    )
 
 
 @dataclass(frozen=True)
@@ -396,14 +426,20 @@ def _in_order(at: Any, often: Any) -> tuple[Indices, Indices]:
 
 
 def _taken(target: str | Path) -> FileError:
-    return FileError(f"{target} is there already; choose another name, or say overwrite=True to replace it.", kind="missing")
+    return FileError(
+        f"{target} is there already; choose another name, or say overwrite=True to replace it.", kind="missing"
+    )
 
 
 def _shared() -> SourceError:
-    return SourceError("Two rows of the table have one number, or some have none, and would share their noise; write the table to "
-                       "Parquet, and perturb that. Nothing was written.")  # fmt: skip
+    return SourceError(
+        "Two rows of the table have one number, or some have none, and would share their noise; write the table to "
+        "Parquet, and perturb that. Nothing was written."
+    )
 
 
 def _broken() -> TableInputError:
-    return TableInputError("Spark could not finish the work: a file is damaged, a worker lacks discreet or memory, or the cluster "
-                           "went away; its own logs say which. Nothing was written.")  # fmt: skip
+    return TableInputError(
+        "Spark could not finish the work: a file is damaged, a worker lacks discreet or memory, or the cluster "
+        "went away; its own logs say which. Nothing was written."
+    )

@@ -37,10 +37,18 @@ class Tally(Counter[int | Fraction]):
 
 
 def tally(
-    table: Any, column: str, mechanism: Mechanism | None = None, *, counts: str | None = "count", encoding: str = "utf-8",
-    separator: str | None = None, decimal: str | None = None, quote: str = '"', null: str | Sequence[str] = (),
+    table: Any,
+    column: str,
+    mechanism: Mechanism | None = None,
+    *,
+    counts: str | None = "count",
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    decimal: str | None = None,
+    quote: str = '"',
+    null: str | Sequence[str] = (),
     progress: Progress | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The histogram (report, count) of a column of reports, in the order of the reports; a table of the kind that came in.
 
     A list of tables or files is added up. A table that has a column `counts` beside the reports is a tally already, and
@@ -60,7 +68,9 @@ def tally(
 
     whole = all(isinstance(report, int) for report, _ in found)
     if any(count >= 2**63 or not -(2**63) <= report < 2**63 for report, count in found):
-        raise TableInputError(f"The column {show(column)} has reports or counts beyond 2^63, which no table holds; check them.")
+        raise TableInputError(
+            f"The column {show(column)} has reports or counts beyond 2^63, which no table holds; check them."
+        )
     reports = pa.array([r if whole else float(r) for r, _ in found], pa.int64() if whole else pa.float64())
     made = pa.table({column: reports, "count": pa.array([n for _, n in found], pa.int64())})
     if not counted.insecure:
@@ -71,9 +81,13 @@ def tally(
 
 
 def tally_of(
-    tables: Sequence[Any], column: str, mechanism: Mechanism | None = None, counts: str | None = "count",
-    reading: Reading | None = None, progress: Progress | None = None,
-) -> Tally:  # fmt: skip
+    tables: Sequence[Any],
+    column: str,
+    mechanism: Mechanism | None = None,
+    counts: str | None = "count",
+    reading: Reading | None = None,
+    progress: Progress | None = None,
+) -> Tally:
     """The same as a mapping from exact reports to counts."""
     try:
         import pyarrow  # noqa: F401
@@ -90,7 +104,13 @@ def tally_of(
 
 
 def _read(
-    table: Any, column: str, counts: str | None, grid: Grid | None, reading: Reading | None, where: str, progress: Progress | None
+    table: Any,
+    column: str,
+    counts: str | None,
+    grid: Grid | None,
+    reading: Reading | None,
+    where: str,
+    progress: Progress | None,
 ) -> Tally:
     if isinstance(table, (str, os.PathLike)):
         stamp(Path(table))
@@ -124,13 +144,18 @@ def _counted(
     if often is None:
         at, numbers = np.unique(codes, return_counts=True)
     else:
-        at, numbers = codes, np.array(_counts(batch.column(often), decimal, f"the column {show(often)}{where}"), dtype=object)
+        at, numbers = (
+            codes,
+            np.array(_counts(batch.column(often), decimal, f"the column {show(often)}{where}"), dtype=object),
+        )
     for code, number in zip(at.tolist(), numbers.tolist(), strict=True):
         found[reports[code]] += number
     return found
 
 
-def _reports(column: Any, grid: Grid | None, decimal: str, start: int, where: str) -> tuple[list[int | Fraction], Indices]:
+def _reports(
+    column: Any, grid: Grid | None, decimal: str, start: int, where: str
+) -> tuple[list[int | Fraction], Indices]:
     """The different reports of a column, and which one stands in each row."""
     if grid is None:
         numbers, codes = numbers_of(column, decimal)
@@ -154,8 +179,10 @@ def _counts(column: Any, decimal: str, where: str) -> list[int]:
     whole = [None if x is None or x.denominator != 1 or x < 0 else int(x) for x in [*numbers, None]]
     found = [count for count in (whole[code] for code in codes.tolist()) if count is not None]
     if len(found) < len(column):
-        raise TableInputError(f"A value in {where} is no count, a whole number of 0 or more; say counts=None where each row is one "
-                              "report.")  # fmt: skip
+        raise TableInputError(
+            f"A value in {where} is no count, a whole number of 0 or more; say counts=None where each row is one "
+            "report."
+        )
     return found
 
 

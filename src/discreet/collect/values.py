@@ -52,8 +52,10 @@ class BadValueError(OutOfRangeError):
     @classmethod
     def at(cls, row: int, why: str, where: str = "") -> BadValueError:
         ways = 'on_bad="clamp", "map=VALUE",' if why.startswith(_OFF) else 'on_bad="map=VALUE",'  # clamp needs a number
-        told = f"The value in {where or f'row {row + 1}'} {why}; nothing was written. Mend it, or say what becomes of " \
-               f'such values: {ways} "clamp,map=VALUE" or "drop".'  # fmt: skip
+        told = (
+            f"The value in {where or f'row {row + 1}'} {why}; nothing was written. Mend it, or say what becomes of "
+            f'such values: {ways} "clamp,map=VALUE" or "drop".'
+        )
         return cls(told, row=row, why=why)
 
 
@@ -93,7 +95,9 @@ def places_of(grid: Grid, column: Any, rule: Rule, decimal: str = ".", start: in
     places, bad, gone = _read(grid, words, rule.clamp, decimal)
     if codes is not None:  # the last word is for rows that have none
         places = np.append(places, 0)[codes]
-        bad, gone = (np.append(np.zeros(len(words), np.bool_) if each is None else each, True)[codes] for each in (bad, gone))
+        bad, gone = (
+            np.append(np.zeros(len(words), np.bool_) if each is None else each, True)[codes] for each in (bad, gone)
+        )
     if bad is None or not bad.any():
         return places, None
     if rule.place is not None:

@@ -19,12 +19,16 @@ def check_out(out: str | os.PathLike[str], overwrite: bool, read: Sequence[str |
     """Refuse, before anything is charged or drawn, a file that could not be written."""
     target = Path(file_name(out))
     if target.suffix.lower() not in _SUFFIXES:
-        raise FileError(f"{show(target.name)} must end in {', '.join(_SUFFIXES)}: that says what is written.", kind="missing")
+        raise FileError(
+            f"{show(target.name)} must end in {', '.join(_SUFFIXES)}: that says what is written.", kind="missing"
+        )
     check_writable([target])
     if target.resolve() in {Path(name).resolve() for name in read if "://" not in os.fspath(name)}:
         raise FileError(f"{target} is read as well and would be overwritten; choose another name.", kind="missing")
     if not overwrite and os.path.lexists(target):
-        raise FileError(f"{target} is there already; choose another name, or say overwrite=True to replace it.", kind="missing")
+        raise FileError(
+            f"{target} is there already; choose another name, or say overwrite=True to replace it.", kind="missing"
+        )
     return target
 
 
@@ -33,19 +37,26 @@ def write_batches(target: Path, schema: Any, batches: Iterable[Any], overwrite: 
 
     def write() -> OSError | None:
         try:
-            with whole_file(target, overwrite=overwrite) as temporary, _writer(temporary, target.suffix.lower(), schema) as writer:
+            with (
+                whole_file(target, overwrite=overwrite) as temporary,
+                _writer(temporary, target.suffix.lower(), schema) as writer,
+            ):
                 for batch in batches:
                     writer.write_batch(batch)
         except OSError as error:
             return error
         return None
 
-    unfit = f"{target} cannot be written, and is not there: a column holds what such a file cannot. Try a .parquet file."
+    unfit = (
+        f"{target} cannot be written, and is not there: a column holds what such a file cannot. Try a .parquet file."
+    )
     error = without_values(write, unfit, FileError, kind="missing")
     if error is not None:
         why = os.strerror(error.errno) if error.errno else "the system refused it"
-        raise FileError(f"{target} cannot be written ({why}), and is not there. Make room, or choose another folder.",
-                        kind="missing")  # fmt: skip
+        raise FileError(
+            f"{target} cannot be written ({why}), and is not there. Make room, or choose another folder.",
+            kind="missing",
+        )
 
 
 def _writer(path: Path, suffix: str, schema: Any) -> Any:

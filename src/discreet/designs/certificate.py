@@ -164,7 +164,9 @@ def bound(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits
     return Fraction((_paid_for(problem, multipliers) + charged) / 2**bits)
 
 
-def _without_charges(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int) -> dict[str, Integers]:
+def _without_charges(
+    problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int
+) -> dict[str, Integers]:
     """The same multipliers, those of the rows so low that nothing is charged: once for each row instead of every entry.
 
     An exact prior is a little off the one that a solver's multipliers fit.
@@ -174,9 +176,7 @@ def _without_charges(problem: Problem, prior: Prior, multipliers: dict[str, Inte
     return {**multipliers, "rows": multipliers["rows"] + lacking}
 
 
-def _reduced_costs(
-    problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int
-) -> tuple[Integers, int]:
+def _reduced_costs(problem: Problem, prior: Prior, multipliers: dict[str, Integers], bits: int) -> tuple[Integers, int]:
     """What is left of each entry's cost, in units of 2^-bits over an integer, which comes second."""
     p, q = problem.level.alpha.numerator, problem.level.alpha.denominator
     cost, denominator = problem.costs(prior)

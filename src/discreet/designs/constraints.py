@@ -110,8 +110,14 @@ class Inequalities:
     def dual(self, rows: Floats, multipliers: Floats, fair: Floats | None, prior: Floats | None) -> Dual:
         """Multipliers by kind, as certificates have them. `fair` are what fairness adds to the diagonal: they sum to 0."""
         size, edges = self.size, len(self.problem.edges)
-        shapes = {"level": (2 * edges, size), "RM": (size - 1, size), "CM": (size, size - 1),
-                  "RH": (size, size), "CH": (size, size), "WH": (size,)}  # fmt: skip
+        shapes = {
+            "level": (2 * edges, size),
+            "RM": (size - 1, size),
+            "CM": (size, size - 1),
+            "RH": (size, size),
+            "CH": (size, size),
+            "WH": (size,),
+        }
         told: dict[str, Floats] = {"level": np.zeros(shapes["level"])}
         start = 0
         for part in self._parts:

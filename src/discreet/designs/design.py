@@ -99,7 +99,9 @@ class Design(Result):
         name, size = problem.loss.name, m.finite().rows
         losses = {"designed": loss_per_value(m, self._loss)}
         if problem.neighbours.span(problem.grid) is not None:
-            plain = geometric(problem.grid, alpha=problem.level.alpha, sensitivity=problem.grid.step * (m.sensitivity or 1))
+            plain = geometric(
+                problem.grid, alpha=problem.level.alpha, sensitivity=problem.grid.step * (m.sensitivity or 1)
+            )
             losses["geometric"] = loss_per_value(plain, self._loss)
         values = m.inputs.floats(size)
         told = f"{problem.risk.capitalize()} {name} {self.objective:.4g}: no mechanism of this kind has less than {self.bound:.4g}"
@@ -189,9 +191,18 @@ def design(
 
 
 def _problem(
-    n: Any, alpha: Any, epsilon: Any, loss: Any, prior: Any, priors: Any, risk: Any, require: Any, sensitivity: Any,
-    neighbours: Any, among: Any,
-) -> Problem | None:  # fmt: skip
+    n: Any,
+    alpha: Any,
+    epsilon: Any,
+    loss: Any,
+    prior: Any,
+    priors: Any,
+    risk: Any,
+    require: Any,
+    sensitivity: Any,
+    neighbours: Any,
+    among: Any,
+) -> Problem | None:
     """The problem in exact numbers; None when it is too large for a table but a theorem may answer it."""
     grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
     if grid.size is None:

@@ -72,7 +72,9 @@ class Priors:
     def moments(cls, mean: Any = None, second: Any = None, *, about: object = 0) -> Priors:
         """All priors with E x and E (x - about)^2 between two ends, each (low, high), either of them None."""
         named = [(text, ends) for text, ends in (("x", mean), (f"moment(2, {about})", second)) if ends is not None]
-        if not named or any(isinstance(ends, (str, bytes)) or not hasattr(ends, "__len__") or len(ends) != 2 for _, ends in named):
+        if not named or any(
+            isinstance(ends, (str, bytes)) or not hasattr(ends, "__len__") or len(ends) != 2 for _, ends in named
+        ):
             raise PriorError("Moments lie between two ends; write for example mean=(-2, 2) or second=(None, 5).")
         return cls.limits([(text, *ends) for text, ends in named])
 
@@ -130,7 +132,9 @@ class Hull(Family):
 
     @cached_property
     def support(self) -> tuple[int, ...]:
-        return tuple(j for j, weights in enumerate(zip(*(p.weights for p in self.members), strict=True)) if any(weights))
+        return tuple(
+            j for j, weights in enumerate(zip(*(p.weights for p in self.members), strict=True)) if any(weights)
+        )
 
     @cached_property
     def _mirror(self) -> list[int] | None:
@@ -280,8 +284,9 @@ class Limits(Family):
         most = Program(  # of the amounts by which limits are broken, the largest
             [*[0.0] * len(self.support), 1.0],
             dense(np.block([[np.ones((1, len(self.support))), np.zeros((1, 1))], [rows, -np.ones((len(rows), 1))]])),
-            [1.0, *[-np.inf] * len(rows)], [1.0, *[0.0] * len(rows)],
-        ).solve()  # fmt: skip
+            [1.0, *[-np.inf] * len(rows)],
+            [1.0, *[0.0] * len(rows)],
+        ).solve()
         if most is not None:
             if self._within(most.unknowns[:-1]) is not None:
                 return
@@ -290,7 +295,9 @@ class Limits(Family):
             if all(sum(p * row[j] for p, row in zip(sides, self._rows, strict=True)) > 0 for j in self.support):
                 broken = " and ".join(limit.words() for limit in self.limits)
                 raise PriorError(f"No prior on {grid} keeps to {broken} together; make the limits wider.")
-        raise PriorError(f"Whether a prior on {grid} keeps to the limits is too close to call; make them a little wider.")
+        raise PriorError(
+            f"Whether a prior on {grid} keeps to the limits is too close to call; make them a little wider."
+        )
 
     def document(self, mixture: tuple[int, ...], prices: tuple[Fraction, ...]) -> dict[str, Any]:
         limits = [
@@ -314,7 +321,9 @@ def family_of(priors: Any, grid: Grid) -> Family:
     if asked.kind == "hull":
         members = tuple({_reduced(p.weights): p for p in (prior_of(p, grid) for p in asked.parts)}.values())
         if math.lcm(*(p.total for p in members)).bit_length() > _LONG:
-            raise PriorError("The priors have too many different denominators for an exact mixture; give them in decimals.")
+            raise PriorError(
+                "The priors have too many different denominators for an exact mixture; give them in decimals."
+            )
         return Hull(members)
     found = Limits(tuple(_limit(part, grid) for part in asked.parts))
     found.check(grid)
@@ -328,7 +337,9 @@ def _limit(part: Any, grid: Grid) -> Limit:
     what, *ends = part
     low, high = (None if end is None else parse_exact(end) for end in ends)
     if (low is None) != (ends[0] is None) or (high is None) != (ends[1] is None) or ends == [None, None]:
-        raise PriorError(f'The limits of {show(what)} are numbers, at most one of them None; write for example ("x", -2, 2).')
+        raise PriorError(
+            f'The limits of {show(what)} are numbers, at most one of them None; write for example ("x", -2, 2).'
+        )
     if low is not None and high is not None and low > high:
         raise PriorError(f"The limits of {show(what)} leave nothing between them; exchange them.")
     name, numbers = _coefficients(what, grid)
@@ -358,7 +369,9 @@ def _coefficients(what: Any, grid: Grid) -> tuple[str, list[Any]]:
     if callable(what):
         called_with = [parse_exact(what(grid.value(j))) for j in range(len(values))]
         if None in called_with:
-            raise PriorError("The function of a limit gives something that is no number; let it give one for every value.")
+            raise PriorError(
+                "The function of a limit gives something that is no number; let it give one for every value."
+            )
         return f"function {getattr(what, '__name__', '')}".strip(), called_with
     return "numbers", given.vector(what, "The limit", size=len(values), error=PriorError)
 

@@ -109,9 +109,15 @@ class FoldedProgram:
     """
 
     def __init__(
-        self, inequalities: Inequalities, cost: Floats, loss: Floats, risk: RiskProgram | None, fold: bool,
-        mirrored: bool, path: bool,
-    ) -> None:  # fmt: skip
+        self,
+        inequalities: Inequalities,
+        cost: Floats,
+        loss: Floats,
+        risk: RiskProgram | None,
+        fold: bool,
+        mirrored: bool,
+        path: bool,
+    ) -> None:
         self.layout = layout = Layout(inequalities.size, fold)
         self.kept = keep_half(layout, inequalities)
         self.is_fair = "F" in inequalities.require
@@ -219,9 +225,11 @@ def _worst_case(layout: Layout, loss: Floats, risk: RiskProgram, mirrored: bool,
         by = np.vstack([by, np.hstack([np.zeros((len(positive), 1)), positive])])
     else:
         means = len(truths)
-        by = np.vstack([
-            np.hstack([np.zeros((means, 1 + prices)), np.eye(means)]),
-            np.hstack([np.ones((count, 1)), program.by, -program.rows[:, truths]]),
-            np.hstack([np.zeros((len(positive), 1)), positive, np.zeros((len(positive), means))]),
-        ])  # fmt: skip
+        by = np.vstack(
+            [
+                np.hstack([np.zeros((means, 1 + prices)), np.eye(means)]),
+                np.hstack([np.ones((count, 1)), program.by, -program.rows[:, truths]]),
+                np.hstack([np.zeros((len(positive), 1)), positive, np.zeros((len(positive), means))]),
+            ]
+        )
     return WorstCase(program, truths, np.array(rows) / unit, by, folded or not layout.is_folded)

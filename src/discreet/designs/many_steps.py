@@ -23,7 +23,10 @@ from .window_newton import WindowFactors
 from .windows import Risks, Windows
 
 _GOAL = 3e-9  # relative gap
-_NARROW = (1e-5, 1e-2)  # relative gaps between which reports are left out: earlier no one knows, later it takes too long
+_NARROW = (
+    1e-5,
+    1e-2,
+)  # relative gaps between which reports are left out: earlier no one knows, later it takes too long
 _FAR = (300.0, 1e5)  # a report is left out when its cheapest ray costs so many times the gap; at the second attempt
 
 

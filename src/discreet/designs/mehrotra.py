@@ -194,9 +194,13 @@ class Mehrotra(Generic[Found]):
                 break
             last = error
             more = self._newton(
-                factors, at, -missing.slacks - (program.slack_values(found.x) - found.s),
-                -missing.sums - program.row_sums(found.x), left, wanted - at.z * found.s - at.s * found.z,
-            )  # fmt: skip
+                factors,
+                at,
+                -missing.slacks - (program.slack_values(found.x) - found.s),
+                -missing.sums - program.row_sums(found.x),
+                left,
+                wanted - at.z * found.s - at.s * found.z,
+            )
             found = Point(*(a + b for a, b in zip(found, more, strict=True)))
         return found, error
 

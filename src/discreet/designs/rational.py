@@ -34,7 +34,11 @@ def near_solution(
 
 
 def _solve(
-    rows: Sequence[Sequence[Fraction | int]], right: Sequence[Fraction | int], near: Floats, order: list[int], scale: float
+    rows: Sequence[Sequence[Fraction | int]],
+    right: Sequence[Fraction | int],
+    near: Floats,
+    order: list[int],
+    scale: float,
 ) -> list[Fraction] | None:
     """Unknowns in the order of their importance: the first that are independent are solved for, the others rounded."""
     table = [[*(line[j] for j in order), value] for line, value in zip(rows, right, strict=True)]

@@ -89,7 +89,10 @@ def cheapest_rays(prices: Floats, reach: int, alpha: float) -> tuple[Floats, Flo
     size, reports = prices.shape
     costs = recursion(prices, reach, lambda v: alpha * v, lambda v: v / alpha)
     level = np.zeros((size, reports), dtype=np.int64)
-    side, until = np.zeros(reports, dtype=np.int64), np.zeros(reports, dtype=np.int64)  # the other level binds before `until`
+    side, until = (
+        np.zeros(reports, dtype=np.int64),
+        np.zeros(reports, dtype=np.int64),
+    )  # the other level binds before `until`
     target = costs.free[0]
     for i in range(size - 1):
         side = np.where(until <= i, 0, side)

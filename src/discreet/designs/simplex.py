@@ -42,9 +42,12 @@ def solve_whole(problem: Problem, loss: Floats) -> Solution:
         (np.repeat(np.arange(len(sums)), size), (sums[:, None] * size + place).ravel(), np.ones(len(sums) * size)),
         _two_entries(inequalities, bounds),
         _mean_losses(priors[risks], loss),
-        (np.tile(np.arange(len(links)), 2), np.concatenate([links, links + 1]) * (size + 1),
-         np.repeat([1.0, -1.0], len(links))),
-    ]  # fmt: skip
+        (
+            np.tile(np.arange(len(links)), 2),
+            np.concatenate([links, links + 1]) * (size + 1),
+            np.repeat([1.0, -1.0], len(links)),
+        ),
+    ]
     starts = np.cumsum([0, *map(len, kept)])
     rows = [block[0] + start for block, start in zip(blocks, starts, strict=False)]
     columns, values = [unknown[block[1]] for block in blocks], [block[2] for block in blocks]

@@ -137,11 +137,15 @@ class _Exact:
         if best is not None:
             rows, columns = program.tight()
             made = [line for line, tight in zip(lines, rows, strict=True) if tight]
-            made += [_Line({k: Fraction(1)}, Fraction(round(best.unknowns[k]))) for k in np.flatnonzero(columns).tolist()]
+            made += [
+                _Line({k: Fraction(1)}, Fraction(round(best.unknowns[k]))) for k in np.flatnonzero(columns).tolist()
+            ]
             found = near_solution(*self._equations([*equal, *made]), best.unknowns, signed=range(self.unknowns))
             if found is not None and all(_at(line, found) >= line.right for line in self.least):
                 return found
-        raise DesignError("The best mechanism could not be made exact, so nothing is decided; try a simpler level or loss.")
+        raise DesignError(
+            "The best mechanism could not be made exact, so nothing is decided; try a simpler level or loss."
+        )
 
     def _equations(self, lines: list[_Line]) -> tuple[list[list[Fraction]], list[Fraction]]:
         rows = [[line.entries.get(k, Fraction(0)) for k in range(self.unknowns)] for line in lines]
@@ -163,7 +167,9 @@ class _Exact:
         same_value = _Line({k: c for k, c in enumerate(self.cost) if c}, value)
         other = self._corner(away, [same_value] if same_value.entries else [])
         if other == x:
-            raise DesignError("Whether there is another best mechanism is too close to call; try a simpler level or loss.")
+            raise DesignError(
+                "Whether there is another best mechanism is too close to call; try a simpler level or loss."
+            )
         return other
 
     def _multipliers(self, tight: list[_Line]) -> list[Fraction]:
@@ -195,7 +201,9 @@ class _Exact:
             found = near_solution(rows, self.cost, near, signed=range(count))
             if found is not None:
                 return found[count:]
-        raise DesignError("The best mechanism could not be proved best exactly, so nothing is decided; try a simpler level.")
+        raise DesignError(
+            "The best mechanism could not be proved best exactly, so nothing is decided; try a simpler level."
+        )
 
 
 def _entries(lines: Sequence[_Line]) -> tuple[Any, Any, Floats]:

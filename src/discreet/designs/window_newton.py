@@ -217,11 +217,13 @@ class WindowFactors:
         free = own.copy()
         free[self._hub, np.arange(p.reports)] = 0.0
         rest = self._within(free)
-        on_border = np.concatenate([
-            np.concatenate([g_sums, g_risks]) - self._coupled(rest).sum(axis=1),
-            (self.rays * own).sum(axis=0) - (self._pushed * rest).sum(axis=0),
-            g[p.entries :],
-        ])  # fmt: skip
+        on_border = np.concatenate(
+            [
+                np.concatenate([g_sums, g_risks]) - self._coupled(rest).sum(axis=1),
+                (self.rays * own).sum(axis=0) - (self._pushed * rest).sum(axis=0),
+                g[p.entries :],
+            ]
+        )
         v = self._scale * lu_solve(self._lu, self._scale * on_border, check_finite=False)
         dy, dr = v[: p.truths], v[p.truths : self._hubs.start]
         force = np.zeros_like(own)

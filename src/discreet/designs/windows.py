@@ -101,10 +101,15 @@ class Windows:
         before = k[~is_last[:size] & (k >= length)]
         after = k[(k % length > 0) & (k // length + 1 < self.blocks)]
         parts = [
-            (later[k], k, 1.0), (earlier[k], k, 1.0), (k, later[k], self.alpha), (k, earlier[k], self.alpha),
-            (later[links], later[links + 1], 1.0), (earlier[up + 1], earlier[up], 1.0),
-            (before, later[before - reach], self.alpha), (after, earlier[after + reach], self.alpha),
-        ]  # fmt: skip
+            (later[k], k, 1.0),
+            (earlier[k], k, 1.0),
+            (k, later[k], self.alpha),
+            (k, earlier[k], self.alpha),
+            (later[links], later[links + 1], 1.0),
+            (earlier[up + 1], earlier[up], 1.0),
+            (before, later[before - reach], self.alpha),
+            (after, earlier[after + reach], self.alpha),
+        ]
         starts = np.cumsum([0] + [len(part[0]) for part in parts])
         self.parts = [slice(start, stop) for start, stop in pairwise(starts.tolist())]
         self.links, self.up, self.before, self.after = links, up, before, after

@@ -19,7 +19,16 @@ from ..questions.sums import SumOf
 FARTHEST = 2**62  # steps of a row, either way, and of a sum
 _PLACES = 18  # of texts, after the point
 _WIDEST = 2**125
-_BITS = {"TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63, "UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32, "UBIGINT": 64}
+_BITS = {
+    "TINYINT": 7,
+    "SMALLINT": 15,
+    "INTEGER": 31,
+    "BIGINT": 63,
+    "UTINYINT": 8,
+    "USMALLINT": 16,
+    "UINTEGER": 32,
+    "UBIGINT": 64,
+}
 _PLAIN = r"[+-]?(\d+\.?\d*|\.\d+)"
 
 
@@ -35,8 +44,10 @@ class Adding:
 
     def __post_init__(self) -> None:
         if family(self.type_name) not in ("number", "untyped"):
-            raise TableInputError(f"Column {show(self.column)} has type {self.type_name}, which is no number to add up; convert "
-                                  "the column, or count its values.")  # fmt: skip
+            raise TableInputError(
+                f"Column {show(self.column)} has type {self.type_name}, which is no number to add up; convert "
+                "the column, or count its values."
+            )
 
     @property
     def read(self) -> list[str]:
@@ -44,7 +55,9 @@ class Adding:
         name, j = quoted(self.column), self.number
         if self.type_name in (UNTYPED, COMMA):
             text = f"trim({number_text(name, self.type_name)}, ' \t')"
-            whole = f"CASE WHEN regexp_full_match({text}, '{_PLAIN}') THEN TRY_CAST({text} || 'e{_PLACES}' AS HUGEINT) END"
+            whole = (
+                f"CASE WHEN regexp_full_match({text}, '{_PLAIN}') THEN TRY_CAST({text} || 'e{_PLACES}' AS HUGEINT) END"
+            )
             return [f"{whole} AS r{j}", f"{self._ratio(f'TRY_CAST({text} AS DOUBLE)')} AS q{j}"]
         if self.type_name.startswith("DECIMAL"):
             return [f"{self._digits(name)} AS r{j}", f"{self._ratio(name)} AS q{j}"]
@@ -59,7 +72,11 @@ class Adding:
             return self._from_whole(low, high, _PLACES, 10**36, in_floats)
         if self.type_name.startswith("DECIMAL"):
             return self._from_whole(low, high, self._decimal[1], 10 ** self._decimal[0], in_floats)
-        return self._from_whole(low, high, 0, 2 ** _BITS[self.type_name], in_floats) if self.type_name in _BITS else in_floats
+        return (
+            self._from_whole(low, high, 0, 2 ** _BITS[self.type_name], in_floats)
+            if self.type_name in _BITS
+            else in_floats
+        )
 
     def _digits(self, name: str) -> str:
         """A decimal without its point. The engine multiplies its digits by 10^scale and stops where the type cannot hold that, so
@@ -86,7 +103,10 @@ class Adding:
         common = math.lcm(a.denominator, c.denominator)
         top, factor = int(a * common), math.gcd(int(a * common), common)
         top, plus, bottom = top // factor, int(c * common) // factor, common // factor
-        first, last = (bottom * low - plus) // top, -((plus - bottom * high) // top)  # up to which it is low, from which high
+        first, last = (
+            (bottom * low - plus) // top,
+            -((plus - bottom * high) // top),
+        )  # up to which it is low, from which high
         if max(bottom, abs(plus)) >= _WIDEST:
             return otherwise
         raw, widest = f"r{self.number}", (_WIDEST - abs(plus)) // top
@@ -94,10 +114,15 @@ class Adding:
         cases += [f"WHEN {raw} >= {last} THEN {high}"] if last <= reach else []
         most = min(reach, max(abs(first), abs(last)))
         if most > widest or self.type_name in (UNTYPED, COMMA):
-            cases.append(f"WHEN {raw} IS NULL OR NOT {raw} BETWEEN {-min(widest, reach)} AND {min(widest, reach)} THEN {otherwise}")
+            cases.append(
+                f"WHEN {raw} IS NULL OR NOT {raw} BETWEEN {-min(widest, reach)} AND {min(widest, reach)} THEN {otherwise}"
+            )
         kind = "BIGINT" if top * min(most, widest) + abs(plus) < FARTHEST else "HUGEINT"
         number, farthest = f"TRY_CAST({raw} AS {kind})", min(most, widest)
-        if farthest < reach or self.type_name in (UNTYPED, COMMA):  # beyond it nothing is computed, wherever the engine does so
+        if farthest < reach or self.type_name in (
+            UNTYPED,
+            COMMA,
+        ):  # beyond it nothing is computed, wherever the engine does so
             number = f"(CASE WHEN {raw} BETWEEN {-farthest} AND {farthest} THEN {number} END)"
         moved = f"({top}::{kind} * {number} + ({plus})::{kind})"
         divided = moved if bottom == 1 else f"{moved} // {bottom}::{kind}"

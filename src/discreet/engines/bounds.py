@@ -36,7 +36,9 @@ class Outside:
     people_above: int | None
 
 
-def outside_bounds(table: Any, sums: Sequence[SumOf], unit: str | None = None, reading: Reading | None = None) -> list[Outside]:
+def outside_bounds(
+    table: Any, sums: Sequence[SumOf], unit: str | None = None, reading: Reading | None = None
+) -> list[Outside]:
     """One of them for each sum: rows as they are, people by the rule by which their rows are added up."""
     import duckdb
 
@@ -65,15 +67,23 @@ def outside_bounds(table: Any, sums: Sequence[SumOf], unit: str | None = None, r
         people = _people(connection, adding, rows) if person else [None] * (2 * len(sums))
     counts, places = found[::2], [tuple(int(n) for n in some or ()) for some in found[1::2]]
     return [
-        Outside(counts[3 * j], counts[3 * j + 1], counts[3 * j + 2], (places[3 * j], places[3 * j + 1], places[3 * j + 2]),
-                people[2 * j], people[2 * j + 1])
+        Outside(
+            counts[3 * j],
+            counts[3 * j + 1],
+            counts[3 * j + 2],
+            (places[3 * j], places[3 * j + 1], places[3 * j + 2]),
+            people[2 * j],
+            people[2 * j + 1],
+        )
         for j in range(len(sums))
     ]
 
 
 def _broken() -> DiscreetError:
-    return TableInputError("The values could not be compared with the declared bounds: the table is damaged, or has a type that "
-                           "cannot be read. Repair it, or convert it to Parquet.")  # fmt: skip
+    return TableInputError(
+        "The values could not be compared with the declared bounds: the table is damaged, or has a type that "
+        "cannot be read. Repair it, or convert it to Parquet."
+    )
 
 
 def _tests(one: Adding) -> list[str]:
@@ -83,8 +93,11 @@ def _tests(one: Adding) -> list[str]:
     low, high = (float(first + steps) for steps in one.asked.steps)
     slack = 1e-9 * max(abs(low), abs(high), 1.0)
     there = f"WHERE v{one.number} IS NOT NULL AND"
-    return [f"{there} {q} < {low - slack!r}", f"{there} {q} > {high + slack!r}",
-            f"WHERE w{one.number} AND v{one.number} IS NULL"]  # fmt: skip
+    return [
+        f"{there} {q} < {low - slack!r}",
+        f"{there} {q} > {high + slack!r}",
+        f"WHERE w{one.number} AND v{one.number} IS NULL",
+    ]
 
 
 def _people(connection: Any, adding: Sequence[Adding], rows: str) -> list[int | None]:
@@ -93,8 +106,9 @@ def _people(connection: Any, adding: Sequence[Adding], rows: str) -> list[int | 
     added = ", ".join(f"sum(v{one.number}) AS s{one.number}, count(v{one.number}) AS a{one.number}" for one in adding)
     told = ", ".join(
         f"count(*) FILTER (WHERE a{one.number} > 0 AND {one.total} {sign} {end})"
-        for one in adding for sign, end in zip("<>", one.asked.steps, strict=True)
-    )  # fmt: skip
+        for one in adding
+        for sign, end in zip("<>", one.asked.steps, strict=True)
+    )
     people = f"(SELECT u, {added} FROM {rows} WHERE u IS NOT NULL GROUP BY u)"
     try:
         return list(connection.execute(f"SELECT {told} FROM {people}").fetchone())

@@ -76,11 +76,15 @@ class Found:
         sizes, counts = self.totals["size"], self.totals[f"c{k}"]
         low, high = self.digests[k]
         return Counts(
-            sizes=self._declared(sizes), counts=self._declared(counts),
-            other_size=self._pooled(sizes), other_count=self._pooled(counts), dropped=self.rows - self.counted,
+            sizes=self._declared(sizes),
+            counts=self._declared(counts),
+            other_size=self._pooled(sizes),
+            other_count=self._pooled(counts),
+            dropped=self.rows - self.counted,
             fingerprint=hashlib.sha256(f"{self.rows} {low} {high}".encode()).hexdigest(),
-            canonical="" if asked is None else asked.canonical, columns=looked_at,
-        )  # fmt: skip
+            canonical="" if asked is None else asked.canonical,
+            columns=looked_at,
+        )
 
     def sums(self, adding: Adding, asked: Predicate | None, looked_at: frozenset[str], keys: Sequence[str]) -> Sums:
         """Those of one sum; `keys` are the texts of the declared keys."""
@@ -91,11 +95,17 @@ class Found:
         people = numbers if missing is None else meant
         total = total if missing is None else total + missing * without
         return Sums(
-            sums=self._declared(total), people=self._declared(people), without=self._declared(without),
-            other_sum=self._pooled(total), other_people=self._pooled(people), other_without=self._pooled(without),
+            sums=self._declared(total),
+            people=self._declared(people),
+            without=self._declared(without),
+            other_sum=self._pooled(total),
+            other_people=self._pooled(people),
+            other_without=self._pooled(without),
             fingerprint=self._fingerprint([total, people, without], keys),
-            canonical="" if asked is None else asked.canonical, column=adding.column, columns=looked_at | {adding.column},
-        )  # fmt: skip
+            canonical="" if asked is None else asked.canonical,
+            column=adding.column,
+            columns=looked_at | {adding.column},
+        )
 
     def _fingerprint(self, columns: Sequence[Indices], keys: Sequence[str]) -> str:
         """SHA-256 of what a question sees of the data: its groups by the texts of their keys, and their numbers.

@@ -10,9 +10,7 @@ from ..questions.predicate import COMMA, UNTYPED, family, literal, quoted
 
 def sum_of_halves(k: int) -> str:
     halves = (("low", f"(h{k} & 18446744073709551615::UHUGEINT)"), ("high", f"(h{k} >> 64)"))
-    return ", ".join(
-        f"(sum({half}::UBIGINT) % 18446744073709551616)::UBIGINT AS {name}{k}" for name, half in halves
-    )
+    return ", ".join(f"(sum({half}::UBIGINT) % 18446744073709551616)::UBIGINT AS {name}{k}" for name, half in halves)
 
 
 def row_digest(types: Mapping[str, str]) -> str:

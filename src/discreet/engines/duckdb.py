@@ -69,31 +69,67 @@ _BYTES_EACH = 120  # what the engine holds, about, for each person in a group, b
 
 
 def count_groups(
-    table: Any, *, predicate: str | None, by: Sequence[str], domain: Domain, unit: str | None = None,
-    max_groups: int = 1, other: bool = False, progress: Progress | None = None, memory_mb: int = 512,
+    table: Any,
+    *,
+    predicate: str | None,
+    by: Sequence[str],
+    domain: Domain,
+    unit: str | None = None,
+    max_groups: int = 1,
+    other: bool = False,
+    progress: Progress | None = None,
+    memory_mb: int = 512,
     reading: Reading | None = None,
-) -> Counts:  # fmt: skip
+) -> Counts:
     """Count a file or a data frame: for each declared key, how many there are and for how many the predicate is true.
 
     With `unit`, an id column, people are counted, not rows: once in a group, if any of their rows there satisfies the
     predicate, and in at most `max_groups` groups, chosen by a hash of id and group. Rows without an id are left out.
     `progress` is told each percent. A reader of record batches is used up by one call.
     """
-    return count_each(table, predicates=[predicate], by=by, domain=domain, unit=unit, max_groups=max_groups, other=other,
-                      progress=progress, memory_mb=memory_mb, reading=reading).counts[0]  # fmt: skip
+    return count_each(
+        table,
+        predicates=[predicate],
+        by=by,
+        domain=domain,
+        unit=unit,
+        max_groups=max_groups,
+        other=other,
+        progress=progress,
+        memory_mb=memory_mb,
+        reading=reading,
+    ).counts[0]
 
 
 def count_each(
-    table: Any, *, predicates: Sequence[str | None], sums: Sequence[SumOf] = (), by: Sequence[str], domain: Domain,
-    unit: str | None = None, max_groups: int = 1, other: bool = False, progress: Progress | None = None,
-    memory_mb: int = 512, reading: Reading | None = None, vouched: bool = False,
-) -> Counted:  # fmt: skip
+    table: Any,
+    *,
+    predicates: Sequence[str | None],
+    sums: Sequence[SumOf] = (),
+    by: Sequence[str],
+    domain: Domain,
+    unit: str | None = None,
+    max_groups: int = 1,
+    other: bool = False,
+    progress: Progress | None = None,
+    memory_mb: int = 512,
+    reading: Reading | None = None,
+    vouched: bool = False,
+) -> Counted:
     """The same for each of several predicates, and sums of columns, which are all looked at as the table is read once.
 
     `vouched`: the names of a text file's columns were admitted as such, so that messages may quote them.
     """
-    asked = {"predicates": list(predicates), "sums": list(sums), "by": [by] if isinstance(by, str) else list(by), "domain": domain,
-             "unit": unit, "max_groups": max_groups, "other": other, "memory_mb": memory_mb}  # fmt: skip
+    asked = {
+        "predicates": list(predicates),
+        "sums": list(sums),
+        "by": [by] if isinstance(by, str) else list(by),
+        "domain": domain,
+        "unit": unit,
+        "max_groups": max_groups,
+        "other": other,
+        "memory_mb": memory_mb,
+    }
     return seen_in(table, asked, progress, reading, vouched).counted()
 
 
@@ -111,18 +147,27 @@ class Seen:
         at = len(self.asked) - len(self.adding)
         return Counted(
             [self.found.counts(k, self.asked[k], self.looked_at[k]) for k in range(at)],
-            [self.found.sums(one, self.asked[at + j], self.looked_at[at + j], self.keys) for j, one in enumerate(self.adding)],
+            [
+                self.found.sums(one, self.asked[at + j], self.looked_at[at + j], self.keys)
+                for j, one in enumerate(self.adding)
+            ],
         )
 
 
 def seen_in(
-    table: Any, question: Mapping[str, Any], progress: Progress | None = None, reading: Reading | None = None, vouched: bool = False
+    table: Any,
+    question: Mapping[str, Any],
+    progress: Progress | None = None,
+    reading: Reading | None = None,
+    vouched: bool = False,
 ) -> Seen:
     """The true numbers of a question, as `count_each` is asked it, in a table of any kind."""
     predicates, sums, by, domain, unit, max_groups, other, memory_mb = (question[name] for name in _ASKED)
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
-        raise TableInputError("max_groups needs unit, the column that identifies a person; without it a row is a person.")
+        raise TableInputError(
+            "max_groups needs unit, the column that identifies a person; without it a row is a person."
+        )
     try:
         import duckdb
         import pyarrow  # noqa: F401  # what hands tables over
@@ -152,7 +197,9 @@ def seen_in(
         types = bind(connection, source, sorted(always.union(added, *looked_at)), person)
         ids = types.pop(source.ids, "")
         if person is not None and family(ids) == "other" and ids != "BLOB":
-            raise TableInputError(f"Column {show(person)} has type {types[person]}, which identifies nobody; use numbers or texts.")
+            raise TableInputError(
+                f"Column {show(person)} has type {types[person]}, which identifies nobody; use numbers or texts."
+            )
         limited = person is not None and max_groups < len(domain) + other
         groups = _register(connection, domain, names, types)
         contents = key_texts(domain, names) if limited or sums else []
@@ -162,8 +209,18 @@ def seen_in(
         used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at[:at]]
         adding = [Adding(one, added[j], types[added[j]], person is not None, j) for j, one in enumerate(sums)]
         meant = {j: conditions[at + j] for j, one in enumerate(sums) if one.where is not None}
-        query = _Query(groups, conditions[:at], list(map(row_digest, used)), adding, meant, quoted(source.ids) if person else None,
-                       ids, max_groups, other, len(domain))  # fmt: skip
+        query = _Query(
+            groups,
+            conditions[:at],
+            list(map(row_digest, used)),
+            adding,
+            meant,
+            quoted(source.ids) if person else None,
+            ids,
+            max_groups,
+            other,
+            len(domain),
+        )
         run = _Run(connection, source, progress)
         if isinstance(source, SparkTable):
             found = found_in_cluster(source, question, person, Found(len(domain), other, query.totals), at)
@@ -198,12 +255,19 @@ def lock_up(connection: Any, memory_mb: int) -> None:
     bar = connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0]
     threads = max(1, min(os.cpu_count() or 1, int(memory_mb) // _MB_THREAD))
     for setting in (
-        f"threads = {threads}", f"memory_limit = '{int(memory_mb)}MB'",
-        "temp_directory = ''", "max_temp_directory_size = '0KiB'", "allowed_paths = []",
-        "preserve_insertion_order = false", "python_enable_replacements = false", "autoinstall_known_extensions = false",
-        *(["enable_progress_bar = false"] if bar else []), "disabled_optimizers = 'join_order,build_side_probe_side'",
-        "enable_external_access = false", "lock_configuration = true",
-    ):  # fmt: skip
+        f"threads = {threads}",
+        f"memory_limit = '{int(memory_mb)}MB'",
+        "temp_directory = ''",
+        "max_temp_directory_size = '0KiB'",
+        "allowed_paths = []",
+        "preserve_insertion_order = false",
+        "python_enable_replacements = false",
+        "autoinstall_known_extensions = false",
+        *(["enable_progress_bar = false"] if bar else []),
+        "disabled_optimizers = 'join_order,build_side_probe_side'",
+        "enable_external_access = false",
+        "lock_configuration = true",
+    ):
         connection.execute(f"SET {setting}")
 
 
@@ -245,8 +309,10 @@ def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapp
 
     declared = [find_column(name, names) for name in domain.columns] or list(names)
     if sorted(map(str, declared)) != sorted(names) or len(domain.keys[0]) != len(names):
-        raise TableInputError(f"The groups are declared for {show(list(domain.columns) or len(domain.keys[0]))}, but "
-                              f"the columns to group by are {show(list(names))}.")  # fmt: skip
+        raise TableInputError(
+            f"The groups are declared for {show(list(domain.columns) or len(domain.keys[0]))}, but "
+            f"the columns to group by are {show(list(names))}."
+        )
     columns: dict[str, Any] = {"i": np.arange(len(domain))}
     picked, same = [], []
     for k in range(len(names)):
@@ -263,7 +329,9 @@ def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapp
             same.append(f"{reading} = d{k}")
             continue
         given = [value for value in values if value is not None]
-        array, reading = _reading(tuple(given), name, types[name], f"k{k}") if given else (pa.nulls(0, pa.int32()), "NULL::INTEGER")
+        array, reading = (
+            _reading(tuple(given), name, types[name], f"k{k}") if given else (pa.nulls(0, pa.int32()), "NULL::INTEGER")
+        )
         places = iter(range(len(array)))
         columns[f"d{k}"] = array.take(pa.array([None if v is None else next(places) for v in values], pa.int64()))
         columns[f"e{k}"] = pa.array([value is None for value in values])
@@ -364,7 +432,12 @@ class _Query:
     def totals(self) -> list[str]:
         """The names of all that is added up, group by group."""
         counts = [f"c{k}" for k in range(len(self.conditions))]
-        return ["size", *counts, *(f"w{j}" for j in self.meant), *(f"{x}{j}" for j in range(len(self.adding)) for x in "as")]
+        return [
+            "size",
+            *counts,
+            *(f"w{j}" for j in self.meant),
+            *(f"{x}{j}" for j in range(len(self.adding)) for x in "as"),
+        ]
 
     def by_rows(self) -> str:
         """For each group: its rows, those that count, the sums, and the sums of the halves of the rows' digests."""
@@ -390,7 +463,11 @@ class _Query:
         there = "" if self.other else f"AND i < {self.size}"
         limited = self.max_groups < self.size + self.other
         content = "coalesce(content, '')"
-        place = f"row_number() OVER (PARTITION BY u ORDER BY md5({text} || ' ' || {content}), {content})" if limited else "1"
+        place = (
+            f"row_number() OVER (PARTITION BY u ORDER BY md5({text} || ' ' || {content}), {content})"
+            if limited
+            else "1"
+        )
         chosen = "m LEFT JOIN contents USING (i)" if limited else "m"
         counted = [f"count(*) FILTER (WHERE c{k} > 0) AS c{k}" for k in range(len(self.conditions))]
         counted += [f"count(*) FILTER (WHERE w{j} > 0) AS w{j}" for j in self.meant]
@@ -453,8 +530,10 @@ def _count_rows(run: _Run, query: _Query) -> Found:
     found.add(seen)
     found.rows = int(seen["size"].sum())
     found.counted = found.rows if query.other else int(seen["size"][seen["i"] < query.size].sum())
-    found.digests = [(int(seen[f"low{k}"].sum(dtype=np.uint64)), int(seen[f"high{k}"].sum(dtype=np.uint64)))
-                     for k in range(len(query.digests))]  # fmt: skip
+    found.digests = [
+        (int(seen[f"low{k}"].sum(dtype=np.uint64)), int(seen[f"high{k}"].sum(dtype=np.uint64)))
+        for k in range(len(query.digests))
+    ]
     return found
 
 

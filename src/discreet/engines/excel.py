@@ -45,7 +45,12 @@ class Sheet:
     def __init__(self, path: Path, reading: Reading, progress: Progress | None = None) -> None:
         if importlib.util.find_spec("python_calamine") is None:
             raise MissingExtraError.needing("Excel files need python-calamine", "excel")
-        asked = {"file": str(path.absolute()), "shown": show(path.name), "sheet": reading.sheet, "decimal": reading.decimal}
+        asked = {
+            "file": str(path.absolute()),
+            "shown": show(path.name),
+            "sheet": reading.sheet,
+            "decimal": reading.decimal,
+        }
         self.header, self._parts = _read({"path": sys.path, **asked}, progress)
 
     def columns(self, wanted: list[str], nulls: tuple[str, ...]) -> Iterator[tuple[Any, list[Any]]]:
@@ -63,11 +68,16 @@ def _read(asked: dict[str, Any], progress: Progress | None) -> tuple[list[str], 
     """The names and the rows, from a process that may end in any way. If `progress` raises, it ends too."""
     try:
         child = subprocess.Popen(
-            [sys.executable, "-I", "-c", _CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            [sys.executable, "-I", "-c", _CHILD],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),  # Windows would show one
-        )  # fmt: skip
+        )
     except (OSError, TypeError):
-        raise TableInputError("A process that reads Excel files cannot be started here; save the table as CSV.") from None
+        raise TableInputError(
+            "A process that reads Excel files cannot be started here; save the table as CSV."
+        ) from None
     with child, ThreadPoolExecutor(1) as pool:  # closes its pipes, and waits for it
         try:
             received = pool.submit(_received, child, asked)
@@ -81,7 +91,9 @@ def _read(asked: dict[str, Any], progress: Progress | None) -> tuple[list[str], 
 def _received(child: subprocess.Popen[bytes], asked: dict[str, Any]) -> tuple[list[str], list[Any]]:
     import pyarrow as pa
 
-    ended = TableInputError(f"{asked['shown']} takes more memory or time than a table of its size does; save it anew, or as CSV.")
+    ended = TableInputError(
+        f"{asked['shown']} takes more memory or time than a table of its size does; save it anew, or as CSV."
+    )
     try:
         assert child.stdin is not None
         assert child.stdout is not None

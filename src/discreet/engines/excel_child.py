@@ -106,7 +106,9 @@ class _Read:
         self.large: list[int] = []
         self.parts = [marshal.dumps(part) for part in self.columns(rows)]
         self._refuse(self.beyond, "cells beside the named columns", "name their columns, or take them out")
-        self._refuse(self.large, "whole numbers of 2^53 and beyond, which a sheet does not keep,", "write them as texts")
+        self._refuse(
+            self.large, "whole numbers of 2^53 and beyond, which a sheet does not keep,", "write them as texts"
+        )
 
     def rows(self) -> Iterator[list[Any]]:
         """From the first row and column on, whether they hold anything or not."""
@@ -164,8 +166,10 @@ def _measured(path: Path, shown: str, wanted: str | None) -> int:
             unpacked, packed = sum(p.file_size for p in parts), sum(p.compress_size for p in parts)
             texts = named["xl/sharedstrings.xml"].file_size if "xl/sharedstrings.xml" in named else 0
             if unpacked > min(_UNPACKED, max(_SMALL, _PACKED * packed)) or texts > _TEXTS:
-                raise TableInputError(f"{shown} unpacks from {packed / 2**20:.1f} MB to {unpacked / 2**20:.0f} MB, more than "
-                                      "a table is read from; save it anew, or as CSV.")  # fmt: skip
+                raise TableInputError(
+                    f"{shown} unpacks from {packed / 2**20:.1f} MB to {unpacked / 2**20:.0f} MB, more than "
+                    "a table is read from; save it anew, or as CSV."
+                )
             cells = 0
             _limit_time(_SECONDS + unpacked // _EACH_SECOND)
             for part in _parts(archive, named, wanted):
@@ -211,7 +215,9 @@ def _span(stream: Any, again: Any, shown: str) -> int:
     where = " and ".join(dict.fromkeys(f"{_letters(column)}{row}" for row, column in (right, low)))
     told = f"The sheet of {shown} spans {rows} rows and {columns} columns, up to {where}"
     if rows * columns > _SPARSE * filled:
-        raise TableInputError(f"{told}, and nearly all of it is empty; clear what stands far from the table, or save that as CSV.")
+        raise TableInputError(
+            f"{told}, and nearly all of it is empty; clear what stands far from the table, or save that as CSV."
+        )
     raise TableInputError(f"{told}, which is more than {_CELLS} cells; save it as CSV.")
 
 

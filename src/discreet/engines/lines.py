@@ -51,9 +51,14 @@ _ENCODING = "say its encoding, such as latin-1 or cp1252, or convert the file to
 
 
 def read_lines(
-    path: Path, reading: Reading, separator: str, fields: int, wanted: Sequence[int], progress: Callable[[int], None],
+    path: Path,
+    reading: Reading,
+    separator: str,
+    fields: int,
+    wanted: Sequence[int],
+    progress: Callable[[int], None],
     numbered: bool = False,
-) -> Iterator[list[Any]]:  # fmt: skip
+) -> Iterator[list[Any]]:
     """The wanted columns, by number, of all records after the first one: Arrow arrays of texts, some lines at a time.
 
     `progress` is told how many bytes were read. With `numbered`, an array of the records' line numbers stands first.
@@ -86,8 +91,10 @@ def check_wide(path: Path) -> None:
     """Refuse UTF-16 and UTF-32 by their byte order marks: all their lines would be odd, and the first one tells why."""
     with path.open("rb") as file:
         if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            raise TableInputError(f"{show(path.name)} is in UTF-16 by its first bytes; save or convert it as UTF-8 (in a "
-                                  "spreadsheet, CSV UTF-8).")  # fmt: skip
+            raise TableInputError(
+                f"{show(path.name)} is in UTF-16 by its first bytes; save or convert it as UTF-8 (in a "
+                "spreadsheet, CSV UTF-8)."
+            )
 
 
 class _Utf8:
@@ -116,14 +123,20 @@ class _Utf8:
             wrong = error.start
         if wrong >= 0:
             line = self.scan.line + before + lines[:wrong].count(b"\n")
-            remedy = "say another encoding, such as cp1252" if self.other is None else "it is UTF-8 by its bytes: leave it out"
+            remedy = (
+                "say another encoding, such as cp1252"
+                if self.other is None
+                else "it is UTF-8 by its bytes: leave it out"
+            )
             self.scan.refuse([line], f"no text in {encoding}", remedy)
         return text.encode()
 
     def end(self) -> None:
         if self.letters and self.other is not None:
-            raise TableInputError(f"{show(self.scan.name)} is UTF-8 by all its bytes, not {self.reading.encoding}; leave out the "
-                                  "encoding. Nothing was counted.")  # fmt: skip
+            raise TableInputError(
+                f"{show(self.scan.name)} is UTF-8 by all its bytes, not {self.reading.encoding}; leave out the "
+                "encoding. Nothing was counted."
+            )
 
 
 def _whole_lines(file: BinaryIO, scan: _Scan, unended: bytes) -> bytes:

@@ -24,8 +24,10 @@ def recognised(table: Any) -> Any:
     except nw.exceptions.DuplicateError:
         raise TableInputError("Two columns have the same name; rename one.") from None
     except TypeError:
-        raise TableInputError(f"Cannot count a {type(table).__name__}; give a path, a data frame, an Arrow table or "
-                              "reader, or a DuckDB relation.") from None  # fmt: skip
+        raise TableInputError(
+            f"Cannot count a {type(table).__name__}; give a path, a data frame, an Arrow table or "
+            "reader, or a DuckDB relation."
+        ) from None
     return frame
 
 

@@ -37,16 +37,26 @@ class Reading:
 
     @classmethod
     def of(
-        cls, *, encoding: str = "utf-8", separator: str | None = None, decimal: str | None = None, quote: str = '"',
-        null: str | Sequence[str] = (), sheet: str | None = None,
-    ) -> Reading:  # fmt: skip
+        cls,
+        *,
+        encoding: str = "utf-8",
+        separator: str | None = None,
+        decimal: str | None = None,
+        quote: str = '"',
+        null: str | Sequence[str] = (),
+        sheet: str | None = None,
+    ) -> Reading:
         """From what people write: any name of an encoding, words for separators, nulls as a list or one text with commas."""
         mark = "" if quote == "none" else quote
         given = separator if separator is None else _SEPARATORS.get(separator, separator)
         if given is not None and not (_is_mark(given) or given == "\t"):
-            raise TableInputError(f'A separator is one character such as ";" or "|", or the word tab, not {show(separator)}.')
+            raise TableInputError(
+                f'A separator is one character such as ";" or "|", or the word tab, not {show(separator)}.'
+            )
         if mark and not _is_mark(mark):
-            raise TableInputError(f"A quotation mark is one character such as ' or \", or the word none, not {show(quote)}.")
+            raise TableInputError(
+                f"A quotation mark is one character such as ' or \", or the word none, not {show(quote)}."
+            )
         if decimal not in (None, ".", ","):
             raise TableInputError(f'A decimal mark is "." or ",", not {show(decimal)}.')
         if mark and mark in (given, decimal):
@@ -62,15 +72,23 @@ class Reading:
     def from_dict(cls, written: Mapping[str, Any]) -> Reading:
         """What `to_dict` gave."""
         return cls.of(
-            encoding=written["encoding"], separator=written["separator"], decimal=written["decimal"],
-            quote=written["quote"] or "none", null=list(written["nulls"]), sheet=written.get("sheet"),
-        )  # fmt: skip
+            encoding=written["encoding"],
+            separator=written["separator"],
+            decimal=written["decimal"],
+            quote=written["quote"] or "none",
+            null=list(written["nulls"]),
+            sheet=written.get("sheet"),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "encoding": self.encoding, "separator": self.separator, "decimal": self.decimal, "quote": self.quote,
-            "nulls": list(self.nulls), "sheet": self.sheet,
-        }  # fmt: skip
+            "encoding": self.encoding,
+            "separator": self.separator,
+            "decimal": self.decimal,
+            "quote": self.quote,
+            "nulls": list(self.nulls),
+            "sheet": self.sheet,
+        }
 
     def check_for(self, kind: str, *used: str) -> None:
         """Refuse what was said about the reading of a kind of table that does not need it: no option is ignored."""
@@ -90,8 +108,10 @@ class Reading:
         words = {
             "encoding": self.encoding,
             "separator": "tab" if self.separator == "\t" else self.separator,
-            "decimal": self.decimal, "quote": self.quote or "none", "null": ",".join(self.nulls) or None,
-        }  # fmt: skip
+            "decimal": self.decimal,
+            "quote": self.quote or "none",
+            "null": ",".join(self.nulls) or None,
+        }
         usual = {"encoding": plain.encoding, "quote": plain.quote}
         return "".join(f' --{k} "{v}"' for k, v in words.items() if v is not None and v != usual.get(k))
 
@@ -111,6 +131,8 @@ def _codec(name: object) -> str:
     if found in ("utf-8", "utf-8-sig"):  # a byte order mark is read past anyway
         return "utf-8"
     if not _ONE_BYTE.fullmatch(found) or _ASCII.decode(found, errors="replace") != _ASCII.decode():
-        raise TableInputError(f"{show(name)} is no encoding that can be read here; use utf-8, latin-1, cp1252, or another with one "
-                              "byte for each character, or convert the file to UTF-8.")  # fmt: skip
+        raise TableInputError(
+            f"{show(name)} is no encoding that can be read here; use utf-8, latin-1, cp1252, or another with one "
+            "byte for each character, or convert the file to UTF-8."
+        )
     return found

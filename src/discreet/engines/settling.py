@@ -84,8 +84,10 @@ def settled_type(name: str, kind: Any, as_id: bool = False) -> tuple[Any, bool]:
         return settled(pa.nulls(0, inner(kind)), as_id).values.type, _is_flag(inner(kind))
     except (pa.ArrowException, NotImplementedError, ValueError, TypeError):
         pass
-    raise TableInputError(f"Column {show(name)} has Arrow type {kind}, which cannot be read; convert it to numbers, texts, dates "
-                          "or times, or leave it out.")  # fmt: skip
+    raise TableInputError(
+        f"Column {show(name)} has Arrow type {kind}, which cannot be read; convert it to numbers, texts, dates "
+        "or times, or leave it out."
+    )
 
 
 def settled(column: Any, as_id: bool = False) -> Settled:
@@ -135,7 +137,9 @@ def _is_text(kind: Any) -> bool:
     """Whether a settled type is of texts or bytes."""
     import pyarrow.types as kinds
 
-    return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind))
+    return bool(
+        kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_binary(kind) or kinds.is_large_binary(kind)
+    )
 
 
 def _plain(column: Any, as_id: bool) -> Any:
@@ -279,8 +283,11 @@ def _texts(column: Any) -> Any:
         column.validate(full=True)
         return column
     except pa.ArrowInvalid:
-        raw = column.view(pa.large_binary() if kinds.is_large_string(column.type) else pa.binary()) if not kinds.is_binary(
-            column.type) else column  # fmt: skip
+        raw = (
+            column.view(pa.large_binary() if kinds.is_large_string(column.type) else pa.binary())
+            if not kinds.is_binary(column.type)
+            else column
+        )
         raw.validate(full=True)  # what is no array at all is no matter of one value
         return pa.array([_text(value) for value in raw.to_pylist()], column.type)
 

@@ -129,7 +129,9 @@ def whole_table(table: Any) -> Any:
 
 
 def _unreadable() -> TableInputError:
-    return TableInputError("The table could not be read: what it comes from broke off. Repair it, or hand over a whole table.")
+    return TableInputError(
+        "The table could not be read: what it comes from broke off. Repair it, or hand over a whole table."
+    )
 
 
 def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) -> Source:
@@ -184,8 +186,10 @@ class _Text(Source):
         if self.separator == reading.quote:
             raise TableInputError("The quotation mark is also the separator; they must differ.")
         if not reading.is_utf8 and has_mark(path):
-            raise TableInputError(f"{show(path.name)} begins with the byte order mark of UTF-8, so that it is not in "
-                                  f"{reading.encoding}; leave out the encoding.")  # fmt: skip
+            raise TableInputError(
+                f"{show(path.name)} begins with the byte order mark of UTF-8, so that it is not in "
+                f"{reading.encoding}; leave out the encoding."
+            )
         check_wide(path)
         try:
             # only the header's bytes are judged here: those of the rows, read ahead with it, are data
@@ -198,8 +202,10 @@ class _Text(Source):
         except (OSError, UnicodeError, csv.Error, StopIteration):
             self.header = []
         if not any(self.header):
-            raise TableInputError(f"{show(path.name)} has no line of column names in {reading.encoding}; put one first, or say "
-                                  "its encoding, such as latin-1.")  # fmt: skip
+            raise TableInputError(
+                f"{show(path.name)} has no line of column names in {reading.encoding}; put one first, or say "
+                "its encoding, such as latin-1."
+            )
         self.names = distinct(self.header, quotable=False)
         self.nameless = len(self.header) - len(self.names)
         self.untyped, self.total = frozenset(self.names), path.stat().st_size
@@ -384,8 +390,9 @@ def distinct(names: Sequence[Any], quotable: bool = True) -> list[str]:
 def stamp(path: Path) -> tuple[int, ...]:
     """What changes when a file is written to, or another one takes its name."""
     if path.suffix.lower() not in _KINDS or any(c in str(path) for c in "*?["):
-        raise TableInputError(f"{show(path.name)} is no table by its name; use a name that ends in "
-                              f"{', '.join(_KINDS)}, without * ? or [.")  # fmt: skip
+        raise TableInputError(
+            f"{show(path.name)} is no table by its name; use a name that ends in {', '.join(_KINDS)}, without * ? or [."
+        )
     if not path.is_file():
         raise TableInputError(f"There is no file {show(path.name)} there; check the path.")
     state = path.stat()

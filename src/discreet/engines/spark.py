@@ -32,10 +32,15 @@ NUMBER = "number"  # the column of numbers, beside c0, c1, ...
 _PLAIN = ("Project", "Filter", "SubqueryAlias")  # above a file, these leave each row once
 _CLASS = re.compile(r'"class":"([^"]+)"')  # of each part of a plan, as it is written in JSON
 _SQL = "org.apache.spark.sql"
-_NODES = {*(f"{_SQL}.catalyst.plans.logical.{name}" for name in _PLAIN), f"{_SQL}.execution.datasources.LogicalRelation"}
+_NODES = {
+    *(f"{_SQL}.catalyst.plans.logical.{name}" for name in _PLAIN),
+    f"{_SQL}.execution.datasources.LogicalRelation",
+}
 _EXPRESSION = f"{_SQL}.catalyst.expressions."
 _CHANGING = re.compile(r"UDF|Current|^Now$|Local|Subquery|Exists|Reflection|Invoke|ApplyFunction|AesEncrypt")
-_TIMES = re.compile(r'"value":"\s*(now|today|tomorrow|yesterday)\b', re.IGNORECASE)  # texts that become the time of the call
+_TIMES = re.compile(
+    r'"value":"\s*(now|today|tomorrow|yesterday)\b', re.IGNORECASE
+)  # texts that become the time of the call
 _TELLING = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")  # where PySpark writes errors
 IN_FILE = 40  # bits of a place in a file; 23 are left for the number of the file
 _SAFE = {"spark.io.encryption.enabled": "true"}
@@ -45,7 +50,9 @@ _COMMAND = 2**16  # bytes: Spark broadcasts a task's function, key and all, wher
 
 def is_spark(table: Any) -> bool:
     """Is this a data frame of Spark?"""
-    return any(kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame" for kind in type(table).__mro__)
+    return any(
+        kind.__module__.startswith("pyspark.sql") and kind.__name__ == "DataFrame" for kind in type(table).__mro__
+    )
 
 
 @contextmanager
@@ -67,8 +74,10 @@ def opened_session(master: str | None, table: Any = None) -> Iterator[Any]:
     if running is not None:
         check_session(running)
         if master is not None and master != running.sparkContext.master:
-            raise TableInputError(f"A Spark session runs on {show(running.sparkContext.master)} already; leave master out, or "
-                                  "stop that session first.")  # fmt: skip
+            raise TableInputError(
+                f"A Spark session runs on {show(running.sparkContext.master)} already; leave master out, or "
+                "stop that session first."
+            )
         yield running
         return
     if master is None:
@@ -77,15 +86,21 @@ def opened_session(master: str | None, table: Any = None) -> Iterator[Any]:
     if is_local(master):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master(master).appName("discreet")
-    for name, value in {**_SAFE, **({} if is_local(master) else _SAFE_AWAY), "spark.log.level": "ERROR",
-                        "spark.ui.showConsoleProgress": "false"}.items():  # fmt: skip
+    for name, value in {
+        **_SAFE,
+        **({} if is_local(master) else _SAFE_AWAY),
+        "spark.log.level": "ERROR",
+        "spark.ui.showConsoleProgress": "false",
+    }.items():
         builder = builder.config(name, value)
     try:
         with quiet():
             made = builder.getOrCreate()
     except Exception:
-        raise TableInputError(f"Spark did not start on {show(master)}: it needs Java 17 or later, a master that answers, and on a "
-                              "standalone one the secret spark.authenticate.secret in spark-defaults.conf.") from None  # fmt: skip
+        raise TableInputError(
+            f"Spark did not start on {show(master)}: it needs Java 17 or later, a master that answers, and on a "
+            "standalone one the secret spark.authenticate.secret in spark-defaults.conf."
+        ) from None
     try:
         check_session(made)
         yield made
@@ -105,8 +120,10 @@ def _stop(session: Any) -> None:
     except Exception:
         with suppress(Exception):
             SparkContext._gateway.shutdown()  # type: ignore[union-attr]
-        for owner, names in ((SparkContext, ("_active_spark_context", "_gateway", "_jvm")),
-                             (SparkSession, ("_instantiatedSession", "_activeSession"))):  # fmt: skip
+        for owner, names in (
+            (SparkContext, ("_active_spark_context", "_gateway", "_jvm")),
+            (SparkSession, ("_instantiatedSession", "_activeSession")),
+        ):
             for name in names:
                 setattr(owner, name, None)
 
@@ -125,7 +142,10 @@ def _unlogged() -> Iterator[None]:
     except ImportError:  # before version 4 it wrote nothing
         yield
         return
-    def nothing(_: object) -> bool:  # one of its own for each block: they lie within each other, and run in several threads
+
+    def nothing(
+        _: object,
+    ) -> bool:  # one of its own for each block: they lie within each other, and run in several threads
         return False
 
     loggers = [PySparkLogger.getLogger(name) for name in _TELLING]
@@ -141,8 +161,10 @@ def _unlogged() -> Iterator[None]:
 def check_session(session: Any) -> None:
     """Refuse a session whose settings are not safe, or cannot be seen."""
     if not hasattr(session, "_jsparkSession"):
-        raise TableInputError("This session is connected to a Spark server elsewhere, whose settings cannot be checked; use a "
-                              "session of this process, SparkSession.builder.master(...).")  # fmt: skip
+        raise TableInputError(
+            "This session is connected to a Spark server elsewhere, whose settings cannot be checked; use a "
+            "session of this process, SparkSession.builder.master(...)."
+        )
     check_safe(dict(session.sparkContext.getConf().getAll()), session.sparkContext.master)
 
 
@@ -157,12 +179,16 @@ def check_safe(settings: Mapping[str, str], master: str) -> None:
     lacking = [name for name, value in needed.items() if settings.get(name, "false").lower() != value]
     if lacking:
         ways = "".join(f'.config("{name}", "true")' for name in lacking)
-        raise TableInputError("The key of the noise, and rows in a shuffle, would lie readable on Spark's disks or networks; start "
-                              f"the session with SparkSession.builder{ways}.")  # fmt: skip
+        raise TableInputError(
+            "The key of the noise, and rows in a shuffle, would lie readable on Spark's disks or networks; start "
+            f"the session with SparkSession.builder{ways}."
+        )
     most = settings.get("spark.broadcast.UDFCompressionThreshold")
     if most is not None and not (most.isdigit() and int(most) >= _COMMAND):
-        raise TableInputError("With this spark.broadcast.UDFCompressionThreshold Spark broadcasts the functions of tasks, and the "
-                              f"key with them; leave it out, or set at least {_COMMAND}.")  # fmt: skip
+        raise TableInputError(
+            "With this spark.broadcast.UDFCompressionThreshold Spark broadcasts the functions of tasks, and the "
+            f"key with them; leave it out, or set at least {_COMMAND}."
+        )
 
 
 class SparkTable(Source):
@@ -178,15 +204,21 @@ class SparkTable(Source):
 
         zone: dict[str, Any] = {}
         if "timezone" in inspect.signature(to_arrow_type).parameters:
-            zone["timezone"] = in_our_words(lambda: self.frame.sparkSession.conf.get("spark.sql.session.timeZone"), gone)
+            zone["timezone"] = in_our_words(
+                lambda: self.frame.sparkSession.conf.get("spark.sql.session.timeZone"), gone
+            )
         kinds = dict(zip(self.frame.columns, self.frame.schema.fields, strict=True))
 
         def refusal(name: str) -> Callable[[], DiscreetError]:
             held = kinds[name].dataType.simpleString()
-            return lambda: TableInputError(f"The column {show(name)} holds {held}, which Spark does not hand over; convert it.")
+            return lambda: TableInputError(
+                f"The column {show(name)} holds {held}, which Spark does not hand over; convert it."
+            )
 
-        return [(name, in_our_words(lambda name=name: to_arrow_type(kinds[name].dataType, **zone), refusal(name)))  # type: ignore[misc]
-                for name in self.used]  # fmt: skip
+        return [
+            (name, in_our_words(lambda name=name: to_arrow_type(kinds[name].dataType, **zone), refusal(name)))  # type: ignore[misc]
+            for name in self.used
+        ]
 
     @property
     def picked(self) -> Any:
@@ -195,8 +227,10 @@ class SparkTable(Source):
         return plain.select(*(one.alias(name) for one, name in zip(columns, self.used, strict=True)))
 
     def batches(self) -> Iterator[Any]:
-        raise TableInputError("A table of Spark is counted in its cluster, and not read here; hand over a part of it, such as "
-                              "table.limit(100000).toArrow().")  # fmt: skip
+        raise TableInputError(
+            "A table of Spark is counted in its cluster, and not read here; hand over a part of it, such as "
+            "table.limit(100000).toArrow()."
+        )
 
 
 def by_place(frame: Any, used: Sequence[str]) -> tuple[Any, list[Any]]:
@@ -210,8 +244,10 @@ def by_place(frame: Any, used: Sequence[str]) -> tuple[Any, list[Any]]:
 def read_files(session: Any, path: str) -> Any:
     """A Parquet file, or a folder of them, as a data frame."""
     if not path.rstrip("/").lower().endswith((".parquet", ".pq")) and "." in os.path.basename(path.rstrip("/")):
-        raise TableInputError(f"With Spark {show(os.path.basename(path))} is read as Parquet, and its name says otherwise; convert "
-                              "it, or hand over a data frame of Spark.")  # fmt: skip
+        raise TableInputError(
+            f"With Spark {show(os.path.basename(path))} is read as Parquet, and its name says otherwise; convert "
+            "it, or hand over a data frame of Spark."
+        )
     try:
         return session.read.parquet(path)
     except Exception:  # whatever Spark says may quote what it found
@@ -242,7 +278,9 @@ def numbered(stack: ExitStack, frame: Any, used: Sequence[str], checkpoint: str 
     picked = [one.alias(f"c{k}") for k, one in enumerate(columns)]
     if files is None:
         if frame.isStreaming:
-            raise TableInputError("A stream has no end, and its rows no numbers; write it to Parquet, and perturb that.")
+            raise TableInputError(
+                "A stream has no end, and its rows no numbers; write it to Parquet, and perturb that."
+            )
         folder = stack.enter_context(checkpoint_folder(session, checkpoint, is_local(session.sparkContext.master)))
         plain.select(*picked).write.parquet(f"{folder.path}/rows")
         folder.close_files()

@@ -22,7 +22,9 @@ _WHOLE = -1  # the number of the row that is about all groups
 _DIGITS = 20  # of an unsigned number of 64 bits; Spark adds up without a limit that matters
 
 
-def found_in_cluster(table: SparkTable, question: Mapping[str, Any], person: str | None, found: Found, conditions: int) -> Found:
+def found_in_cluster(
+    table: SparkTable, question: Mapping[str, Any], person: str | None, found: Found, conditions: int
+) -> Found:
     """The empty `found`, filled: what is asked was understood before, with the table's names and types."""
     return in_our_words(lambda: _filled(table, question, person, found, conditions), _broken)
 
@@ -48,9 +50,15 @@ def _filled(table: SparkTable, question: Mapping[str, Any], person: str | None, 
         seen = whole.toArrow().to_pydict()
     groups = np.array(seen["i"], dtype=np.int64) != _WHOLE
     held = {name: [min(max(int(x), -FARTHEST), FARTHEST) for x in seen[name]] for name in found.totals}
-    found.add({"i": np.array(seen["i"], dtype=np.int64)[groups],
-               **{name: np.array(numbers, dtype=np.int64)[groups] for name, numbers in held.items()}})  # fmt: skip
-    about = {name: sum(map(int, seen[name])) for name in names if name not in found.totals}  # of the one row that has them
+    found.add(
+        {
+            "i": np.array(seen["i"], dtype=np.int64)[groups],
+            **{name: np.array(numbers, dtype=np.int64)[groups] for name, numbers in held.items()},
+        }
+    )
+    about = {
+        name: sum(map(int, seen[name])) for name in names if name not in found.totals
+    }  # of the one row that has them
     found.rows, found.counted = about["rows"], about["counted"]
     found.digests = [(about[f"low{k}"] % 2**64, about[f"high{k}"] % 2**64) for k in range(conditions)]
     return found
@@ -85,5 +93,7 @@ class CountTask:
 
 
 def _broken() -> TableInputError:
-    return TableInputError("Spark could not count the table: it is damaged, has a type that cannot be read, its tasks lack memory "
-                           "or the packages of discreet[tables], or the cluster went away. Its own logs say which.")  # fmt: skip
+    return TableInputError(
+        "Spark could not count the table: it is damaged, has a type that cannot be read, its tasks lack memory "
+        "or the packages of discreet[tables], or the cluster went away. Its own logs say which."
+    )

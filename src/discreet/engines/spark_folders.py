@@ -82,8 +82,10 @@ class Folder:
 def checkpoint_folder(session: Any, checkpoint: str | None, is_local: bool) -> Iterator[Folder]:
     """A new folder for true values, in `checkpoint` or in this machine's temporary folder; it ends with the block."""
     if checkpoint is None and not is_local:
-        raise TableInputError("This table was computed, and its rows are numbered from files: name a folder that all workers "
-                              "share, checkpoint=..., where its used columns are written until the work is done.")  # fmt: skip
+        raise TableInputError(
+            "This table was computed, and its rows are numbered from files: name a folder that all workers "
+            "share, checkpoint=..., where its used columns are written until the work is done."
+        )
     parent = f"file:{tempfile.gettempdir()}" if checkpoint is None else checkpoint.rstrip("/")
     folder = Folder(session, f"{parent}/discreet-{uuid.uuid4().hex}")
     forget = partial(_forget, folder)
@@ -94,8 +96,12 @@ def checkpoint_folder(session: Any, checkpoint: str | None, is_local: bool) -> I
         atexit.unregister(forget)  # after a failure it stays: a task that still runs could make the folder anew
     finally:
         if forget():
-            warnings.warn(f"True values may be left in {show(folder.path)}: Spark went away before it deleted them; delete that "
-                          "folder.", PrivacyWarning, stacklevel=2)  # fmt: skip
+            warnings.warn(
+                f"True values may be left in {show(folder.path)}: Spark went away before it deleted them; delete that "
+                "folder.",
+                PrivacyWarning,
+                stacklevel=2,
+            )
 
 
 def _forget(folder: Folder) -> bool:

@@ -54,9 +54,14 @@ class Terms(Result):
     def to_dict(self) -> dict[str, Any]:
         """All that was agreed; the budget is an exact text."""
         return {
-            "name": self.name, "budget": str(self.budget), "relation": self.relation, "public": list(self.public),
-            "unit": self.unit, "created": self.created, "per": {kind: str(cap) for kind, cap in self.per},
-        }  # fmt: skip
+            "name": self.name,
+            "budget": str(self.budget),
+            "relation": self.relation,
+            "public": list(self.public),
+            "unit": self.unit,
+            "created": self.created,
+            "per": {kind: str(cap) for kind, cap in self.per},
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,9 +84,12 @@ class Balance(Result):
     def to_dict(self) -> dict[str, Any]:
         """Exact texts, and the number of charges without an answer."""
         return {
-            "budget": str(self.budget), "spent": str(self.spent), "left": str(self.left), "pending": self.pending,
+            "budget": str(self.budget),
+            "spent": str(self.spent),
+            "left": str(self.left),
+            "pending": self.pending,
             "periods": [period.to_dict() for period in self.periods],
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +101,13 @@ class Balances(Result):
     def shown(self) -> Shown:
         columns = ("data set", "relation", "budget", "spent", "left", "without answer", "left by caps")
         rows = tuple(
-            (t.name, t.relation, *map(exact.show_amount, (b.budget, b.spent, b.left)), b.pending, "; ".join(map(str, b.periods)))
+            (
+                t.name,
+                t.relation,
+                *map(exact.show_amount, (b.budget, b.spent, b.left)),
+                b.pending,
+                "; ".join(map(str, b.periods)),
+            )
             for t, b in self.accounts
         )
         return Shown("", columns, rows) if rows else Shown("nothing yet", columns)
@@ -147,9 +161,13 @@ class Admission(Result):
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "name": self.name, "version": self.version, "line": self.number, "when": self.when, "reading": dict(self.reading),
+            "name": self.name,
+            "version": self.version,
+            "line": self.number,
+            "when": self.when,
+            "reading": dict(self.reading),
             "columns": list(self.columns),
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,9 +192,16 @@ class Entry(Result):
         epsilon = rational(self.facts.get("epsilon"))
         decimal = "" if epsilon is None else exact.show_decimal(epsilon)
         beside = "" if epsilon is None or Fraction(decimal) == epsilon else str(epsilon)
-        return [{
-            "line": self.number, "when": self.when, "kind": self.kind, "epsilon": decimal, "exact": beside, "what": self.what,
-        }]  # fmt: skip
+        return [
+            {
+                "line": self.number,
+                "when": self.when,
+                "kind": self.kind,
+                "epsilon": decimal,
+                "exact": beside,
+                "what": self.what,
+            }
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """The line as the ledger's export has it."""
@@ -282,10 +307,14 @@ def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, s
     """What a line is about, in words: `version` is that of an admission, `stored` the salt and text of its words."""
     match facts.get("kind"):
         case "create":
-            caps = "".join(f", at most {decimal_and_exact(cap)} a {kind}" for kind, cap in (facts.get("per") or {}).items())
+            caps = "".join(
+                f", at most {decimal_and_exact(cap)} a {kind}" for kind, cap in (facts.get("per") or {}).items()
+            )
             public, person = ", ".join(map(str, facts.get("public") or ())), facts.get("unit") or "a row"
-            return (f"budget {decimal_and_exact(facts.get('budget'))}{caps}; {facts.get('relation')} private; "
-                    f"public: {public or 'none'}; a person is {person}")  # fmt: skip
+            return (
+                f"budget {decimal_and_exact(facts.get('budget'))}{caps}; {facts.get('relation')} private; "
+                f"public: {public or 'none'}; a person is {person}"
+            )
         case "admitted":
             return f"version {version}"
         case "answer":
@@ -431,10 +460,18 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
     if (account.count, account.head) != (count, previous):
         bad(name, count + 1, f"is missing: the data set claims {account.count} lines")
     if (rational(account.budget), rational(account.spent)) != (budget, spent):
-        bad(name, count, f"leaves {exact.show_rational(spent)} spent of {exact.show_rational(budget)}, "
-             "but the data set's totals say otherwise")  # fmt: skip
+        bad(
+            name,
+            count,
+            f"leaves {exact.show_rational(spent)} spent of {exact.show_rational(budget)}, "
+            "but the data set's totals say otherwise",
+        )
     if account.running != running.text:
-        bad(name, count, "leaves other sums in its periods, or another number of stated charges, than the data set's row says")
+        bad(
+            name,
+            count,
+            "leaves other sums in its periods, or another number of stated charges, than the data set's row says",
+        )
     if spoken:
         bad(name, count, "is the last, and yet there are words that no line knows")
     if admitted:

@@ -19,23 +19,44 @@ _LONGEST = 1000  # characters of what somebody writes about a charge
 
 
 def append(
-    run: Run, account: Account, facts: dict[str, Any], *, words: str = "", spent: Fraction | None = None,
-    running: Running | None = None, when: str | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    run: Run,
+    account: Account,
+    facts: dict[str, Any],
+    *,
+    words: str = "",
+    spent: Fraction | None = None,
+    running: Running | None = None,
+    when: str | None = None,
+) -> dict[str, Any]:
     """Add one line to the chain, and its words beside it; move the data set's totals with it."""
     number, salt = account.count + 1, secrets.token_hex(16)
     facts = {**facts, "number": number, "when": when or time_of(run, account)}
     facts |= {"words": salted(salt, words)} if words else {}
     body = canonical(facts)
     link = link_of(account.head, body)
-    run("INSERT INTO discreet_entry (name, number, body, hash) VALUES (:name, :number, :body, :hash)",
-        name=account.name, number=number, body=body, hash=link)  # fmt: skip
-    run("UPDATE discreet_data_set SET count = :number, head = :hash, spent = :spent, running = :running WHERE name = :name",
-        name=account.name, number=number, hash=link, spent=account.spent if spent is None else rational_text(spent),
-        running=account.running if running is None else running.text)  # fmt: skip
+    run(
+        "INSERT INTO discreet_entry (name, number, body, hash) VALUES (:name, :number, :body, :hash)",
+        name=account.name,
+        number=number,
+        body=body,
+        hash=link,
+    )
+    run(
+        "UPDATE discreet_data_set SET count = :number, head = :hash, spent = :spent, running = :running WHERE name = :name",
+        name=account.name,
+        number=number,
+        hash=link,
+        spent=account.spent if spent is None else rational_text(spent),
+        running=account.running if running is None else running.text,
+    )
     if words:
-        run("INSERT INTO discreet_words (name, number, salt, text) VALUES (:name, :number, :salt, :text)",
-            name=account.name, number=number, salt=salt, text=words)  # fmt: skip
+        run(
+            "INSERT INTO discreet_words (name, number, salt, text) VALUES (:name, :number, :salt, :text)",
+            name=account.name,
+            number=number,
+            salt=salt,
+            text=words,
+        )
     return facts
 
 
@@ -115,8 +136,10 @@ def _capped(name: str, epsilon: Fraction, period: Period, *, ahead: bool) -> Bud
 def words_given(what: object) -> str:
     """What somebody writes about a charge: some words, in one line."""
     if not isinstance(what, str) or not what.strip() or len(what) > _LONGEST or not what.isprintable():
-        raise LedgerError(f"Say in one line of up to {_LONGEST} characters what is charged for, such as "
-                          'what="a histogram of ages". Nothing was charged.')  # fmt: skip
+        raise LedgerError(
+            f"Say in one line of up to {_LONGEST} characters what is charged for, such as "
+            'what="a histogram of ages". Nothing was charged.'
+        )
     return what.strip()
 
 

@@ -200,8 +200,12 @@ class Ledger:
             run(
                 "INSERT INTO discreet_admission (name, number, version, salt, text) "
                 "VALUES (:name, :number, :version, :salt, :text)",
-                name=name, number=told["number"], version=version, salt=salt, text=text,
-            )  # fmt: skip
+                name=name,
+                number=told["number"],
+                version=version,
+                salt=salt,
+                text=text,
+            )
             return admission_of(name, told["number"], canonical(told), salt, text)
 
     def admission(self, name: str, version: str) -> Admission | None:
@@ -217,9 +221,17 @@ class Ledger:
             return keyed(self._key(run), "admitted", account.salt, data) == admission.fingerprint
 
     def begin(
-        self, name: str, question: Mapping[str, Any], *, epsilon: Fraction, data: str, fresh: bool = False,
-        admission: int | None = None, spelled: Sequence[tuple[Mapping[str, Any], str]] = (), what: str = "",
-    ) -> Answer | Pending:  # fmt: skip
+        self,
+        name: str,
+        question: Mapping[str, Any],
+        *,
+        epsilon: Fraction,
+        data: str,
+        fresh: bool = False,
+        admission: int | None = None,
+        spelled: Sequence[tuple[Mapping[str, Any], str]] = (),
+        what: str = "",
+    ) -> Answer | Pending:
         """The stored answer of a question, or a charge for it that is on disk when this returns.
 
         `admission` is the line that admitted the data: an answer about the same admission is given without comparing data.
@@ -464,9 +476,13 @@ class Ledger:
 
     def _lines(self, run: Run, name: str) -> tuple[Rows, Rows, Rows, Rows]:
         entries = run(f"{ENTRIES} ORDER BY number", name=name)
-        answers = run("SELECT charge, number, question, salt, text FROM discreet_answer WHERE name = :name "
-                      "ORDER BY number", name=name)  # fmt: skip
-        admissions = run("SELECT number, version, salt, text FROM discreet_admission WHERE name = :name ORDER BY number", name=name)
+        answers = run(
+            "SELECT charge, number, question, salt, text FROM discreet_answer WHERE name = :name ORDER BY number",
+            name=name,
+        )
+        admissions = run(
+            "SELECT number, version, salt, text FROM discreet_admission WHERE name = :name ORDER BY number", name=name
+        )
         words = run("SELECT number, salt, text FROM discreet_words WHERE name = :name ORDER BY number", name=name)
         return entries, answers, admissions, words
 
@@ -475,8 +491,9 @@ def _admission(run: Run, name: str, version: str) -> Admission | None:
     rows = run(
         "SELECT a.number, e.body, a.salt, a.text FROM discreet_admission a "
         "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number WHERE a.name = :name AND a.version = :version",
-        name=name, version=version,
-    )  # fmt: skip
+        name=name,
+        version=version,
+    )
     return admission_of(name, *rows[0]) if rows else None
 
 
@@ -485,4 +502,3 @@ _DRAWN = (
     "JOIN discreet_entry c ON c.name = a.name AND c.number = a.charge "
     "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number WHERE a.name = :name AND a.charge = :charge"
 )
-

@@ -20,7 +20,11 @@ from ..numbers import exact
 from ..present.shown import Result, Shown
 from .rationals import chargeable, rational, rational_text
 
-MONTHS = {"year": 12, "quarter": 3, "month": 1}  # the longest first: who has used up a year gains nothing from a new month
+MONTHS = {
+    "year": 12,
+    "quarter": 3,
+    "month": 1,
+}  # the longest first: who has used up a year gains nothing from a new month
 Caps = tuple[tuple[str, Fraction], ...]
 
 _TIME = re.compile(r"(\d{4})-(\d\d)-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
@@ -47,9 +51,13 @@ class Period(Result):
     def to_dict(self) -> dict[str, Any]:
         """Exact texts."""
         return {
-            "kind": self.kind, "name": self.name, "cap": str(self.cap), "spent": str(self.spent), "left": str(self.left),
+            "kind": self.kind,
+            "name": self.name,
+            "cap": str(self.cap),
+            "spent": str(self.spent),
+            "left": str(self.left),
             "next": self.next,
-        }  # fmt: skip
+        }
 
 
 def clock() -> str:
@@ -100,8 +108,10 @@ def read_caps(per: Any, budget: Fraction) -> Caps:
         if name in found:
             raise LedgerError(f"There are two caps for a {name}; give one.")
         if cap is None or not chargeable(cap) or cap > budget:
-            raise LedgerError(f"What may be spent in a {name} is a positive rational up to the whole budget "
-                              f"{exact.show_rational(budget)}, not {exact.show(amount)}.")  # fmt: skip
+            raise LedgerError(
+                f"What may be spent in a {name} is a positive rational up to the whole budget "
+                f"{exact.show_rational(budget)}, not {exact.show(amount)}."
+            )
         found[name] = cap
     return tuple((kind, found[kind]) for kind in MONTHS if kind in found)
 
@@ -130,7 +140,9 @@ class Running:
     @property
     def text(self) -> str:
         sums: dict[str, Any] = {kind: [name, rational_text(total)] for kind, name, total in self.spent}
-        return json.dumps(sums | ({"stated": self.stated} if self.stated else {}), sort_keys=True, separators=(",", ":"))
+        return json.dumps(
+            sums | ({"stated": self.stated} if self.stated else {}), sort_keys=True, separators=(",", ":")
+        )
 
     def periods(self, caps: Caps, when: str) -> tuple[Period, ...]:
         """The periods that a time lies in: nothing is spent yet where the sum is of an earlier one."""

@@ -24,7 +24,9 @@ _OF_QUESTION = f"{_STORED} a.question = :question ORDER BY a.number"
 _OF_CHARGE = f"{_STORED} a.charge = :charge"
 
 
-def stored_answers(run: Run, account: Account, question: str) -> Iterator[tuple[int, dict[str, Any], Callable[[], Answer]]]:
+def stored_answers(
+    run: Run, account: Account, question: str
+) -> Iterator[tuple[int, dict[str, Any], Callable[[], Answer]]]:
     """The charges of a question that were answered, oldest first, each with a way to its answer."""
     for row in run(_OF_QUESTION, name=account.name, question=digest(account, "question", question)):
         charge, charged = row[0], row[3]
@@ -54,11 +56,20 @@ def store_answer(run: Run, account: Account, charge: int, answer: str) -> Answer
     if run("SELECT charge FROM discreet_answer WHERE name = :name AND charge = :charge", name=name, charge=charge):
         raise LedgerError(f"Charge {charge} of {name!r} has its answer. Ask again to get it.")
     told = append(run, account, {"kind": "answer", "charge": charge, "commitment": salted(salt, answer)})
-    run("INSERT INTO discreet_answer (name, charge, number, question, salt, text) "
+    run(
+        "INSERT INTO discreet_answer (name, charge, number, question, salt, text) "
         "VALUES (:name, :charge, :number, :question, :salt, :text)",
-        name=name, charge=charge, number=told["number"], question=str(facts.get("question")), salt=salt, text=answer)  # fmt: skip
+        name=name,
+        charge=charge,
+        number=told["number"],
+        question=str(facts.get("question")),
+        salt=salt,
+        text=answer,
+    )
     head = Head(told["number"], link_of(account.head, canonical(told)))
-    return Answer(answer, charge, told["when"], repeated=False, head=head, epsilon=total_of(name, str(facts["epsilon"])))
+    return Answer(
+        answer, charge, told["when"], repeated=False, head=head, epsilon=total_of(name, str(facts["epsilon"]))
+    )
 
 
 @contextmanager

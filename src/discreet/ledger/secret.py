@@ -55,7 +55,9 @@ class Secret:
         elif not self._key or _proof(self._key) != proof:
             self._key = _read(self.path)
             if not self._key:
-                raise LedgerError(f"{self.place} needs its secret, and {self.path} is not there: bring it back, {_MOVE}")
+                raise LedgerError(
+                    f"{self.place} needs its secret, and {self.path} is not there: bring it back, {_MOVE}"
+                )
             if _proof(self._key) != proof:
                 raise LedgerError(
                     f"{self.path} holds another secret than the one of {self.place}: bring the right one, {_MOVE}"

@@ -37,7 +37,9 @@ WORDS = (
     "CREATE TABLE discreet_words (name TEXT NOT NULL, number BIGINT NOT NULL, salt TEXT NOT NULL, text TEXT NOT NULL, "
     "PRIMARY KEY (name, number), FOREIGN KEY (name, number) REFERENCES discreet_entry (name, number))"
 )
-_RUNNING = "running TEXT NOT NULL DEFAULT '{}'"  # JSON: sums of the periods that have caps, and how many charges were stated
+_RUNNING = (
+    "running TEXT NOT NULL DEFAULT '{}'"  # JSON: sums of the periods that have caps, and how many charges were stated
+)
 
 # Rationals are text 'p/q', digests, salts and hashes are hexadecimal text: the same rows in every database.
 # `proof` is the proof of the secret (secret.py), empty until there is one.

@@ -146,7 +146,9 @@ def _pairs(own: Mechanism | None, pairs: Sequence[Sequence[Any]] | None, neighbo
     grid = own.inputs
     told = own.neighbours if neighbours is None else Neighbours.of(neighbours, grid)
     if not told.is_plain:
-        raise AuditError("Values at different distances have different claims; audit some pairs, with the epsilon of each.")
+        raise AuditError(
+            "Values at different distances have different claims; audit some pairs, with the epsilon of each."
+        )
     k = told.span(grid)
     if k is None:  # of a graph the first, the last and the one between
         places = told.places(grid)
@@ -198,9 +200,13 @@ def _repeat(x: Any, size: int) -> NDArray[Any]:
 
 
 def _bound(
-    pair: tuple[Any, Any], drawn: tuple[NDArray[Any], NDArray[Any]], error: float, claimed: float | None,
-    confidence: float, source: str,
-) -> Audit:  # fmt: skip
+    pair: tuple[Any, Any],
+    drawn: tuple[NDArray[Any], NDArray[Any]],
+    error: float,
+    claimed: float | None,
+    confidence: float,
+    source: str,
+) -> Audit:
     """Choose an event on the first halves, bound its two probabilities on the second halves."""
     size = len(drawn[0])
     half = size // 2

@@ -57,8 +57,13 @@ class Rise:
             first += 1
         kept = [WHOLE, *tails[first + 1 : last + 1]]
         weights = [high - low for high, low in zip(kept, [*kept[1:], 0], strict=True)]
-        law = cls(power, start + first, flint.fmpz_poly(weights), lost + Fraction(gone, WHOLE),
-                  excess + Fraction(over, WHOLE) * Fraction(2) ** power)  # fmt: skip
+        law = cls(
+            power,
+            start + first,
+            flint.fmpz_poly(weights),
+            lost + Fraction(gone, WHOLE),
+            excess + Fraction(over, WHOLE) * Fraction(2) ** power,
+        )
         return law if len(kept) <= _LONGEST else law.coarser()
 
     @property
@@ -73,7 +78,9 @@ class Rise:
         """The same on a unit twice as wide, every value rounded up to it."""
         odd = self.start % 2 == 0  # place 2j - 1 is the first that is rounded up to 2j
         tails = self._tails()
-        return Rise.of_tails(self.power + 1, -(-self.start // 2), [WHOLE, *tails[1 if odd else 2 :: 2]], self.lost, self.excess)
+        return Rise.of_tails(
+            self.power + 1, -(-self.start // 2), [WHOLE, *tails[1 if odd else 2 :: 2]], self.lost, self.excess
+        )
 
     def plus(self, other: Rise) -> Rise:
         """Above the sum of two independent errors."""

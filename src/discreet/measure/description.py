@@ -134,10 +134,16 @@ def per_value_rows(m: Mechanism) -> list[dict[str, Any]]:
     diagonal: Any = np.diag(m.matrix) if m.inputs == m.outputs else [None] * channel.rows
     columns = zip(diagonal, bias(m), *(loss_per_value(m, loss) for loss in ("l0", "l1", "l2")), strict=True)
     return [
-        {"true": str(m.inputs.value(i)), "truthful": None if t is None else float(t), "bias": float(b),
-         "l0": float(l0), "l1": float(l1), "l2": float(l2)}
+        {
+            "true": str(m.inputs.value(i)),
+            "truthful": None if t is None else float(t),
+            "bias": float(b),
+            "l0": float(l0),
+            "l1": float(l1),
+            "l2": float(l2),
+        }
         for i, (t, b, l0, l1, l2) in enumerate(columns)
-    ]  # fmt: skip
+    ]
 
 
 def _noise_words(m: Mechanism) -> str:

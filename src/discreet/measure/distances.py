@@ -86,7 +86,9 @@ def _law(values: Any, what: str) -> Floats:
 
 
 def _transport(p: Floats, q: Floats, cost: Any) -> float:
-    costs = np.array(matrix(cost, "The costs", shape=(len(p), len(q)), bounds=NOT_NEGATIVE, error=MetricError), dtype=np.float64)
+    costs = np.array(
+        matrix(cost, "The costs", shape=(len(p), len(q)), bounds=NOT_NEGATIVE, error=MetricError), dtype=np.float64
+    )
     rows, columns = np.flatnonzero(p), np.flatnonzero(q)
     if max(len(rows), len(columns)) > _MOST:
         raise SizeError(

@@ -42,10 +42,12 @@ class Measured:
 
         cells = len(self.cell_variance)
         ones, columns = np.ones(cells), np.arange(cells)
-        return vstack([
-            csr_matrix((ones, (place, columns)), shape=(len(v), cells))
-            for place, v in zip(self.places, self.total_variances, strict=True)
-        ]).tocsr()  # fmt: skip
+        return vstack(
+            [
+                csr_matrix((ones, (place, columns)), shape=(len(v), cells))
+                for place, v in zip(self.places, self.total_variances, strict=True)
+            ]
+        ).tocsr()
 
     @cached_property
     def _solve(self) -> Any:

@@ -77,7 +77,9 @@ class Prior(Frozen):
         chances = [None if a is None or b is None else b - a for a, b in pairwise(levels)]
         known = [x for x in chances if x is not None and x >= 0]
         if len(known) < size or not 0 < sum(known) <= 1:
-            raise PriorError("A cdf rises from 0 to 1 and says a number everywhere; give for example lambda x: x / 100.")
+            raise PriorError(
+                "A cdf rises from 0 to 1 and says a number everywhere; give for example lambda x: x / 100."
+            )
         total = sum(known)
         return cls(name, given.weights([Fraction(round(x / total * _PARTS)) for x in known]))
 
@@ -193,7 +195,7 @@ def _named(text: str, grid: Grid, size: int) -> Prior:
 def _extreme(kind: str, records: Fraction, grid: Grid, text: str) -> Prior:
     """The largest or smallest of so many records that are alike between the ends: ((x - low)/(high - low))^records."""
     if records.denominator != 1 or not 1 <= records <= _RECORDS:
-        raise PriorError(f"prior = {show(text)} must be of 1 to {_RECORDS} records; write for example \"{kind}(100)\".")
+        raise PriorError(f'prior = {show(text)} must be of 1 to {_RECORDS} records; write for example "{kind}(100)".')
     many = int(records)
     low, width = grid.anchor, (grid.n or 0) * grid.step
     if kind == "maximum":
@@ -217,6 +219,10 @@ def _mapped(prior: Mapping[Any, Any], grid: Grid, size: int) -> Prior:
 def _law(chances: Any, grid: Grid, places: Sequence[int]) -> tuple[int, ...]:
     """Probabilities of the values at these places as integer weights; they must sum to 1."""
     read = given.law(
-        chances, f"The prior on {grid}", size=len(places), at=lambda k: f"the value {grid.value(places[k])}", error=PriorError
+        chances,
+        f"The prior on {grid}",
+        size=len(places),
+        at=lambda k: f"the value {grid.value(places[k])}",
+        error=PriorError,
     )
     return given.weights(read)

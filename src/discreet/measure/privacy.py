@@ -113,9 +113,14 @@ class Verdict(Result):
 
 
 def check_privacy(
-    m: Mechanism, *, alpha: object = None, epsilon: object = None, neighbours: Any = None, metric: Any = None,
+    m: Mechanism,
+    *,
+    alpha: object = None,
+    epsilon: object = None,
+    neighbours: Any = None,
+    metric: Any = None,
     group: int = 1,
-) -> Verdict:  # fmt: skip
+) -> Verdict:
     """Check a level exactly; without alpha and epsilon, the level that the mechanism claims (one that claims nothing,
     such as random rounding, does not hold).
 
@@ -138,8 +143,12 @@ def check_privacy(
         raise MetricError(f"metric = {show(metric)} is no metric; for so many steps use neighbours=.")
     own = neighbours is None and (metric is None or (isinstance(metric, str) and metric == "adjacent"))
     if group != 1 and not own:
-        raise MetricError("A group of people goes with the mechanism's own neighbours; leave out the group or the others.")
-    if isinstance(metric, str) and metric == "line":  # one step is enough: ratios multiply and distances add along the line
+        raise MetricError(
+            "A group of people goes with the mechanism's own neighbours; leave out the group or the others."
+        )
+    if (
+        isinstance(metric, str) and metric == "line"
+    ):  # one step is enough: ratios multiply and distances add along the line
         return _judge(m, level, "every pair, by distance", iter([(m.channel.worst(1), m.inputs.step)]))
     if own:
         told = _together(m, group)
@@ -189,9 +198,12 @@ def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio,
     if unwritten and minus_log_above(tight) <= unwritten:
         tight, exact = Fraction(0), False  # a safe bound; epsilon says how much privacy there is
     witness = Witness(
-        m.inputs.value(worst.first), m.inputs.value(worst.second),
-        None if worst.report is None else m.outputs.value(worst.report), worst.bound, worst.power,
-    )  # fmt: skip
+        m.inputs.value(worst.first),
+        m.inputs.value(worst.second),
+        None if worst.report is None else m.outputs.value(worst.report),
+        worst.bound,
+        worst.power,
+    )
     return Verdict(holds, level, name, tight, epsilon, witness, exact, measured)
 
 

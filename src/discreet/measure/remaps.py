@@ -144,7 +144,9 @@ def _loss_then_prior(loss: Any, prior: Any, usual: str) -> tuple[Any, Any]:
         return loss, prior
     if prior is None:
         return usual, loss
-    raise LossError("The second argument is a prior, and the loss or gain comes before it: write (mechanism, loss, prior).")
+    raise LossError(
+        "The second argument is a prior, and the loss or gain comes before it: write (mechanism, loss, prior)."
+    )
 
 
 def _read(m: Mechanism, loss: Any, prior: Any, grid: Grid | None = None, exact: bool = False) -> _Reading:
@@ -349,6 +351,7 @@ def _general_utility(matrix: Any, gain: Any, prior: Any, query: Sequence[Any] | 
         joint = [Fraction(0)] * len(answers)
         for x, row in enumerate(chances):
             joint[place[numbers[x]]] += law.weights[x] * row[z]
-        utility += max(sum((p * row[w] for p, row in zip(joint, gains, strict=True)), Fraction(0))
-                       for w in range(len(answers)))  # fmt: skip
+        utility += max(
+            sum((p * row[w] for p, row in zip(joint, gains, strict=True)), Fraction(0)) for w in range(len(answers))
+        )
     return utility / law.total

@@ -58,7 +58,9 @@ def fine_grid(n: int | Grid | None, step: object, sensitivity: object, level: Le
             raise GridError(f"The grid {n} has its own step; leave out step={show(step)}.")
         return n
     fitting = step is None
-    width = _fine_step(sensitivity, level, fine) if fitting else positive(step, "step", example="1/1024", error=GridError)
+    width = (
+        _fine_step(sensitivity, level, fine) if fitting else positive(step, "step", example="1/1024", error=GridError)
+    )
     if n is None:
         return Grid(None, None, width)
     high = Grid.of(n).n

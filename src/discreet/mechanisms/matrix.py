@@ -58,8 +58,16 @@ row 0, column 1 is 0.25; ask for epsilon 0.693148 or more.
         raise GridError(f"The seven properties need one grid, and here are {truths} and {reports}; require none.")
     sealed = seal(given, asked, letters, near, grid=truths)
     told = {"sensitivity": sensitivity} if neighbours is None else {"neighbours": near}
-    recipe = Recipe.made("from_matrix", "", asked, sealed.distance, inputs=truths, outputs=reports, **told,
-                         require=" ".join(sorted(letters)))  # fmt: skip
+    recipe = Recipe.made(
+        "from_matrix",
+        "",
+        asked,
+        sealed.distance,
+        inputs=truths,
+        outputs=reports,
+        **told,
+        require=" ".join(sorted(letters)),
+    )
     if asked is None:
         return Mechanism.tightest(truths, reports, sealed.table, near, recipe, Level(Fraction(0)))
     return Mechanism(truths, reports, sealed.table, asked, near, recipe)

@@ -25,4 +25,6 @@ def randomized_response(n: int | Grid, *, alpha: object = None, epsilon: object 
     if grid.n is None:
         raise GridError(f"Randomised response needs a finite grid, not {grid}; give both ends.")
     channel = Keep(grid.n + 1, (1 - level.alpha) / (1 + grid.n * level.alpha))
-    return Mechanism(grid, grid, channel, level, Neighbours.any(), Recipe.made("randomized_response", CITATION, level, grid=grid))
+    return Mechanism(
+        grid, grid, channel, level, Neighbours.any(), Recipe.made("randomized_response", CITATION, level, grid=grid)
+    )

@@ -139,9 +139,15 @@ def cell_key(n: int | Grid, deviation: int = 5, variance: object = 2, *, never_r
     for i in range(shared + 1, top + 1):
         weights[i, i - shared :] = few.weights[shared, : reports - (i - shared)]
     recipe = Recipe.made(
-        "cell_key", CELL_KEY, None, distance + _FLOATS,
-        grid=grid, deviation=most, variance=wanted, never_report=never,
-    )  # fmt: skip
+        "cell_key",
+        CELL_KEY,
+        None,
+        distance + _FLOATS,
+        grid=grid,
+        deviation=most,
+        variance=wanted,
+        never_report=never,
+    )
     return _as_it_is(grid, Grid(0, reports - 1), Table(weights), 1, recipe)
 
 

@@ -32,10 +32,12 @@ CITATION = (
 )
 
 SECOND: dict[str, Callable[..., Mechanism]] = {
-    "geometric": geometric, "staircase": staircase, "explicit_fair": explicit_fair,
-}  # fmt: skip
+    "geometric": geometric,
+    "staircase": staircase,
+    "explicit_fair": explicit_fair,
+}
 _USE = (
-    'write the values that answers are rounded to, cells=[-10, 0, 10], or a value for each part of the range, '
+    "write the values that answers are rounded to, cells=[-10, 0, 10], or a value for each part of the range, "
     'cells={(-10, -5): -10, (-5, 5): 0, (5, 10): 10} or cells="-10..-5: -10, -5..5: 0, 5..10: 10"'
 )
 _CELL = re.compile(r"(.+)\.\.(.+):(.+)")
@@ -89,10 +91,17 @@ def rounded(
     name = then if isinstance(then, str) else second.recipe.family
     told = ", ".join(f"{low}..{high}: {value}" for low, high, value in parts)
     recipe = Recipe.made(
-        "rounded", CITATION, level, second.recipe.distance, grid=grid, sensitivity=sensitivity,
-        cells=told if len(told) <= _LONGEST else f"{len(parts)} cells", then=name, outputs=reports,
+        "rounded",
+        CITATION,
+        level,
+        second.recipe.distance,
+        grid=grid,
+        sensitivity=sensitivity,
+        cells=told if len(told) <= _LONGEST else f"{len(parts)} cells",
+        then=name,
+        outputs=reports,
         jump=jump * reports.step,
-    )  # fmt: skip
+    )
     channel = Then(Map(targets, second.inputs.size or 0), second.finite())
     return Mechanism(grid, second.outputs, channel, level, Neighbours.steps(steps), recipe)
 
@@ -173,8 +182,12 @@ def _targets(parts: list[Cell], grid: Grid, reports: Grid) -> NDArray[np.int64]:
 def _second(then: Any, reports: Grid, level: Level, sensitivity: Fraction) -> Mechanism:
     make = SECOND.get(then.strip().lower().replace("-", "_")) if isinstance(then, str) else then
     if not callable(make):
-        raise GridError(f"then = {show(then)} is not known; use {', '.join(SECOND)} or a function that makes a mechanism.")
+        raise GridError(
+            f"then = {show(then)} is not known; use {', '.join(SECOND)} or a function that makes a mechanism."
+        )
     made = mechanism_of(make(reports, alpha=level, sensitivity=sensitivity), GridError)
     if made.inputs != reports:
-        raise GridError(f"The second stage takes {made.inputs}, but answers are rounded to {reports}; make it for that grid.")
+        raise GridError(
+            f"The second stage takes {made.inputs}, but answers are rounded to {reports}; make it for that grid."
+        )
     return made

@@ -25,4 +25,6 @@ def uniform(n: int | Grid) -> Mechanism:
     if grid.n is None:
         raise GridError(f"A uniform report needs a finite grid, not {grid}; give both ends.")
     channel = Keep(grid.n + 1, Fraction(0))
-    return Mechanism(grid, grid, channel, Level(Fraction(1)), Neighbours.any(), Recipe.made("uniform", CITATION, grid=grid))
+    return Mechanism(
+        grid, grid, channel, Level(Fraction(1)), Neighbours.any(), Recipe.made("uniform", CITATION, grid=grid)
+    )

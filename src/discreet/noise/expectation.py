@@ -239,6 +239,10 @@ def _halved(look: _Look, panels: _Panels) -> _Panels:
         both.append(np.concatenate([merged[:, : 2 * _HALF + 1], merged[:, 2 * _HALF :]]))
     middles = (panels.lows + panels.highs) / 2
     return _Panels(
-        np.concatenate([panels.lows, middles]), np.concatenate([middles, panels.highs]),
-        np.tile(panels.inner, 2), np.tile(panels.outer, 2), both[0], both[1],
-    )  # fmt: skip
+        np.concatenate([panels.lows, middles]),
+        np.concatenate([middles, panels.highs]),
+        np.tile(panels.inner, 2),
+        np.tile(panels.outer, 2),
+        both[0],
+        both[1],
+    )

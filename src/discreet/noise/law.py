@@ -35,7 +35,9 @@ class NoiseDraws(Protocol):
 
 def positive(value: object, name: str) -> float:
     """A positive finite number that someone gave, as a float."""
-    return float(given.number(value, name, "be a positive number", lambda x: 0 < x < 2**1023 and float(x) > 0, example=1))
+    return float(
+        given.number(value, name, "be a positive number", lambda x: 0 < x < 2**1023 and float(x) > 0, example=1)
+    )
 
 
 def log_of_level(a: Fraction) -> float:

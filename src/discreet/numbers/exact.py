@@ -151,9 +151,7 @@ def minus_log_above(alpha: Fraction, power: int | Fraction = 1) -> float:
     if alpha == 1 or power == 0:
         return 0.0
     # the logarithm of a number next to 1 cancels as many bits as the denominator has
-    return float_above(
-        lambda: -ball(alpha).log() * ball(Fraction(power)), bits=128 + alpha.denominator.bit_length()
-    )
+    return float_above(lambda: -ball(alpha).log() * ball(Fraction(power)), bits=128 + alpha.denominator.bit_length())
 
 
 def rational_root(value: Fraction, degree: int) -> Fraction | None:
@@ -257,7 +255,6 @@ def show_amount(value: Fraction) -> str:
         return str(value)
     decimal = show_decimal(value)
     return decimal if Fraction(decimal) == value else f"{decimal} ({value})"
-
 
 
 def show(value: Any) -> str:

@@ -26,8 +26,14 @@ _NO_NUMBERS = "mMcSV"  # durations, dates, complex numbers, bytes, records: NumP
 
 
 def number(
-    value: object, name: str, wanted: str, fits: Callable[[Fraction], bool], *, example: object, error: Error = DiscreetError
-) -> Fraction:  # fmt: skip
+    value: object,
+    name: str,
+    wanted: str,
+    fits: Callable[[Fraction], bool],
+    *,
+    example: object,
+    error: Error = DiscreetError,
+) -> Fraction:
     """An exact number with a condition; `wanted` says in words what it must do, `example` what to write."""
     exact = parse_exact(value)
     if exact is None or not fits(exact):
@@ -37,8 +43,14 @@ def number(
 
 
 def whole(
-    value: object, name: str, least: int = 1, most: int | None = None, *, example: object = None, error: Error = DiscreetError
-) -> int:  # fmt: skip
+    value: object,
+    name: str,
+    least: int = 1,
+    most: int | None = None,
+    *,
+    example: object = None,
+    error: Error = DiscreetError,
+) -> int:
     """A whole number of `least` or more, and at most `most`.
 
     >>> import numpy as np
@@ -49,23 +61,29 @@ def whole(
     top = math.inf if most is None else most
     shown = least if example is None else example
     wanted = f"be a whole number {reach}"
-    return int(number(value, name, wanted, lambda x: x.denominator == 1 and least <= x <= top, example=shown, error=error))
+    return int(
+        number(value, name, wanted, lambda x: x.denominator == 1 and least <= x <= top, example=shown, error=error)
+    )
 
 
 def share(
     value: object, name: str, what: str, *, closed: bool = False, example: object = "0.95", error: Error = DiscreetError
-) -> Fraction:  # fmt: skip
+) -> Fraction:
     """A number between 0 and 1, with the two themselves where it is closed; `what` says what it is a share of."""
     ends = " (or be one of them)" if closed else ""
     return number(
-        value, name, f"lie between 0 and 1{ends}: {what}",
-        (lambda x: 0 <= x <= 1) if closed else (lambda x: 0 < x < 1), example=example, error=error,
-    )  # fmt: skip
+        value,
+        name,
+        f"lie between 0 and 1{ends}: {what}",
+        (lambda x: 0 <= x <= 1) if closed else (lambda x: 0 < x < 1),
+        example=example,
+        error=error,
+    )
 
 
 def positive(
     value: object, name: str, what: str = "", *, zero: bool = False, example: object = 1, error: Error = DiscreetError
-) -> Fraction:  # fmt: skip
+) -> Fraction:
     """A number above 0, or from 0 up; `what` says what it measures."""
     wanted = f"be a {'number of 0 or more' if zero else 'positive number'}{what and ' ' + what}"
     return number(value, name, wanted, lambda x: x > 0 or (zero and x == 0), example=example, error=error)
@@ -102,9 +120,15 @@ CHANCE: Bounds = (0.0, 1 + 1e-9, ", which is no probability; use numbers from 0 
 
 
 def vector(
-    values: Any, what: str, *, size: int | None = None, bounds: Bounds = ANY, bools: bool = False,
-    at: Callable[[int], str] = "position {}".format, error: Error = DiscreetError,
-) -> list[Number]:  # fmt: skip
+    values: Any,
+    what: str,
+    *,
+    size: int | None = None,
+    bounds: Bounds = ANY,
+    bools: bool = False,
+    at: Callable[[int], str] = "position {}".format,
+    error: Error = DiscreetError,
+) -> list[Number]:
     """A list of exact numbers; `at` says in words where an entry stands. With `bools`, True is 1."""
     items = _items(values, 1)
     if not items or isinstance(items[0], (list, tuple, np.ndarray)):
@@ -124,9 +148,14 @@ def vector(
 
 
 def law(
-    values: Any, what: str, *, size: int | None = None, below: Fraction = Fraction(0),
-    at: Callable[[int], str] = "position {}".format, error: Error = DiscreetError,
-) -> list[Number]:  # fmt: skip
+    values: Any,
+    what: str,
+    *,
+    size: int | None = None,
+    below: Fraction = Fraction(0),
+    at: Callable[[int], str] = "position {}".format,
+    error: Error = DiscreetError,
+) -> list[Number]:
     """Probabilities that sum to 1, up to the rounding of floats. What lies less than `below` under 0 counts as 0.
 
     >>> law(["1/3", "2/3"], "The prior"), law([0.25, 0.75], "The prior")
@@ -142,7 +171,8 @@ def _sums_to_one(chances: Sequence[Number], what: str, error: Error, **details: 
     total = sum((Fraction(x) for x in others), Fraction(math.fsum(x for x in chances if type(x) is float)))
     if abs(total - 1) > WITHIN:
         raise error(
-            f"{what} sums to {float(total):.12g}; probabilities must sum to 1: give them divided by their sum.", **details
+            f"{what} sums to {float(total):.12g}; probabilities must sum to 1: give them divided by their sum.",
+            **details,
         )
 
 
@@ -168,16 +198,27 @@ def rows_of(given: Any, what: str, *, least: int = 1, error: Error = DiscreetErr
     rows = _items(given, 2)
     lines = [] if rows is None else [_items(row, 1) for row in rows]
     found = [line for line in lines if line]
-    if rows is None or len(found) < len(rows) or len(found) < least or any(len(line) != len(found[0]) for line in found):
+    if (
+        rows is None
+        or len(found) < len(rows)
+        or len(found) < least
+        or any(len(line) != len(found[0]) for line in found)
+    ):
         many = "rows" if least == 1 else f"at least {least} rows"
         raise error(f"{what} must be a list of {many} of numbers, all of one length; fill the gaps.")
     return found
 
 
 def matrix(
-    given: Any, what: str, *, shape: tuple[int, int] | None = None, bounds: Bounds = ANY, bools: bool = False,
-    least: int = 1, error: Error = DiscreetError,
-) -> list[list[Number]]:  # fmt: skip
+    given: Any,
+    what: str,
+    *,
+    shape: tuple[int, int] | None = None,
+    bounds: Bounds = ANY,
+    bools: bool = False,
+    least: int = 1,
+    error: Error = DiscreetError,
+) -> list[list[Number]]:
     """A matrix of exact numbers, of `least` rows or more; an error names row and column. With `bools`, True is 1.
 
     >>> matrix([["1/3", 2], [0.5, 0]], "The loss")

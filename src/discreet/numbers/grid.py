@@ -172,9 +172,16 @@ class Grid:
     def refusal(self, at: int, value: object, why: str | None = None) -> OutOfRangeError:
         """What is said of a true value that cannot be drawn for; the value itself is an attribute, never in the text."""
         far = " (as far as 2^61 steps reach)" if self.n is None else ""
-        sentence = why or f"lies outside {self}{far}; widen the grid, or pass clamp=True to move such values to its ends"
-        return OutOfRangeError(f"The true value at position {at} {sentence}. Nothing was drawn.",
-                               value=value, position=at, low=self.low, high=self.high)  # fmt: skip
+        sentence = (
+            why or f"lies outside {self}{far}; widen the grid, or pass clamp=True to move such values to its ends"
+        )
+        return OutOfRangeError(
+            f"The true value at position {at} {sentence}. Nothing was drawn.",
+            value=value,
+            position=at,
+            low=self.low,
+            high=self.high,
+        )
 
     @cached_property
     def terms(self) -> tuple[int, int, int]:

@@ -19,8 +19,15 @@ from ..errors import OutOfRangeError
 Array = NDArray[Any]
 Kind = Callable[[Array], Any]
 
-_STRANGE = {"M": "dates", "m": "durations", "c": "complex numbers", "S": "bytes", "U": "texts", "T": "texts",
-            "V": "records"}  # fmt: skip
+_STRANGE = {
+    "M": "dates",
+    "m": "durations",
+    "c": "complex numbers",
+    "S": "bytes",
+    "U": "texts",
+    "T": "texts",
+    "V": "records",
+}
 _TEXT = "UT"  # exact numbers may be written as texts, but a column of texts is a column of something else
 
 
@@ -33,7 +40,12 @@ def as_array(values: Any) -> tuple[Kind, Array]:
         return _from_arrow(values)
     if library == "pandas" and hasattr(values, "iloc") and values.ndim == 1:  # a frame may have a column called name
         return _from_pandas(values)
-    if library == "polars" and hasattr(values, "to_numpy") and hasattr(values, "null_count") and hasattr(values, "name"):
+    if (
+        library == "polars"
+        and hasattr(values, "to_numpy")
+        and hasattr(values, "null_count")
+        and hasattr(values, "name")
+    ):
         return _from_polars(values)
     if isinstance(values, (list, tuple, range)):
         return _from_list(values)
@@ -68,8 +80,9 @@ def _none_missing(missing: Any) -> None:
         raise OutOfRangeError(
             f"The true value at position {where[0]} is missing; leave it out or fill it in before sampling. "
             "Nothing was drawn.",
-            value=None, position=int(where[0]),
-        )  # fmt: skip
+            value=None,
+            position=int(where[0]),
+        )
 
 
 def _objects(values: Iterable[Any]) -> Array:
@@ -88,8 +101,9 @@ def _no_texts(array: Array) -> Array:
             raise OutOfRangeError(
                 f"The true value at position {where} is a text, not a number; turn the column into numbers before "
                 "sampling. Nothing was drawn.",
-                value=array[where], position=where,
-            )  # fmt: skip
+                value=array[where],
+                position=where,
+            )
     return array
 
 

@@ -150,13 +150,20 @@ class Level:
         value = value.alpha if isinstance(value, Level) else value
         alpha = exact.parse_exact(value)
         if alpha is None:
-            raise _refusal("alpha", value, "is not a number that can be read exactly; "
-                           'write for example alpha="9/10" or alpha=0.9')  # fmt: skip
+            raise _refusal(
+                "alpha", value, 'is not a number that can be read exactly; write for example alpha="9/10" or alpha=0.9'
+            )
         if alpha.denominator.bit_length() > _LONGEST:
-            raise _refusal("alpha", value, 'has more than a thousand digits; write it shorter, for example alpha="9/10"')
+            raise _refusal(
+                "alpha", value, 'has more than a thousand digits; write it shorter, for example alpha="9/10"'
+            )
         if not 0 < alpha < 1:
-            raise _refusal("alpha", value, "is outside (0, 1): alpha is e^-epsilon, close to 1 for much privacy and to 0 for "
-                           'little; write for example alpha="9/10"')  # fmt: skip
+            raise _refusal(
+                "alpha",
+                value,
+                "is outside (0, 1): alpha is e^-epsilon, close to 1 for much privacy and to 0 for "
+                'little; write for example alpha="9/10"',
+            )
         return cls(alpha)
 
     @classmethod
@@ -165,21 +172,39 @@ class Level:
             return cls._from_alpha(value)
         epsilon = Epsilon.parse(value)
         if isinstance(value, (tuple, list)) or (isinstance(value, str) and "," in value):
-            raise _refusal("epsilon", value, "is not one number. There is no delta here: only pure epsilon is proved; "
-                           'write for example epsilon="1/2"')  # fmt: skip
+            raise _refusal(
+                "epsilon",
+                value,
+                "is not one number. There is no delta here: only pure epsilon is proved; "
+                'write for example epsilon="1/2"',
+            )
         if epsilon is None:
-            raise _refusal("epsilon", value, "cannot be read; write a number, a fraction or a logarithm, "
-                           'for example epsilon=0.5, epsilon="1/3" or epsilon="ln(2)/10"')  # fmt: skip
+            raise _refusal(
+                "epsilon",
+                value,
+                "cannot be read; write a number, a fraction or a logarithm, "
+                'for example epsilon=0.5, epsilon="1/3" or epsilon="ln(2)/10"',
+            )
         if max(x.denominator.bit_length() for x in (epsilon.factor, epsilon.base or epsilon.factor)) > _LONGEST:
-            raise _refusal("epsilon", value, "has more than a thousand digits; write it shorter, for example epsilon=0.5")
+            raise _refusal(
+                "epsilon", value, "has more than a thousand digits; write it shorter, for example epsilon=0.5"
+            )
         if epsilon.factor <= 0:
             raise _refusal("epsilon", value, "must be positive; write for example epsilon=0.5")
         if exact.certified_sign(lambda: epsilon._ball() - exact.ball(_SMALLEST_EPSILON), attempts=4) == -1:
-            raise _refusal("epsilon", value, "is below 2^-60, the smallest that can be told from none; "
-                           "use discreet.uniform for a report that ignores the truth, or a larger one such as 1e-6")  # fmt: skip
+            raise _refusal(
+                "epsilon",
+                value,
+                "is below 2^-60, the smallest that can be told from none; "
+                "use discreet.uniform for a report that ignores the truth, or a larger one such as 1e-6",
+            )
         if exact.certified_sign(lambda: epsilon._ball() - exact.ball(_LARGEST_EPSILON), attempts=4) == 1:
-            raise _refusal("epsilon", value, f"is above {_LARGEST_EPSILON}: e^-epsilon would have more than a thousand "
-                           "digits, and such a report hides nothing; use a smaller epsilon such as 40")  # fmt: skip
+            raise _refusal(
+                "epsilon",
+                value,
+                f"is above {_LARGEST_EPSILON}: e^-epsilon would have more than a thousand "
+                "digits, and such a report hides nothing; use a smaller epsilon such as 40",
+            )
         return cls(epsilon.granted(), epsilon)
 
     @cached_property

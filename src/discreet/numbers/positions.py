@@ -33,7 +33,9 @@ def positions(grid: Grid, values: NDArray[Any], *, clamp: bool = False, offset: 
         return _of_integers(grid, values, clamp, offset)
     if values.dtype.kind == "f" and values.dtype.itemsize <= 8 and (_is_plain(grid) or _fits_floats(grid)):
         return _of_floats(grid, values.astype(np.float64), clamp, offset)  # narrower floats widen exactly
-    return np.array([grid.position(v, clamp=clamp, at=offset + k) for k, v in enumerate(values.tolist())], dtype=np.int64)
+    return np.array(
+        [grid.position(v, clamp=clamp, at=offset + k) for k, v in enumerate(values.tolist())], dtype=np.int64
+    )
 
 
 def _is_plain(grid: Grid) -> bool:

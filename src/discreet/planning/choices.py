@@ -65,14 +65,21 @@ class Choice(Result):
 
     def to_dict(self) -> dict[str, Any]:
         told = {
-            "family": self.family, "alpha": self.alpha, "epsilon": self.epsilon, "between": self.hidden,
-            "error": None if self.error is None else str(self.error), "chance": self.chance, "rmse": self.rmse,
-            "mean_error": self.mean_error, "reports": self.reports, "refused": self.refused or None,
+            "family": self.family,
+            "alpha": self.alpha,
+            "epsilon": self.epsilon,
+            "between": self.hidden,
+            "error": None if self.error is None else str(self.error),
+            "chance": self.chance,
+            "rmse": self.rmse,
+            "mean_error": self.mean_error,
+            "reports": self.reports,
+            "refused": self.refused or None,
             **({} if math.isnan(self.distance) else {"distance": self.distance}),
             **({} if self.width is None else {"width": self.width}),
             **({} if math.isnan(self.spread) else {"spread": self.spread}),
             **({"monte_carlo": self.monte_carlo, "note": self.note or None} if self.curve else {}),
-        }  # fmt: skip
+        }
         return {name: plain(value) for name, value in told.items()}
 
     def _sentence(self) -> str:
@@ -148,7 +155,9 @@ def makers_for(
 def _maker(name: str, grid: Grid, sensitivity: Any, known: Mapping[str, Family]) -> Make:
     family = known.get(name) if isinstance(name, str) else None
     if family is None and name in COLLECTED:
-        raise DiscreetError(f"{show(name)} is for many reports, not for one; ask for standard_error, kantorovich or reports.")
+        raise DiscreetError(
+            f"{show(name)} is for many reports, not for one; ask for standard_error, kantorovich or reports."
+        )
     if family is None:
         raise DiscreetError(f"{show(name)} cannot be planned with; choose from {', '.join(known)}.")
     extra = {"sensitivity": sensitivity} if "sensitivity" in family.takes else {}
@@ -171,7 +180,9 @@ def named(n: Any, mechanisms: Any) -> tuple[Grid, dict[str, Mechanism]]:
     given = [mechanisms] if isinstance(mechanisms, Mechanism) else mechanisms
     several = list(given.values()) if isinstance(given, Mapping) else given
     if isinstance(several, np.ndarray) or (isinstance(several, (list, tuple)) and any(_is_row(x) for x in several)):
-        raise DiscreetError("A matrix of probabilities is no mechanism yet; make one with from_matrix(matrix, alpha=...) first.")
+        raise DiscreetError(
+            "A matrix of probabilities is no mechanism yet; make one with from_matrix(matrix, alpha=...) first."
+        )
     if not isinstance(several, (list, tuple)) or not several or not all(isinstance(m, Mechanism) for m in several):
         raise DiscreetError(f"mechanism = {show(mechanisms)} must be a Mechanism or a list of them; make one first.")
     grid = several[0].inputs if n is None else Grid.of(n)

@@ -127,11 +127,13 @@ def compare(
     if mechanisms is None and (isinstance(n, (Mechanism, list, tuple, Mapping)) or np.ndim(n) > 0):
         n, mechanisms = None, n
     if sensitivity is not None and neighbours is not None:
-        raise DiscreetError("Both sensitivity and neighbours say between which values the level holds; give one of them.")
+        raise DiscreetError(
+            "Both sensitivity and neighbours say between which values the level holds; give one of them."
+        )
     simulated = {"reports": reports, "method": method, "runs": runs, "seed": seed}
     stray = next((name for name in ("records", "low", "high", "step", "cells") if asked[name] is not None), None)
     if stray is not None:
-        raise DiscreetError(f"{stray} is for a query; say which one, for example query=\"mean\", or leave it out.")
+        raise DiscreetError(f'{stray} is for a query; say which one, for example query="mean", or leave it out.')
     known = mechanisms is None
     any_two = isinstance(neighbours, Neighbours) and neighbours.kind == "any"
     if known and not require and (any_two or isinstance(neighbours, str)):
@@ -143,7 +145,9 @@ def compare(
         )
     for name, value in simulated.items():
         if value is not None:
-            raise DiscreetError(f'{name} is for the mechanisms of local privacy; say neighbours="any", or leave it out.')
+            raise DiscreetError(
+                f'{name} is for the mechanisms of local privacy; say neighbours="any", or leave it out.'
+            )
     level = Level.of(alpha=alpha, epsilon=epsilon) if known or (alpha, epsilon) != (None, None) else None
     if require and level is None:
         raise DiscreetError("require is for the best mechanism at a level; give an epsilon (or alpha) as well.")
@@ -158,7 +162,9 @@ def compare(
         try:
             if not told.is_plain:
                 raise MetricError("designs are between neighbours, and these values have distances other than 1.")
-            best = design(grid, alpha=level, loss=loss, prior=prior, require=require, neighbours=told, progress=progress)
+            best = design(
+                grid, alpha=level, loss=loss, prior=prior, require=require, neighbours=told, progress=progress
+            )
         except (SizeError, MetricError) as reason:  # the others can be compared all the same
             notes.append(f"no design: {reason}")
         else:
@@ -168,11 +174,15 @@ def compare(
     cost = loss.strip().lower() if isinstance(loss, str) else loss_of(loss, grid, grid).name
     law = "uniform" if prior is None else str(prior_of(prior, grid))
     rows = tuple(MappingProxyType(_row(name, m, told, level, loss, cost, prior)) for name, m in found.items())
-    notes.append(f"worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best remap; the others: means")
+    notes.append(
+        f"worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best remap; the others: means"
+    )
     weaker = [row["mechanism"] for row in rows if not row["proved"]] if level is not None else []
     if weaker:
         verb = "does not keep" if len(weaker) == 1 else "do not keep"
-        notes.append(f"proved no: {' and '.join(weaker)} {verb} {promise}; the losses there are those of a weaker promise")
+        notes.append(
+            f"proved no: {' and '.join(weaker)} {verb} {promise}; the losses there are those of a weaker promise"
+        )
     question = f"{grid}, {promise}: {cost} under the prior {law}"
     return Comparison(question, rows, tuple(notes), MappingProxyType(found), cost)
 

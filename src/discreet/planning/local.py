@@ -60,7 +60,9 @@ def compare_local(
     simulated with a seed, when the truth is the prior.
     """
     if neighbours != "any":
-        raise DiscreetError(f'neighbours = {show(neighbours)} is not known; use "any" (two values), a number of steps, or pairs.')
+        raise DiscreetError(
+            f'neighbours = {show(neighbours)} is not known; use "any" (two values), a number of steps, or pairs.'
+        )
     grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
     if grid.n is None:
         raise GridError(f"No noise hides any two values of {grid} from each other; give both ends.")
@@ -85,8 +87,11 @@ def compare_local(
         f"worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best remap of one report for the prior",
     )
     if number is not None:
-        told = (*told, f"recovered: mean Kantorovich distance of the law recovered from {number} reports by {way}, "
-                f"{way.times} runs, when the truth is {law}")  # fmt: skip
+        told = (
+            *told,
+            f"recovered: mean Kantorovich distance of the law recovered from {number} reports by {way}, "
+            f"{way.times} runs, when the truth is {law}",
+        )
     question = f"{grid}, {level} between any two values: {cost} under the prior {law}"
     return Comparison(question, tuple(rows), (*told, *notes), MappingProxyType(found), cost)
 

@@ -77,14 +77,18 @@ def plan(
     """
     if neighbours is not None:
         if neighbours != "any" or sensitivity is not None or mechanism is not None:
-            raise DiscreetError('neighbours is "any" (two values), in place of a sensitivity or a mechanism; leave one out.')
+            raise DiscreetError(
+                'neighbours is "any" (two values), in place of a sensitivity or a mechanism; leave one out.'
+            )
         span = Grid.of(n)
         if span.n is None:
             raise DiscreetError(f"No noise hides any two values of {span} from each other; give both ends.")
         sensitivity = span.n * span.step
     questions = [x for x in (error, standard_error, kantorovich, reports) if x is not None]
     if len(questions) > 1:
-        raise DiscreetError("Give one of error, standard_error, kantorovich and reports: one plan answers one question.")
+        raise DiscreetError(
+            "Give one of error, standard_error, kantorovich and reports: one plan answers one question."
+        )
     if error is None and questions:
         if _confidence(confidence) != Fraction(19, 20):
             raise DiscreetError("confidence is for the error of one report; leave it out where reports are counted.")

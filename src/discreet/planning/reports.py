@@ -109,7 +109,14 @@ def for_standard_error(m: Mechanism, f: Functional, wanted: Fraction, law: Float
 
 
 def made_of(
-    n: Any, alpha: Any, epsilon: Any, families: Any, sensitivity: Any, mechanism: Any, local: bool = False, prior: Any = None
+    n: Any,
+    alpha: Any,
+    epsilon: Any,
+    families: Any,
+    sensitivity: Any,
+    mechanism: Any,
+    local: bool = False,
+    prior: Any = None,
 ) -> tuple[Grid, str, Compared]:
     """The grid, the question's beginning, and what is compared; between any two values with the design for the prior."""
     if mechanism is None:
@@ -162,7 +169,9 @@ def plan_distance(grid: Grid, where: str, made: Compared, reports: Any, prior: A
     """How near the law recovered from so many reports comes, predicted, nearest first; a square wave by its best width."""
     number = number_of(reports)
     if grid.size is None or grid.size > _LONGEST:
-        raise SizeError(f"Distances are predicted for finite grids of up to {_LONGEST} values, not {grid}; use a coarser step.")
+        raise SizeError(
+            f"Distances are predicted for finite grids of up to {_LONGEST} values, not {grid}; use a coarser step."
+        )
     law, unit = prior_of(prior, grid), float(grid.step)
     chosen = []
     for name, m in made:
@@ -174,7 +183,9 @@ def plan_distance(grid: Grid, where: str, made: Compared, reports: Any, prior: A
         distance = unit * predicted_distance(best.finite(), law.floats, number)
         chosen.append(Choice(name, m.level, hidden=hidden_by(m), reports=number, distance=distance, width=width))
     chosen.sort(key=lambda choice: math.inf if math.isnan(choice.distance) else choice.distance)
-    question = f"{where}: mean Kantorovich distance of the law recovered from {number} reports, when the truth is about {law}"
+    question = (
+        f"{where}: mean Kantorovich distance of the law recovered from {number} reports, when the truth is about {law}"
+    )
     able = [choice for choice in chosen if not choice.refused]
     notes = ("Predicted (see discreet.planning.widths); dt.compare with reports simulates it.",)
     return Plan(question, tuple(chosen), (*_same_promise(able), *notes))
@@ -209,10 +220,17 @@ def _ranked(question: str, made: Compared, size: Callable[[Mechanism], Size]) ->
         refused, note = (found.note, "") if found.reports is None else ("", found.note)
         chosen.append(
             Choice(
-                name, m.level, refused=refused, hidden=hidden_by(m), reports=found.reports, spread=found.spread,
-                monte_carlo=found.monte_carlo, curve=found.curve, note=note,
+                name,
+                m.level,
+                refused=refused,
+                hidden=hidden_by(m),
+                reports=found.reports,
+                spread=found.spread,
+                monte_carlo=found.monte_carlo,
+                curve=found.curve,
+                note=note,
             )
-        )  # fmt: skip
+        )
     chosen.sort(key=lambda choice: math.inf if choice.reports is None else choice.reports)
     able = [choice for choice in chosen if choice.reports is not None]
     notes = [*_same_promise(able)]

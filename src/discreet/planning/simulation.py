@@ -103,7 +103,10 @@ def for_kantorovich(m: Mechanism, law: Floats, wanted: float, way: Simulation) -
 def recovered_distance(m: Mechanism, law: Floats, number: int, way: Simulation) -> tuple[float, float]:
     """The mean Kantorovich distance of the law recovered from so many reports, in the answer's units, and its standard
     error, over the runs; each draws from a seed of its own."""
-    found = [_one_run(m, law, _chances(m, law), number, way, np.random.default_rng([way.seed, run])) for run in range(way.times)]
+    found = [
+        _one_run(m, law, _chances(m, law), number, way, np.random.default_rng([way.seed, run]))
+        for run in range(way.times)
+    ]
     return float(np.mean(found)), float(np.std(found, ddof=1) / math.sqrt(len(found)))
 
 

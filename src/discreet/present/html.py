@@ -38,9 +38,14 @@ def section(shown: Shown, most: int = MOST_ROWS) -> str:
 
 
 def table(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool], *, caption: str = "", heads: int = 0,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Sequence[bool],
+    *,
+    caption: str = "",
+    heads: int = 0,
     kinds: Sequence[str] = (),
-) -> str:  # fmt: skip
+) -> str:
     """A table of cells (and a caption) that are HTML already; those of some columns stand to the right.
 
     The first `heads` cells of a row are its head. `kinds` names a class for each column; such a table becomes one block for
@@ -48,7 +53,11 @@ def table(
     """
     align = ['style="text-align:right"' if r else 'style="text-align:left"' for r in right]
     names = [escape(name) for name in columns]
-    named = [f' class="{kind}" data-name="{name}"' for kind, name in zip(kinds, names, strict=True)] if kinds else [""] * len(names)
+    named = (
+        [f' class="{kind}" data-name="{name}"' for kind, name in zip(kinds, names, strict=True)]
+        if kinds
+        else [""] * len(names)
+    )
     head = "".join(f'<th scope="col"{more} {a}>{name}</th>' for name, more, a in zip(names, named, align, strict=True))
     tags = [('th scope="row"', "th") if k < heads else ("td", "td") for k in range(len(names))]
     opening = [f"<{tag}{more} {a}>" for (tag, _), more, a in zip(tags, named, align, strict=True)]

@@ -9,7 +9,12 @@ from html import escape
 Series = tuple[Sequence[float], Sequence[float]]
 
 _WIDE, _HIGH, _LEFT, _TOP, _RIGHT, _BELOW = 640, 300, 62, 58, 14, 46  # of the picture, and what is around the curves
-_LOOKS = (("#0072B2", ""), ("#D55E00", "7 3"), ("#009E73", "2 2"), ("#CC79A7", "9 3 2 3"))  # colour, and dashes for print in grey
+_LOOKS = (
+    ("#0072B2", ""),
+    ("#D55E00", "7 3"),
+    ("#009E73", "2 2"),
+    ("#CC79A7", "9 3 2 3"),
+)  # colour, and dashes for print in grey
 
 
 def sketch(series: Mapping[str, Series], title: str, x: str, y: str) -> str:
@@ -27,7 +32,9 @@ def sketch(series: Mapping[str, Series], title: str, x: str, y: str) -> str:
 
     parts = [f'<text x="8" y="18" font-size="15" font-weight="bold">{escape(title)}</text>']
     for value in _ticks(0.0, top, step_y):
-        parts.append(f'<line x1="{_LEFT}" x2="{_WIDE - _RIGHT}" y1="{up(value):.1f}" y2="{up(value):.1f}" stroke="#e4e0d8"/>')
+        parts.append(
+            f'<line x1="{_LEFT}" x2="{_WIDE - _RIGHT}" y1="{up(value):.1f}" y2="{up(value):.1f}" stroke="#e4e0d8"/>'
+        )
         parts.append(f'<text x="{_LEFT - 6}" y="{up(value) + 4:.1f}" text-anchor="end">{value:.6g}</text>')
     for value in _ticks(low, high, step_x):
         parts.append(f'<text x="{across(value):.1f}" y="{_HIGH - _BELOW + 18}" text-anchor="middle">{value:.6g}</text>')

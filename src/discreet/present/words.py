@@ -84,8 +84,19 @@ def moment(written: str) -> str:
 
 
 _MONTHS = (  # strftime speaks the language of the machine
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:

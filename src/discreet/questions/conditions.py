@@ -94,7 +94,9 @@ def _compared(column: Node, sign: str, other: Node, types: Mapping[str, str]) ->
         return _columns(column.value, sign, other.value, types)
     type_name, value = types[column.value], _value(column, types, other.kind)
     if other.kind == "number":
-        found = _threshold(sign, Fraction(Decimal(other.value)), "DOUBLE" if family(type_name) == "untyped" else type_name)
+        found = _threshold(
+            sign, Fraction(Decimal(other.value)), "DOUBLE" if family(type_name) == "untyped" else type_name
+        )
         return _decided(value, found) if isinstance(found, bool) else f"({value} {found[0]} {found[1]})"
     return f"({value} {sign} {_constant(other, type_name)})"
 
@@ -165,7 +167,9 @@ def _float_threshold(sign: str, number: Fraction, type_name: str) -> tuple[str, 
     kind = np.float64 if type_name == "DOUBLE" else np.float32
     info = np.finfo(kind)
     last = Fraction(float(info.max))
-    if abs(number) >= last * (1 + Fraction(1, 2 ** (info.nmant + 2) - 2)):  # half a step farther, to where the nearest is infinite
+    if abs(number) >= last * (
+        1 + Fraction(1, 2 ** (info.nmant + 2) - 2)
+    ):  # half a step farther, to where the nearest is infinite
         if sign in ("=", "<>"):
             return sign == "<>"
         if number > 0:
@@ -177,7 +181,9 @@ def _float_threshold(sign: str, number: Fraction, type_name: str) -> tuple[str, 
         around = (near, np.nextafter(near, kind(-np.inf)), np.nextafter(near, kind(np.inf)))
     held = [float(x) for x in around if np.isfinite(x)]
     bits = np.uint64 if type_name == "DOUBLE" else np.uint32
-    best = min(held, key=lambda x: (abs(Fraction(x) - number), int(kind(x).view(bits)) % 2))  # of two as near the even one
+    best = min(
+        held, key=lambda x: (abs(Fraction(x) - number), int(kind(x).view(bits)) % 2)
+    )  # of two as near the even one
     return sign, f"'{best + 0.0!r}'::{type_name}"
 
 

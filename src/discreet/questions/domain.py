@@ -55,7 +55,9 @@ class Domain:
         (('0-17', 'f'), ('0-17', None), ('18+', 'f'), ('18+', None))
         """
         groups, source = _unmarked(groups)
-        if not isinstance(groups, Mapping) or not all(isinstance(v, (list, tuple, range, Mapping)) for v in groups.values()):
+        if not isinstance(groups, Mapping) or not all(
+            isinstance(v, (list, tuple, range, Mapping)) for v in groups.values()
+        ):
             raise TableInputError('Declare groups as {column: [values]} or {"keys": [[value, ...], ...]}.')
         declared: Mapping[str, Any] = groups
         groups = {name: v for name, v in groups.items() if not is_hierarchy(v)}
@@ -78,8 +80,10 @@ class Domain:
             names = tuple(columns) or tuple(groups)
             lacking = [name for name in names if name not in groups]
             if lacking and lacking[0] in declared:
-                raise TableInputError(f"{lacking[0]} contains {declared[lacking[0]]['of']} by its map and is never read: group by "
-                                      f"{declared[lacking[0]]['of']}, and ask for {lacking[0]} as a margin.")  # fmt: skip
+                raise TableInputError(
+                    f"{lacking[0]} contains {declared[lacking[0]]['of']} by its map and is never read: group by "
+                    f"{declared[lacking[0]]['of']}, and ask for {lacking[0]} as a margin."
+                )
             if lacking:
                 raise TableInputError(
                     f"No values are declared for {', '.join(lacking)}; the declared columns are {', '.join(groups) or 'none'}. "
@@ -93,7 +97,9 @@ class Domain:
             raise TableInputError("A declared key stands there twice; every key needs to be declared once.")
         recodings = tuple(recoded.get(name) for name in names)
         listed_keys = {name: list(dict.fromkeys(values)) for name, values in zip(names, lists, strict=bool(names))}
-        wanted = {name: v for name, v in declared.items() if is_hierarchy(v) and _base(name, declared) in (*names, None)}
+        wanted = {
+            name: v for name, v in declared.items() if is_hierarchy(v) and _base(name, declared) in (*names, None)
+        }
         return cls(names, keys, recodings if any(recodings) else (), source, read_hierarchies(wanted, listed_keys))
 
     @classmethod
@@ -113,8 +119,13 @@ class Domain:
             )
         places = [mine.index(name.lower()) for name in columns]
         recodings = tuple(self.recodings[p] for p in places) if self.recodings else ()
-        return Domain(tuple(columns), tuple(tuple(key[p] for p in places) for key in self.keys), recodings, self.source,
-                      tuple(replace(h, of=columns[places.index(mine.index(h.of.lower()))]) for h in self.hierarchies))  # fmt: skip
+        return Domain(
+            tuple(columns),
+            tuple(tuple(key[p] for p in places) for key in self.keys),
+            recodings,
+            self.source,
+            tuple(replace(h, of=columns[places.index(mine.index(h.of.lower()))]) for h in self.hierarchies),
+        )
 
     def content(self) -> str:
         """Keys, and how values become them, as one text: what tells two domains apart. Without recodings it is the keys."""
@@ -188,18 +199,26 @@ def _unmarked(groups: Any) -> tuple[Any, str]:
     if not isinstance(groups, Mapping) or groups.get("format") != FORMAT:
         return groups, ""
     if groups.get("version") != VERSION:
-        raise TableInputError(f"This domain has version {show(groups.get('version'))}; this discreet reads version {VERSION}.")
+        raise TableInputError(
+            f"This domain has version {show(groups.get('version'))}; this discreet reads version {VERSION}."
+        )
     if "learned" in groups:
-        raise TableInputError('This domain was learned from the data, so its keys tell of them. Take the keys from a public '
-                              'source, name it as "source", then take out "learned". Nothing was charged.')  # fmt: skip
+        raise TableInputError(
+            "This domain was learned from the data, so its keys tell of them. Take the keys from a public "
+            'source, name it as "source", then take out "learned". Nothing was charged.'
+        )
     others = [str(name) for name in groups if name not in ("format", "version", "source", "columns")]
     if others:  # the mark by another name, perhaps
-        raise TableInputError(f"This domain has {show(others[0])}, which is none of its parts; they are format, version, source "
-                              "and columns. Nothing was charged.")  # fmt: skip
+        raise TableInputError(
+            f"This domain has {show(others[0])}, which is none of its parts; they are format, version, source "
+            "and columns. Nothing was charged."
+        )
     source = groups.get("source")
     if not (isinstance(source, str) and source.strip() and encodable(source)):
-        raise TableInputError('This domain does not say where its keys come from; name their public source as "source". '
-                              "Nothing was charged.")  # fmt: skip
+        raise TableInputError(
+            'This domain does not say where its keys come from; name their public source as "source". '
+            "Nothing was charged."
+        )
     return groups.get("columns"), source
 
 
@@ -212,7 +231,9 @@ def _key(value: Any) -> Key:
         return bool(value)
     if isinstance(value, (str, np.str_)) and "\0" not in value and encodable(str(value)):
         if len(value) > LONGEST_TEXT // 4 and len(value.encode()) > LONGEST_TEXT:
-            raise TableInputError(f"A declared key has more than {LONGEST_TEXT} bytes; texts are compared up to that many.")
+            raise TableInputError(
+                f"A declared key has more than {LONGEST_TEXT} bytes; texts are compared up to that many."
+            )
         return str(value)
     number = None if isinstance(value, str) else parse_exact(value)
     if number is not None and number.denominator == 1 and -(2**63) <= number < 2**63:

@@ -44,14 +44,17 @@ def read_hierarchies(groups: Mapping[str, Any], keys: Mapping[str, Sequence[Any]
     while waiting:
         ready = {name: what for name, what in waiting.items() if what["of"] not in waiting}
         if not ready:
-            raise TableInputError(f"{show(next(iter(waiting)))} lies in itself by way of others; let each column contain a "
-                                  "finer one.")  # fmt: skip
+            raise TableInputError(
+                f"{show(next(iter(waiting)))} lies in itself by way of others; let each column contain a finer one."
+            )
         for name, what in ready.items():
             below = found.get(what["of"])
             finer = tuple(dict.fromkeys(label for _, label in below.containers)) if below else keys.get(what["of"])
             if finer is None:
-                raise TableInputError(f"{show(name)} is declared to contain {show(what['of'])}, for which no values are declared; "
-                                      "declare them, or correct the spelling.")  # fmt: skip
+                raise TableInputError(
+                    f"{show(name)} is declared to contain {show(what['of'])}, for which no values are declared; "
+                    "declare them, or correct the spelling."
+                )
             mine = _containers(name, what, finer)
             pairs = [(key, mine[label]) for key, label in below.containers] if below else list(mine.items())
             found[name] = Hierarchy(name, below.of if below else what["of"], tuple(pairs))
@@ -63,8 +66,10 @@ def _containers(column: str, declared: Mapping[str, Any], finer: Sequence[Any]) 
     """The container of each key of the finer column."""
     listed = declared.get("map")
     if set(declared) != {"of", "map"} or not isinstance(listed, Mapping) or not listed:
-        raise TableInputError(f'{show(column)} is declared in a way that is not known; write {{"of": {show(declared["of"])}, '
-                              '"map": {key: container, ...}}, or {container: [keys], ...} as its map.')  # fmt: skip
+        raise TableInputError(
+            f'{show(column)} is declared in a way that is not known; write {{"of": {show(declared["of"])}, '
+            '"map": {key: container, ...}}, or {container: [keys], ...} as its map.'
+        )
     if all(isinstance(keys, (list, tuple)) for keys in listed.values()):
         pairs = [(key, container) for container, keys in listed.items() for key in keys]
     else:
@@ -80,10 +85,14 @@ def _containers(column: str, declared: Mapping[str, Any], finer: Sequence[Any]) 
         raise TableInputError(f"The map of {show(column)} has a key in two places; each key lies in one container.")
     lacking = [key for key in finer if key not in found]
     if lacking:
-        raise TableInputError(f"The map of {show(column)} says nothing of {show(lacking[0])}, a declared key of "
-                              f"{show(declared['of'])}; give every key a container ({len(lacking)} have none).")  # fmt: skip
+        raise TableInputError(
+            f"The map of {show(column)} says nothing of {show(lacking[0])}, a declared key of "
+            f"{show(declared['of'])}; give every key a container ({len(lacking)} have none)."
+        )
     stray = [key for key in found if key not in set(finer)]
     if stray:
-        raise TableInputError(f"The map of {show(column)} has {show(stray[0])}, which is no declared key of "
-                              f"{show(declared['of'])}; correct the spelling or take it out.")  # fmt: skip
+        raise TableInputError(
+            f"The map of {show(column)} has {show(stray[0])}, which is no declared key of "
+            f"{show(declared['of'])}; correct the spelling or take it out."
+        )
     return {key: found[key] for key in finer}

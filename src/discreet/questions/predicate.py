@@ -32,21 +32,49 @@ _PREFIX = "SELECT 1 FROM t WHERE "
 _QUOTED = re.compile(r"""[eE]'(?:\\.|''|[^'\\])*'|'(?:''|[^'])*'|"(?:""|[^"])*\"""", re.DOTALL)
 
 _COMPARISONS = {
-    "COMPARE_EQUAL": "=", "COMPARE_NOTEQUAL": "<>", "COMPARE_LESSTHAN": "<", "COMPARE_GREATERTHAN": ">",
-    "COMPARE_LESSTHANOREQUALTO": "<=", "COMPARE_GREATERTHANOREQUALTO": ">=",
-}  # fmt: skip
+    "COMPARE_EQUAL": "=",
+    "COMPARE_NOTEQUAL": "<>",
+    "COMPARE_LESSTHAN": "<",
+    "COMPARE_GREATERTHAN": ">",
+    "COMPARE_LESSTHANOREQUALTO": "<=",
+    "COMPARE_GREATERTHANOREQUALTO": ">=",
+}
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
-_LITERALS = {"INTEGER": "number", "NUMERIC": "number", "FLOAT": "number", "STRING": "text", "BOOLEAN": "boolean",
-             "NULL_LITERAL": "null"}  # fmt: skip
+_LITERALS = {
+    "INTEGER": "number",
+    "NUMERIC": "number",
+    "FLOAT": "number",
+    "STRING": "text",
+    "BOOLEAN": "boolean",
+    "NULL_LITERAL": "null",
+}
 _CONSTANTS = frozenset(_LITERALS.values())
 _REFUSED = {
-    "SUBQUERY": "a subquery", "WINDOW": "a window function", "CAST": "a cast or a typed literal",
-    "CASE": "CASE", "LAMBDA": "a lambda", "COLLATE": "COLLATE", "PARAMETER": "a parameter", "STAR": "a star",
-    "POSITIONAL_REFERENCE": "a column by its number", "COMPARISON": "IS TRUE or IS DISTINCT FROM",
-}  # fmt: skip
+    "SUBQUERY": "a subquery",
+    "WINDOW": "a window function",
+    "CAST": "a cast or a typed literal",
+    "CASE": "CASE",
+    "LAMBDA": "a lambda",
+    "COLLATE": "COLLATE",
+    "PARAMETER": "a parameter",
+    "STAR": "a star",
+    "POSITIONAL_REFERENCE": "a column by its number",
+    "COMPARISON": "IS TRUE or IS DISTINCT FROM",
+}
 _ALLOWED = "Allowed are columns, constants, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and IS NULL."
 
-_NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE"}
+_NUMBERS = {
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+    "FLOAT",
+    "DOUBLE",
+}
 
 
 @dataclass(frozen=True)
@@ -349,14 +377,22 @@ def _check_pair(column: Node, kind: str, part: Node, types: Mapping[str, str], o
     elif kind == "timestamp":
         moment = iso_time(part.value) if part.kind == "text" else None
         if moment is None or (moment.tzinfo is not None and "ZONE" not in types[column.value].upper()):
-            _misfit(column, types, "compare it with a time in quotes, such as '2020-01-31 12:00:00', "
-                                   "with an offset only where the column has a time zone")  # fmt: skip
+            _misfit(
+                column,
+                types,
+                "compare it with a time in quotes, such as '2020-01-31 12:00:00', "
+                "with an offset only where the column has a time zone",
+            )
     elif part.kind != kind:
         _misfit(column, types, f"it cannot be compared with a {part.kind} constant")
 
 
 def _misfit(column: Node, types: Mapping[str, str], why: str) -> NoReturn:
-    told = f"type {types[column.value]}" if types[column.value] not in (UNTYPED, COMMA) else "no declared type, as in every CSV"
+    told = (
+        f"type {types[column.value]}"
+        if types[column.value] not in (UNTYPED, COMMA)
+        else "no declared type, as in every CSV"
+    )
     raise PredicateError(f"Column {show(column.value)} has {told}: {why}.")
 
 

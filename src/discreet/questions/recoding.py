@@ -47,7 +47,9 @@ class Recoding:
         if len(absent) > 1:
             _refuse(column, "has two labels for missing values")
         bands = tuple(_bands(column, what) for what in declared.values())
-        codes = tuple(_codes(column, what) if not mine else () for what, mine in zip(declared.values(), bands, strict=True))
+        codes = tuple(
+            _codes(column, what) if not mine else () for what, mine in zip(declared.values(), bands, strict=True)
+        )
         if any(bands) and any(codes):
             _refuse(column, "mixes bands and codes")
         _check_apart(column, sorted((band for mine in bands for band in mine), key=_low))
@@ -79,7 +81,9 @@ class Recoding:
         """The same as it may be declared."""
         parts: dict[str, Any] = {}
         for label, bands, codes in zip(self.labels, self.bands, self.codes, strict=True):
-            parts[label] = [list(band) for band in bands] if bands else None if label == self.missing else {"codes": list(codes)}
+            parts[label] = (
+                [list(band) for band in bands] if bands else None if label == self.missing else {"codes": list(codes)}
+            )
         return parts
 
     def sql(self, column: str, type_name: str) -> str:
@@ -109,7 +113,9 @@ def _refuse(column: str, what: str) -> NoReturn:
 def _bands(column: str, what: Any) -> tuple[Band, ...]:
     """A band, or a list of them; empty for anything else."""
     if isinstance(what, (list, tuple)) and what and all(isinstance(part, (list, tuple)) for part in what):
-        return tuple(band for part in what for band in _bands(column, part) or _refuse(column, "has a band of no two ends"))
+        return tuple(
+            band for part in what for band in _bands(column, part) or _refuse(column, "has a band of no two ends")
+        )
     if not isinstance(what, (list, tuple)) or any(isinstance(end, (str, bool)) for end in what):
         return ()
     if len(what) != 2 or list(what) == [None, None]:
@@ -130,7 +136,9 @@ def _end(column: str, given: Any) -> Fraction | None:
 def _decimal(number: Fraction) -> str | None:
     """A rational as a decimal text; None where it has none of 18 digits."""
     scaled = number * 10**18
-    return str(Decimal(int(scaled)).scaleb(-18).normalize()) if scaled.denominator == 1 and abs(number) < 10**18 else None
+    return (
+        str(Decimal(int(scaled)).scaleb(-18).normalize()) if scaled.denominator == 1 and abs(number) < 10**18 else None
+    )
 
 
 def _codes(column: str, what: Any) -> tuple[Code, ...]:
@@ -139,7 +147,9 @@ def _codes(column: str, what: Any) -> tuple[Code, ...]:
     listed = what.get("codes") if isinstance(what, Mapping) and set(what) == {"codes"} else what
     if not isinstance(listed, Sequence) or isinstance(listed, str) or not listed:
         _refuse(column, "has a label without bands or codes")
-    if not all((type(code) is int and abs(code) <= 2**53) or (isinstance(code, str) and encodable(code)) for code in listed):
+    if not all(
+        (type(code) is int and abs(code) <= 2**53) or (isinstance(code, str) and encodable(code)) for code in listed
+    ):
         _refuse(column, "has a code that is neither a text nor a whole number up to 2^53")
     if any(isinstance(code, str) and len(code.encode()) > LONGEST_TEXT for code in listed):
         _refuse(column, f"has a code of more than {LONGEST_TEXT} bytes")
@@ -153,8 +163,10 @@ def _low(band: Band) -> tuple[bool, Fraction]:
 def _check_apart(column: str, bands: Sequence[Band]) -> None:
     for (_, high), (low, _) in pairwise(bands):
         if high is None or low is None or low <= high:
-            raise TableInputError(f"Two bands of the recoding of {show(column)} overlap; both ends of a band belong to it, so let "
-                                  "the next one begin after them.")  # fmt: skip
+            raise TableInputError(
+                f"Two bands of the recoding of {show(column)} overlap; both ends of a band belong to it, so let "
+                "the next one begin after them."
+            )
 
 
 def _within(column: str, band: Band) -> Node:

@@ -28,7 +28,9 @@ _BOUNDS = re.compile(
     re.ASCII | re.DOTALL,
 )
 _COLUMN = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")+)"|(?P<plain>[^":]+?))\s*:(?P<rest>.*)', re.DOTALL)
-_MISSING = re.compile(rf"(?P<before>.*?)(?:^|\s)missing\s+(?P<value>{_NUMBER}(?:/\d+)?)\s*", re.ASCII | re.DOTALL | re.IGNORECASE)
+_MISSING = re.compile(
+    rf"(?P<before>.*?)(?:^|\s)missing\s+(?P<value>{_NUMBER}(?:/\d+)?)\s*", re.ASCII | re.DOTALL | re.IGNORECASE
+)
 _MISSING_FIRST = re.compile(
     rf"missing\s+(?P<value>{_NUMBER}(?:/\d+)?)\s+(?P<after>where\s.*)", re.ASCII | re.DOTALL | re.IGNORECASE
 )
@@ -57,26 +59,35 @@ class SumOf:
         if not (self.column and encodable(self.column)):
             raise TableInputError(f"A sum is of a column, which is a text, not {show(self.column)}.")
         if not isinstance(self.grid, Grid) or self.grid.low is None or self.grid.high is None:
-            raise TableInputError(f"The sum of {show(self.column)} needs bounds: what one person may add, at least and at most, "
-                                  "as Grid(low, high, step).")  # fmt: skip
+            raise TableInputError(
+                f"The sum of {show(self.column)} needs bounds: what one person may add, at least and at most, "
+                "as Grid(low, high, step)."
+            )
         for name in ("missing", "origin"):
             given = getattr(self, name)
             if given is not None or name == "origin":
                 number = parse_exact(given)
                 if number is None:
-                    raise TableInputError(f"{name} = {show(given)} of the sum of {show(self.column)} is not an exact number.")
+                    raise TableInputError(
+                        f"{name} = {show(given)} of the sum of {show(self.column)} is not an exact number."
+                    )
                 object.__setattr__(self, name, number)
         if max(map(abs, self.steps)) > MOST_STEPS:
-            raise TableInputError(f"The bounds of {show(self.column)} are more than {MOST_STEPS} steps from zero, too many for all "
-                                  "people together; use a coarser step, or narrower bounds.")  # fmt: skip
+            raise TableInputError(
+                f"The bounds of {show(self.column)} are more than {MOST_STEPS} steps from zero, too many for all "
+                "people together; use a coarser step, or narrower bounds."
+            )
         shift = self.origin / self.grid.step
         parts = (shift.numerator, shift.denominator, self.grid.step.numerator, self.grid.step.denominator)
         if max(map(abs, parts)) > _LONGEST:
-            raise TableInputError(f"The step or the origin of the sum of {show(self.column)} has parts beyond 2^60; use rounder "
-                                  "numbers.")  # fmt: skip
+            raise TableInputError(
+                f"The step or the origin of the sum of {show(self.column)} has parts beyond 2^60; use rounder numbers."
+            )
         if self.missing is not None and not self.grid.low <= self.missing <= self.grid.high:
-            raise TableInputError(f"missing = {show(self.missing)} of the sum of {show(self.column)} lies outside its bounds, "
-                                  f"{self.grid}; declare a value within them.")  # fmt: skip
+            raise TableInputError(
+                f"missing = {show(self.missing)} of the sum of {show(self.column)} lies outside its bounds, "
+                f"{self.grid}; declare a value within them."
+            )
 
     @property
     def steps(self) -> tuple[int, int]:

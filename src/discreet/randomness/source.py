@@ -211,8 +211,11 @@ def warn_of_seed(source: Any, stacklevel: int = 3) -> bool:
     """Warn whoever draws about people from an insecure source; whether it is one, to be written beside what is drawn."""
     insecure = bool(getattr(source, "insecure", False))
     if insecure and getattr(source, "about_people", True):
-        warnings.warn(f"{FROM_SEED} Whoever knows the seed can undo the noise; leave source out for data about people.",
-                      PrivacyWarning, stacklevel=stacklevel)  # fmt: skip
+        warnings.warn(
+            f"{FROM_SEED} Whoever knows the seed can undo the noise; leave source out for data about people.",
+            PrivacyWarning,
+            stacklevel=stacklevel,
+        )
     return insecure
 
 

@@ -129,11 +129,12 @@ def _bets(channel: Finite, counts: Any) -> float:
     except DiscreetError:  # the reports do not determine these probabilities: there is nothing to bet on
         return -math.inf
     h /= h.max(axis=0)
-    worst = np.maximum(-channel.pull_rows(h.T).min(axis=1), 0.0)  # Ch >= 0 but for rounding; what is below it is paid for
+    worst = np.maximum(
+        -channel.pull_rows(h.T).min(axis=1), 0.0
+    )  # Ch >= 0 but for rounding; what is below it is paid for
     seen, number = np.flatnonzero(counts), int(counts.sum())
     gains = [
         counts[seen] @ np.log1p(-stake * h[seen]) - number * (np.log1p(stake * worst) + _ROUNDING) for stake in _STAKES
     ]
     highest = float(np.max(gains))
     return highest + math.log(float(np.mean(np.exp(np.asarray(gains) - highest))))
-

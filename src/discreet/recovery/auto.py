@@ -45,11 +45,15 @@ def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progre
     with one_thread():
         single = channel.rows <= _SINGLE and channel.reports <= _SINGLE_REPORTS
         cells = None if single else _Cells(channel)
-        search = Search(channel if cells is None else cells, counts if cells is None else cells.together(counts), progress)
+        search = Search(
+            channel if cells is None else cells, counts if cells is None else cells.together(counts), progress
+        )
         own = channel.likeliest(q, gap)
         fit = mle(channel, q, gap=gap) if own is None and channel.rows <= _DENSE else own
         likeliest = None if fit is None else fit.law
-        search.run(None if likeliest is None else likeliest if cells is None else np.add.reduceat(likeliest, cells.starts))
+        search.run(
+            None if likeliest is None else likeliest if cells is None else np.add.reduceat(likeliest, cells.starts)
+        )
         law, weights, models = search.law()
         if cells is not None:
             law = np.repeat(law / cells.sizes, cells.sizes)  # evenly within a cell
@@ -58,7 +62,9 @@ def auto(channel: Finite, counts: Counts, *, gap: float = 1e-9, progress: Progre
             law = law * channel.pull(np.divide(q, channel.push(law), out=np.zeros_like(q), where=q > 0))
         law /= law.sum()
     with_atoms = float(sum(w for w, f in zip(weights, models, strict=True) if f.atoms))
-    best = next(f for f in models if bool(f.atoms) == (with_atoms > _CLEAR))  # atoms are told where there is little doubt
+    best = next(
+        f for f in models if bool(f.atoms) == (with_atoms > _CLEAR)
+    )  # atoms are told where there is little doubt
     places = np.array(best.atoms, dtype=np.float64) if cells is None else cells.middles[list(best.atoms)]
     atoms = tuple(zip(places.tolist(), _masses(best, weights, models).tolist(), strict=True))
     found, steps = certificate(channel, q, law), search.steps
@@ -85,7 +91,11 @@ def _told(best: Fitted, sure: float, models: int, cells: int | None) -> str:
     smooth = {1.0: "rough", 2.0: "smooth", 3.0: "very smooth"}[best.smooth]
     atoms = f"{len(best.atoms)} atom{'s' if len(best.atoms) != 1 else ''} and " if best.atoms else ""
     rest = f"a {smooth} curve" + (f" with {share:.0%} of the mass" if best.atoms else "")
-    where = "" if cells is None else f" Found for {cells} cells of the grid, then sharpened by iterations at full resolution."
+    where = (
+        ""
+        if cells is None
+        else f" Found for {cells} cells of the grid, then sharpened by iterations at full resolution."
+    )
     return (
         f"An average of {models} models by their evidence; the best is {atoms}{rest}, and "
         f"{'such with' if best.atoms else 'those without'} atoms have {sure:.0%} of the weight.{where} "

@@ -75,8 +75,10 @@ def _tally(data: Any) -> Any:
         return data
     found, rows = _mapping([data[name] for name in names])
     if found is None:
-        raise RecoveryError("The tally holds values that are no numbers, or that its library cannot read; give reports and counts "
-                            "as numbers.")  # fmt: skip
+        raise RecoveryError(
+            "The tally holds values that are no numbers, or that its library cannot read; give reports and counts "
+            "as numbers."
+        )
     if len(found) < rows:
         raise RecoveryError("A report stands twice in the tally; add tallies up with dt.tally first.")
     return found

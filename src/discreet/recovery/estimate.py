@@ -267,7 +267,9 @@ class Estimate(Frozen, Result):
         if callable(of):
             function: Callable[[Any], Any] = of
             of = [function(self.mechanism.inputs.value(k)) for k in range(rows)]
-        return np.array(vector(of, "A function of the true value", size=rows, bools=True, error=RecoveryError), dtype=np.float64)
+        return np.array(
+            vector(of, "A function of the true value", size=rows, bools=True, error=RecoveryError), dtype=np.float64
+        )
 
     def plot(self, kind: str = "law", *, confidence: Any = 0.95, truth: Any = None, seed: int = 0) -> Any:
         """A picture: the recovered "law" beside the noisy reports and with intervals, or its distribution function ("cdf")
@@ -354,5 +356,3 @@ def _holds_a_law(low: Floats, high: Floats) -> bool:
 
 
 _QUANTILES = (("5 %", 0.05), ("median", 0.5), ("95 %", 0.95))
-
-

@@ -89,7 +89,9 @@ class Fitted:
     @property
     def heights(self) -> dict[int, float]:
         """h of each atom."""
-        return dict(zip(self.atoms, (2 * self.parameters[len(self.parameters) - len(self.atoms) :]).tolist(), strict=True))
+        return dict(
+            zip(self.atoms, (2 * self.parameters[len(self.parameters) - len(self.atoms) :]).tolist(), strict=True)
+        )
 
     @property
     def log_whole(self) -> float:
@@ -241,9 +243,7 @@ def _fit(data: _Data, model: _Model, theta: Floats) -> tuple[Fitted, Any, Floats
     return Fitted(model.smooth, model.scale, model.atoms, theta, law, evidence, masses, values), factor, slopes
 
 
-def _widths(
-    data: _Data, model: _Model, masses: Floats, chances: Floats, scaled: Floats, factor: Any
-) -> Floats:
+def _widths(data: _Data, model: _Model, masses: Floats, chances: Floats, scaled: Floats, factor: Any) -> Floats:
     """Over how many values the place of each atom is uncertain: sqrt(2 pi / information), given all other parameters.
 
     A model stands for all with its atoms a little to one side, which explain the reports about as well. Without this an atom
@@ -279,8 +279,15 @@ class Search:
         self._tangents: dict[tuple[float, int, tuple[int, ...]], tuple[Any, Floats]] = {}
         self.best: Fitted | None = None
 
-    def fit(self, smooth: float, j: int, atoms: tuple[int, ...] = (), near: Fitted | None = None,
-            heights: dict[int, float] | None = None, level: float | None = None) -> Fitted:  # fmt: skip
+    def fit(
+        self,
+        smooth: float,
+        j: int,
+        atoms: tuple[int, ...] = (),
+        near: Fitted | None = None,
+        heights: dict[int, float] | None = None,
+        level: float | None = None,
+    ) -> Fitted:
         """One model, started from a fitted one that is like it."""
         key = (smooth, j, atoms)
         if key not in self.seen:
@@ -378,7 +385,9 @@ class Search:
         information = np.maximum(information, 1e-9 * np.maximum(own, 1e-300))
         masses = np.divide(slope, information, out=np.ones_like(slope), where=(slope > 0) & (slope < information))
         gains = np.where(
-            slope > 0, masses * (slope - masses * information / 2) - np.log1p(information) / 2 - math.log(data.rows), -np.inf
+            slope > 0,
+            masses * (slope - masses * information / 2) - np.log1p(information) / 2 - math.log(data.rows),
+            -np.inf,
         )
         gains[list(now.atoms)] = -np.inf
         return gains, masses

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from .estimate import Estimate
 
 _GROUPS = 21  # intervals of a picture
-_WAYS = {"auto": "regularised", "mle": "maximum likelihood", "ibu": "iterative Bayesian update", "inverse": "inverse channel"}
+_WAYS = {
+    "auto": "regularised",
+    "mle": "maximum likelihood",
+    "ibu": "iterative Bayesian update",
+    "inverse": "inverse channel",
+}
 _MOST = 5000  # values that a picture has room for
 
 
@@ -44,7 +49,11 @@ def draw(e: Estimate, kind: Any, confidence: Any, truth: Any, seed: int) -> Any:
 
 
 def _warned(e: Estimate, title: str) -> str:
-    return title if e.fit.holds else f"These reports do not fit the mechanism. If it made them: {title[0].lower()}{title[1:]}"
+    return (
+        title
+        if e.fit.holds
+        else f"These reports do not fit the mechanism. If it made them: {title[0].lower()}{title[1:]}"
+    )
 
 
 def group_intervals(e: Estimate, values: Floats, confidence: Any) -> list[tuple[float, float, float, float]]:
@@ -73,6 +82,13 @@ def _function(e: Estimate, values: Floats, law: Floats | None, confidence: Any, 
         series["true"] = (values, np.cumsum(law))
     title = f"The whole true distribution function is within the band with {float(confidence):.0%} confidence"
     return plot.curves(
-        series, _warned(e, title), what, x="value", y="probability of this value or less", bands={"recovered": (values, low, high)},
-        points=False, zero=True, stepped=True,
-    )  # fmt: skip
+        series,
+        _warned(e, title),
+        what,
+        x="value",
+        y="probability of this value or less",
+        bands={"recovered": (values, low, high)},
+        points=False,
+        zero=True,
+        stepped=True,
+    )

@@ -35,9 +35,14 @@ class Reports(NamedTuple):
 
 
 def read_reports(
-    content: bytes | str, name: str = "The file", *, column: str | None = None, counts: str | None = None, most: int | None = None,
+    content: bytes | str,
+    name: str = "The file",
+    *,
+    column: str | None = None,
+    counts: str | None = None,
+    most: int | None = None,
     progress: Progress | None = None,
-) -> Reports:  # fmt: skip
+) -> Reports:
     """The reports in a text: those of `column`, each as often as the column `counts` says.
 
     Where there is one column it need not be named, and of two a column "count" has the counts. Where it is not clear which
@@ -108,7 +113,9 @@ def _tallied(
     for line, row in rows:
         if len(row) > width:
             commas = f"; {_POINT}" if width == 1 else ""
-            raise RecoveryError(f"Line {line} of {name} has {len(row)} columns where the first line has {width}{commas}.")
+            raise RecoveryError(
+                f"Line {line} of {name} has {len(row)} columns where the first line has {width}{commas}."
+            )
         cells = [*row, *[""] * (width - len(row))]
         key = cells[place], "1" if number is None else cells[number]
         lines[key] += 1
@@ -163,7 +170,9 @@ def _lines(content: bytes | str, name: str) -> Iterator[tuple[int, list[str]]]:
                 yield begun + before, cells
             begun = rows.line_num + 1
     except csv.Error:
-        raise RecoveryError(f"{name} cannot be read as CSV from line {begun + before} on; give one report in each line.") from None
+        raise RecoveryError(
+            f"{name} cannot be read as CSV from line {begun + before} on; give one report in each line."
+        ) from None
 
 
 def _text(content: bytes | str) -> str:

@@ -42,15 +42,22 @@ class Sensitivity(Result):
     notes: tuple[str, ...] = ()
 
     def shown(self) -> Shown:
-        rows: list[tuple[Any, ...]] = [("global", show_rational(self.global_sensitivity), "public: the same for every data set")]
+        rows: list[tuple[Any, ...]] = [
+            ("global", show_rational(self.global_sensitivity), "public: the same for every data set")
+        ]
         if self.local is not None:
-            rows.append(("local", f"{float(self.local):.12g}", "PRIVATE, do not publish: it tells of the people in the data"))
+            rows.append(
+                ("local", f"{float(self.local):.12g}", "PRIVATE, do not publish: it tells of the people in the data")
+            )
         if self.smooth is not None:
             told = f"PRIVATE, do not publish; beta = {self.beta}"
             rows.append(("smooth", f"{float(self.smooth):.12g}", told))
         notes = self.notes
         if self.pair is not None:
-            notes = (f"Attained between {show(self.pair[0])} and {show(self.pair[1])}, of {self.data_sets} data sets.", *notes)
+            notes = (
+                f"Attained between {show(self.pair[0])} and {show(self.pair[1])}, of {self.data_sets} data sets.",
+                *notes,
+            )
         return Shown(self._title(), ("sensitivity", "value", "who may see it"), tuple(rows), notes)
 
     def _title(self) -> str:
@@ -71,9 +78,18 @@ class Sensitivity(Result):
 
 
 def sensitivity(
-    query: Any, data: Any = None, *, records: object = None, low: object = None, high: object = None, domain: Any = None,
-    beta: object = None, alpha: object = None, epsilon: object = None, clamp: bool = False,
-) -> Sensitivity:  # fmt: skip
+    query: Any,
+    data: Any = None,
+    *,
+    records: object = None,
+    low: object = None,
+    high: object = None,
+    domain: Any = None,
+    beta: object = None,
+    alpha: object = None,
+    epsilon: object = None,
+    clamp: bool = False,
+) -> Sensitivity:
     """The global sensitivity of a query, and with data the local and smooth ones, which are private.
 
     The query is a `Query`, its name with the range of one record, or a function of a data set (a tuple of records) with the
@@ -100,7 +116,9 @@ def sensitivity(
     if data is None:
         return Sensitivity(asked._title(), asked.global_sensitivity, notes=notes)
     found = asked._read(data, clamp)
-    return Sensitivity(asked._title(), asked.global_sensitivity, asked._local(found), asked._smooth(found, rate), rate, notes=notes)
+    return Sensitivity(
+        asked._title(), asked.global_sensitivity, asked._local(found), asked._smooth(found, rate), rate, notes=notes
+    )
 
 
 def _asked(named: Any, data: Any, records: object, low: object, high: object) -> tuple[Query, tuple[str, ...]]:
@@ -172,7 +190,9 @@ def _answer(function: Callable[[tuple[Any, ...]], Any], data: tuple[Any, ...]) -
         raise DiscreetError(f"The function failed on {show(data)} ({told}); mend it, or the domain.") from error
     exact = Fraction(int(told)) if isinstance(told, bool) else parse_exact(told)
     if exact is None:
-        raise DiscreetError(f"The function gave {show(told)} for {show(data)}, which is no finite number; give back one.")
+        raise DiscreetError(
+            f"The function gave {show(told)} for {show(data)}, which is no finite number; give back one."
+        )
     return exact
 
 
@@ -185,6 +205,9 @@ def _data_set(data: Any, values: list[Any], n: int) -> tuple[Any, ...]:
     known = {v: v for v in values}
     for k, value in enumerate(given):
         if not isinstance(value, Hashable) or value not in known:
-            raise OutOfRangeError(f"The record at position {k} is none of the domain's values; give a wider domain.",
-                                  value=value, position=k)  # fmt: skip
+            raise OutOfRangeError(
+                f"The record at position {k} is none of the domain's values; give a wider domain.",
+                value=value,
+                position=k,
+            )
     return tuple(known[v] for v in given)

@@ -44,7 +44,9 @@ def answer_grid(low: object, high: object, sensitivity: object, step: object = N
         return Grid(low, high, step)
     start, end = Grid(low, None).low, Grid(None, high).high
     if start is None or end is None or start >= end:
-        raise GridError(f"An answer lies between two ends, not {show(low)} and {show(high)}; give for example low=-10, high=10.")
+        raise GridError(
+            f"An answer lies between two ends, not {show(low)} and {show(high)}; give for example low=-10, high=10."
+        )
     width = end - start
     share = width / min(positive(sensitivity, "sensitivity", "in the answer's units", error=GridError), width)
     if share.denominator == 1 and MOST < share <= _MOST_UNITS:

@@ -38,7 +38,12 @@ from .candidates import candidate, even_values, no_data
 ALPHAS = tuple(Fraction(k, 20) for k in range(1, 20))
 LINE = ("laplace", "staircase")
 COUNTS = ("laplace", "staircase", "geometric", "discrete staircase")
-KEPT = {"laplace, kept": "Laplace", "staircase, kept": "staircase", "geometric, kept": "geometric", "two-stage": "two-stage"}
+KEPT = {
+    "laplace, kept": "Laplace",
+    "staircase, kept": "staircase",
+    "geometric, kept": "geometric",
+    "two-stage": "two-stage",
+}
 INFORMED = ("two-stage", "two-stage, open", "optimum", "no data")
 WAYS = ("closed", "integral", "draws")
 _Z = 1.959964  # of a 95 % interval
@@ -112,15 +117,22 @@ class Tradeoff(Result):
             for p in self.points
         ]
         least = {a: min(p.loss for p in self.points if p.alpha == a) for a in {p.alpha for p in self.points}}
-        firsts = [p.mechanism for p in self.points if p.loss <= least[p.alpha] * (1 + 1e-6)]  # those that tie are all first
+        firsts = [
+            p.mechanism for p in self.points if p.loss <= least[p.alpha] * (1 + 1e-6)
+        ]  # those that tie are all first
         best = max(self.mechanisms, key=firsts.count)
         title = f"{best} has the least expected loss at {firsts.count(best)} of {len(least)} levels"
         sizes = [p.loss - (p.within or 0.0) * drawn for p in self.points] + [p.loss for p in self.points]
         far = 0 < 20 * min(sizes) < max(sizes)
         return plot.tracks(
-            rows, "Expected loss by draws, with 95 % bands" if drawn else title, self.question, x="alpha", y="expected loss",
-            log_y=far, zero=not far,
-        )  # fmt: skip
+            rows,
+            "Expected loss by draws, with 95 % bands" if drawn else title,
+            self.question,
+            x="alpha",
+            y="expected loss",
+            log_y=far,
+            zero=not far,
+        )
 
     def _row(self, point: Point) -> dict[str, Any]:
         parts = {"closed": ("closed",), "integral": ("integral", "tolerance"), "draws": ("drawn", "within")}

@@ -63,4 +63,6 @@ class PrivateNumber:
         return self
 
     def __reduce__(self) -> NoReturn:
-        raise DiscreetError("A private number is not written to files: do not publish it; keep float(v) where you must.")
+        raise DiscreetError(
+            "A private number is not written to files: do not publish it; keep float(v) where you must."
+        )

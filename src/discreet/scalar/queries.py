@@ -55,7 +55,9 @@ class Query(Result):
         whole_numbers = type(self.records) is int and type(rank) is int and 1 <= rank <= self.records <= _MOST_RECORDS
         ends = low is not None and high is not None and -_FARTHEST <= low < high <= _FARTHEST
         if not (known and whole_numbers and ends and (self.name != "count" or (low == 0 and high == 1))):
-            raise GridError('These parts make no query; make one by its name, query("median", records=9, low=0, high=100).')
+            raise GridError(
+                'These parts make no query; make one by its name, query("median", records=9, low=0, high=100).'
+            )
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
 
@@ -145,16 +147,25 @@ class Query(Result):
 
         if isinstance(law, str) and law.strip().lower() in ("laplace", "gauss"):
             raise LevelError(
-                f'{law.strip().lower()} noise with smooth sensitivity keeps an epsilon only with a delta, for analysis and not for '
-                'release; use law="cauchy" or law="student(3)".', value=law,
-            )  # fmt: skip
+                f"{law.strip().lower()} noise with smooth sensitivity keeps an epsilon only with a delta, for analysis and not for "
+                'release; use law="cauchy" or law="student(3)".',
+                value=law,
+            )
         width = positive(step, "step", "that divides the range of a record", error=GridError)
         return SmoothLaw(self, width, admissible(law, alpha=alpha, epsilon=epsilon, beta=beta))
 
     def release(
-        self, data: Any, *, step: object, alpha: object = None, epsilon: object = None, law: str = "cauchy",
-        beta: object = None, clamp: bool = False, source: Any = None,
-    ) -> SmoothReport:  # fmt: skip
+        self,
+        data: Any,
+        *,
+        step: object,
+        alpha: object = None,
+        epsilon: object = None,
+        law: str = "cauchy",
+        beta: object = None,
+        clamp: bool = False,
+        source: Any = None,
+    ) -> SmoothReport:
         """One report of the answer at a level, with noise as large as the smooth sensitivity asks for.
 
         Records are rounded to the grid first; the report is a value of the grid. No interval comes with it: how large the
@@ -213,7 +224,9 @@ class Query(Result):
         low, high = (str(end) for end in self.output)
         rows = ((self.name, self.records, f"{self.low}..{self.high}", f"{low}..{high}", str(self.global_sensitivity)),)
         columns = ("query", "records", "one record", "answer", "global sensitivity")
-        order = () if self.rank is None else (f"The answer is the record of rank {self.rank}, counted from the smallest.",)
+        order = (
+            () if self.rank is None else (f"The answer is the record of rank {self.rank}, counted from the smallest.",)
+        )
         notes = (*order, "Neighbours differ in one record; the number of records is public.")
         return Shown(self._title(), columns, rows, notes)
 
@@ -223,9 +236,14 @@ class Query(Result):
     def to_dict(self) -> dict[str, Any]:
         low, high = self.output
         return {
-            "query": self.name, "records": self.records, "low": str(self.low), "high": str(self.high), "rank": self.rank,
-            "output": [str(low), str(high)], "global_sensitivity": str(self.global_sensitivity),
-        }  # fmt: skip
+            "query": self.name,
+            "records": self.records,
+            "low": str(self.low),
+            "high": str(self.high),
+            "rank": self.rank,
+            "output": [str(low), str(high)],
+            "global_sensitivity": str(self.global_sensitivity),
+        }
 
 
 def reach_of(query: Query, numbers: NDArray[Any], low: Any, high: Any, unit: Fraction = Fraction(1)) -> Reach:
@@ -265,7 +283,7 @@ def query(
     if relation != "change":
         raise ReleaseError(
             f"relation = {show(relation)}: these sensitivities hold where one record changes and the number of records is "
-            'public. Where presence is private that number is too: leave relation out, or use release(...) with a bound.'
+            "public. Where presence is private that number is too: leave relation out, or use release(...) with a bound."
         )
     kind, numbers = parsed
     n = whole(records, "records", 1, _MOST_RECORDS, example=1000, error=GridError)
@@ -305,12 +323,19 @@ def beta_of(value: object) -> Epsilon:
 def _end(value: object, what: str) -> Fraction:
     exact = parse_exact(value)
     if value is None:
-        raise GridError(f"{what} is missing: declare the range of one record, as in {what}={0 if what == 'low' else 100}.")
+        raise GridError(
+            f"{what} is missing: declare the range of one record, as in {what}={0 if what == 'low' else 100}."
+        )
     if exact is None:
-        raise GridError(f"{what} = {show(value)} is not an exact number; declare the range of one record, as in {what}="
-                        f"{0 if what == 'low' else 100}.", value=value)  # fmt: skip
+        raise GridError(
+            f"{what} = {show(value)} is not an exact number; declare the range of one record, as in {what}="
+            f"{0 if what == 'low' else 100}.",
+            value=value,
+        )
     if abs(exact) > _FARTHEST:
-        raise GridError(f"{what} is beyond 2^900, where numbers are no floats any more; declare a narrower range.", value=value)
+        raise GridError(
+            f"{what} is beyond 2^900, where numbers are no floats any more; declare a narrower range.", value=value
+        )
     return exact
 
 
@@ -328,4 +353,6 @@ def _exact_sum(numbers: NDArray[Any]) -> Fraction:
     mantissa, exponent = np.frexp(numbers)
     whole_parts = (mantissa * 2.0**53).astype(np.int64)
     powers = np.unique(exponent).tolist()
-    return sum((whole_sum(whole_parts[exponent == power]) * Fraction(2) ** (power - 53) for power in powers), Fraction(0))
+    return sum(
+        (whole_sum(whole_parts[exponent == power]) * Fraction(2) ** (power - 53) for power in powers), Fraction(0)
+    )

@@ -25,7 +25,9 @@ def array_of(data: Any, records: int) -> NDArray[Any]:
     if array.ndim != 1:
         raise TableInputError("A data set is one line of records, one number for each; give one column.")
     if len(array) != records:
-        raise TableInputError(f"There are {len(array)} records, and {records} were declared; declare their public number.")
+        raise TableInputError(
+            f"There are {len(array)} records, and {records} were declared; declare their public number."
+        )
     return array
 
 
@@ -91,7 +93,9 @@ def in_units(numbers: list[Fraction]) -> tuple[NDArray[Any], int]:
 def _refuse(array: NDArray[Any], bad: NDArray[np.bool_], low: Fraction, high: Fraction, why: str | None = None) -> None:
     where = np.flatnonzero(bad)
     if len(where):
-        sentence = why or f"lies outside {low}..{high}; widen the range, or pass clamp=True to move such records to its ends"
+        sentence = (
+            why or f"lies outside {low}..{high}; widen the range, or pass clamp=True to move such records to its ends"
+        )
         place = int(where[0])
         raise OutOfRangeError(
             f"The record at position {place} {sentence}.", value=array[place], position=place, low=low, high=high

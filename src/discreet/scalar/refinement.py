@@ -30,7 +30,9 @@ from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
 from ..progress import Progress, tell
 
-_FLOATS = Fraction(1, 10**12)  # how far, in total variation, a normal, beta or given law on cells may be off by rounding
+_FLOATS = Fraction(
+    1, 10**12
+)  # how far, in total variation, a normal, beta or given law on cells may be off by rounding
 _COLUMNS = (
     "optimum for fewer, for more: the least loss on the grid when neighbours are the fewest and the most steps apart that cells "
     "make of the sensitivity"
@@ -136,7 +138,9 @@ def continuous_bounds(
     """
     ends = [parse_exact(end) for end in (low, high)]
     if ends[0] is None or ends[1] is None or ends[0] >= ends[1]:
-        raise GridError("The interval needs two ends, the lower one first; write for example continuous_bounds(0, 1, ...).")
+        raise GridError(
+            "The interval needs two ends, the lower one first; write for example continuous_bounds(0, 1, ...)."
+        )
     interval = (ends[0], ends[1])
     delta = given.positive(sensitivity, "sensitivity", example="1/2", error=GridError)
     level = Level.of(alpha=alpha, epsilon=epsilon)
@@ -158,9 +162,16 @@ def continuous_bounds(
 
 
 def _refined(
-    interval: tuple[Fraction, Fraction], cells: int, delta: Fraction, level: Level, loss: Any, prior: Any,
-    risk: Literal["average", "worst"], slope: Fraction, is_linear: bool,
-) -> Refinement:  # fmt: skip
+    interval: tuple[Fraction, Fraction],
+    cells: int,
+    delta: Fraction,
+    level: Level,
+    loss: Any,
+    prior: Any,
+    risk: Literal["average", "worst"],
+    slope: Fraction,
+    is_linear: bool,
+) -> Refinement:
     """What one grid proves."""
     step = (interval[1] - interval[0]) / cells
     grid = Grid(interval[0] + step / 2, interval[1] - step / 2, step)
@@ -197,7 +208,9 @@ def _slope(loss: Any, width: Fraction, lipschitz: object) -> tuple[Fraction, boo
         return (Fraction(1) if kind == "l1" else max(numbers)), True
     power = Fraction(2) if kind == "l2" else numbers[0]
     if power.denominator != 1:
-        return Fraction(math.nextafter(float(power) * float(width) ** float(power - 1), math.inf)) * (1 + _FLOATS), False
+        return Fraction(math.nextafter(float(power) * float(width) ** float(power - 1), math.inf)) * (
+            1 + _FLOATS
+        ), False
     return power * width ** int(power - 1), power == 1
 
 
@@ -210,7 +223,9 @@ def _binned(prior: Any, grid: Grid, interval: tuple[Fraction, Fraction]) -> tupl
         for point, chance in zip(prior, values, strict=True):
             at = parse_exact(point)
             if at is None or not interval[0] <= at <= interval[1]:
-                raise PriorError(f"The prior's point {show(point)} is no number of the interval; give points within it.")
+                raise PriorError(
+                    f"The prior's point {show(point)} is no number of the interval; give points within it."
+                )
             chances[min(int((at - interval[0]) // grid.step), cells - 1)] += Fraction(chance)
         return Prior("points", given.weights(chances)), Fraction(0)
     if callable(prior):
@@ -218,7 +233,7 @@ def _binned(prior: Any, grid: Grid, interval: tuple[Fraction, Fraction]) -> tupl
     named = prior if isinstance(prior, str) else None
     if (prior is not None and named is None) or (named or "").strip().lower().startswith("binomial"):
         raise PriorError(
-            f"prior = {show(prior)} is no law on an interval; use a name such as \"beta(2, 5)\", {{point: probability}} or a "
+            f'prior = {show(prior)} is no law on an interval; use a name such as "beta(2, 5)", {{point: probability}} or a '
             "distribution function."
         )
     law = prior_of(named, grid)
@@ -236,7 +251,9 @@ def _differences(distribution: Callable[..., Any], grid: Grid, interval: tuple[F
     values = [Fraction(0), *(x for x in read if x is not None)]
     steps = [b - a for a, b in pairwise(values)]
     if None in read or min(steps) < 0 or abs(values[-1] - 1) > given.WITHIN:
-        raise PriorError("The prior is no distribution function of the interval: it must rise to 1 at the upper end; mend it.")
+        raise PriorError(
+            "The prior is no distribution function of the interval: it must rise to 1 at the upper end; mend it."
+        )
     return steps
 
 

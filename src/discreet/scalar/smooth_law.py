@@ -63,10 +63,14 @@ class SmoothReport(Result):
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "report": self.report if isinstance(self.report, int) else str(self.report), "step": str(self.step),
-            "alpha": str(self.level.alpha), "epsilon": self.level.epsilon, "law": self.law, "query": self.query.to_dict(),
+            "report": self.report if isinstance(self.report, int) else str(self.report),
+            "step": str(self.step),
+            "alpha": str(self.level.alpha),
+            "epsilon": self.level.epsilon,
+            "law": self.law,
+            "query": self.query.to_dict(),
             "insecure": self.insecure,
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,14 +92,19 @@ class PairVerdict(Result):
         epsilon = Level(self.alpha).epsilon if self.alpha else math.inf
         return Shown(
             f"{self.claimed} {told} between {self.pairs} pairs of neighbours; the tight epsilon is {epsilon:.9g}",
-            notes=(f"reached at report {report} between (answer {f}, level {j}) and (answer {g}, level {k}), in steps",),
+            notes=(
+                f"reached at report {report} between (answer {f}, level {j}) and (answer {g}, level {k}), in steps",
+            ),
         )
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "holds": self.holds, "alpha": str(self.alpha), "claimed": str(self.claimed.alpha), "pairs": self.pairs,
+            "holds": self.holds,
+            "alpha": str(self.alpha),
+            "claimed": str(self.claimed.alpha),
+            "pairs": self.pairs,
             "witness": plain(self.witness),
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -230,15 +239,19 @@ class SmoothLaw(Result):
         if source is None:
             source = secure_source()
         if not isinstance(source, Source):
-            raise SourceError(f"source = {show(source)} is no source of words; leave it out to draw securely, "
-                              "or use insecure_source(seed) in tests.")  # fmt: skip
+            raise SourceError(
+                f"source = {show(source)} is no source of words; leave it out to draw securely, "
+                "or use insecure_source(seed) in tests."
+            )
         insecure = warn_of_seed(source)
         answer, level = self.true_pair(data, clamp=clamp)
         while True:
             process = fork_mark()
             report = self.draw(answer, level, source)
             if process == fork_mark():  # else a child holds words of its parent: it draws anew
-                return SmoothReport(self.outputs.value(report), self.query, self.step, self.level, self.noise.name, insecure)
+                return SmoothReport(
+                    self.outputs.value(report), self.query, self.step, self.level, self.noise.name, insecure
+                )
 
     def draw(self, answer: int, level: int, source: Source) -> int:
         """The report, in steps, whose weights hold a uniform number of so many bits; found by bisection."""
@@ -283,11 +296,18 @@ class SmoothLaw(Result):
 
     def shown(self) -> Shown:
         rows = ((str(self.outputs), len(self.scales), float(self.noise.beta), float(self.noise.s), self.bits),)
-        return Shown(self._title(), ("reports", "levels of noise", "beta", "s", "bits"), rows,
-                     ("Which level a data set has is private.",))  # fmt: skip
+        return Shown(
+            self._title(),
+            ("reports", "levels of noise", "beta", "s", "bits"),
+            rows,
+            ("Which level a data set has is private.",),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "query": self.query.to_dict(), "step": str(self.step), "noise": self.noise.to_dict(),
-            "levels": len(self.scales), "bits": self.bits,
-        }  # fmt: skip
+            "query": self.query.to_dict(),
+            "step": str(self.step),
+            "noise": self.noise.to_dict(),
+            "levels": len(self.scales),
+            "bits": self.bits,
+        }

@@ -53,7 +53,9 @@ class Admissible(Result):
     def __post_init__(self) -> None:
         """No claim without its proof: s is not above what the level allows."""
         if not self.growth > 1 or not 0 < self.s <= self._most():
-            raise PrivacyError(f"{self.name} noise with s = {float(self.s):.6g} does not keep {self.level}; use admissible(...).")
+            raise PrivacyError(
+                f"{self.name} noise with s = {float(self.s):.6g} does not keep {self.level}; use admissible(...)."
+            )
 
     def _most(self) -> Fraction:
         """The largest s for this level and growth."""
@@ -97,10 +99,15 @@ class Admissible(Result):
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "law": self.name, "alpha": str(self.level.alpha), "epsilon": self.level.epsilon,
-            "delta": None if self.delta is None else float(self.delta), "growth": str(self.growth),
-            "beta": float(self.beta), "s": float(self.s), "releasable": self.delta is None,
-        }  # fmt: skip
+            "law": self.name,
+            "alpha": str(self.level.alpha),
+            "epsilon": self.level.epsilon,
+            "delta": None if self.delta is None else float(self.delta),
+            "growth": str(self.growth),
+            "beta": float(self.beta),
+            "s": float(self.s),
+            "releasable": self.delta is None,
+        }
 
 
 def admissible(
@@ -118,24 +125,35 @@ def admissible(
     """
     parsed = called(law, _LAWS) if isinstance(law, str) else None
     if parsed is None:
-        raise DiscreetError(f'law = {show(law)} is not known; use "cauchy", "student(3)", or with a delta "laplace", "gauss".')
+        raise DiscreetError(
+            f'law = {show(law)} is not known; use "cauchy", "student(3)", or with a delta "laplace", "gauss".'
+        )
     name, numbers = parsed
     level, pure = Level.of(alpha=alpha, epsilon=epsilon), name in ("cauchy", "student")
     if pure == (delta is not None):
         raise LevelError(
-            f"{name} noise keeps epsilon without a delta; leave delta out." if pure else
-            f'{name} noise keeps an epsilon only with a delta; give one, for example delta="1e-6", or use law="cauchy".'
-        )  # fmt: skip
+            f"{name} noise keeps epsilon without a delta; leave delta out."
+            if pure
+            else f'{name} noise keeps an epsilon only with a delta; give one, for example delta="1e-6", or use law="cauchy".'
+        )
     if level.epsilon > _MOST_EPSILON:
-        raise LevelError(f"{level} is beyond {_MOST_EPSILON}, where nothing is hidden; ask for less, for example epsilon=1.")
+        raise LevelError(
+            f"{level} is beyond {_MOST_EPSILON}, where nothing is hidden; ask for less, for example epsilon=1."
+        )
     chance = None if delta is None else share(delta, "delta", "a probability", example="1e-6", error=LevelError)
     freedom = _freedom(numbers[0]) if numbers else None
     scale_at = _scale_at(name, level.epsilon, float(freedom or 1), chance)
     growth = growth_below(beta_of(beta if beta is not None else _best_beta(scale_at)))
-    s = _s(level, growth, freedom or Fraction(1)) if pure else Fraction(max(scale_at(float(Epsilon(Fraction(1), growth))), 0.0))
+    s = (
+        _s(level, growth, freedom or Fraction(1))
+        if pure
+        else Fraction(max(scale_at(float(Epsilon(Fraction(1), growth))), 0.0))
+    )
     if s <= 0:
         most = level.epsilon / max(1.0, float(freedom or 1))
-        raise LevelError(f"beta = {show(beta)} leaves nothing of {level} for the noise; give one well below {most:.4g}.")
+        raise LevelError(
+            f"beta = {show(beta)} leaves nothing of {level} for the noise; give one well below {most:.4g}."
+        )
     return Admissible(name, level, growth, s, freedom, chance)
 
 

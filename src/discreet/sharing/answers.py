@@ -128,7 +128,9 @@ def as_floats(weights: NDArray[Any], total: int) -> Floats:
     return np.array([[w / total for w in row] for row in weights.tolist()], dtype=np.float64)
 
 
-def of_matrix(m: Mechanism, grid: Grid, matrix: Floats, loss: Any, prior: Any, likeliest: float | None = None) -> Answer:
+def of_matrix(
+    m: Mechanism, grid: Grid, matrix: Floats, loss: Any, prior: Any, likeliest: float | None = None
+) -> Answer:
     """What follows from Pr[estimate | truth], estimates being values of a grid."""
     law = prior_of(prior, m.inputs).floats
     losses = (matrix * loss_of(loss, m.inputs, grid).floats).sum(axis=1)

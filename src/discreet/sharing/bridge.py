@@ -67,7 +67,9 @@ class Bridge:
         b, c = self.b, self.c
         u_kept, stays = kept(self.a, b, end=end), kept(b, c, end=end)
         at_u = u_kept * (1 - stays) + (u_kept * stays / fresh(c, end=end) if apart == 0 else 0)
-        at_v = (1 - u_kept) * b * (1 - c * c) / (c * (1 - b * b))  # at an end or not: what is kept more often is drawn less
+        at_v = (
+            (1 - u_kept) * b * (1 - c * c) / (c * (1 - b * b))
+        )  # at an end or not: what is kept more often is drawn less
         neither = (1 - u_kept) * (c - b) * (1 - b * c) / (c * (1 - b * b))
         tail, middle = b * c / (1 - b * c), c / (c - b)
         plain = [at_u, at_v, neither * tail, neither * middle, neither * tail]

@@ -46,7 +46,12 @@ def by_types(
     """The law of the guess: every type adds its probability to that of its guess. In integers where that is little work,
     else in floats whose roundings are counted, so that the level is certain either way."""
     channel, types = m.finite(), Types(k, m.finite().reports)
-    number, law, logs, done = number_of_types(k, channel.reports), prior_of(prior, m.inputs).floats, log_matrix(channel), 0
+    number, law, logs, done = (
+        number_of_types(k, channel.reports),
+        prior_of(prior, m.inputs).floats,
+        log_matrix(channel),
+        0,
+    )
     known = channel.integers()
     exact = None if known is None or _is_long(number * channel.rows * min(k, channel.reports), known[1], k) else known
     scaled = Scaled.of(channel.matrix) if known is None else Scaled.of_integers(known[0])
@@ -58,7 +63,10 @@ def by_types(
         is_likeliest = guesser.is_likeliest(single, block.median).astype(np.int64)
         if exact is None:
             chances = types.scaled(block, scaled)
-            found, found_likely = found + chances.summed(guess, channel.rows), found_likely + chances.summed(is_likeliest, 2)
+            found, found_likely = (
+                found + chances.summed(guess, channel.rows),
+                found_likely + chances.summed(is_likeliest, 2),
+            )
         else:
             listed = types.exact(block, exact[0]).T
             np.add.at(weights.T, guess, listed)
@@ -66,7 +74,11 @@ def by_types(
         done += len(guess)
         tell(progress, "types of reports", done / number)
     if exact is not None:
-        matrix, share, kept = as_floats(weights, exact[1] ** k), as_floats(likely, exact[1] ** k), Kept.between(m, weights)
+        matrix, share, kept = (
+            as_floats(weights, exact[1] ** k),
+            as_floats(likely, exact[1] ** k),
+            Kept.between(m, weights),
+        )
     else:
         # a term passes the roundings of its type, those of its block's sum, and two for each block: at most three a type
         kept = _NO_LEVEL if known is None else bound_of(found, types.roundings + 3 * number + 2, m)
@@ -88,7 +100,9 @@ def bound_of(found: Scaled, roundings: int, m: Mechanism) -> Kept:
         apart = range(1, min(span, rows - 1) + 1)
         return Kept.of(min(_least_ratio(found[d:], found[:-d]) for d in apart) * surely, exact=False)
     demands = m.neighbours.demands(m.inputs)  # at distance 0 the reports have one law, and so has what is made of them
-    ratios = ((_least_ratio(found[i : i + 1], found[j : j + 1]) * surely, distance) for i, j, distance in demands if distance)
+    ratios = (
+        (_least_ratio(found[i : i + 1], found[j : j + 1]) * surely, distance) for i, j, distance in demands if distance
+    )
     return Kept.worst(ratios, exact=False)
 
 

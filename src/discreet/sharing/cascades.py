@@ -130,7 +130,13 @@ class Cascade(Result):
     def span(self) -> tuple[int, int]:
         """Positions from the first report on, and how many steps there are: an open end saturates at 2^61 steps."""
         low = -FARTHEST if self.grid.low is None else 0
-        high = self.grid.n if self.grid.n is not None else 0 if self.grid.low is None and self.grid.high is not None else FARTHEST
+        high = (
+            self.grid.n
+            if self.grid.n is not None
+            else 0
+            if self.grid.low is None and self.grid.high is not None
+            else FARTHEST
+        )
         return low, high - low
 
     @cached_property
@@ -152,13 +158,25 @@ class Cascade(Result):
     def digest(self) -> str:
         """SHA-256 over the law, for keyed sources."""
         ends = [None if end is None else str(end) for end in (self.grid.low, self.grid.high)]
-        law = ["discreet cascade", *ends, str(self.grid.step), str(self.sensitivity), [str(x.alpha) for x in self.levels]]
+        law = [
+            "discreet cascade",
+            *ends,
+            str(self.grid.step),
+            str(self.sensitivity),
+            [str(x.alpha) for x in self.levels],
+        ]
         return f"sha256:{hashlib.sha256(json.dumps(law).encode()).hexdigest()}"
 
     # Releasing
 
     def release(
-        self, values: Any, *, fingerprint: str | None = None, clamp: bool = False, source: Any = None, records: Any = None
+        self,
+        values: Any,
+        *,
+        fingerprint: str | None = None,
+        clamp: bool = False,
+        source: Any = None,
+        records: Any = None,
     ) -> CascadeReports:
         """One report for each level, of one true value or of each of many; the first from the truth, each next from the
         one before it.
@@ -230,7 +248,9 @@ class Cascade(Result):
         entries = size ** (len(members) + 1)
         if self.grid.n is None or entries > _LISTED:
             return None
-        weights: Integers = np.eye(size, dtype=np.int64).astype(object)[:, None, :]  # truth, members so far, present report
+        weights: Integers = np.eye(size, dtype=np.int64).astype(object)[
+            :, None, :
+        ]  # truth, members so far, present report
         total = 1
         for k, channel in enumerate(self.steps[: members[-1] + 1]):
             exact = channel.integers()
@@ -257,7 +277,12 @@ class Cascade(Result):
         witness = Witness(self.grid.value(ratio.first), self.grid.value(ratio.second), reports, ratio.bound)
         words = f"{mine.neighbours.words(self.grid)}, {len(places)} reports together"
         return Verdict(
-            allows(mine.level, ratio, Fraction(1)), mine.level, words, ratio.alpha, minus_log_above(ratio.alpha), witness
+            allows(mine.level, ratio, Fraction(1)),
+            mine.level,
+            words,
+            ratio.alpha,
+            minus_log_above(ratio.alpha),
+            witness,
         )
 
     def columns(self, last: str) -> tuple[str, ...]:

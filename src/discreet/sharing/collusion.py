@@ -88,7 +88,11 @@ class Collusion(Result):
         }
 
     def shown(self) -> Shown:
-        drawn = "" if self.interval is None else f" (95 %: {self.interval[0]:.6g} to {self.interval[1]:.6g}, {self.runs} runs)"
+        drawn = (
+            ""
+            if self.interval is None
+            else f" (95 %: {self.interval[0]:.6g} to {self.interval[1]:.6g}, {self.runs} runs)"
+        )
         lines = [
             f"{self.k} report{'s' * (self.k > 1)} of {self.name}, {self.strategy}: mean {self.loss} "
             f"{self.expected_loss:.6g}{drawn}, exact with probability {self.exact_answer:.6g}"
@@ -104,9 +108,22 @@ class Collusion(Result):
     def to_dict(self) -> dict[str, Any]:
         levels = {name: getattr(self, name) for name in ("joint_level", "level")}
         names = (
-            "name", "k", "strategy", "loss", "expected_loss", "worst", "exact_answer", "large_k", "one_report", "interval",
-            "exact_interval", "median_is_likeliest", "runs", "seed", "notes",
-        )  # fmt: skip
+            "name",
+            "k",
+            "strategy",
+            "loss",
+            "expected_loss",
+            "worst",
+            "exact_answer",
+            "large_k",
+            "one_report",
+            "interval",
+            "exact_interval",
+            "median_is_likeliest",
+            "runs",
+            "seed",
+            "notes",
+        )
         found = {name: plain(getattr(self, name)) for name in names}
         return {**found, **{name: None if kept is None else kept.to_dict() for name, kept in levels.items()}}
 
@@ -160,22 +177,43 @@ class Collusions(Result):
 
 @overload
 def collude(
-    m: Mechanism | ContinuousNoise, k: int, strategy: str = ..., loss: Any = ..., prior: Any = ..., *,
-    runs: int | None = ..., seed: int = ..., progress: Progress | None = ...,
-) -> Collusion: ...  # fmt: skip
+    m: Mechanism | ContinuousNoise,
+    k: int,
+    strategy: str = ...,
+    loss: Any = ...,
+    prior: Any = ...,
+    *,
+    runs: int | None = ...,
+    seed: int = ...,
+    progress: Progress | None = ...,
+) -> Collusion: ...
 
 
 @overload
 def collude(
-    m: Mechanism | ContinuousNoise | Mapping[str, Any], k: Iterable[Any], strategy: str = ..., loss: Any = ...,
-    prior: Any = ..., *, runs: int | None = ..., seed: int = ..., progress: Progress | None = ...,
-) -> Collusions: ...  # fmt: skip
+    m: Mechanism | ContinuousNoise | Mapping[str, Any],
+    k: Iterable[Any],
+    strategy: str = ...,
+    loss: Any = ...,
+    prior: Any = ...,
+    *,
+    runs: int | None = ...,
+    seed: int = ...,
+    progress: Progress | None = ...,
+) -> Collusions: ...
 
 
 def collude(
-    m: Any, k: Any, strategy: str = "median", loss: Any = "l1", prior: Any = None, *, runs: int | None = None,
-    seed: int = 0, progress: Progress | None = None,
-) -> Collusion | Collusions:  # fmt: skip
+    m: Any,
+    k: Any,
+    strategy: str = "median",
+    loss: Any = "l1",
+    prior: Any = None,
+    *,
+    runs: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Collusion | Collusions:
     """What k users learn who share their k independent reports of one truth, or one user who asks k times.
 
     They estimate by the `strategy` "median" (of an even number the lower one in the middle; a report, so it may lie beyond the
@@ -209,7 +247,9 @@ def collude(
     if not named:
         raise DiscreetError("There is no mechanism in an empty mapping; give at least one by its name.")
     found = tuple(
-        _collude(str(name), one, size, kind, loss, prior, times, number, progress) for name, one in named.items() for size in sizes
+        _collude(str(name), one, size, kind, loss, prior, times, number, progress)
+        for name, one in named.items()
+        for size in sizes
     )
     return Collusions(found) if many or isinstance(m, Mapping) else found[0]
 
@@ -219,9 +259,16 @@ def _name(m: Any) -> str:
 
 
 def _collude(
-    name: str, m: Any, k: int, strategy: Strategy, loss: Any, prior: Any, runs: int | None, seed: int,
+    name: str,
+    m: Any,
+    k: int,
+    strategy: Strategy,
+    loss: Any,
+    prior: Any,
+    runs: int | None,
+    seed: int,
     progress: Progress | None,
-) -> Collusion:  # fmt: skip
+) -> Collusion:
     if isinstance(m, ContinuousNoise):
         answer, joint, kept = _on_the_line(m, k, strategy, loss, prior, runs, seed, progress), None, None
         sharper = at_once(m, k)
@@ -243,10 +290,25 @@ def _collude(
         other = None if sharper is None else _median(sharper, 1, loss, prior).loss
     told = loss_name(loss) or getattr(loss, "__name__", "") or "loss"
     return Collusion(
-        name, k, strategy, told, answer.loss, float(answer.losses.max()) if answer.runs is None else None, answer.exact,
-        joint, kept, large_k(m, k) if told == "l1" else None, other, answer.interval, answer.exact_interval, answer.likeliest,
-        answer.runs, None if answer.runs is None else seed, answer.errors, _what_it_is(name, m, strategy),
-    )  # fmt: skip
+        name,
+        k,
+        strategy,
+        told,
+        answer.loss,
+        float(answer.losses.max()) if answer.runs is None else None,
+        answer.exact,
+        joint,
+        kept,
+        large_k(m, k) if told == "l1" else None,
+        other,
+        answer.interval,
+        answer.exact_interval,
+        answer.likeliest,
+        answer.runs,
+        None if answer.runs is None else seed,
+        answer.errors,
+        _what_it_is(name, m, strategy),
+    )
 
 
 def _what_it_is(name: str, m: Any, strategy: Strategy) -> tuple[str, ...]:
@@ -258,11 +320,18 @@ def _what_it_is(name: str, m: Any, strategy: Strategy) -> tuple[str, ...]:
     return (
         f"{name}: the estimate is the median report as it is, one of {m.outputs}, also where that is no true value of {m.inputs}; "
         'strategy "mle" or "bayes" keeps to the true values.',
-    )  # fmt: skip
+    )
 
 
 def _estimated(
-    m: Mechanism, k: int, strategy: Strategy, loss: Any, prior: Any, runs: int | None, seed: int, progress: Progress | None
+    m: Mechanism,
+    k: int,
+    strategy: Strategy,
+    loss: Any,
+    prior: Any,
+    runs: int | None,
+    seed: int,
+    progress: Progress | None,
 ) -> tuple[Answer, Kept | None]:
     """The estimate of a strategy, and its level where the way of computing it knows that."""
     if strategy == "median":
@@ -291,16 +360,26 @@ def _median(m: Mechanism, k: int, loss: Any, prior: Any) -> Answer:
     if m.channel.finite() is not None:
         return closed_median(m, k, loss, prior) or table_median(m, k, loss, prior)
     if prior is not None:
-        raise PriorError(f"On the open grid {m.inputs} every truth has the same errors; leave out the prior, or truncate first.")
+        raise PriorError(
+            f"On the open grid {m.inputs} every truth has the same errors; leave out the prior, or truncate first."
+        )
     return open_median(m, k, loss)
 
 
 def _on_the_line(
-    law: ContinuousNoise, k: int, strategy: Strategy, loss: Any, prior: Any, runs: int | None, seed: int,
+    law: ContinuousNoise,
+    k: int,
+    strategy: Strategy,
+    loss: Any,
+    prior: Any,
+    runs: int | None,
+    seed: int,
     progress: Progress | None,
-) -> Answer:  # fmt: skip
+) -> Answer:
     if prior is not None:
-        raise PriorError("On the line every truth has the same errors; leave out the prior, or use a mechanism on a grid.")
+        raise PriorError(
+            "On the line every truth has the same errors; leave out the prior, or use a mechanism on a grid."
+        )
     cost = _of_error(loss)
     if strategy == "median" or (strategy == "mle" and isinstance(law, Laplace)):
         middle = median_noise(law, k)
@@ -322,7 +401,7 @@ def _of_error(loss: Any) -> Callable[[float], float]:
     if name in LOSSES:
         return LOSSES[name]
     if not callable(loss):
-        raise LossError(f'loss = {show(loss)} is not known on the line; use "l0", "l1", "l2" or a function of the error.')
+        raise LossError(
+            f'loss = {show(loss)} is not known on the line; use "l0", "l1", "l2" or a function of the error.'
+        )
     return loss  # type: ignore[no-any-return]
-
-

@@ -102,7 +102,8 @@ class Composition(Result):
         columns = (asked, f"{found} <=", "at least", "from levels <=", "pure epsilon <=")
         most = math.inf if epsilons else self._pure
         rows = tuple(
-            (str(x), min(high, most), low, min(levels, most), self._pure) for x, low, high, levels in self._at(deltas, epsilons)
+            (str(x), min(high, most), low, min(levels, most), self._pure)
+            for x, low, high, levels in self._at(deltas, epsilons)
         )
         return Shown(self._title(), columns, rows, self._notes())
 
@@ -123,9 +124,11 @@ class Composition(Result):
             {"name": name, "at": float(delta), "value": epsilon}
             for delta, _, high, levels in self._at(_DRAWN, ())
             for name, epsilon in (
-                ("these reports, at most", high), ("any of these levels", levels), ("sum of the epsilons", self.basic)
+                ("these reports, at most", high),
+                ("any of these levels", levels),
+                ("sum of the epsilons", self.basic),
             )
-        ]  # fmt: skip
+        ]
         title = f"At delta {DELTAS[1]}, {sum(self.uses)} reports keep epsilon {show_above(self.epsilon(DELTAS[1]))}"
         return plot.tracks(rows, title, self._title(), x="delta", y="epsilon", log_x=True, zero=True)
 

@@ -167,7 +167,9 @@ def _listed(parts: Sequence[Part]) -> Convolved:
     losses = sum(len(p.values) for p, _ in parts)
     # a loss is off by four units in the last place, a sum by a rounding for each of its terms
     astray = ROUNDING * (32 + 2 * losses) * farthest
-    return Convolved(at[order], weights[order], np.zeros(len(at)), 0.0, 0.0, ROUNDING * relative, astray, 0.0, 0.0, infinite(parts))
+    return Convolved(
+        at[order], weights[order], np.zeros(len(at)), 0.0, 0.0, ROUNDING * relative, astray, 0.0, 0.0, infinite(parts)
+    )
 
 
 def _by_types(losses: Losses, k: int) -> tuple[Floats, Floats, float]:
@@ -179,7 +181,11 @@ def _by_types(losses: Losses, k: int) -> tuple[Floats, Floats, float]:
     factorials = [math.factorial(c) for c in range(k + 1)]
     orders = [float(factorials[k] // math.prod(factorials[c] for c in row)) for row in counts.tolist()]
     chances = np.array(orders) * np.prod(losses.masses**counts, axis=1)
-    return counts @ losses.values, chances, 2.0 * k + 8 * size  # a power c of a mass has c + 2 at most, a product one more
+    return (
+        counts @ losses.values,
+        chances,
+        2.0 * k + 8 * size,
+    )  # a power c of a mass has c + 2 at most, a product one more
 
 
 def _on_lattice(losses: Losses, k: int) -> tuple[Floats, Floats, float]:
@@ -200,9 +206,15 @@ def _on_lattice(losses: Losses, k: int) -> tuple[Floats, Floats, float]:
 
 
 def _transformed(
-    parts: Sequence[Part], grid: Sequence[Spread], tilt: float, window: tuple[float, float, float],
-    step: float, origin: float, rise: float, spread: float,
-) -> Convolved:  # fmt: skip
+    parts: Sequence[Part],
+    grid: Sequence[Spread],
+    tilt: float,
+    window: tuple[float, float, float],
+    step: float,
+    origin: float,
+    rise: float,
+    spread: float,
+) -> Convolved:
     low, high, tail = math.floor(window[0]), math.ceil(window[1]), window[2]
     size = 1 << max(high - low, 1).bit_length()
     per_transform = _PER_LEVEL * math.log2(size)

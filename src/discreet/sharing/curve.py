@@ -169,21 +169,31 @@ class Candidates(ABC):
 
     def delta_bounds(self, epsilon: float, progress: Progress | None = None) -> Bounds:
         return self._widest(
-            self.quick_delta(epsilon), lambda curve, size: curve.delta_bounds(epsilon, size), lambda x: 0.01 * x, progress
+            self.quick_delta(epsilon),
+            lambda curve, size: curve.delta_bounds(epsilon, size),
+            lambda x: 0.01 * x,
+            progress,
         )
 
     def epsilon_bounds(self, delta: float, progress: Progress | None = None) -> Bounds:
         """As close as 0.2 %, 0.02, or what many uses allow in reasonable time."""
         share = max(2e-4, 7e-6 * math.sqrt(self.uses))
         return self._widest(
-            self.quick_epsilon(delta), lambda curve, size: curve.epsilon_bounds(delta, size),
-            lambda x: max(min(2e-3 * x, 0.02), share * x), progress, lambda curve, most: curve.keeps(most, delta, SIZES[0]),
-        )  # fmt: skip
+            self.quick_epsilon(delta),
+            lambda curve, size: curve.epsilon_bounds(delta, size),
+            lambda x: max(min(2e-3 * x, 0.02), share * x),
+            progress,
+            lambda curve, most: curve.keeps(most, delta, SIZES[0]),
+        )
 
     def _widest(
-        self, upper: Floats, bounds: Callable[[Curve, int], Bounds], close: Callable[[float], float], progress: Progress | None,
+        self,
+        upper: Floats,
+        bounds: Callable[[Curve, int], Bounds],
+        close: Callable[[float], float],
+        progress: Progress | None,
         is_below: Callable[[Curve, float], bool] = lambda curve, most: False,
-    ) -> Bounds:  # fmt: skip
+    ) -> Bounds:
         """Bounds of the largest value, from quick bounds of all and better ones by curve and size.
 
         One whose bound is below what another has for sure is never looked at closer; the others are, the highest first,

@@ -37,14 +37,19 @@ def chosen_runs(asked: int | None, work: int) -> int:
 
 
 def finite_drawn(
-    m: Mechanism, k: int, guesser: Guesser, loss: Any, runs: int | None, seed: int, law: Floats, progress: Progress | None
+    m: Mechanism,
+    k: int,
+    guesser: Guesser,
+    loss: Any,
+    runs: int | None,
+    seed: int,
+    law: Floats,
+    progress: Progress | None,
 ) -> Answer:
     """Truths drawn from the prior, k reports of each, and the guess that they lead to."""
     channel, types = m.finite(), Types(k, m.finite().reports)
     if channel.rows * channel.reports > MATRIX_ENTRIES:
-        raise SizeError(
-            f"Likelihoods for {channel.rows} values need too much memory; use a coarser grid."
-        )
+        raise SizeError(f"Likelihoods for {channel.rows} values need too much memory; use a coarser grid.")
     logs, costs = log_matrix(channel), loss_of(loss, m.inputs, m.inputs).floats
     number = chosen_runs(runs, channel.rows * min(k, channel.reports))
     truths = np.random.default_rng(seed).choice(channel.rows, size=number, p=law)
@@ -70,7 +75,14 @@ def _counts(reports: NDArray[np.int64], kinds: int) -> NDArray[np.int64]:
 
 
 def open_drawn(
-    m: Mechanism, k: int, strategy: Strategy, loss: Any, prior: Any, runs: int | None, seed: int, progress: Progress | None
+    m: Mechanism,
+    k: int,
+    strategy: Strategy,
+    loss: Any,
+    prior: Any,
+    runs: int | None,
+    seed: int,
+    progress: Progress | None,
 ) -> Answer:
     """The same on an open grid, with a flat prior: the error does not depend on the truth, which is 0 here."""
     noise, step = m.channel.noise, m.inputs.step
@@ -81,10 +93,14 @@ def open_drawn(
             "or use the median."
         )
     if prior is not None:
-        raise PriorError(f"On the open grid {m.inputs} only a flat prior is known; leave out the prior, or truncate first.")
+        raise PriorError(
+            f"On the open grid {m.inputs} only a flat prior is known; leave out the prior, or truncate first."
+        )
     name = loss_name(loss)
     if strategy == "bayes" and name not in ("l0", "l1", "l2"):
-        raise LossError(f'loss = {show(loss)}: on an open grid use "l0", "l1" or "l2", or truncate the mechanism first.')
+        raise LossError(
+            f'loss = {show(loss)}: on an open grid use "l0", "l1" or "l2", or truncate the mechanism first.'
+        )
     source, draws = insecure_source(seed), noise.draws()
     first = draws.draw(source, np.empty(k * 200, dtype=np.int64)).reshape(200, k)
     number = chosen_runs(runs, k * (2 * int(np.abs(first).max()) + 1))
@@ -137,17 +153,29 @@ def _summed_up(steps: NDArray[np.int64], costs: Floats, unit: Any, likeliest: fl
     found, counts = np.unique(steps, return_counts=True)
     runs = len(steps)
     return Answer(
-        np.array([costs.mean()]), np.array([np.mean(steps == 0)]), ALONE, Errors(unit, found, counts / runs),
-        mean_interval(costs), share_interval(int((steps == 0).sum()), runs), likeliest, runs,
-    )  # fmt: skip
+        np.array([costs.mean()]),
+        np.array([np.mean(steps == 0)]),
+        ALONE,
+        Errors(unit, found, counts / runs),
+        mean_interval(costs),
+        share_interval(int((steps == 0).sum()), runs),
+        likeliest,
+        runs,
+    )
 
 
 def line_drawn(errors: Floats, costs: Floats, likeliest: float) -> Answer:
     """Errors on the line, none of which is 0."""
     return Answer(
-        np.array([costs.mean()]), np.zeros(1), ALONE, Drawn(np.sort(errors)), mean_interval(costs), (0.0, 0.0),
-        likeliest, len(errors),
-    )  # fmt: skip
+        np.array([costs.mean()]),
+        np.zeros(1),
+        ALONE,
+        Drawn(np.sort(errors)),
+        mean_interval(costs),
+        (0.0, 0.0),
+        likeliest,
+        len(errors),
+    )
 
 
 def mean_interval(costs: Floats) -> tuple[float, float]:

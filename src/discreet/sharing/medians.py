@@ -143,7 +143,6 @@ def _at_the_ends(n: int, a: Fraction, k: int, span: int) -> Kept | None:
     total = (top + bottom) * bottom**n
     far, near = top**n * bottom, top ** (n - distance) * bottom ** (distance + 1)
     ends = [
-        Kept.ratio(at_least_exact(k, need, far, total), at_least_exact(k, need, near, total))
-        for need in set(needs(k))
+        Kept.ratio(at_least_exact(k, need, far, total), at_least_exact(k, need, near, total)) for need in set(needs(k))
     ]
     return min(ends, key=lambda kept: kept.alpha)

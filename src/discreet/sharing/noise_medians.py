@@ -58,7 +58,9 @@ class MedianNoise(ContinuousNoise):
 
         chance = np.asarray(q, dtype=np.float64)
         found = betaincinv(self._need, self._need, chance)
-        with np.errstate(divide="ignore"):  # next to 0 it gives up now and then; there the first term of the series is all
+        with np.errstate(
+            divide="ignore"
+        ):  # next to 0 it gives up now and then; there the first term of the series is all
             first = np.exp((np.log(chance) + math.log(self._need) + betaln(self._need, self._need)) / self._need)
         return self.one._place(np.minimum(np.where(np.isnan(found), first, found), 0.5))
 

@@ -66,11 +66,10 @@ def recalibrate(k: Any, *, alpha: Any = None, epsilon: Any = None, delta: Any = 
     ways["cascade"] = level.alpha
     rows = tuple(
         MappingProxyType(
-            {"way": way, "alpha": a, "epsilon <=": minus_log_above(a),
-             "mean |error|": _mean_error(a, grid)}
+            {"way": way, "alpha": a, "epsilon <=": minus_log_above(a), "mean |error|": _mean_error(a, grid)}
         )
         for way, a in ways.items()
-    )  # fmt: skip
+    )
     notes = ["cascade: each report is made from a sharper one, so that all together tell no more than the sharpest"]
     if delta is not None:
         notes.insert(0, "exact curve: analysis with a delta; no release, level or charge rests on it")

@@ -29,9 +29,14 @@ _BLOCK = 2**22  # edges at a time
 
 
 def stairs_drawn(
-    law: Staircase, k: int, strategy: Strategy, loss: Callable[[float], float], runs: int | None, seed: int,
+    law: Staircase,
+    k: int,
+    strategy: Strategy,
+    loss: Callable[[float], float],
+    runs: int | None,
+    seed: int,
     progress: Progress | None = None,
-) -> Answer:  # fmt: skip
+) -> Answer:
     """Draw k reports of the truth 0, and guess by the posterior's median ("bayes") or by halving the likeliest places ("mle")."""
     rng = np.random.default_rng(seed)
     number = chosen_runs(runs, 64 * k)
@@ -56,7 +61,8 @@ def guesses(law: Staircase, reports: Floats, strategy: Strategy) -> tuple[Floats
     half = 1
     # edges are at least |m - theta|/D - gamma each, a sum that grows outwards: beyond `half` nothing is left that matters
     while any(
-        (epsilon * (np.abs(centred - end).sum(axis=1) - k * gamma - at_middle)).min() < _NOTHING for end in (-half, half)
+        (epsilon * (np.abs(centred - end).sum(axis=1) - k * gamma - at_middle)).min() < _NOTHING
+        for end in (-half, half)
     ):
         half *= 2
     if len(reports) > 1 and reports.size * 4 * half > _BLOCK:
@@ -89,4 +95,3 @@ def guesses(law: Staircase, reports: Floats, strategy: Strategy) -> tuple[Floats
 def _edges(distance: Floats, gamma: float) -> Floats:
     """How many edges lie within a distance, in units of D."""
     return np.asarray(np.maximum(np.floor(distance - gamma) + 1, 0))
-

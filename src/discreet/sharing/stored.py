@@ -88,7 +88,9 @@ class CascadeReports(Result):
         if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
             return self.at(k)
         if not -len(self) <= k < len(self):
-            raise LevelError(f"There is no level number {show(k)}; the {len(self)} levels are numbered from 0.", value=k)
+            raise LevelError(
+                f"There is no level number {show(k)}; the {len(self)} levels are numbered from 0.", value=k
+            )
         if self.shape is None:
             return self.cascade.grid.value(int(self.places[k][0]))
         return self.kind(values_at(self.cascade.grid, self.places[k]).reshape(self.shape))
@@ -133,7 +135,13 @@ class CascadeReports(Result):
         return self._extended(wider, at, _bridged(bridge, before - low, self.places[at] - low, stream) + low, stream)
 
     def refine(
-        self, level: Any = None, values: Any = None, *, epsilon: Any = None, fingerprint: str | None, clamp: bool = False,
+        self,
+        level: Any = None,
+        values: Any = None,
+        *,
+        epsilon: Any = None,
+        fingerprint: str | None,
+        clamp: bool = False,
         source: Any = None,
     ) -> CascadeReports:
         """With one more level, less private than all others, drawn from the true values given the stored reports. It costs
@@ -145,8 +153,10 @@ class CascadeReports(Result):
         state of level c lose up to a b c together, not the a b / c that was charged.
         """
         if values is None:
-            raise ReleaseError("A less private level is drawn from the true values; give them as values=, for example "
-                               'refine("1/10", values=...) or refine(epsilon=2, values=...). Nothing was drawn.')  # fmt: skip
+            raise ReleaseError(
+                "A less private level is drawn from the true values; give them as values=, for example "
+                'refine("1/10", values=...) or refine(epsilon=2, values=...). Nothing was drawn.'
+            )
         at, wider = self._with(Level.of(alpha=level, epsilon=epsilon))
         if at > 0:
             raise LevelError(
@@ -168,8 +178,10 @@ class CascadeReports(Result):
         stream, low = _words(source), self.cascade.span[0]
         found = Places.of(self.cascade.grid, values, clamp)
         if found.shape != self.shape:
-            raise ReleaseError("There are not as many true values as stored reports, in the same shape; give those that were "
-                               "released. Nothing was drawn.")  # fmt: skip
+            raise ReleaseError(
+                "There are not as many true values as stored reports, in the same shape; give those that were "
+                "released. Nothing was drawn."
+            )
         truth = found.at(0, found.size) - low
         bridge = Bridge(wider.span[1], Fraction(0), *wider.decays[:2])
         return self._extended(wider, 0, _bridged(bridge, truth, self.places[0] - low, stream) + low, stream)
@@ -250,9 +262,12 @@ class CascadeReports(Result):
             f"reports of a cascade of {len(self)} level{'s' if len(self) > 1 else ''} on {self.cascade.grid}",
             self.cascade.columns("report" if one else "reports"),
             self.cascade.lines(self if one else [self.places[0].size] * len(self)),
-            (f"all of it costs epsilon <= {show_above(self.cascade.price.epsilon)}, whoever shares with whom", _SECRET,
-             *((FROM_SEED,) if self.insecure else ())),
-        )  # fmt: skip
+            (
+                f"all of it costs epsilon <= {show_above(self.cascade.price.epsilon)}, whoever shares with whom",
+                _SECRET,
+                *((FROM_SEED,) if self.insecure else ()),
+            ),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The cascade with each level's reports; as sensitive as the least private level."""
@@ -266,14 +281,18 @@ def checked_fingerprint(given: object) -> str | None:
     """A fingerprint as it is: a text of the caller's, or none."""
     if given is None or (isinstance(given, str) and given and given.isprintable() and given.isascii()):
         return given
-    raise ReleaseError("A fingerprint is a text such as the hexadecimal digits of a keyed digest of the data; "
-                       "give one, or none. Nothing was drawn.")  # fmt: skip
+    raise ReleaseError(
+        "A fingerprint is a text such as the hexadecimal digits of a keyed digest of the data; "
+        "give one, or none. Nothing was drawn."
+    )
 
 
 def _words(source: Any) -> Source:
     if isinstance(source, KeyedSource):
-        raise SourceError("A keyed source was made for another draw, and its words would tie this one to it; leave it out to "
-                          "draw securely. Nothing was drawn.")  # fmt: skip
+        raise SourceError(
+            "A keyed source was made for another draw, and its words would tie this one to it; leave it out to "
+            "draw securely. Nothing was drawn."
+        )
     stream = checked_source(source)
     assert isinstance(stream, Source)
     warn_of_seed(stream, stacklevel=4)
@@ -326,8 +345,10 @@ def _read(content: dict[str, Any]) -> CascadeReports:
         places.append(np.array(listed, dtype=np.int64))
     low, n = cascade.span
     size = 1 if shape is None else math.prod(shape)
-    if len(places) != len(levels) or not levels or any(
-        len(p) != size or p.min(initial=low) < low or p.max(initial=low) > low + n for p in places
+    if (
+        len(places) != len(levels)
+        or not levels
+        or any(len(p) != size or p.min(initial=low) < low or p.max(initial=low) > low + n for p in places)
     ):
         raise FileError("its reports do not fit its levels and grid", kind="shape")
     proof, insecure = checked_fingerprint(content["fingerprint"]), content.get("insecure") is not None

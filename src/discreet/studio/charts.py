@@ -15,7 +15,9 @@ _CHARTS: Mapping[str, Callable[[], Any]] = {
     "shared-loss": lambda: plot.live_curves("users who share", "mean distance from the truth", width=330, height=200),
     "shared-level": lambda: plot.live_curves("users who share", "epsilon of all their reports", width=330, height=200),
     "law": lambda: plot.live_law(width=760, height=200),
-    "fit": lambda: plot.live_curves("steps", "log-likelihood of a report, on average", width=330, height=180, log_x=True),
+    "fit": lambda: plot.live_curves(
+        "steps", "log-likelihood of a report, on average", width=330, height=180, log_x=True
+    ),
 }
 
 router = APIRouter(prefix="/api/charts", tags=["charts"])

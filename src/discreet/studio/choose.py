@@ -26,9 +26,11 @@ from .jobs import Promise, as_job, promised, under_way
 from .wire import Counts, Letter, Text
 
 OPTIMUM = "optimum"
-_FAMILIES = {f.name: f for f in FAMILIES if f.name in (
-    "geometric", "explicit_fair", "weakly_honest", "randomized_response", "uniform"
-)}  # fmt: skip
+_FAMILIES = {
+    f.name: f
+    for f in FAMILIES
+    if f.name in ("geometric", "explicit_fair", "weakly_honest", "randomized_response", "uniform")
+}
 Name = Literal["geometric", "explicit_fair", "weakly_honest", "randomized_response", "uniform", "optimum"]
 _TITLES = {OPTIMUM: "the optimum", "randomized_response": "randomised response (kRR)"}
 Weight = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
@@ -114,7 +116,9 @@ def _prior(asked: Choice) -> Any:
         return asked.prior or None
     weights = [Fraction(w) for w in asked.prior]
     if len(weights) != asked.n + 1 or not any(weights):
-        raise DiscreetError(f"A prior drawn by hand has {asked.n + 1} weights, one for each of 0..{asked.n}, not all of them 0.")
+        raise DiscreetError(
+            f"A prior drawn by hand has {asked.n + 1} weights, one for each of 0..{asked.n}, not all of them 0."
+        )
     return tuple(w / sum(weights) for w in weights)
 
 
@@ -215,7 +219,9 @@ def faces(asked: Choice) -> Faces:
     level = _level(asked)
     prior = prior_of(_prior(asked), Grid.of(asked.n))
     shown = [_face(asked, name, _mechanism(asked, name)) for name in _FAMILIES]
-    return Faces(alpha=show_rational(level.alpha), epsilon=show_above(level.epsilon), prior=prior.floats.tolist(), faces=shown)
+    return Faces(
+        alpha=show_rational(level.alpha), epsilon=show_above(level.epsilon), prior=prior.floats.tolist(), faces=shown
+    )
 
 
 @router.post("/optimum")

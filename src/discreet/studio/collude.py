@@ -107,9 +107,10 @@ def _told(first: Learnt, last: Learnt) -> str:
     if last.k == 1:
         return f"One user alone is off by {last.loss:.3g} on average. The report keeps {keep}; let more users share, and see."
     gain = (
-        "noise that is drawn anew for everybody is averaged away" if last.loss < 0.99 * first.loss
+        "noise that is drawn anew for everybody is averaged away"
+        if last.loss < 0.99 * first.loss
         else "the median of their reports is hardly nearer to the truth than one report"
-    )  # fmt: skip
+    )
     return (
         f"{_users(last.k)} with reports of their own are off by {last.loss:.3g} on average, one alone by {first.loss:.3g}: {gain}. "
         f"Together their reports keep {keep}."
@@ -140,9 +141,12 @@ def audiences(asked: Audiences) -> Together:
         f"made from the one before it: together they hold {kept}, that of the least private one, and learn no more than it does."
     )
     return Together(
-        audiences=each, independent=show_above(apart.epsilon), cascade=kept,
-        cascade_loss=float(expected_loss(least, "l1")), sentence=sentence,
-    )  # fmt: skip
+        audiences=each,
+        independent=show_above(apart.epsilon),
+        cascade=kept,
+        cascade_loss=float(expected_loss(least, "l1")),
+        sentence=sentence,
+    )
 
 
 def _product(alphas: list[Fraction]) -> Fraction:

@@ -103,7 +103,9 @@ class Guard:
             await self.app(scope, _counted(receive, _most(scope["path"])), sent)
         except ClientDisconnect:
             return
-        except Exception as error:  # the words of other libraries may quote what is private: they are neither sent nor logged
+        except (
+            Exception
+        ) as error:  # the words of other libraries may quote what is private: they are neither sent nor logged
             place = traceback.extract_tb(error.__traceback__)[-1]
             _LOG.error("%s in %s, line %s", type(error).__name__, place.name, place.lineno)
             if not begun:
@@ -171,6 +173,11 @@ async def _answer(send: Any, status: int, sentence: str, page: bool = False) -> 
     if page:
         kind, body = b"text/html; charset=utf-8", notice(sentence)
     length = str(len(body.encode())).encode()
-    await send({"type": "http.response.start", "status": status,
-                "headers": [(b"content-type", kind), (b"content-length", length), *_HEADERS]})  # fmt: skip
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [(b"content-type", kind), (b"content-length", length), *_HEADERS],
+        }
+    )
     await send({"type": "http.response.body", "body": body.encode()})

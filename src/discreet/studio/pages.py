@@ -20,8 +20,12 @@ class Room:
 
 
 ROOMS = (
-    Room("choose", "Choose", "Squares: true count (down) and report (across), darker is likelier. "
-         "Bars: how often a report comes; orange: how often it is true."),
+    Room(
+        "choose",
+        "Choose",
+        "Squares: true count (down) and report (across), darker is likelier. "
+        "Bars: how often a report comes; orange: how often it is true.",
+    ),
     Room("release", "Release", "From a file to counts that may be published, paid for from a budget."),
     Room("recover", "Recover", "From many noisy reports back to the distribution behind them."),
     Room("collude", "Collude", "What several people learn who put their reports together."),

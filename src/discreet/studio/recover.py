@@ -95,7 +95,9 @@ def _read_mechanism(body: bytes) -> tuple[Mechanism, str]:
     m = files.loads(body, "the mechanism file")
     m.finite()
     if max(m.inputs.size or 0, m.outputs.size or 0) > _MOST_VALUES:
-        raise RecoveryError(f"The studio recovers laws of at most {_MOST_VALUES} values; use discreet recover for more.")
+        raise RecoveryError(
+            f"The studio recovers laws of at most {_MOST_VALUES} values; use discreet recover for more."
+        )
     return m, describe(m).headline
 
 
@@ -106,7 +108,9 @@ async def take_reports(request: Request, column: Text | None = None, counts: Tex
     Where it is not clear which has the reports there is no name yet: ask again with one of the columns.
     """
     body = await request.body()
-    found = await answered(request, lambda tell: read_reports(body, column=column, counts=counts, most=_MOST_LINES, progress=tell))
+    found = await answered(
+        request, lambda tell: read_reports(body, column=column, counts=counts, most=_MOST_LINES, progress=tell)
+    )
     if found.columns:
         told = f"The file has {listed(found.columns)}. Which one has the reports?"
         return Dropped(name="", told=told, columns=list(found.columns))
@@ -134,14 +138,24 @@ def _law(m: Mechanism, seen: dict[Any, int], progress: Any) -> Law:
     values, outputs = m.inputs.floats(len(auto.distribution)), m.outputs.floats(len(auto.counts))
     half = float(m.inputs.step) / 2
     spans = [
-        Span(start=a - half, end=b + half, low=low, high=high) for a, b, low, high in group_intervals(auto, values, 0.95)
+        Span(start=a - half, end=b + half, low=low, high=high)
+        for a, b, low, high in group_intervals(auto, values, 0.95)
     ]
     return Law(
-        step=float(m.inputs.step), report_step=float(m.outputs.step), auto=_bars(values, auto.distribution),
-        mle=_bars(values, likeliest.distribution), noisy=_bars(outputs, auto.counts / total), intervals=spans, fit=fit,
-        fit_auto=auto.log_likelihood / total, fit_mle=likeliest.log_likelihood / total, told=str(auto), mean=_mean(auto),
-        fits=auto.fit.holds, misfit="" if auto.fit.holds else str(auto.fit),
-    )  # fmt: skip
+        step=float(m.inputs.step),
+        report_step=float(m.outputs.step),
+        auto=_bars(values, auto.distribution),
+        mle=_bars(values, likeliest.distribution),
+        noisy=_bars(outputs, auto.counts / total),
+        intervals=spans,
+        fit=fit,
+        fit_auto=auto.log_likelihood / total,
+        fit_mle=likeliest.log_likelihood / total,
+        told=str(auto),
+        mean=_mean(auto),
+        fits=auto.fit.holds,
+        misfit="" if auto.fit.holds else str(auto.fit),
+    )
 
 
 def _bars(values: Any, shares: Any) -> list[Bar]:

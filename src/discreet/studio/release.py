@@ -50,7 +50,9 @@ class Place:
     def ledger(self, name: str) -> Path:
         """A ledger by its plain name: no path leads out of the folder."""
         if not _NAME.fullmatch(name) or not name.isprintable() or name[0] in ". " or len(name.encode()) > 200:
-            raise DiscreetError("A ledger is named without its folder, such as budget.db; it lies where the studio was started.")
+            raise DiscreetError(
+                "A ledger is named without its folder, such as budget.db; it lies where the studio was started."
+            )
         path = self.ledgers / name
         if path.is_symlink() or (path.exists() and not path.is_file()):
             raise DiscreetError(f"{name} is no plain file; name a ledger that is one.")
@@ -178,9 +180,15 @@ def _place(request: Request) -> Place:
     return place
 
 
-@router.post("/upload/table", openapi_extra={
-    "requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
-})  # fmt: skip
+@router.post(
+    "/upload/table",
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        }
+    },
+)
 async def take_table(request: Request, kind: Literal["csv", "tsv", "txt", "parquet", "xlsx"] = "csv") -> dict[str, str]:
     """A file of people, kept for its owner alone until the studio is closed."""
     place = _place(request)
@@ -230,11 +238,20 @@ def _accounts(path: Path) -> Accounts:
         return Accounts(accounts=[])
     with Ledger.existing(path) as book:
         listed = book.balances().accounts
-    return Accounts(accounts=[
-        Account(dataset=t.name, relation=t.relation, public=list(t.public), unit=t.unit,
-                budget=str(b.budget), spent=str(b.spent), left=str(b.left))
-        for t, b in listed
-    ])  # fmt: skip
+    return Accounts(
+        accounts=[
+            Account(
+                dataset=t.name,
+                relation=t.relation,
+                public=list(t.public),
+                unit=t.unit,
+                budget=str(b.budget),
+                spent=str(b.spent),
+                left=str(b.left),
+            )
+            for t, b in listed
+        ]
+    )
 
 
 @router.post("/release/open")
@@ -255,7 +272,11 @@ def admit(request: Request, asked: Admitting) -> Seen:
     path = place.tables.take(asked.table, "file")
     with Ledger.existing(place.ledger(asked.ledger)) as book:
         try:
-            return _seen(admission.admit(book, path, asked.dataset, asked.version, progress=under_way(), **asked.way.model_dump()))
+            return _seen(
+                admission.admit(
+                    book, path, asked.dataset, asked.version, progress=under_way(), **asked.way.model_dump()
+                )
+            )
         except TableInputError as error:
             report = getattr(error, "report", None)
             if report is None:
@@ -303,10 +324,16 @@ def ask(request: Request, asked: Question) -> Made:
         made = release(path, ledger=book, **_asked(asked))
         left = str(book.balance(asked.dataset).left)
     shown = made.shown()
-    return Made(name=place.made.put(made), sheet=_sheet(shown), totals=[_sheet(part) for part in shown.parts], left=left)
+    return Made(
+        name=place.made.put(made), sheet=_sheet(shown), totals=[_sheet(part) for part in shown.parts], left=left
+    )
 
 
-@router.get("/release/made/{name}/{kind}", response_class=Response, responses={200: {"content": {t: {} for t in _KINDS.values()}}})
+@router.get(
+    "/release/made/{name}/{kind}",
+    response_class=Response,
+    responses={200: {"content": {t: {} for t in _KINDS.values()}}},
+)
 @as_job(quick=True)
 def file_of(request: Request, name: str, kind: Literal["csv", "json", "html"]) -> Response:
     """A file of a release: the rows, the record, or the page."""

@@ -26,7 +26,9 @@ from .wire import Problem
 
 _STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
-_REFUSALS: dict[int | str, dict[str, Any]] = {code: {"model": Problem} for code in (400, 401, 403, 404, 413, 421, 422, 429)}
+_REFUSALS: dict[int | str, dict[str, Any]] = {
+    code: {"model": Problem} for code in (400, 401, 403, 404, 413, 421, 422, 429)
+}
 
 
 def make_app(keys: Keys, place: release.Place) -> FastAPI:
@@ -102,7 +104,11 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 def _without_folders(text: str, place: release.Place) -> str:
     """A sentence of the library for whoever sees the page, who knows files by their names: not where they lie on this machine."""
-    folders = {place.uploads, place.ledgers, Path(os.environ.get("DISCREET_SECRET") or place.ledgers / "x").absolute().parent}
+    folders = {
+        place.uploads,
+        place.ledgers,
+        Path(os.environ.get("DISCREET_SECRET") or place.ledgers / "x").absolute().parent,
+    }
     known = {str(path) for folder in folders for path in (folder, folder.resolve())} - {os.sep}
     for folder in sorted(known, key=len, reverse=True):  # an upload lies one deeper, in a folder of its own
         text = re.sub(re.escape(folder) + r"[/\\]+(?:[0-9a-f]{16}[/\\]+)?", "", text)
@@ -122,7 +128,9 @@ async def _not_understood(request: Request, error: Exception) -> Response:
 async def _problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if read_by_a_person(request.scope):
-        return HTMLResponse(notice(NO_PAGE if error.status_code == 404 else str(error.detail)), error.status_code, error.headers)
+        return HTMLResponse(
+            notice(NO_PAGE if error.status_code == 404 else str(error.detail)), error.status_code, error.headers
+        )
     return JSONResponse({"detail": str(error.detail)}, status_code=error.status_code, headers=error.headers)
 
 
@@ -149,10 +157,14 @@ def serve(port: int = 0, *, show: bool = True, tell: Callable[[str], None] = pri
         try:
             listening.bind(("127.0.0.1", port))
         except OSError as error:
-            raise DiscreetError(f"Port {port} of 127.0.0.1 cannot be used ({error.strerror}); leave --port out.") from None
+            raise DiscreetError(
+                f"Port {port} of 127.0.0.1 cannot be used ({error.strerror}); leave --port out."
+            ) from None
         listening.listen(128)  # a browser that is quicker than the server waits, and is not turned away
         keys = Keys(listening.getsockname()[1])
-        tell(f"The studio is at {keys.address}\nWhoever has this address is let in: keep it to yourself. Press Ctrl+C to close it.")
+        tell(
+            f"The studio is at {keys.address}\nWhoever has this address is let in: keep it to yourself. Press Ctrl+C to close it."
+        )
         threading.Thread(target=bundle, daemon=True).start()  # it takes a second or two
         with uploads.folder() as place, uploads.closed_in_time():
             if show:

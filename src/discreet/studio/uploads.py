@@ -28,7 +28,12 @@ def _sweep() -> None:
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
         process = left.name.removeprefix(_PREFIX).split("-")[0]
         with suppress(FileNotFoundError):  # everybody makes such names, and takes them away again
-            if process.isdecimal() and left.lstat().st_uid == os.getuid() and not left.is_symlink() and not _lives(int(process)):
+            if (
+                process.isdecimal()
+                and left.lstat().st_uid == os.getuid()
+                and not left.is_symlink()
+                and not _lives(int(process))
+            ):
                 shutil.rmtree(left, ignore_errors=True)
 
 

@@ -35,7 +35,25 @@ from .columns import MOST_VALUES, Column, Tally, seen_columns
 ALONE = "For you alone, not for publication."
 _MOST_KEYS = 100  # a column of more different values gets no proposed keys
 _MOST_TOLD = 10  # values named in a finding
-_NULLS = ("NA", "N/A", "na", "n/a", "-", "--", ".", "..", "...", "?", "NULL", "null", "None", "none", "NaN", "nan", "#N/A")
+_NULLS = (
+    "NA",
+    "N/A",
+    "na",
+    "n/a",
+    "-",
+    "--",
+    ".",
+    "..",
+    "...",
+    "?",
+    "NULL",
+    "null",
+    "None",
+    "none",
+    "NaN",
+    "nan",
+    "#N/A",
+)
 _OFTEN = 10
 _OR_CODES = ", or, if these are codes and no numbers, name the column with --codes"
 _FIRST = 10**6  # rows of a table in memory that the call which releases it looks at
@@ -63,7 +81,9 @@ class Look(Result):
     columns: tuple[Mapping[str, Any], ...]
     findings: tuple[Finding, ...]
     reading: Reading
-    keys: tuple[tuple[str, tuple[Any, ...]], ...]  # of columns with few different values; no mapping, which a release would take
+    keys: tuple[
+        tuple[str, tuple[Any, ...]], ...
+    ]  # of columns with few different values; no mapping, which a release would take
     first: bool = False  # only the first rows were looked at
 
     @property
@@ -79,9 +99,12 @@ class Look(Result):
     def domain(self) -> dict[str, Any]:
         """Groups to start from, marked as learned from the data: a release refuses them until they have a public source."""
         return {
-            "format": FORMAT, "version": VERSION, "learned": "from the data: put in the keys of a public source, name it as "
-            "source, then take this line out", "source": "", "columns": {name: list(keys) for name, keys in self.keys},
-        }  # fmt: skip
+            "format": FORMAT,
+            "version": VERSION,
+            "learned": "from the data: put in the keys of a public source, name it as source, then take this line out",
+            "source": "",
+            "columns": {name: list(keys) for name, keys in self.keys},
+        }
 
     def with_dropped(self, rows: int) -> Look:
         """The same, with how many rows stood in none of the groups of a question."""
@@ -89,33 +112,68 @@ class Look(Result):
         return replace(self, findings=(*self.findings, *([lost] if rows else [])))
 
     def _title(self) -> str:
-        return f"{self.name}: {'the first ' if self.first else ''}{self.size} rows, {len(self.columns)} columns. {ALONE}"
+        return (
+            f"{self.name}: {'the first ' if self.first else ''}{self.size} rows, {len(self.columns)} columns. {ALONE}"
+        )
 
     def shown(self) -> Shown:
         rows = [
-            {"column": f.column, "finding": f.what, "how many": f.count, f"{self.place}s": _numbers(f), "what to do": f.advice}
+            {
+                "column": f.column,
+                "finding": f.what,
+                "how many": f.count,
+                f"{self.place}s": _numbers(f),
+                "what to do": f.advice,
+            }
             for f in self.findings
         ]
         found = Shown.of("What may not be meant:", rows) if rows else Shown("Nothing that may not be meant was found.")
-        return Shown(self._title(), ("column", "holds", "different values", "missing"),
-                     tuple(tuple(column.values()) for column in self.columns), (), (found,))  # fmt: skip
+        return Shown(
+            self._title(),
+            ("column", "holds", "different values", "missing"),
+            tuple(tuple(column.values()) for column in self.columns),
+            (),
+            (found,),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The columns, the findings and the way of reading; for the operator too."""
         told = [
-            {"column": f.column, "finding": f.what, "count": f.count, f"{self.place}s": list(f.places), "advice": f.advice,
-             "grave": f.grave}
+            {
+                "column": f.column,
+                "finding": f.what,
+                "count": f.count,
+                f"{self.place}s": list(f.places),
+                "advice": f.advice,
+                "grave": f.grave,
+            }
             for f in self.findings
-        ]  # fmt: skip
-        return {"note": ALONE, "table": self.name, "rows": self.size, "columns": [dict(c) for c in self.columns],
-                "findings": told, "reading": self.reading.to_dict()}  # fmt: skip
+        ]
+        return {
+            "note": ALONE,
+            "table": self.name,
+            "rows": self.size,
+            "columns": [dict(c) for c in self.columns],
+            "findings": told,
+            "reading": self.reading.to_dict(),
+        }
 
 
 def look(
-    table: Any, *, encoding: str = "utf-8", separator: str | None = None, decimal: str | None = None, quote: str = '"',
-    null: str | Sequence[str] = (), sheet: str | None = None, domain: Any = None, sum: Any = None,
-    unit: str | None = None, codes: Sequence[str] = (), progress: Progress | None = None,
-) -> Look:  # fmt: skip
+    table: Any,
+    *,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    decimal: str | None = None,
+    quote: str = '"',
+    null: str | Sequence[str] = (),
+    sheet: str | None = None,
+    domain: Any = None,
+    sum: Any = None,
+    unit: str | None = None,
+    codes: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Look:
     """Look at a file or a table that you hold: its columns, what is missing, what will not be read as it is meant.
 
     `domain` declares groups, and `sum` bounds of columns ({"income": Grid(0, 100000, 100)}, or texts), which are then compared
@@ -131,13 +189,27 @@ def look(
 
 
 def admit(
-    ledger: Ledger, table: str | os.PathLike[str], dataset: str, version: str, *, encoding: str = "utf-8",
-    separator: str | None = None, decimal: str | None = None, quote: str = '"', null: str | Sequence[str] = (),
-    sheet: str | None = None, domain: Any = None, sum: Any = None, codes: Sequence[str] = (), progress: Progress | None = None,
-) -> Look:  # fmt: skip
+    ledger: Ledger,
+    table: str | os.PathLike[str],
+    dataset: str,
+    version: str,
+    *,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    decimal: str | None = None,
+    quote: str = '"',
+    null: str | Sequence[str] = (),
+    sheet: str | None = None,
+    domain: Any = None,
+    sum: Any = None,
+    codes: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Look:
     """Admit a file as a version of a data set (`Ledger.admit`)."""
     if not isinstance(table, (str, os.PathLike)):
-        raise TableInputError("A file is admitted by its path; a table in memory is admitted by the call that releases it.")
+        raise TableInputError(
+            "A file is admitted by its path; a table in memory is admitted by the call that releases it."
+        )
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
     terms, path = ledger.terms(dataset), Path(table)
     before = stamp(path)
@@ -159,11 +231,15 @@ def admission_for(ledger: Ledger, path: Path, dataset: str, version: str) -> Adm
     words = [str(path), "--dataset", dataset, "--ledger", ledger.place, "--version"]
     how = f"discreet admit {shlex.join(words)}"
     if found is None:
-        raise ReleaseError(f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged. Whoever holds "
-                           f"the file runs: {how} {shlex.quote(version)}")  # fmt: skip
+        raise ReleaseError(
+            f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged. Whoever holds "
+            f"the file runs: {how} {shlex.quote(version)}"
+        )
     if not ledger.is_admitted(found, file_digest(path)):
-        raise ReleaseError(f"{show(path.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
-                           f"nothing was charged. Give that one, or admit this one under a new version: {how} ...")  # fmt: skip
+        raise ReleaseError(
+            f"{show(path.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
+            f"nothing was charged. Give that one, or admit this one under a new version: {how} ..."
+        )
     return found
 
 
@@ -175,9 +251,15 @@ def file_digest(path: Path) -> str:
 
 
 def examined(
-    table: Any, reading: Reading, domain: Any, unit: str | None, progress: Progress | None = None, only: Set[str] | None = None,
-    sums: Mapping[str, SumOf] = MappingProxyType({}), codes: Sequence[str] = (),
-) -> Look:  # fmt: skip
+    table: Any,
+    reading: Reading,
+    domain: Any,
+    unit: str | None,
+    progress: Progress | None = None,
+    only: Set[str] | None = None,
+    sums: Mapping[str, SumOf] = MappingProxyType({}),
+    codes: Sequence[str] = (),
+) -> Look:
     """The same for a reading that was made before, of all columns, or of the first rows of a few."""
     try:
         import pyarrow  # noqa: F401  # what hands tables over
@@ -209,19 +291,33 @@ def examined(
         raise TableInputError(f"{show(path.name)} changed while it was read; look again when it is complete.")
     many = f"more than {MOST_VALUES}"
     told = tuple(
-        {"column": c.name, "holds": c.told_kind, "different values": many if c.values is None else len(c.values),
-         "missing": c.missing.count}
+        {
+            "column": c.name,
+            "holds": c.told_kind,
+            "different values": many if c.values is None else len(c.values),
+            "missing": c.missing.count,
+        }
         for c in columns
-    )  # fmt: skip
+    )
     keys = {c.name: _keys(c) for c in columns if c.name != person}
     place = "line" if untyped and not cells else "row"
-    return Look("a table" if path is None else path.name, size, place, told, tuple(findings), reading,
-                tuple((name, found) for name, found in keys.items() if found), most is not None and size >= most)  # fmt: skip
+    return Look(
+        "a table" if path is None else path.name,
+        size,
+        place,
+        told,
+        tuple(findings),
+        reading,
+        tuple((name, found) for name, found in keys.items() if found),
+        most is not None and size >= most,
+    )
 
 
 def _unreadable() -> TableInputError:
-    return TableInputError("The table could not be read: it is damaged, or has a type that cannot be read. Repair it, or convert "
-                           "it to Parquet.")  # fmt: skip
+    return TableInputError(
+        "The table could not be read: it is damaged, or has a type that cannot be read. Repair it, or convert "
+        "it to Parquet."
+    )
 
 
 def _check_names(names: Sequence[str], path: Path | None, reading: Reading) -> None:
@@ -229,8 +325,10 @@ def _check_names(names: Sequence[str], path: Path | None, reading: Reading) -> N
     other = next((mark for mark in ";\t|," if len(names) == 1 and mark in names[0]), None)
     if other is not None and path is not None:
         word = "tab" if other == "\t" else other
-        raise TableInputError(f'The first line of {show(path.name)} is one column as it is read now, with "{word}" in its name; '
-                              f'say --separator "{word}".')  # fmt: skip
+        raise TableInputError(
+            f'The first line of {show(path.name)} is one column as it is read now, with "{word}" in its name; '
+            f'say --separator "{word}".'
+        )
 
 
 def _finding(column: Column, what: str, tally: Tally, advice: str, grave: bool = False) -> list[Finding]:
@@ -255,7 +353,11 @@ def _columns_of_codes(names: Sequence[str], said: Sequence[str], domain: Any) ->
 def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: bool) -> list[Finding]:
     """What one column tells by itself."""
     found = _finding(column, "missing", column.missing, "declare null as a key where they are to be counted")
-    found = [replace(f, advice=f"{f.advice}; errors and formulas without a value read as empty") for f in found] if cells else found
+    found = (
+        [replace(f, advice=f"{f.advice}; errors and formulas without a value read as empty") for f in found]
+        if cells
+        else found
+    )
     if 2 * (column.numbers.count + column.foreign.count) >= column.there and untyped:
         found += _about_decimals(column, reading, codes)
     if 2 * (column.numbers.count + column.foreign.count + column.grouped.count) >= column.there and untyped:
@@ -263,15 +365,26 @@ def _about(column: Column, reading: Reading, untyped: bool, cells: bool, codes: 
         found += _finding(column, "marks between thousands", column.grouped, advice, grave=not codes)
     if column.is_numeric and column.numbers.count and untyped and column.texts.count > column.grouped.count:
         words = [word for word, _ in column.words.most_common() if not any(c.isdigit() for c in word)][:_MOST_TOLD]
-        advice = f'say --null "{",".join(words)}" if they stand for missing' if words else "they are missing among numbers"
+        advice = (
+            f'say --null "{",".join(words)}" if they stand for missing' if words else "they are missing among numbers"
+        )
         found += _finding(column, "no number among numbers", column.texts, advice)
     elif untyped or column.told_kind == "texts":
         words = [word for word in _NULLS if column.values and word in column.values]
         for word in words:
             assert column.values is not None
-            found.append(Finding(column.name, f"the text {word}", column.values[word], (column.first[word],),
-                                 f'say --null "{word}" if it stands for missing'))  # fmt: skip
-        found += _finding(column, "blanks around a text", column.spaced, "a key without them is another key: take them out")
+            found.append(
+                Finding(
+                    column.name,
+                    f"the text {word}",
+                    column.values[word],
+                    (column.first[word],),
+                    f'say --null "{word}" if it stands for missing',
+                )
+            )
+        found += _finding(
+            column, "blanks around a text", column.spaced, "a key without them is another key: take them out"
+        )
     return found
 
 
@@ -286,10 +399,20 @@ def _about_decimals(column: Column, reading: Reading, codes: bool) -> list[Findi
 
 def _about_names(names: Sequence[str], nameless: int, size: int) -> list[Finding]:
     odd = [name for name in names if _is_number(name)]
-    found = [Finding(name, "a number as the name of a column", 1, (1,), "put a line of names first, or nobody counts the first "
-                     "person") for name in odd]  # fmt: skip
+    found = [
+        Finding(
+            name,
+            "a number as the name of a column",
+            1,
+            (1,),
+            "put a line of names first, or nobody counts the first person",
+        )
+        for name in odd
+    ]
     if nameless:
-        found.append(Finding("", "columns without a name", nameless, (1,), "nobody can ask about them: name what is meant"))
+        found.append(
+            Finding("", "columns without a name", nameless, (1,), "nobody can ask about them: name what is meant")
+        )
     if not size:
         found.append(Finding("", "no rows", 0, (), "nobody is in this file: check that it is complete"))
     return found
@@ -299,8 +422,15 @@ def _about_ids(column: Column, ids: Counter[Any]) -> list[Finding]:
     found = _finding(column, "no id", column.missing, "these rows are counted nowhere")
     often = {k: n for k, n in ids.items() if n > _OFTEN}
     if often:
-        found.append(Finding(column.name, f"ids with more than {_OFTEN} rows, at most {max(often.values())}", len(often), (),
-                             "a person counts once in a group, in at most max_groups groups"))  # fmt: skip
+        found.append(
+            Finding(
+                column.name,
+                f"ids with more than {_OFTEN} rows, at most {max(often.values())}",
+                len(often),
+                (),
+                "a person counts once in a group, in at most max_groups groups",
+            )
+        )
     return found
 
 
@@ -326,15 +456,24 @@ def _about_keys(table: Any, reading: Reading, domain: Any, columns: Mapping[str,
             found.append(Finding(mine, f"undeclared keys{some}", lost, places, "declare them, or pool them with other"))
         if unseen:
             more = ", ..." if len(unseen) > _MOST_TOLD else ""
-            found.append(Finding(mine, f"declared keys never seen: {', '.join(unseen[:_MOST_TOLD])}{more}", len(unseen), (),
-                                 "check their spelling and the encoding"))  # fmt: skip
+            found.append(
+                Finding(
+                    mine,
+                    f"declared keys never seen: {', '.join(unseen[:_MOST_TOLD])}{more}",
+                    len(unseen),
+                    (),
+                    "check their spelling and the encoding",
+                )
+            )
     return found
 
 
 def _about_sums(table: Any, reading: Reading, sums: Mapping[str, SumOf], person: str | None) -> list[Finding]:
     """Values beyond the declared bounds, and those that are no numbers, by the rule by which they will be added up."""
     found = []
-    for one, out in zip(sums.values(), outside_bounds(table, list(sums.values()), person, reading) if sums else (), strict=True):
+    for one, out in zip(
+        sums.values(), outside_bounds(table, list(sums.values()), person, reading) if sums else (), strict=True
+    ):
         low, high = one.grid.reach
         clamp = "a person adds no less and no more than the bounds; take bounds from public knowledge, not from this"
         missing = "they add nothing" if one.missing is None else f"a person without a number adds {one.missing}"

@@ -45,7 +45,11 @@ _SMALL_GROUP_OF_VERSION_1 = 64  # history: what version 1's "auto" chose; not to
 
 
 def mechanisms_text(
-    question: Question, measures: Sequence[Measure], contents: Mapping[str, Any], sizes: Indices, tiers: Sequence[Tier] = ()
+    question: Question,
+    measures: Sequence[Measure],
+    contents: Mapping[str, Any],
+    sizes: Indices,
+    tiers: Sequence[Tier] = (),
 ) -> str:
     """All of an answer but the reports, as JSON: it is written before anything is charged.
 
@@ -64,14 +68,20 @@ def mechanisms_text(
 
 
 def _drawn_by(question: Question, measures: Sequence[Measure], contents: Mapping[str, Any]) -> list[Document]:
-    return [{"statistic": contents[m.name], "name": m.name, "part": m.part, "mechanisms": _mechanisms(question, m)}
-            for m in measures]  # fmt: skip
+    return [
+        {"statistic": contents[m.name], "name": m.name, "part": m.part, "mechanisms": _mechanisms(question, m)}
+        for m in measures
+    ]
 
 
 def _level(question: Question, tier: Tier, contents: Mapping[str, Any]) -> Document:
     groups = tier.groups
-    return {"by": list(groups.margin), "keys": [list(key) for key in groups.keys], "sizes": tier.sizes.tolist(),
-            "measures": _drawn_by(question, tier.measures, contents)}  # fmt: skip
+    return {
+        "by": list(groups.margin),
+        "keys": [list(key) for key in groups.keys],
+        "sizes": tier.sizes.tolist(),
+        "measures": _drawn_by(question, tier.measures, contents),
+    }
 
 
 def answer_text(reports: Sequence[NDArray[Any]], head: str, totals: Sequence[Sequence[NDArray[Any]]] = ()) -> str:
@@ -125,7 +135,9 @@ def read_levels(
         if which is None:
             raise ReleaseError("The stored answer has other measured totals than this question; nothing was charged.")
         level = {**content["levels"][which], "reports": content["totals"][which]}
-        asked = replace(bounded(question, groups), by=groups.margin, domain=Domain(groups.margin, groups.keys), other=False)
+        asked = replace(
+            bounded(question, groups), by=groups.margin, domain=Domain(groups.margin, groups.keys), other=False
+        )
         stored = _read(level, asked, tier.measures, contents, tier.sizes)
         drawn.append(replace(tier, measures=stored.measures))
         reports.append(stored.reports)
@@ -136,7 +148,11 @@ def _read(
     content: Document, question: Question, measures: Sequence[Measure], contents: Mapping[str, Any], sizes: Indices
 ) -> Stored:
     """An answer of today's version, or one of its levels, for whoever asks in this order."""
-    order, places, rows = _order(content, question), _places(content["measures"], measures, contents), content["reports"]
+    order, places, rows = (
+        _order(content, question),
+        _places(content["measures"], measures, contents),
+        content["reports"],
+    )
     if order is None or len(places) != len(rows) or any(len(row) != len(order) for row in rows):
         raise ReleaseError("The stored answer has other counts or groups than this question; nothing was charged.")
     plans = [_plan(content["measures"][place]["mechanisms"], question) for place in places]
@@ -187,9 +203,11 @@ def _order(content: Document, question: Question) -> Indices | None:
 
 
 def _format(
-    question: Question | None = None, measures: Sequence[Measure] = (), contents: Mapping[str, Any] | None = None,
+    question: Question | None = None,
+    measures: Sequence[Measure] = (),
+    contents: Mapping[str, Any] | None = None,
     sizes: Indices | None = None,
-) -> Format[Document]:  # fmt: skip
+) -> Format[Document]:
     """The versions of a stored answer. The first two can be read only beside their question, which the steps are given."""
 
     def with_mechanisms(old: Document) -> Document:
@@ -204,11 +222,17 @@ def _format(
         if set(old["reports"]) != set(question.names):
             raise ReleaseError("The stored answer has other counts or groups than this question; nothing was charged.")
         return {
-            "format": FORMAT, "version": 3, "by": list(question.by), "keys": [list(key) for key in question.cells],
-            "sizes": sizes.tolist(), "reports": [old["reports"][name] for name in question.names],
-            "measures": [{"statistic": contents[name], "name": name, "part": "", "mechanisms": old["mechanisms"]}
-                         for name in question.names],
-        }  # fmt: skip
+            "format": FORMAT,
+            "version": 3,
+            "by": list(question.by),
+            "keys": [list(key) for key in question.cells],
+            "sizes": sizes.tolist(),
+            "reports": [old["reports"][name] for name in question.names],
+            "measures": [
+                {"statistic": contents[name], "name": name, "part": "", "mechanisms": old["mechanisms"]}
+                for name in question.names
+            ],
+        }
 
     return Format("stored answer", steps=(with_mechanisms, with_keys))
 
@@ -222,8 +246,10 @@ def _with_mechanisms_of_version_1(old: Document, question: Question, level: Leve
             return None
         if isinstance(question.mechanism, Mechanism):
             if not question.mechanism.outputs.is_integer:
-                raise ReleaseError("This answer was stored by a version that cut its reports down to whole numbers, so that it "
-                                   "cannot be read; ask with a new version of the data's name to pay for another.")  # fmt: skip
+                raise ReleaseError(
+                    "This answer was stored by a version that cut its reports down to whole numbers, so that it "
+                    "cannot be read; ask with a new version of the data's name to pay for another."
+                )
             return question.mechanism
         if question.mechanism != "auto":
             return made(question.mechanism, top, level)
@@ -253,7 +279,9 @@ def _entries(question: Question, level: Level, plan: Plan, change: int | None) -
     entries: list[Document] = [{"sizes": zeros, "family": None}] if zeros else []
     if isinstance(question.mechanism, Mechanism) and change is None:
         return [*entries, {"sizes": list(used), "document": files.document(question.mechanism)}] if used else entries
-    entries += [{"sizes": [size], "document": files.document(m)} for size, m in used.items() if m.recipe.family == "design"]
+    entries += [
+        {"sizes": [size], "document": files.document(m)} for size, m in used.items() if m.recipe.family == "design"
+    ]
     for family in sorted({m.recipe.family for m in used.values()} - {"design"}):
         mine = {size: m for size, m in used.items() if m.recipe.family == family}
         hidden = {} if change is None else {"change": change}
@@ -276,9 +304,11 @@ def _plan(entries: Sequence[Mapping[str, Any]], question: Question) -> dict[int,
             level = Level.of(alpha=entry["alpha"])
             again = {size: _again(entry, question, size, level) for size in sizes}
             if _digest(again) != entry["digest"]:
-                raise ReleaseError(f"The stored answer was drawn by {entry['family']} mechanisms that this version of discreet "
-                                   "makes in another way; read it with the version that stored it. "
-                                   "Nothing was charged.")  # fmt: skip
+                raise ReleaseError(
+                    f"The stored answer was drawn by {entry['family']} mechanisms that this version of discreet "
+                    "makes in another way; read it with the version that stored it. "
+                    "Nothing was charged."
+                )
             plan |= again
     return plan
 

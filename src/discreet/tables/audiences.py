@@ -84,15 +84,25 @@ class Audiences(Result):
         records = [made.record for made in self.audiences.values()]
         first = records[0]
         lines = [
-            {"audience": name, "alpha": record["audience"]["alpha"], "epsilon": amount(record["audience"]["epsilon"]),
-             "reports": made.size}
+            {
+                "audience": name,
+                "alpha": record["audience"]["alpha"],
+                "epsilon": amount(record["audience"]["epsilon"]),
+                "reports": made.size,
+            }
             for (name, made), record in zip(self.audiences.items(), records, strict=True)
         ]
-        paid = "The same question was asked before: these are the stored answers, at no charge." if first["repeated"] else (
-            f"Charged epsilon {amount(first['audience']['charged'])}, once for all of them.")  # fmt: skip
+        paid = (
+            "The same question was asked before: these are the stored answers, at no charge."
+            if first["repeated"]
+            else (f"Charged epsilon {amount(first['audience']['charged'])}, once for all of them.")
+        )
         return replace(
             Shown.of(one_line(f"{first['dataset']}: {asked_in_words(first)}; {len(self)} audiences"), lines),
-            notes=(paid, "Give each audience its own release alone: together they tell what the least private one tells."),
+            notes=(
+                paid,
+                "Give each audience its own release alone: together they tell what the least private one tells.",
+            ),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -151,12 +161,16 @@ def _cascade(grid: Grid, measures: Sequence[Measure]) -> Cascade:
     return Cascade(tuple(Level(each.level.alpha) for each in measures), grid, measures[0].change * grid.step)
 
 
-def draw_levels(cascades: Mapping[int, Cascade], sizes: Indices, truth: Indices, levels: int, source: Any = None) -> list[Indices]:
+def draw_levels(
+    cascades: Mapping[int, Cascade], sizes: Indices, truth: Indices, levels: int, source: Any = None
+) -> list[Indices]:
     """A report of each group for each level, all groups of a size at once."""
     drawn = [np.zeros(len(truth), dtype=np.int64) for _ in range(levels)]
     for size, chosen in members(sizes).items():
         if size in cascades:
-            for mine, reports in zip(drawn, cascades[size].release(truth[chosen], clamp=True, source=source), strict=True):
+            for mine, reports in zip(
+                drawn, cascades[size].release(truth[chosen], clamp=True, source=source), strict=True
+            ):
                 mine[chosen] = reports
     return drawn
 

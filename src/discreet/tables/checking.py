@@ -76,8 +76,12 @@ class ReleaseVerdict(Result):
         return f"NOT CHECKED: {unchecked}; what could be checked holds" if unchecked else "holds"
 
     def to_dict(self) -> dict[str, Any]:
-        return {"path": self.path, "holds": self.holds, "complete": self.complete,
-                "checks": [plain(vars(check)) for check in self.checks]}  # fmt: skip
+        return {
+            "path": self.path,
+            "holds": self.holds,
+            "complete": self.complete,
+            "checks": [plain(vars(check)) for check in self.checks],
+        }
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,16 @@ class Case:
 
 Checker = Callable[[Case], Iterator[str | Unknown]]
 CHECKERS: dict[str, Checker] = {}  # by matter, in the order in which they are shown
-_BROKEN = (DiscreetError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RecursionError)
+_BROKEN = (
+    DiscreetError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    RecursionError,
+)
 
 
 def checker(matter: str) -> Callable[[Checker], Checker]:
@@ -112,7 +125,9 @@ def checker(matter: str) -> Callable[[Checker], Checker]:
     return register
 
 
-def check_release(path: str | os.PathLike[str], *, ledger: Ledger | str | os.PathLike[str] | None = None) -> ReleaseVerdict:
+def check_release(
+    path: str | os.PathLike[str], *, ledger: Ledger | str | os.PathLike[str] | None = None
+) -> ReleaseVerdict:
     """Check a saved release again, by its record (the .json that `save` or `release -o` wrote), without the data.
 
     Digests of its files, mechanisms (made again, their levels proved), intervals and estimates, totals, what it cost and
@@ -295,11 +310,15 @@ def _words(case: Case) -> Iterator[str | Unknown]:
         if name in ("files", "discreet"):
             continue
         if as_texts(saved.record.get(name)) != as_texts(again.get(name)):
-            alike = name in _WORDS or without_words(name, saved.record.get(name)) == without_words(name, again.get(name))
+            alike = name in _WORDS or without_words(name, saved.record.get(name)) == without_words(
+                name, again.get(name)
+            )
             if case.made_by_us or not alike:
                 yield f"{name} does not follow from the rest."
             else:
-                yield Unknown(f"It was written by discreet {saved.record['discreet']}, and says {name} in words of its own.")
+                yield Unknown(
+                    f"It was written by discreet {saved.record['discreet']}, and says {name} in words of its own."
+                )
 
 
 _WORDS = {"protects", "person", "beware", "interval", "estimate", "fitted", "no_estimate"}
@@ -313,7 +332,9 @@ def _page(case: Case) -> Iterator[str | Unknown]:
     if case.made_by_us or (content is None and not case.saved.older):
         yield "It does not show what the record and the CSV say."
     else:
-        yield Unknown(f"It was written by discreet {case.saved.record['discreet']}, and is not the page that this version writes.")
+        yield Unknown(
+            f"It was written by discreet {case.saved.record['discreet']}, and is not the page that this version writes."
+        )
 
 
 @checker("the ledger")

@@ -122,9 +122,16 @@ class Coarse:
         """What was done, for a reader of the release."""
         done = [
             *([f"rounded to multiples of {self.round_to}"] if self.round_to is not None else []),
-            *([f"hidden where they are then below {self.hide_below}" if self.round_to is not None else
-               f"hidden where they are below {self.hide_below}"] if self.hide_below is not None else []),
-        ]  # fmt: skip
+            *(
+                [
+                    f"hidden where they are then below {self.hide_below}"
+                    if self.round_to is not None
+                    else f"hidden where they are below {self.hide_below}"
+                ]
+                if self.hide_below is not None
+                else []
+            ),
+        ]
         return (
             f"The noisy reports were {' and '.join(done)}, and everything here is computed from what is left of them. A "
             "release of the same question that was published without this says more, and stays published."
@@ -187,7 +194,9 @@ class MergedReports:
     def around(self, places: Indices) -> tuple[Floats, Floats]:
         """The least and the largest unbiased estimate of the reports in each one's cell; infinite where a cell has no end."""
         cells, noise = self.cells(places), self._channel.noise
-        if noise is not None and (noise.overshoot is not None or self._channel.reports is None):  # it rises with the report
+        if noise is not None and (
+            noise.overshoot is not None or self._channel.reports is None
+        ):  # it rises with the report
             least, most = self._channel.estimate(cells.first), self._channel.estimate(cells.last)
         else:
             known = {}

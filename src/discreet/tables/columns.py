@@ -137,7 +137,9 @@ def _plain_one(value: Any) -> Any:
 def _matcher(texts: Any) -> Callable[[str], Flags]:
     import pyarrow.compute as pc
 
-    return lambda pattern: np.asarray(pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return lambda pattern: np.asarray(
+        pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False), dtype=np.bool_
+    )
 
 
 def seen_columns(

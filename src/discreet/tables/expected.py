@@ -34,26 +34,44 @@ class Expected(Result):
         return [dict(line) for line in self.lines]
 
     def _title(self) -> str:
-        return one_line(f"{self.record['dataset']}: {asked_in_words(self.record)}; a dry run of {len(self.lines)} reports")
+        return one_line(
+            f"{self.record['dataset']}: {asked_in_words(self.record)}; a dry run of {len(self.lines)} reports"
+        )
 
     def shown(self) -> Shown:
         parts = [
-            {"statistic": one["name"], "kind": one["kind"], "what": one["what"], "part of epsilon": one["part"],
-             "epsilon of each report": one["epsilon"]}
+            {
+                "statistic": one["name"],
+                "kind": one["kind"],
+                "what": one["what"],
+                "part of epsilon": one["part"],
+                "epsilon of each report": one["epsilon"],
+            }
             for one in self.record["statistics"]
-        ]  # fmt: skip
+        ]
         keys = set(self.record["by"])
-        shown = Shown.of(self._title(), [{name: key_for_people(value) if name in keys else value for name, value in line.items()}
-                                         for line in self.lines[:_FIRST]])  # fmt: skip
-        notes = (f"It would charge epsilon {amount(self.record['epsilon_charged'])}; nothing was drawn, nothing charged.",)
+        shown = Shown.of(
+            self._title(),
+            [
+                {name: key_for_people(value) if name in keys else value for name, value in line.items()}
+                for line in self.lines[:_FIRST]
+            ],
+        )
+        notes = (
+            f"It would charge epsilon {amount(self.record['epsilon_charged'])}; nothing was drawn, nothing charged.",
+        )
         more = len(self.lines) - len(shown.rows)
         tables = [Shown.of("Parts of epsilon:", parts)]
         if self.record.get("measured"):
             levels = [
-                {"by": ", ".join(level["by"]) or "all together", "totals": level["totals"], "part": level["part"],
-                 "epsilon": level["epsilon"]}
+                {
+                    "by": ", ".join(level["by"]) or "all together",
+                    "totals": level["totals"],
+                    "part": level["part"],
+                    "epsilon": level["epsilon"],
+                }
                 for level in self.record["measured"]
-            ]  # fmt: skip
+            ]
             tables.append(Shown.of("Levels that are measured, and their parts of it:", levels))
         return Shown(shown.title, shown.columns, shown.rows, notes, tuple(tables), more)
 

@@ -54,8 +54,13 @@ def _fitted(estimates: Floats, weights: Floats, upper: Floats, constraints: Sequ
     With one set the first step is exact. Sets that follow from a finer one are left out; where no parts meet all totals,
     the last sweep is what there is.
     """
-    needed = [c for k, c in enumerate(constraints) if not any(_refines(finer, c[1]) for _, finer in constraints[k + 1 :])]
-    for totals, groups in needed:  # no part is larger than its total: sums of upper ends stay small enough to keep their digits
+    needed = [
+        c for k, c in enumerate(constraints) if not any(_refines(finer, c[1]) for _, finer in constraints[k + 1 :])
+    ]
+    for (
+        totals,
+        groups,
+    ) in needed:  # no part is larger than its total: sums of upper ends stay small enough to keep their digits
         upper = np.minimum(upper, totals[groups])
     shifts = [np.zeros(len(totals)) for totals, _ in needed]
     moved = estimates

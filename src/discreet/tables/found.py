@@ -68,7 +68,9 @@ class Found:
         steps = self._cells(summed.sums, summed.other_sum)
         if measure.part != "v":
             return steps
-        return measure.change * self._cells(summed.people, summed.other_people) - steps  # the sum of D - x over the same people
+        return (
+            measure.change * self._cells(summed.people, summed.other_people) - steps
+        )  # the sum of D - x over the same people
 
     def _cells(self, groups: Indices, pooled: int) -> Indices:
         return np.array([*groups.tolist(), *([pooled] if self.question.other else [])], dtype=np.int64)
@@ -81,9 +83,21 @@ def counted_for(
     conditions = [one for one in question.statistics if not one.of_values]
     values = [one for one in question.statistics if one.of_values]
     counted = count_each(
-        table, predicates=[one.where for one in conditions] or [None], by=list(question.by), domain=question.domain,
-        unit=terms.unit, max_groups=question.max_groups, other=question.other, progress=progress, reading=reading,
-        vouched=vouched, sums=[one.sum_of(change_of(one, terms)[1]) for one in values],
-    )  # fmt: skip
-    counts = dict(zip([one.name for one in conditions], counted.counts, strict=False))  # sizes alone where there are none
-    return Found(question, counted.counts[0], counts, dict(zip([one.name for one in values], counted.sums, strict=True)))
+        table,
+        predicates=[one.where for one in conditions] or [None],
+        by=list(question.by),
+        domain=question.domain,
+        unit=terms.unit,
+        max_groups=question.max_groups,
+        other=question.other,
+        progress=progress,
+        reading=reading,
+        vouched=vouched,
+        sums=[one.sum_of(change_of(one, terms)[1]) for one in values],
+    )
+    counts = dict(
+        zip([one.name for one in conditions], counted.counts, strict=False)
+    )  # sizes alone where there are none
+    return Found(
+        question, counted.counts[0], counts, dict(zip([one.name for one in values], counted.sums, strict=True))
+    )

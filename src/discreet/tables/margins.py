@@ -42,12 +42,16 @@ def read_margins(given: Any, by: Sequence[str], domain: Domain, what: str = "mar
         ) from None
     for margin in margins:
         if set(margin) == set(by):
-            raise ReleaseError(f"The counts are by {', '.join(margin) or 'nothing'} already; a margin is a total over the "
-                               "other columns of `by`.")  # fmt: skip
+            raise ReleaseError(
+                f"The counts are by {', '.join(margin) or 'nothing'} already; a margin is a total over the "
+                "other columns of `by`."
+            )
         unknown = [name for name in margin if name not in known]
         if unknown:
-            raise ReleaseError(f"{what} are columns of `by` ({', '.join(known) or 'none'}), not "
-                               f"{', '.join(str(name) for name in unknown)}.")  # fmt: skip
+            raise ReleaseError(
+                f"{what} are columns of `by` ({', '.join(known) or 'none'}), not "
+                f"{', '.join(str(name) for name in unknown)}."
+            )
     distinct = {frozenset(margin): margin for margin in reversed(margins)}
     found = tuple(margin for margin in dict.fromkeys(margins) if distinct[frozenset(margin)] == margin)
     if len({margin_name(margin) for margin in found}) < len(found):
@@ -84,7 +88,8 @@ def groups_of(margin: Margin, by: Sequence[str], domain: Domain, cells: Sequence
     contained = {h.column: (by.index(h.of), dict(h.containers)) for h in domain.hierarchies if h.of in by}
     looks = [(by.index(name), None) if name in by else contained[name] for name in margin]
     keys = [
-        tuple(cell[k] if containers is None else containers.get(cell[k], cell[k]) for k, containers in looks) for cell in cells
+        tuple(cell[k] if containers is None else containers.get(cell[k], cell[k]) for k, containers in looks)
+        for cell in cells
     ]
     places: dict[tuple[Any, ...], int] = {}
     place = np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)

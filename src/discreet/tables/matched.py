@@ -45,7 +45,9 @@ def unmatched_totals(saved: Saved, rebuilt: Rebuilt) -> Iterator[str | Unknown]:
         yield from _as_made_again(saved, margin, rows, again[margin])
         yield from _unlike_their_parts(saved, groups[margin], rows)
     if saved.older and saved.margins:
-        yield Unknown(f"Version {saved.version} fitted and bounded totals by another rule; that parts add up to them was checked.")
+        yield Unknown(
+            f"Version {saved.version} fitted and bounded totals by another rule; that parts add up to them was checked."
+        )
 
 
 def _in_its_file(saved: Saved, margin: str, rows: Rows) -> Iterator[str | Unknown]:

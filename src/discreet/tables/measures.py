@@ -132,8 +132,10 @@ def change_of(one: Statistic, terms: Terms) -> tuple[int, Fraction]:
         return whole_change(one)
     if (grid.low / grid.step).denominator != 1:
         why = "what a person adds who is there" if terms.relation == "presence" else "a missing value or the condition"
-        raise ReleaseError(f"The bounds of {show(one.words())} must be multiples of its step: else the remainder of the sum tells "
-                           f"of {why}. Move the bounds, or choose a step that divides them.")  # fmt: skip
+        raise ReleaseError(
+            f"The bounds of {show(one.words())} must be multiples of its step: else the remainder of the sum tells "
+            f"of {why}. Move the bounds, or choose a step that divides them."
+        )
     if terms.relation == "presence":
         return _steps(one, max(abs(grid.low), abs(grid.high))), Fraction(0)
     return _steps(one, max(grid.high, Fraction(0)) - min(grid.low, Fraction(0))), Fraction(0)
@@ -182,8 +184,10 @@ def open_noise(family: str, change: int, level: Level) -> Mechanism:
     except LevelError:
         m = None
     if m is None or m.channel.noise is None or m.channel.noise.reach(_RARE) > _FARTHEST:
-        raise ReleaseError(f"Noise that hides {change} steps at this epsilon would be wider than any sum; use a larger epsilon, or "
-                           "a coarser step. Nothing was charged.")  # fmt: skip
+        raise ReleaseError(
+            f"Noise that hides {change} steps at this epsilon would be wider than any sum; use a larger epsilon, or "
+            "a coarser step. Nothing was charged."
+        )
     return m
 
 

@@ -47,7 +47,13 @@ def times_at_most(epsilon: Fraction) -> str:
 
 
 def rows_table(
-    rows: Sequence[Mapping[str, Any]], keys: Sequence[str], value: str, more: int = 0, *, caption: str = "", kind: str = "count"
+    rows: Sequence[Mapping[str, Any]],
+    keys: Sequence[str],
+    value: str,
+    more: int = 0,
+    *,
+    caption: str = "",
+    kind: str = "count",
 ) -> str:
     """Rows with their intervals drawn on one scale: counts as shares of their groups where the sizes are public.
 
@@ -74,7 +80,9 @@ def rows_table(
     kinds = ["key"] * len(keys) + ["number"] * len(counted) + ["picture"]
     right = [False] * len(keys) + [True] * len(counted) + [False]
     end = _percent if shares else told
-    words = f"{'share of the group, ' if shares else ''}{end(scale.low, ROUND_FLOOR)} to {end(scale.high, ROUND_CEILING)}"
+    words = (
+        f"{'share of the group, ' if shares else ''}{end(scale.low, ROUND_FLOOR)} to {end(scale.high, ROUND_CEILING)}"
+    )
     caption = f"{escape(caption)}<span class='narrow'>{'; ' if caption else ''}bars: {words}</span>"
     made = table([*keys, *counted, words], lines, right, caption=caption, heads=len(keys), kinds=kinds)
     if scale.cut:
@@ -144,9 +152,11 @@ def release_page(release: Release) -> str:
     parts.append("<h2>Each group</h2>")
     size = release.size // max(len(asked), 1)
     for k, one in enumerate(asked):
-        mine = release.rows(most, start=k * size)[: size]
+        mine = release.rows(most, start=k * size)[:size]
         by = f"by {', '.join(record['by'])}" if record["by"] else ""
-        parts.append(rows_table(mine, record["by"], "report", size - len(mine), caption=_caption(one, by), kind=one["kind"]))
+        parts.append(
+            rows_table(mine, record["by"], "report", size - len(mine), caption=_caption(one, by), kind=one["kind"])
+        )
     left = record["budget"]
     parts.append(
         f"<h2>How to read this</h2><p>The dot is the report. The bar is the 95 % interval: {escape(str(record['interval']))}. "

@@ -58,8 +58,10 @@ class Purpose:
         if name != LEAST:
             return cls(name, declared=True)
         if not isinstance(loss, str):
-            raise ReleaseError('The least error needs a loss by its name, for groups of every size: loss="l1", "l2" or '
-                               '"threshold(5)", for example.')  # fmt: skip
+            raise ReleaseError(
+                'The least error needs a loss by its name, for groups of every size: loss="l1", "l2" or '
+                '"threshold(5)", for example.'
+            )
         spelled = "".join(loss.lower().split())
         loss_of(spelled, Grid(0, LARGEST), Grid(0, 1))  # is there such a loss?
         return cls(LEAST, spelled, _spelled(prior), declared=True)
@@ -89,14 +91,18 @@ class Purpose:
         """Does it make sense for what is asked? Sums and means, and shares of unknown sizes, are for adding alone."""
         wrong = [kind for kind in kinds if kind in ("sum", "mean") or (kind == "share" and relation == "presence")]
         if self.declared and self.name != ADDING and wrong:
-            raise ReleaseError(f'A {wrong[0]} is for adding, with noise that has no ends; for another purpose than "adding" ask '
-                               "for counts in a call of their own.")  # fmt: skip
+            raise ReleaseError(
+                f'A {wrong[0]} is for adding, with noise that has no ends; for another purpose than "adding" ask '
+                "for counts in a call of their own."
+            )
 
     def check_sizes(self, sizes: int) -> None:
         """Are there few enough different sizes of group?"""
         if self.name == LEAST and sizes > _SIZES:
-            raise ReleaseError(f'purpose="least error" makes a design for each size of group, for at most {_SIZES} of them, and '
-                               f'these are {sizes}; use "reading" or "adding", or fewer groups.')  # fmt: skip
+            raise ReleaseError(
+                f'purpose="least error" makes a design for each size of group, for at most {_SIZES} of them, and '
+                f'these are {sizes}; use "reading" or "adding", or fewer groups.'
+            )
 
 
 FOR_READING = Purpose()
@@ -114,8 +120,10 @@ def _spelled(prior: Any) -> str | Law | None:
     found = [(parse_exact(value), parse_exact(chance)) for value, chance in pairs]
     known = [(value, chance) for value, chance in found if value is not None and chance is not None]
     if not found or len(known) < len(found):
-        raise ReleaseError('The prior is public knowledge about a count: "uniform", "binomial(0.3)", a list of probabilities or '
-                           "{value: probability}.")  # fmt: skip
+        raise ReleaseError(
+            'The prior is public knowledge about a count: "uniform", "binomial(0.3)", a list of probabilities or '
+            "{value: probability}."
+        )
     return tuple(sorted(known)) if isinstance(prior, Mapping) else tuple(chance for _, chance in known)
 
 
@@ -131,8 +139,10 @@ def _designed(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
     if top is None:
         raise ReleaseError("The least error needs an upper end: declare bound, the largest count that can be.")
     if top > LARGEST:
-        raise ReleaseError(f'purpose="least error" makes designs for groups of up to {LARGEST}, not {top}; use "reading" or '
-                           '"adding", whose error is little larger there.')  # fmt: skip
+        raise ReleaseError(
+            f'purpose="least error" makes designs for groups of up to {LARGEST}, not {top}; use "reading" or '
+            '"adding", whose error is little larger there.'
+        )
     from ..designs.design import design  # a slow import, for those who ask for it
 
     law: Any = purpose.prior

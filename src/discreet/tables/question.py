@@ -65,7 +65,9 @@ class Question:
     max_groups: int
     purpose: Purpose = FOR_READING
     audiences: tuple[Level, ...] = ()  # their levels, the most accurate first, which is `level`
-    tiers: tuple[tuple[tuple[str, ...], Fraction], ...] = ()  # totals that are measured too, each with its part of epsilon
+    tiers: tuple[
+        tuple[tuple[str, ...], Fraction], ...
+    ] = ()  # totals that are measured too, each with its part of epsilon
 
     @property
     def cells(self) -> list[tuple[Any, ...]]:
@@ -80,7 +82,9 @@ class Question:
         if not self._named_missing:
             return key
         names = self.by if columns is None else columns
-        return tuple(MISSING if one is None and c in self._named_missing else one for c, one in zip(names, key, strict=True))
+        return tuple(
+            MISSING if one is None and c in self._named_missing else one for c, one in zip(names, key, strict=True)
+        )
 
     @cached_property
     def _named_missing(self) -> frozenset[str]:
@@ -114,8 +118,12 @@ def levels_of(alphas: Any, epsilons: Any) -> tuple[Level, ...]:
     name, given = ("alpha", alphas) if epsilons is None else ("epsilon", epsilons)
     listed = given.split(",") if isinstance(given, str) else list(given) if isinstance(given, Iterable) else []
     if not listed:
-        raise ReleaseError(f'{name}s are a list of levels, one for each audience, for example alphas=["3/10", "1/2", "4/5"].')
-    found = sorted((Level.of(**{name: x.strip() if isinstance(x, str) else x}) for x in listed), key=lambda level: level.alpha)
+        raise ReleaseError(
+            f'{name}s are a list of levels, one for each audience, for example alphas=["3/10", "1/2", "4/5"].'
+        )
+    found = sorted(
+        (Level.of(**{name: x.strip() if isinstance(x, str) else x}) for x in listed), key=lambda level: level.alpha
+    )
     if len({level.alpha for level in found}) < len(found):
         raise ReleaseError("Two audiences have the same level; give each level once, and its release to both of them.")
     return tuple(found)
@@ -123,10 +131,14 @@ def levels_of(alphas: Any, epsilons: Any) -> tuple[Level, ...]:
 
 def check_audiences(mechanism: str | Mechanism, purpose: Purpose) -> None:
     if isinstance(mechanism, Mechanism) or mechanism not in ("auto", "geometric"):
-        raise ReleaseError("Several audiences need geometric noise: the reports of other mechanisms are not remaps of one another "
-                           "at every two levels. Leave the mechanism out, or release it at one level alone.")  # fmt: skip
+        raise ReleaseError(
+            "Several audiences need geometric noise: the reports of other mechanisms are not remaps of one another "
+            "at every two levels. Leave the mechanism out, or release it at one level alone."
+        )
     if purpose.declared and purpose.name != ADDING:
-        raise ReleaseError('Several audiences get geometric noise, which is for adding: say purpose="adding", or leave it out.')
+        raise ReleaseError(
+            'Several audiences get geometric noise, which is for adding: say purpose="adding", or leave it out.'
+        )
 
 
 def charge_of(level: Level) -> Fraction:
@@ -135,15 +147,34 @@ def charge_of(level: Level) -> Fraction:
 
 
 def ask(
-    dataset: str, version: str, count: Any, by: Sequence[str], domain: Any, alpha: object, epsilon: object,
-    mechanism: str | Mechanism, bound: int | None, max_groups: int, other: bool, sum: Any = None, mean: Any = None,
-    share: Any = None, weights: Any = None, purpose: object = None, loss: object = None, prior: object = None,
-    alphas: Any = None, epsilons: Any = None, measure: Any = None,
-) -> Question:  # fmt: skip
+    dataset: str,
+    version: str,
+    count: Any,
+    by: Sequence[str],
+    domain: Any,
+    alpha: object,
+    epsilon: object,
+    mechanism: str | Mechanism,
+    bound: int | None,
+    max_groups: int,
+    other: bool,
+    sum: Any = None,
+    mean: Any = None,
+    share: Any = None,
+    weights: Any = None,
+    purpose: object = None,
+    loss: object = None,
+    prior: object = None,
+    alphas: Any = None,
+    epsilons: Any = None,
+    measure: Any = None,
+) -> Question:
     """Everything declared, checked before any data are read."""
     audiences = () if alphas is None and epsilons is None else levels_of(alphas, epsilons)
     if audiences and (alpha is not None or epsilon is not None):
-        raise ReleaseError("Give one level (alpha or epsilon), or the levels of several audiences (alphas or epsilons).")
+        raise ReleaseError(
+            "Give one level (alpha or epsilon), or the levels of several audiences (alphas or epsilons)."
+        )
     level = audiences[0] if audiences else Level.of(alpha=alpha, epsilon=epsilon)
     if not isinstance(mechanism, Mechanism) and mechanism != "auto" and mechanism not in RELEASED:
         raise ReleaseError(
@@ -163,8 +194,10 @@ def ask(
         raise ReleaseError('The version of the data is a text that you choose, for example version="2026-11".')
     columns = tuple([by] if isinstance(by, str) else by)
     if domain is None and columns:
-        raise ReleaseError(f"Declare the groups: domain={{{columns[0]!r}: [...]}} lists the values that {', '.join(columns)} "
-                           "may take. Keys are declared, never learned from the data.")  # fmt: skip
+        raise ReleaseError(
+            f"Declare the groups: domain={{{columns[0]!r}: [...]}} lists the values that {', '.join(columns)} "
+            "may take. Keys are declared, never learned from the data."
+        )
     asked = statistics_of(count, sum, mean, share, weights)
     counts_alone = all(one.kind == "count" for one in asked)
     reserved = RESERVED if counts_alone else RESERVED | ALSO_RESERVED
@@ -180,9 +213,12 @@ def ask(
     if other and any(OTHER in key for key in keys.keys):
         raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
     if any({None, MISSING} <= {key[k] for key in keys.keys} for k in range(len(columns))):
-        raise ReleaseError(f"{MISSING} stands for missing values, which are declared too; a declared key cannot have that name.")
-    question = Question(dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups, aim,
-                        audiences)  # fmt: skip
+        raise ReleaseError(
+            f"{MISSING} stands for missing values, which are declared too; a declared key cannot have that name."
+        )
+    question = Question(
+        dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups, aim, audiences
+    )
     tiers = read_tiers(measure, question)
     if tiers and audiences:
         raise ReleaseError("Totals are measured for one level; release to several audiences without measure.")
@@ -196,27 +232,37 @@ def check_relation(question: Question, terms: Terms) -> None:
         public = {name.lower() for name in terms.public}  # the engine knows no case
         outside = [c for c in question.by if c.lower() not in public]
         if outside:
-            raise ReleaseError(f"{', '.join(outside)} is not public in {question.dataset!r}, where only the counted bit is "
-                               f"private; group by {', '.join(terms.public) or 'nothing'}, or make the data set presence "
-                               "private.")  # fmt: skip
+            raise ReleaseError(
+                f"{', '.join(outside)} is not public in {question.dataset!r}, where only the counted bit is "
+                f"private; group by {', '.join(terms.public) or 'nothing'}, or make the data set presence "
+                "private."
+            )
         if any(one.where is None and not one.of_values for one in question.statistics):
-            raise ReleaseError("Under bit privacy the size of a group is public: say what to count, for example "
-                               "count=\"income = '>50K'\".")  # fmt: skip
+            raise ReleaseError(
+                "Under bit privacy the size of a group is public: say what to count, for example "
+                "count=\"income = '>50K'\"."
+            )
         if question.bound is not None:
             raise ReleaseError(
                 "bound goes with presence privacy; under bit privacy the public size of a group bounds it."
             )
         partial = [one.name for one in question.statistics if one.kind == "mean" and one.where is not None]
         if partial:
-            raise ReleaseError(f"The mean {partial[0]!r} is of people who are chosen by a condition, and under bit privacy their "
-                               "number is private; ask for a sum and a count with that condition.")  # fmt: skip
-    counted = [one for one in question.statistics if one.kind == "count" or (one.kind == "share" and terms.relation == "bit")]
+            raise ReleaseError(
+                f"The mean {partial[0]!r} is of people who are chosen by a condition, and under bit privacy their "
+                "number is private; ask for a sum and a count with that condition."
+            )
+    counted = [
+        one for one in question.statistics if one.kind == "count" or (one.kind == "share" and terms.relation == "bit")
+    ]
     if not counted and (question.bound is not None or question.mechanism != "auto"):
         word = "mechanism" if question.bound is None else "bound"
         raise ReleaseError(f"{word} is for counts, and nothing is counted here; leave it out.")
     if terms.unit is None and question.max_groups != 1:
-        raise ReleaseError("max_groups needs an id column (unit) in the data set's terms; without one, a row is a person "
-                           "and lies in one group.")  # fmt: skip
+        raise ReleaseError(
+            "max_groups needs an id column (unit) in the data set's terms; without one, a row is a person "
+            "and lies in one group."
+        )
     if terms.unit is not None and terms.unit.lower() in [c.lower() for c in question.by]:
         raise ReleaseError(f"{terms.unit} identifies people; do not group by it.")
 
@@ -242,8 +288,10 @@ def level_of(question: Question, terms: Terms, part: Fraction) -> Level:
     share = part / question.groups_of_one(terms)
     level = question.level if share == 1 else Level(question.level.power(share))
     if level.alpha > _WEAKEST:
-        raise ReleaseError("Each report would have an epsilon below 2^-61: its noise would be wider than any count. Ask for a "
-                           "larger epsilon, or for fewer counts or groups.")  # fmt: skip
+        raise ReleaseError(
+            "Each report would have an epsilon below 2^-61: its noise would be wider than any count. Ask for a "
+            "larger epsilon, or for fewer counts or groups."
+        )
     return level
 
 
@@ -282,21 +330,29 @@ def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:
     if not m.inputs.is_counts and not (m.inputs.low == 0 and m.inputs.high is None and m.inputs.step == 1):
         raise ReleaseError(f"The mechanism takes {m.inputs}; a count needs 0..n in steps of 1.")
     if m.inputs.high is not None and top is None:
-        raise ReleaseError(f"The mechanism takes counts up to {m.inputs.high}, but a group may have any number; "
-                           "declare bound, the largest count that can be, or let auto choose.")  # fmt: skip
+        raise ReleaseError(
+            f"The mechanism takes counts up to {m.inputs.high}, but a group may have any number; "
+            "declare bound, the largest count that can be, or let auto choose."
+        )
     if m.inputs.high is not None and top is not None and m.inputs.high < top:
-        raise ReleaseError(f"The mechanism takes counts up to {m.inputs.high}, but a group may have {top}; "
-                           "make it larger or let auto choose.")  # fmt: skip
+        raise ReleaseError(
+            f"The mechanism takes counts up to {m.inputs.high}, but a group may have {top}; "
+            "make it larger or let auto choose."
+        )
     if m.sensitivity is None:
-        raise ReleaseError(f"The mechanism claims its level for {m.neighbours}, but one person changes any count by one; "
-                           "give a mechanism whose neighbours are steps.")  # fmt: skip
+        raise ReleaseError(
+            f"The mechanism claims its level for {m.neighbours}, but one person changes any count by one; "
+            "give a mechanism whose neighbours are steps."
+        )
     if not level.admits(m.alpha):
         raise ReleaseError(
             f"The mechanism holds epsilon {m.epsilon:.6g} but each report must hold {level.epsilon:.6g}."
         )
     if not _told_apart(m.outputs):
-        raise ReleaseError(f"The mechanism reports {m.outputs}, too fine for floats to tell apart; remap its reports to a "
-                           "coarser grid.")  # fmt: skip
+        raise ReleaseError(
+            f"The mechanism reports {m.outputs}, too fine for floats to tell apart; remap its reports to a "
+            "coarser grid."
+        )
     return m
 
 

@@ -70,8 +70,13 @@ def rebuild(saved: Saved) -> Rebuilt:
     spent = record["budget"]
     balance = Balance(number_in(spent["budget"]), number_in(spent["spent"]), number_in(spent["left"]), 0)
     head = record["ledger_head"]
-    answer = Answer("", record["ledger_line"], record["released"], record["repeated"],
-                    None if head is None else Head(head["count"], head["hash"]))  # fmt: skip
+    answer = Answer(
+        "",
+        record["ledger_line"],
+        record["released"],
+        record["repeated"],
+        None if head is None else Head(head["count"], head["hash"]),
+    )
     again = sheet.filled(drawn, balance, answer, totals)
     return Rebuilt(sheet, drawn, totals, replace(again, record={**again.record, **_declared(saved, sheet)}))
 
@@ -110,15 +115,25 @@ def _question(saved: Saved, size: int) -> Question:
     by, declared = tuple(record["by"]), size - bool(record["other_cell"])
     texts = saved.keys[:declared]
     null = [_missing(name, {key[k] for key in texts}, record) for k, name in enumerate(by)]
-    keys = tuple(tuple(None if text == missing else text for missing, text in zip(null, key, strict=True)) for key in texts)
+    keys = tuple(
+        tuple(None if text == missing else text for missing, text in zip(null, key, strict=True)) for key in texts
+    )
     own = record["own_mechanism"]
     mechanism = "auto" if own is None else files.loads(json.dumps(own).encode(), "the mechanism in the record")
     return Question(
-        record["dataset"], record["version"], tuple(map(_statistic, record["statistics"])), by,
+        record["dataset"],
+        record["version"],
+        tuple(map(_statistic, record["statistics"])),
+        by,
         Domain(by, keys, (), record["domain_source"], tuple(map(_hierarchy, record["containers"]))),
-        bool(record["other_cell"]), mechanism, level_told(record) or Level(Fraction(1)), record["bound"], record["max_groups"],
-        Purpose.read(record["purpose"]), tiers=tuple((tuple(one["by"]), number_in(one["part"])) for one in record["measured"][:-1]),
-    )  # fmt: skip
+        bool(record["other_cell"]),
+        mechanism,
+        level_told(record) or Level(Fraction(1)),
+        record["bound"],
+        record["max_groups"],
+        Purpose.read(record["purpose"]),
+        tiers=tuple((tuple(one["by"]), number_in(one["part"])) for one in record["measured"][:-1]),
+    )
 
 
 def _missing(name: str, texts: set[str], record: Mapping[str, Any]) -> str | None:
@@ -153,7 +168,12 @@ def _statistic(told: Mapping[str, Any]) -> Statistic:
 
 
 def _drawn(
-    question: Question, terms: Terms, alphas: Sequence[str], columns: Mapping[str, list[str]], sizes: Indices, coarse: Coarse
+    question: Question,
+    terms: Terms,
+    alphas: Sequence[str],
+    columns: Mapping[str, list[str]],
+    sizes: Indices,
+    coarse: Coarse,
 ) -> tuple[tuple[Measure, ...], list[NDArray[Any]]]:
     """The measures of cells, or of the totals of a level, and their reports: as rows for one statistic after another say."""
     measures: list[Measure] = []
@@ -167,9 +187,14 @@ def _drawn(
 
 
 def _tier(
-    saved: Saved, question: Question, terms: Terms, told: Mapping[str, Any], sizes: Indices, asked: Sequence[Margin],
+    saved: Saved,
+    question: Question,
+    terms: Terms,
+    told: Mapping[str, Any],
+    sizes: Indices,
+    asked: Sequence[Margin],
     coarse: Coarse,
-) -> tuple[Tier, list[NDArray[Any]]]:  # fmt: skip
+) -> tuple[Tier, list[NDArray[Any]]]:
     """A measured level, from the rows of its totals: they stand under the name that the margin was asked for by, if it was."""
     margin = tuple(told["by"])
     groups = groups_of(margin, question.by, question.domain, question.cells)
@@ -177,7 +202,9 @@ def _tier(
     texts = {name: [csv_value(row[name]) for row in rows] for name in rows[0]}
     mine = sizes_of(groups, terms, sizes)
     alphas = {one["name"]: one["alpha"] for one in told["statistics"]}
-    measures, drawn = _drawn(bounded(question, groups), terms, [alphas[name] for name in question.names], texts, mine, coarse)
+    measures, drawn = _drawn(
+        bounded(question, groups), terms, [alphas[name] for name in question.names], texts, mine, coarse
+    )
     return Tier(groups, number_in(told["part"]), mine, measures), drawn
 
 
@@ -197,11 +224,13 @@ def _measures(
         plan = mechanisms_for(question, level, sizes)
     else:
         plan = {
-            n: None if family == PUBLIC_ZERO
-            else _counting(question, family, n, level) if counted
+            n: None
+            if family == PUBLIC_ZERO
+            else _counting(question, family, n, level)
+            if counted
             else open_noise(family, change, level)
             for n, family in named.items()
-        }  # fmt: skip
+        }
     return [Measure(one, part, change, level, plan, origin) for part in (("u", "v") if pair else ("",))]
 
 

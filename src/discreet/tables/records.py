@@ -31,13 +31,23 @@ ADDING_UP = "for adding up, not for reading"
 
 
 def release_record(
-    question: Question, terms: Terms, measures: Sequence[Measure], readings: Sequence[Mapping[int, Reading]], sizes: Indices,
-    charge: Fraction, columns: list[str], coarse: Coarse = AS_DRAWN,
-) -> dict[str, Any]:  # fmt: skip
+    question: Question,
+    terms: Terms,
+    measures: Sequence[Measure],
+    readings: Sequence[Mapping[int, Reading]],
+    sizes: Indices,
+    charge: Fraction,
+    columns: list[str],
+    coarse: Coarse = AS_DRAWN,
+) -> dict[str, Any]:
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
     plans = [m for m in measures if m.part != "v"]  # both of a pair have one mechanism
-    used = [(m, reading) for measure, mine in zip(measures, readings, strict=True) if measure.part != "v"
-            for m, reading in ((m, mine[n]) for n, m in measure.plan.items() if m is not None)]  # fmt: skip
+    used = [
+        (m, reading)
+        for measure, mine in zip(measures, readings, strict=True)
+        if measure.part != "v"
+        for m, reading in ((m, mine[n]) for n, m in measure.plan.items() if m is not None)
+    ]
     families = sorted({m.recipe.family for m, _ in used})
     no_estimate = sorted({m.recipe.family for m, reading in used if math.isnan(reading.standard_error)})
     empty = [list(key) for key, size in zip(question.cells, sizes.tolist(), strict=True) if size == 0]
@@ -75,8 +85,18 @@ def release_record(
         "audience": None,
         "ledger_head": None,
         "mechanisms": [
-            {"family": family, "citation": next(m.recipe.citation for m, _ in used if m.recipe.family == family),
-             "sizes": len({n for measure in plans for n, m in measure.plan.items() if m is not None and m.recipe.family == family})}
+            {
+                "family": family,
+                "citation": next(m.recipe.citation for m, _ in used if m.recipe.family == family),
+                "sizes": len(
+                    {
+                        n
+                        for measure in plans
+                        for n, m in measure.plan.items()
+                        if m is not None and m.recipe.family == family
+                    }
+                ),
+            }
             for family in families
         ],
         "question": None,
@@ -88,10 +108,12 @@ def release_record(
         "estimate": f"unbiased, {ADDING_UP}; standard_error bounds its standard error for every true count"
         + (f"; {RATIO}" if any(m.part for m in measures) else ""),
         "fitted": "whole numbers, not below 0, that add up to the totals; where margins were asked for",
-        "no_estimate": [f"{family}: {'its reports were merged' if coarse else 'its channel has no well-posed inverse'}"
-                        for family in no_estimate],
+        "no_estimate": [
+            f"{family}: {'its reports were merged' if coarse else 'its channel has no well-posed inverse'}"
+            for family in no_estimate
+        ],
         "files": {},
-    }  # fmt: skip
+    }
 
 
 def _number(question: Question) -> str:
@@ -102,10 +124,17 @@ def _told(measure: Measure, question: Question, terms: Terms, charge: Fraction) 
     """One statistic: what it is, its part of the charge, and the level of each of its reports."""
     one = measure.statistic
     return {
-        "name": one.name, "kind": one.kind, "what": one.words(), "where": one.where, **_summed(one),
-        "part": str(one.weight), "epsilon": str(charge * one.weight * question.cells_part / question.groups_of_one(terms)),
-        "alpha": str(measure.level.alpha), "change": measure.change, "pair": bool(measure.part),
-    }  # fmt: skip
+        "name": one.name,
+        "kind": one.kind,
+        "what": one.words(),
+        "where": one.where,
+        **_summed(one),
+        "part": str(one.weight),
+        "epsilon": str(charge * one.weight * question.cells_part / question.groups_of_one(terms)),
+        "alpha": str(measure.level.alpha),
+        "change": measure.change,
+        "pair": bool(measure.part),
+    }
 
 
 def _summed(one: Statistic) -> dict[str, Any]:
@@ -136,15 +165,37 @@ def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
     none = {"column": None, "low": None, "high": None, "step": None, "missing": None}
     counts = old["counts"]
     parts = [
-        {"name": name, "kind": "count", "what": where or "people", "where": where, **none, "part": str(Fraction(1, len(counts))),
-         "epsilon": old["epsilon_each_report"], "alpha": old["alpha_each_report"], "change": 1, "pair": False}
+        {
+            "name": name,
+            "kind": "count",
+            "what": where or "people",
+            "where": where,
+            **none,
+            "part": str(Fraction(1, len(counts))),
+            "epsilon": old["epsilon_each_report"],
+            "alpha": old["alpha_each_report"],
+            "change": 1,
+            "pair": False,
+        }
         for name, where in counts.items()
-    ]  # fmt: skip
+    ]
     rest = {name: value for name, value in old.items() if name != "counts"}
     unit = re.match(r"A person is one value of (.*), counted once per group", str(old.get("person")))
-    new: dict[str, Any] = {"unit": unit and unit[1], "null_keys": [], "ledger_head": None, "own_mechanism": None, "purpose": None,
-           "round_to": None, "hide_below": None, "audience": None, "question": None,
-           "margins": None, "containers": [], "measured": [], "files": dict.fromkeys(old["files"])}  # fmt: skip
+    new: dict[str, Any] = {
+        "unit": unit and unit[1],
+        "null_keys": [],
+        "ledger_head": None,
+        "own_mechanism": None,
+        "purpose": None,
+        "round_to": None,
+        "hide_below": None,
+        "audience": None,
+        "question": None,
+        "margins": None,
+        "containers": [],
+        "measured": [],
+        "files": dict.fromkeys(old["files"]),
+    }
     return {**rest, "format_version": 4, "statistics": parts, **new}
 
 
@@ -198,18 +249,24 @@ def _beware(terms: Terms, question: Question) -> list[str]:
     """What the numbers do not mean."""
     warnings = []
     if question.bound is not None:
-        warnings.append(f"Counts above {question.bound} are counted as {question.bound}: intervals and estimates are of the "
-                        "capped counts.")  # fmt: skip
+        warnings.append(
+            f"Counts above {question.bound} are counted as {question.bound}: intervals and estimates are of the "
+            "capped counts."
+        )
     if terms.unit is not None:
-        warnings.append(f"People in more than {question.max_groups} of the groups are counted in {question.max_groups} of them: "
-                        "where there are such people, counts are too low.")  # fmt: skip
+        warnings.append(
+            f"People in more than {question.max_groups} of the groups are counted in {question.max_groups} of them: "
+            "where there are such people, counts are too low."
+        )
     for one in question.statistics:
         warnings += _about(one, terms)
     if terms.relation == "bit":
         warnings.append("A group of nobody is an exact zero without noise; its mechanism is named public zero.")
     if any(_like_a_formula(x) for key in question.cells for x in key):
-        warnings.append("Some keys begin with =, +, - or @ and are written as they are: a spreadsheet that opens the CSV may take "
-                        "them for formulas. Import those columns as text.")  # fmt: skip
+        warnings.append(
+            "Some keys begin with =, +, - or @ and are written as they are: a spreadsheet that opens the CSV may take "
+            "them for formulas. Import those columns as text."
+        )
     return warnings
 
 

@@ -121,8 +121,29 @@ def release(
     """
     coarse = Coarse.of(round_to, hide_below)
     with _opened(ledger) as book:
-        question = ask(dataset, version, count, by, domain, alpha, epsilon, mechanism, bound, max_groups, other, sum, mean, share,
-                       weights, purpose, loss, prior, alphas, epsilons, measure)  # fmt: skip
+        question = ask(
+            dataset,
+            version,
+            count,
+            by,
+            domain,
+            alpha,
+            epsilon,
+            mechanism,
+            bound,
+            max_groups,
+            other,
+            sum,
+            mean,
+            share,
+            weights,
+            purpose,
+            loss,
+            prior,
+            alphas,
+            epsilons,
+            measure,
+        )
         if dry_run:
             return _expected(table, book, question, margins, coarse, progress)
         run = _to_audiences if question.audiences else _released
@@ -130,9 +151,16 @@ def release(
 
 
 def release_and_dropped(
-    table: Any, *, ledger: Ledger, margins: Any = (), round_to: object = None, hide_below: object = None,
-    fresh: bool = False, progress: Progress | None = None, **asked: Any,
-) -> tuple[Release | Audiences, int | None]:  # fmt: skip
+    table: Any,
+    *,
+    ledger: Ledger,
+    margins: Any = (),
+    round_to: object = None,
+    hide_below: object = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+    **asked: Any,
+) -> tuple[Release | Audiences, int | None]:
     """A release, and for the operator alone, outside the guarantee: how many rows stand in none of its groups.
 
     None where a stored answer was given without reading the file.
@@ -143,12 +171,28 @@ def release_and_dropped(
 
 
 def expected_errors(
-    table: Any, *, ledger: Ledger | str, margins: Any = (), round_to: object = None, hide_below: object = None,
-    progress: Progress | None = None, **asked: Any,
-) -> Expected:  # fmt: skip
+    table: Any,
+    *,
+    ledger: Ledger | str,
+    margins: Any = (),
+    round_to: object = None,
+    hide_below: object = None,
+    progress: Progress | None = None,
+    **asked: Any,
+) -> Expected:
     """The dry run of what `release` is asked."""
-    rest = {"version": "1", "count": None, "by": (), "domain": None, "alpha": None, "epsilon": None, "mechanism": "auto",
-            "bound": None, "max_groups": 1, "other": False}  # fmt: skip
+    rest = {
+        "version": "1",
+        "count": None,
+        "by": (),
+        "domain": None,
+        "alpha": None,
+        "epsilon": None,
+        "mechanism": "auto",
+        "bound": None,
+        "max_groups": 1,
+        "other": False,
+    }
     with _opened(ledger) as book:
         return _expected(table, book, ask(**{**rest, **asked}), margins, Coarse.of(round_to, hide_below), progress)
 
@@ -164,9 +208,14 @@ def _expected(
 
 
 def _released(
-    table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse, fresh: bool,
+    table: Any,
+    book: Ledger,
+    question: Question,
+    margins: Any,
+    coarse: Coarse,
+    fresh: bool,
     progress: Progress | None,
-) -> tuple[Release, int | None]:  # fmt: skip
+) -> tuple[Release, int | None]:
     dataset = question.dataset
     again = _stored(table, book, question, margins, coarse)
     if again is not None:
@@ -185,8 +234,16 @@ def _released(
     levels = [(sheet.sizes, sheet.measures), *((tier.sizes, tier.measures) for tier in sheet.tiers)]
     reports = sum(len(sizes) * len(measures) for sizes, measures in levels)
     with book.room(len(head) + reports * _LONGEST):
-        asked = book.begin(dataset, spelling.question, epsilon=sheet.charge, data=spelling.fingerprint(ready.found.each),
-                           fresh=fresh, admission=ready.admission, spelled=before, what=question_words(question))  # fmt: skip
+        asked = book.begin(
+            dataset,
+            spelling.question,
+            epsilon=sheet.charge,
+            data=spelling.fingerprint(ready.found.each),
+            fresh=fresh,
+            admission=ready.admission,
+            spelled=before,
+            what=question_words(question),
+        )
         if isinstance(asked, Answer):
             # what was stored is read with the mechanisms that drew it, whatever would be chosen today
             made = _repeated(book, asked, asked.text, sheet, spelling)
@@ -194,10 +251,12 @@ def _released(
             return made.told(ready.operator), ready.dropped
         drawn = [_draw(m.plan, sheet.sizes, ready.found.truth(m)) for m in sheet.measures]
         totals = [
-            [_draw(m.plan, tier.sizes, tier.added(ready.found.truth(m), question.bound if m.counts_people else None))
-             for m in tier.measures]
+            [
+                _draw(m.plan, tier.sizes, tier.added(ready.found.truth(m), question.bound if m.counts_people else None))
+                for m in tier.measures
+            ]
             for tier in sheet.tiers
-        ]  # fmt: skip
+        ]
     answer = book.finish(asked, answer_text(drawn, head, totals))
     # the reports are stored: from here on everything is post-processing
     tell(progress, "drawn and stored", _STORED)
@@ -207,9 +266,14 @@ def _released(
 
 
 def _to_audiences(
-    table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse, fresh: bool,
+    table: Any,
+    book: Ledger,
+    question: Question,
+    margins: Any,
+    coarse: Coarse,
+    fresh: bool,
     progress: Progress | None,
-) -> tuple[Audiences, int | None]:  # fmt: skip
+) -> tuple[Audiences, int | None]:
     """A release for each audience: one charge, one stored answer, a cascade of reports for each group."""
     dataset, asked = question.dataset, [for_audience(question, level) for level in question.audiences]
     again = _stored(table, book, question, margins, coarse)
@@ -224,17 +288,30 @@ def _to_audiences(
         zeros = [np.zeros(len(sizes), dtype=np.int64) for _ in cascades]
         made = [sheet.filled(zeros, balance(dataset), None) for sheet in sheets]
         return handed_out(made, question, Fraction(0)).told(ready.operator), ready.dropped
-    heads = [mechanisms_text(mine, sheet.measures, spelling.contents, sizes) for mine, sheet in zip(asked, sheets, strict=True)]
+    heads = [
+        mechanisms_text(mine, sheet.measures, spelling.contents, sizes)
+        for mine, sheet in zip(asked, sheets, strict=True)
+    ]
     charge, levels = ready.sheet.charge, list[list[Any]]()  # of each audience the reports of each measure
     with book.room(sum(map(len, heads)) + len(heads) * len(sizes) * len(ready.sheet.measures) * _LONGEST):
-        begun = book.begin(dataset, spelling.question, epsilon=ready.sheet.charge, data=spelling.fingerprint(ready.found.each),
-                           fresh=fresh, admission=ready.admission, what=question_words(question))  # fmt: skip
+        begun = book.begin(
+            dataset,
+            spelling.question,
+            epsilon=ready.sheet.charge,
+            data=spelling.fingerprint(ready.found.each),
+            fresh=fresh,
+            admission=ready.admission,
+            what=question_words(question),
+        )
         if not isinstance(begun, Answer):
             truths = [ready.found.truth(measure) for measure in ready.sheet.measures]
             drawn = [draw_levels(c, sizes, truth, len(asked)) for c, truth in zip(cascades, truths, strict=True)]
             levels = [list(reports) for reports in zip(*drawn, strict=True)]
     if isinstance(begun, Answer):
-        made = [_repeated(book, begun, text, sheet, spelling) for text, sheet in zip(answers_of(begun.text), sheets, strict=True)]
+        made = [
+            _repeated(book, begun, text, sheet, spelling)
+            for text, sheet in zip(answers_of(begun.text), sheets, strict=True)
+        ]
         charge = charged_for(begun, question)
     else:
         texts = [answer_text(reports, head) for reports, head in zip(levels, heads, strict=True)]
@@ -248,8 +325,16 @@ def _to_audiences(
 def _at_level(sheet: Sheet, question: Question) -> Sheet:
     """The sheet of one audience: everything at its own level."""
     charge = charge_of(question.level) if sheet.charge else Fraction(0)
-    mine = Sheet.of(question, sheet.terms, charge, sheet.sizes, measures_for(question, sheet.terms, sheet.sizes), sheet.margins,
-                    sheet.make_table, sheet.coarse)  # fmt: skip
+    mine = Sheet.of(
+        question,
+        sheet.terms,
+        charge,
+        sheet.sizes,
+        measures_for(question, sheet.terms, sheet.sizes),
+        sheet.margins,
+        sheet.make_table,
+        sheet.coarse,
+    )
     return mine.asking(sheet.record["question"])
 
 
@@ -323,8 +408,9 @@ def _prepare(
     before = None if path is None else stamp(path)
     admission = None if path is None else admission_for(book, path, question.dataset, question.version)
     reading = None if admission is None else Reading.from_dict(admission.reading)
-    found = counted_for(question, terms, table, progress=part(progress, 0.0, _COUNTING), reading=reading,
-                        vouched=admission is not None)  # fmt: skip
+    found = counted_for(
+        question, terms, table, progress=part(progress, 0.0, _COUNTING), reading=reading, vouched=admission is not None
+    )
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     check_columns(question, terms, found.columns)
@@ -349,7 +435,11 @@ def _operator(table: Any, terms: Terms, question: Question, found: Found) -> Loo
 
     A value that cannot be looked at must not stop a release, which would tell of it: then there is no report.
     """
-    used = {*question.by, *([terms.unit] if terms.unit else []), *(name for names in found.columns.values() for name in names)}
+    used = {
+        *question.by,
+        *([terms.unit] if terms.unit else []),
+        *(name for names in found.columns.values() for name in names),
+    }
     try:
         return examined(table, Reading(), None, terms.unit, only=used).with_dropped(found.dropped)
     except Exception:  # in whatever library, for whatever value

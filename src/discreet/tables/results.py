@@ -15,7 +15,14 @@ from ..present.words import csv_lines, text
 from .margins import OF_TOTALS, TOTAL
 from .question import MISSING
 
-_FOR_MACHINES = ("digest", "estimate", "standard_error", "epsilon", "report_u", "report_v")  # columns that are not printed
+_FOR_MACHINES = (
+    "digest",
+    "estimate",
+    "standard_error",
+    "epsilon",
+    "report_u",
+    "report_v",
+)  # columns that are not printed
 _FIRST, _LONGEST = 100, 40  # rows that are shown, and characters of a key
 _WHERE = "rows() and columns have all, save() writes them"
 _PRINTED = 30  # rows of each table that print shows
@@ -104,23 +111,38 @@ class Release(Result):
         names = tuple(name for name in self.columns if name not in _FOR_MACHINES)
         first = zip(*(self.columns[name][:_FIRST] for name in names), strict=True)
         by = set(self.record["by"])
-        rows = tuple(tuple(_short(key_for_people(x) if n in by else x) for n, x in zip(names, row, strict=True)) for row in first)
+        rows = tuple(
+            tuple(_short(key_for_people(x) if n in by else x) for n, x in zip(names, row, strict=True)) for row in first
+        )
         totals = tuple(
-            replace(Shown.of(
-                f"{totals_title(margin)}, matching the fitted parts:",
-                [{n: _short(x if n in OF_TOTALS else key_for_people(x)) for n, x in line.items() if n not in _FOR_MACHINES}
-                 for line in lines],
-            ), where="margins has all")
+            replace(
+                Shown.of(
+                    f"{totals_title(margin)}, matching the fitted parts:",
+                    [
+                        {
+                            n: _short(x if n in OF_TOTALS else key_for_people(x))
+                            for n, x in line.items()
+                            if n not in _FOR_MACHINES
+                        }
+                        for line in lines
+                    ],
+                ),
+                where="margins has all",
+            )
             for margin, lines in self.margins.items()
-        )  # fmt: skip
+        )
         return Shown(self._title(), names, rows, self._notes(), totals, more=self.size - len(rows), where=_WHERE)
 
     def _notes(self) -> tuple[str, ...]:
         record, left = self.record, self.record["budget"]
         notes = [f"{record['protects']} {record['person']}", *record["beware"]]
         if record["empty_groups"]:
-            some = ", ".join("/".join(str(_short(key_for_people(x))) for x in key) for key in record["empty_groups"][:10])
-            notes.append(f"Nobody is in: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Is that spelt right?")
+            some = ", ".join(
+                "/".join(str(_short(key_for_people(x))) for x in key) for key in record["empty_groups"][:10]
+            )
+            notes.append(
+                f"Nobody is in: {some}{' ...' if len(record['empty_groups']) > 10 else ''}. Is that spelt right?"
+            )
         cost, mine = f"Charged epsilon {amount(record['epsilon_charged'])}.", record.get("audience")
         if mine is not None:
             own, charged = amount(mine["epsilon"]), amount(mine["charged"])
@@ -143,7 +165,9 @@ def amount(written: str) -> str:
 
 def asked_in_words(record: Mapping[str, Any]) -> str:
     """What a release has of each group, for people."""
-    return ", ".join(one["what"] if one["kind"] == "count" else f"{one['kind']} of {one['what']}" for one in record["statistics"])
+    return ", ".join(
+        one["what"] if one["kind"] == "count" else f"{one['kind']} of {one['what']}" for one in record["statistics"]
+    )
 
 
 def totals_title(margin: str) -> str:

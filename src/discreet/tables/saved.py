@@ -66,7 +66,9 @@ class Saved:
             content = place.read_bytes()
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or "no file has such a name"
-            raise FileError(f"{place} cannot be read ({why}); give the .json that release wrote.", kind="missing") from None
+            raise FileError(
+                f"{place} cannot be read ({why}); give the .json that release wrote.", kind="missing"
+            ) from None
         return cls.of(place, content)
 
     @classmethod
@@ -80,7 +82,9 @@ class Saved:
         except FileError:
             raise
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            raise FileError(f"{place} is no record of a release; give the .json that release wrote.", kind="shape") from None
+            raise FileError(
+                f"{place} is no record of a release; give the .json that release wrote.", kind="shape"
+            ) from None
         return cls(place, text, document, int(written.get("format_version", 1)), record)
 
     @property

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 MARK = "\ufeff"  # the byte order mark: without it some spreadsheets take UTF-8 for something else
 
 
-def save_release(made: Release, path: str | os.PathLike[str], *, overwrite: bool = False, bom: bool = False) -> list[Path]:
+def save_release(
+    made: Release, path: str | os.PathLike[str], *, overwrite: bool = False, bom: bool = False
+) -> list[Path]:
     """What `Release.save` does."""
     target = Path(file_name(path))
     old = check_outputs(target, list(made.margins), [], overwrite)
@@ -63,7 +65,8 @@ def check_outputs(path: Path, margins: Sequence[str], inputs: Sequence[str | Non
     targets = outputs(path, margins)
     if len({unicodedata.normalize("NFC", target.name.casefold()) for target in targets}) < len(targets):
         raise FileError(
-            "Two of the margins have names that some systems take for one file's; ask for them one at a time.", kind="missing"
+            "Two of the margins have names that some systems take for one file's; ask for them one at a time.",
+            kind="missing",
         )
     old = _old_totals(path, targets)
     try:
@@ -79,8 +82,9 @@ def check_outputs(path: Path, margins: Sequence[str], inputs: Sequence[str | Non
         if not overwrite and os.path.lexists(target):
             raise FileError(
                 f"{target} is there already; choose another name, or pass overwrite=True to replace it and the files that were "
-                "written with it.", kind="missing",
-            )  # fmt: skip
+                "written with it.",
+                kind="missing",
+            )
     check_writable(targets)
     return old
 

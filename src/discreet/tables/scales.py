@@ -48,7 +48,9 @@ class Scale:
         low, high, report = span
         left, right = self.place(low), self.place(high)
         zero = f"<i class='zero' style='left:{self.place(0.0):.1f}%'></i>" if self.low < 0 else ""
-        marks = ("<i class='cut left'></i>" if low < self.low else "") + ("<i class='cut right'></i>" if high > self.high else "")
+        marks = ("<i class='cut left'></i>" if low < self.low else "") + (
+            "<i class='cut right'></i>" if high > self.high else ""
+        )
         dot = f"<i class='dot' style='left:{self.place(report):.1f}%'></i>" if self.low <= report <= self.high else ""
         return (
             f"<div class='bar' aria-hidden='true'>{zero}<i class='span' style='left:{left:.1f}%;width:{right - left:.1f}%'></i>"

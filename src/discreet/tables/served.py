@@ -33,9 +33,15 @@ class Served:
 
 
 def served(
-    text: str, question: Question, terms: Terms, charge: Fraction, contents: Mapping[str, Any], margins: Sequence[Margin],
-    make_table: Callable[[Mapping[str, list[Any]]], Any], coarse: Coarse,
-) -> Served | None:  # fmt: skip
+    text: str,
+    question: Question,
+    terms: Terms,
+    charge: Fraction,
+    contents: Mapping[str, Any],
+    margins: Sequence[Margin],
+    make_table: Callable[[Mapping[str, list[Any]]], Any],
+    coarse: Coarse,
+) -> Served | None:
     """None for an answer of an earlier version, which does not say what it was drawn with."""
     stored = read_alone(text, question, terms, contents)
     if stored is None:

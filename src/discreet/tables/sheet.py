@@ -56,22 +56,44 @@ class Sheet:
 
     @classmethod
     def of(
-        cls, question: Question, terms: Terms, charge: Fraction, sizes: Indices, measures: tuple[Measure, ...],
-        margins: tuple[Margin, ...], make_table: Callable[[Mapping[str, list[Any]]], Any], coarse: Coarse = AS_DRAWN,
+        cls,
+        question: Question,
+        terms: Terms,
+        charge: Fraction,
+        sizes: Indices,
+        measures: tuple[Measure, ...],
+        margins: tuple[Margin, ...],
+        make_table: Callable[[Mapping[str, list[Any]]], Any],
+        coarse: Coarse = AS_DRAWN,
         tiers: tuple[Tier, ...] = (),
-    ) -> Sheet:  # fmt: skip
+    ) -> Sheet:
         readings = tuple(readings_of(measure, coarse) for measure in measures)
         columns = _fixed_columns(question, terms, measures, sizes, charge)
         columns |= {"fitted": []} if margins or tiers else {}
         own = [[readings_of(measure, coarse) for measure in tier.measures] for tier in tiers]
-        sums = Sums.of(question, terms, sizes, measures, margins, tiers, own, bool(coarse)) if margins or tiers else None
+        sums = (
+            Sums.of(question, terms, sizes, measures, margins, tiers, own, bool(coarse)) if margins or tiers else None
+        )
         record = release_record(question, terms, measures, readings, sizes, charge, list(columns), coarse)
         record |= totals_record(question, terms, charge, margins, tiers)
         record["beware"] = [*record["beware"], *totals_beware(question, terms, bool(margins or tiers))]
         json.dumps(record)
         make_table({name: values[:1] for name, values in columns.items() if values})  # can such a table be built?
-        return cls(question, terms, charge, sizes, measures, margins, readings, columns, tiers, sums, record, make_table,
-                   coarse)  # fmt: skip
+        return cls(
+            question,
+            terms,
+            charge,
+            sizes,
+            measures,
+            margins,
+            readings,
+            columns,
+            tiers,
+            sums,
+            record,
+            make_table,
+            coarse,
+        )
 
     def asking(self, question: Mapping[str, Any] | None) -> Sheet:
         """The same, with the question in the record as the ledger knows it."""
@@ -88,22 +110,28 @@ class Sheet:
         new = [m.plan for part in (mine, *(tier.measures for tier in tiers)) for m in part]
         if charge == self.charge and all(_digests(one) == _digests(other) for one, other in zip(new, old, strict=True)):
             return self
-        again = Sheet.of(self.question, self.terms, charge, self.sizes, mine, self.margins, self.make_table, self.coarse,
-                         tiers)  # fmt: skip
+        again = Sheet.of(
+            self.question, self.terms, charge, self.sizes, mine, self.margins, self.make_table, self.coarse, tiers
+        )
         return again.asking(self.record["question"])
 
     def filled(
-        self, drawn: Sequence[NDArray[Any]], balance: Balance, answer: Answer | None,
+        self,
+        drawn: Sequence[NDArray[Any]],
+        balance: Balance,
+        answer: Answer | None,
         totals: Sequence[Sequence[NDArray[Any]]] = (),
-    ) -> Release:  # fmt: skip
+    ) -> Release:
         """The rows of a release with their estimates, intervals and margins, and the record that goes with them.
 
         `drawn` has the reports of each measure, `totals` those of each measure of each level that was measured too.
         """
         parts = [in_steps(m, r, self.sizes, d) for m, r, d in zip(self.measures, self.readings, drawn, strict=True)]
         columns = dict(self.columns)
-        shown = [published([self.measures[k] for k in mine], [parts[k] for k in mine], self.sizes)
-                 for mine in self.places.values()]  # fmt: skip
+        shown = [
+            published([self.measures[k] for k in mine], [parts[k] for k in mine], self.sizes)
+            for mine in self.places.values()
+        ]
         for name in set().union(*shown):
             columns[name] = [x for one in shown for x in one.get(name) or [None] * len(self.sizes)]
         fitted: dict[str, list[dict[str, Any]]] = {}

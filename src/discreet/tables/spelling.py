@@ -40,7 +40,9 @@ class Spelling:
 
 def spelling_of(question: Question, names: Mapping[str, Collection[str]]) -> Spelling:
     """How a question is told apart; `names` has for each statistic columns of the table, those that it looks at among them."""
-    conditions = {one.name: None if one.where is None else parse(one.where, names[one.name]) for one in question.statistics}
+    conditions = {
+        one.name: None if one.where is None else parse(one.where, names[one.name]) for one in question.statistics
+    }
     contents = {one.name: content_of(one, conditions[one.name], names[one.name]) for one in question.statistics}
     by = [name.lower() for name in question.by]  # the engine knows no case
     common = {
@@ -72,7 +74,11 @@ def measured_of(question: Question) -> str:
 
 def content_of(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
     """What tells a statistic apart from others, whatever it is called."""
-    found: dict[str, Any] = {"kind": one.kind, "where": None if where is None else unordered(where), "part": str(one.weight)}
+    found: dict[str, Any] = {
+        "kind": one.kind,
+        "where": None if where is None else unordered(where),
+        "part": str(one.weight),
+    }
     if one.column is not None and one.grid is not None:
         found |= {
             "column": find_column(one.column, names) or one.column,

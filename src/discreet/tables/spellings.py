@@ -86,7 +86,11 @@ def _texts(question: Question, names: list[str]) -> Iterator[tuple[str, str]]:
     for k, name in enumerate(question.by):
         column, recoding = find_column(name, names), domain.recodings[k] if domain.recodings else None
         if column is not None:
-            texts = {key[k] for key in domain.keys} if recoding is None else {code for mine in recoding.codes for code in mine}
+            texts = (
+                {key[k] for key in domain.keys}
+                if recoding is None
+                else {code for mine in recoding.codes for code in mine}
+            )
             yield from ((column, text) for text in sorted(text for text in texts if isinstance(text, str)))
 
 
@@ -102,7 +106,9 @@ def _different(array: Any) -> list[str]:
     """The different texts of a column, some rows at a time; none of what is no text."""
     import pyarrow as pa
 
-    if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)):
+    if not (
+        pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)
+    ):
         return []
     try:
         return [text for text in array.cast(pa.large_string()).unique().to_pylist() if text is not None]

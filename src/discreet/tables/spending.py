@@ -38,7 +38,9 @@ class Paid:
         self._ledger, self._lock = ledger, threading.Lock()
         self._pending: Pending | None = None
         self._process, self._over = os.getpid(), False
-        self._drawn: tuple[object, str, Any] | None = None  # mechanism, what is stored, report: not to be shown before that
+        self._drawn: tuple[object, str, Any] | None = (
+            None  # mechanism, what is stored, report: not to be shown before that
+        )
         self._shown = False
 
     def __repr__(self) -> str:
@@ -56,7 +58,9 @@ class Paid:
     def __enter__(self) -> Paid:
         with self._lock:
             if self._pending is not None:
-                raise LedgerError(f"{self._stands} and is for one block alone. Call spend again, which is charged again.")
+                raise LedgerError(
+                    f"{self._stands} and is for one block alone. Call spend again, which is charged again."
+                )
             self._process = os.getpid()  # the one that may draw
             self._pending = self._ledger.note_charge(self.dataset, self.epsilon, self.what, basis=SPENT)
         return self
@@ -71,8 +75,12 @@ class Paid:
         charge can still be used. Where storing failed, calling again with the same mechanism stores the same report.
         `change` is how far one person moves the value at most, where that is not 1.
         """
-        if self._process != os.getpid():  # asked without the lock, which a thread of the parent may have held at the fork
-            raise LedgerError(f"{self._stands}, for the process that made it and not for its children. Call spend in each.")
+        if (
+            self._process != os.getpid()
+        ):  # asked without the lock, which a thread of the parent may have held at the fork
+            raise LedgerError(
+                f"{self._stands}, for the process that made it and not for its children. Call spend in each."
+            )
         with self._lock:
             pending = self._usable()
             if self._drawn is None:
@@ -88,8 +96,12 @@ class Paid:
                 self._drawn = (m, _text(law, m, report), report)
             drawn_by, text, report = self._drawn
             if drawn_by is not mechanism or not text:
-                raise LedgerError(f"{self._stands}, and a report was drawn for it. Call spend again, which is charged again.")
-            if self._ledger.drawn(self.dataset, pending.charge) != json.loads(text):  # else an earlier attempt stored it
+                raise LedgerError(
+                    f"{self._stands}, and a report was drawn for it. Call spend again, which is charged again."
+                )
+            if self._ledger.drawn(self.dataset, pending.charge) != json.loads(
+                text
+            ):  # else an earlier attempt stored it
                 self._ledger.finish(pending, text)
             self._shown = True
             return report
@@ -100,7 +112,9 @@ class Paid:
 
     def _usable(self) -> Pending:
         if self._pending is None:
-            raise LedgerError("Nothing is charged yet: write `with ledger.spend(...) as paid:` and sample inside of it.")
+            raise LedgerError(
+                "Nothing is charged yet: write `with ledger.spend(...) as paid:` and sample inside of it."
+            )
         if self._shown:
             raise LedgerError(f"{self._stands}, and its report was given. Call spend again, which is charged again.")
         if self._over:
@@ -116,25 +130,33 @@ def covers(epsilon: Fraction, m: Mechanism, change: object = None) -> None:
     grid = m.inputs
     far = Fraction(1) if change is None else given.positive(change, "change", error=LedgerError)
     if change is None:
-        span = m.neighbours.reduced(grid).span(grid)  # pairs that are all those so many steps apart are as good as steps
+        span = m.neighbours.reduced(grid).span(
+            grid
+        )  # pairs that are all those so many steps apart are as good as steps
         if span is None:
-            raise LedgerError(f"The mechanism was made for {m.neighbours}, and one person changes a count by 1; give one whose "
-                              "neighbours are steps, or say with change= how far one person moves the value. "
-                              "Nothing was drawn.")  # fmt: skip
+            raise LedgerError(
+                f"The mechanism was made for {m.neighbours}, and one person changes a count by 1; give one whose "
+                "neighbours are steps, or say with change= how far one person moves the value. "
+                "Nothing was drawn."
+            )
         far = max(far, span * grid.step)
     reach = Neighbours.steps(max(1, math.ceil(far / grid.step)))
     for ratio, _ in m.ratios(reach):
         if not Epsilon(epsilon).admits(ratio.alpha, ratio.power):
             most = exact.show_above(exact.minus_log_above(ratio.alpha, ratio.power)) if ratio.alpha else "inf"
-            raise LedgerError(f"The mechanism tells of one person, who moves the value by up to {far}, as much as an epsilon of "
-                              f"{most}; {exact.show_rational(epsilon)} was charged. Nothing was drawn: use a mechanism of a "
-                              "smaller epsilon (or, if one person moves the value by less, say so with change=).")  # fmt: skip
+            raise LedgerError(
+                f"The mechanism tells of one person, who moves the value by up to {far}, as much as an epsilon of "
+                f"{most}; {exact.show_rational(epsilon)} was charged. Nothing was drawn: use a mechanism of a "
+                "smaller epsilon (or, if one person moves the value by less, say so with change=)."
+            )
 
 
 def _checked(m: Any, value: Any) -> Mechanism:
     if isinstance(value, (list, tuple)) or np.ndim(value) > 0:  # a list may be ragged
-        raise LedgerError("A charge is for one report of one true value: one person may change several values. Use release "
-                          "for tables, or spend for each. Nothing was drawn.")  # fmt: skip
+        raise LedgerError(
+            "A charge is for one report of one true value: one person may change several values. Use release "
+            "for tables, or spend for each. Nothing was drawn."
+        )
     return mechanism_of(m, LedgerError)
 
 

@@ -1,10 +1,10 @@
 """What is asked of each group: counts, sums, means and shares, as they may be written.
 
-    count="sick = 'yes'"                                     people for whom a condition is true
-    count="*"                                                everybody, beside other statistics
-    sum={"income": Grid(0, 100000, 100)}                     the sum of a column, each person's part within declared bounds
-    sum="income:0..100000/100 where sex = 'f' missing 0"     the same as a text
-    mean=..., share=...                                      written like sum and count
+count="sick = 'yes'"                                     people for whom a condition is true
+count="*"                                                everybody, beside other statistics
+sum={"income": Grid(0, 100000, 100)}                     the sum of a column, each person's part within declared bounds
+sum="income:0..100000/100 where sex = 'f' missing 0"     the same as a text
+mean=..., share=...                                      written like sum and count
 """
 
 from __future__ import annotations
@@ -80,7 +80,9 @@ def _conditions(kind: str, given: Any) -> list[tuple[str, str | None]]:
     if isinstance(given, str):
         return [_condition(kind, kind, given)]
     listed = given if isinstance(given, Mapping | Sequence | set | frozenset) else ()
-    if not listed or not all(encodable(x) for x in [*listed, *(listed.values() if isinstance(listed, Mapping) else ())]):
+    if not listed or not all(
+        encodable(x) for x in [*listed, *(listed.values() if isinstance(listed, Mapping) else ())]
+    ):
         raise ReleaseError(f"{kind} is a predicate, a list of them, or a mapping of names to predicates.")
     pairs = listed.items() if isinstance(listed, Mapping) else [(text, text) for text in dict.fromkeys(listed)]
     return [_condition(kind, name, text) for name, text in pairs]
@@ -104,7 +106,9 @@ def _summed(kind: str, given: Any) -> list[tuple[str, Statistic]]:
         if not (name and encodable(name)):
             raise ReleaseError(f"The name of a {kind} is a text.")
         if one.missing is not None and one.grid.place(one.missing) is None:
-            raise ReleaseError(f"The {kind} {show(name)} reads a missing value as {one.missing}, which is not on {one.grid}.")
+            raise ReleaseError(
+                f"The {kind} {show(name)} reads a missing value as {one.missing}, which is not on {one.grid}."
+            )
     return [(name, Statistic(name, kind, one.where, one.column, one.grid, one.missing)) for name, one in found.items()]
 
 
@@ -112,7 +116,7 @@ def _weighed(found: Sequence[Statistic], weights: Any) -> tuple[Statistic, ...]:
     """The statistics with their parts of epsilon, as exact rationals that add up to 1."""
     given = {} if weights is None else weights
     if not isinstance(given, Mapping):
-        raise ReleaseError("weights are a mapping of names to positive numbers, such as {\"count\": 1, \"income\": 3}.")
+        raise ReleaseError('weights are a mapping of names to positive numbers, such as {"count": 1, "income": 3}.')
     names = [one.name for one in found]
     unknown = [name for name in given if name not in names]
     if unknown:

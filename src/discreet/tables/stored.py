@@ -31,10 +31,26 @@ from .served import served
 from .spelling import measured_of
 
 # Fields of a record that do not follow from the stored answer, and are compared with the ledger's lines, or elsewhere
-_ELSEWHERE = frozenset([
-    "discreet", "released", "repeated", "budget", "ledger_line", "ledger_head", "audience", "question", "files",
-    "protects", "person", "beware", "interval", "estimate", "fitted", "no_estimate",
-])  # fmt: skip
+_ELSEWHERE = frozenset(
+    [
+        "discreet",
+        "released",
+        "repeated",
+        "budget",
+        "ledger_line",
+        "ledger_head",
+        "audience",
+        "question",
+        "files",
+        "protects",
+        "person",
+        "beware",
+        "interval",
+        "estimate",
+        "fitted",
+        "no_estimate",
+    ]
+)
 
 
 def differences(ledger: Ledger, saved: Saved, rebuilt: Rebuilt) -> Iterator[str | Unknown]:
@@ -43,7 +59,11 @@ def differences(ledger: Ledger, saved: Saved, rebuilt: Rebuilt) -> Iterator[str 
     name, line, head = record["dataset"], record["ledger_line"], record["ledger_head"]
     ledger.verify(name, None if head is None else Head(head["count"], head["hash"]))
     terms, history = ledger.terms(name), ledger.history(name)
-    if (terms.relation, terms.unit, terms.budget) != (record["relation"], record["unit"], number_in(record["budget"]["budget"])):
+    if (terms.relation, terms.unit, terms.budget) != (
+        record["relation"],
+        record["unit"],
+        number_in(record["budget"]["budget"]),
+    ):
         yield "The terms of the data set are others."
     totals = [*accumulate(Fraction(str(entry.facts.get("epsilon", 0))) for entry in history)]
     if number_in(record["budget"]["spent"]) not in totals[(line or 1) - 1 :]:
@@ -64,7 +84,9 @@ def differences(ledger: Ledger, saved: Saved, rebuilt: Rebuilt) -> Iterator[str 
     if answer.when != record["released"]:
         yield f"The answer of line {line} was stored at another time."
     mine, asked, text = record["audience"], record["question"], answer.text
-    if Fraction(str(charged.facts["epsilon"])) != number_in(record["epsilon_charged"] if mine is None else mine["charged"]):
+    if Fraction(str(charged.facts["epsilon"])) != number_in(
+        record["epsilon_charged"] if mine is None else mine["charged"]
+    ):
         yield f"Line {line} charged {charged.facts['epsilon']}."
     if mine is not None:
         text = answers_of(text)[asked["levels"].index(mine["alpha"])]
@@ -98,7 +120,9 @@ def _unlike(saved: Saved, rebuilt: Rebuilt, text: str, content: Mapping[str, Any
         yield f"The measured totals, their parts of epsilon or the cells in them are not those that line {line} charged for."
         return
     try:
-        again = served(text, question, sheet.terms, sheet.charge, contents(asked, sheet), sheet.margins, dict, sheet.coarse)
+        again = served(
+            text, question, sheet.terms, sheet.charge, contents(asked, sheet), sheet.margins, dict, sheet.coarse
+        )
     except DiscreetError:
         again = None
     if again is None:
@@ -126,15 +150,22 @@ def _typed(
     """The question of a record with keys of the types that they were asked with, which a CSV does not have."""
     stored = [name.lower() for name in content["by"]]
     columns = [stored.index(name.lower()) for name in question.by]
-    known = {tuple(None if key[c] is None else str(key[c]) for c in columns): tuple(key[c] for c in columns)
-             for key in content["keys"]}  # fmt: skip
+    known = {
+        tuple(None if key[c] is None else str(key[c]) for c in columns): tuple(key[c] for c in columns)
+        for key in content["keys"]
+    }
     keys = [known.get(key) for key in question.cells]
     if None in keys or len(keys) != len(known) or len(keys) != len(content["keys"]):
         return None
     declared = tuple(key for key in keys[: len(question.domain.keys)] if key is not None)
-    maps = tuple(replace(h, containers=tuple((key, label) for key, label in told["map"]))
-                 for h, told in zip(question.domain.hierarchies, containers, strict=True))  # fmt: skip
+    maps = tuple(
+        replace(h, containers=tuple((key, label) for key, label in told["map"]))
+        for h, told in zip(question.domain.hierarchies, containers, strict=True)
+    )
     own = isinstance(question.mechanism, Mechanism)
-    return replace(question, domain=replace(question.domain, keys=declared, hierarchies=maps),
-                   mechanism=question.mechanism if own else asked["mechanism"],
-                   audiences=tuple(Level(number_in(alpha)) for alpha in asked.get("levels", ())))  # fmt: skip
+    return replace(
+        question,
+        domain=replace(question.domain, keys=declared, hierarchies=maps),
+        mechanism=question.mechanism if own else asked["mechanism"],
+        audiences=tuple(Level(number_in(alpha)) for alpha in asked.get("levels", ())),
+    )

@@ -37,30 +37,52 @@ class Sums:
 
     @classmethod
     def of(
-        cls, question: Question, terms: Terms, sizes: Indices, measures: tuple[Measure, ...],
-        asked: Sequence[Margin], tiers: tuple[Tier, ...], own: Sequence[Sequence[Mapping[int, Reading]]], merged: bool = False,
-    ) -> Sums:  # fmt: skip
+        cls,
+        question: Question,
+        terms: Terms,
+        sizes: Indices,
+        measures: tuple[Measure, ...],
+        asked: Sequence[Margin],
+        tiers: tuple[Tier, ...],
+        own: Sequence[Sequence[Mapping[int, Reading]]],
+        merged: bool = False,
+    ) -> Sums:
         """Totals by the margins that were asked for, and by those that were measured; `merged`: of reports that are rounded or
         hidden, where nothing may follow from the reports themselves."""
-        wanted = {frozenset(margin): margin for margin in [*(t.groups.margin for t in reversed(tiers)), *reversed(asked)]}
-        margins = tuple(groups_of(margin, question.by, question.domain, question.cells) for margin in reversed(wanted.values()))
+        wanted = {
+            frozenset(margin): margin for margin in [*(t.groups.margin for t in reversed(tiers)), *reversed(asked)]
+        }
+        margins = tuple(
+            groups_of(margin, question.by, question.domain, question.cells) for margin in reversed(wanted.values())
+        )
         columns = sorted(range(len(question.by)), key=lambda c: question.by[c].lower())
         # as texts, which is what a saved release has of them: check-release must find the same order
         keys = [str([None if key[c] is None else str(key[c]) for c in columns]) for key in question.cells]
         order = np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
         adding = tuple(
-            Adding(measure, sizes, margins, [Own(tier, tier.measures[k], mine[k]) for tier, mine in zip(tiers, own, strict=True)],
-                   order, merged)
+            Adding(
+                measure,
+                sizes,
+                margins,
+                [Own(tier, tier.measures[k], mine[k]) for tier, mine in zip(tiers, own, strict=True)],
+                order,
+                merged,
+            )
             for k, measure in enumerate(measures)
-        )  # fmt: skip
+        )
         return cls(question, terms, sizes, measures, tiers, margins, adding)
 
     def filled(
-        self, places: Mapping[str, Sequence[int]], parts: Sequence[Part], drawn: Sequence[NDArray[Any]],
+        self,
+        places: Mapping[str, Sequence[int]],
+        parts: Sequence[Part],
+        drawn: Sequence[NDArray[Any]],
         totals: Sequence[Sequence[NDArray[Any]]],
-    ) -> tuple[list[Any], dict[str, list[dict[str, Any]]]]:  # fmt: skip
+    ) -> tuple[list[Any], dict[str, list[dict[str, Any]]]]:
         """The fitted parts of all statistics, and the rows of each margin; `places` has the measures of each statistic."""
-        own = [[adding.own[t].read(totals[t][k]) for t in range(len(self.tiers))] for k, adding in enumerate(self.adding)]
+        own = [
+            [adding.own[t].read(totals[t][k]) for t in range(len(self.tiers))] for k, adding in enumerate(self.adding)
+        ]
         estimates = [adding.estimates(parts[k], own[k]) for k, adding in enumerate(self.adding)]
         fits = [adding.fit(estimates[k]) for k, adding in enumerate(self.adding)]
         column: list[Any] = []
@@ -76,10 +98,17 @@ class Sums:
                 named = {self.question.name_column: name} if len(places) > 1 else {}
                 measured = self._measured(groups, mine, own)
                 for k, key in enumerate(groups.keys):
-                    line = {**named, **dict(zip(groups.margin, self.question.spelled_key(key, groups.margin), strict=True))}
+                    line = {
+                        **named,
+                        **dict(zip(groups.margin, self.question.spelled_key(key, groups.margin), strict=True)),
+                    }
                     line |= {"n": int(sizes[k])} if self.terms.relation == "bit" else {}
-                    line |= {"total": _said(shown["report"][k]), "low": _said(shown["low"][k]), "high": _said(shown["high"][k]),
-                             "interval_by": read[0][1][k]}  # fmt: skip
+                    line |= {
+                        "total": _said(shown["report"][k]),
+                        "low": _said(shown["low"][k]),
+                        "high": _said(shown["high"][k]),
+                        "interval_by": read[0][1][k],
+                    }
                     lines.append(line | {column: _said(values[k]) for column, values in measured.items()})
         return column, rows
 
@@ -104,8 +133,9 @@ class Sums:
                 used = [tier.measures[mine[0]].plan[size] for size in tier.sizes.tolist()]  # both of a pair have one
                 return {
                     **{name: shown.get(name) or [None] * len(used) for name in ("report", *parts)},
-                    "mechanism": [family_of(m) for m in used], "digest": [digest_of(m) for m in used],
-                }  # fmt: skip
+                    "mechanism": [family_of(m) for m in used],
+                    "digest": [digest_of(m) for m in used],
+                }
         return {}
 
 
@@ -114,24 +144,45 @@ def totals_record(
 ) -> dict[str, Any]:
     """What the record says of totals: those that were asked for, and those that were measured with their parts of epsilon."""
     each = charge / question.groups_of_one(terms)
-    levels = [{"by": list(tier.groups.margin), "totals": len(tier.groups.keys), "part": str(tier.part),
-               "epsilon": str(each * tier.part), "statistics": _levels(tier, each)} for tier in tiers]  # fmt: skip
+    levels = [
+        {
+            "by": list(tier.groups.margin),
+            "totals": len(tier.groups.keys),
+            "part": str(tier.part),
+            "epsilon": str(each * tier.part),
+            "statistics": _levels(tier, each),
+        }
+        for tier in tiers
+    ]
     used = {name for margin in [*margins, *(tier.groups.margin for tier in tiers)] for name in margin}
     return {
         "margins": [list(margin) for margin in margins],
-        "containers": [{"column": h.column, "of": h.of, "map": [list(pair) for pair in h.containers]}
-                       for h in question.domain.hierarchies if h.column in used],
-        "measured": [*levels, {"by": list(question.by), "totals": len(question.cells), "part": str(question.cells_part),
-                               "epsilon": str(each * question.cells_part)}] if tiers else [],
-    }  # fmt: skip
+        "containers": [
+            {"column": h.column, "of": h.of, "map": [list(pair) for pair in h.containers]}
+            for h in question.domain.hierarchies
+            if h.column in used
+        ],
+        "measured": [
+            *levels,
+            {
+                "by": list(question.by),
+                "totals": len(question.cells),
+                "part": str(question.cells_part),
+                "epsilon": str(each * question.cells_part),
+            },
+        ]
+        if tiers
+        else [],
+    }
 
 
 def _levels(tier: Tier, each: Fraction) -> list[dict[str, str]]:
     """For each statistic of a measured level its part of epsilon, and the level of each of its reports."""
     return [
         {"name": m.name, "epsilon": str(each * tier.part * m.statistic.weight), "alpha": str(m.level.alpha)}
-        for m in tier.measures if m.part != "v"
-    ]  # fmt: skip
+        for m in tier.measures
+        if m.part != "v"
+    ]
 
 
 def names_of_totals(margins: Any, measure: Any, by: Sequence[str], domain: Domain) -> list[str]:

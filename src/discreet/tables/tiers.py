@@ -58,7 +58,9 @@ def read_tiers(given: Any, question: Question) -> tuple[tuple[Margin, Fraction],
     names = given if weights is None else [name for name in weights if name != CELLS]
     margins = read_margins(names, question.by, question.domain, "measure")
     if isinstance(question.mechanism, Mechanism):
-        raise ReleaseError("Measured totals need mechanisms of their own sizes; use mechanism auto or the name of a family.")
+        raise ReleaseError(
+            "Measured totals need mechanisms of their own sizes; use mechanism auto or the name of a family."
+        )
     if weights is not None:
         numbers = [_weight(weights[name]) for name in names] + [_weight(weights.get(CELLS, 1))]
         if len(margins) < len(names):
@@ -94,21 +96,27 @@ def best_parts(sizes: Sequence[int]) -> list[Fraction]:
     roots = [round(1000 * size ** (1 / 3)) for size in sizes]
     parts = [Fraction(max(1, round(_PARTS * root / sum(roots))), _PARTS) for root in roots[:-1]]
     if sum(parts) >= 1:
-        raise ReleaseError(f"{len(parts)} levels are too many to measure at once; measure fewer totals, or give weights.")
+        raise ReleaseError(
+            f"{len(parts)} levels are too many to measure at once; measure fewer totals, or give weights."
+        )
     return [*parts, 1 - sum(parts, Fraction(0))]
 
 
 def _weight(given: Any) -> Fraction:
     number = parse_exact(given)
     if number is None or number <= 0 or max(number.as_integer_ratio()) > 10**6:
-        raise ReleaseError(f"measure has the weight {show(given)}; a weight is a positive number of at most six digits.")
+        raise ReleaseError(
+            f"measure has the weight {show(given)}; a weight is a positive number of at most six digits."
+        )
     return number
 
 
 def tiers_for(question: Question, terms: Terms, sizes: Indices) -> tuple[Tier, ...]:
     """The measured levels of a question, with a mechanism for each size of total that occurs."""
     tiers = tuple(_tier(question, terms, sizes, margin, part) for margin, part in question.tiers)
-    check_granted([*unplanned(question, terms), *(measure for tier in tiers for measure in tier.measures)], question, terms)
+    check_granted(
+        [*unplanned(question, terms), *(measure for tier in tiers for measure in tier.measures)], question, terms
+    )
     return tiers
 
 
@@ -118,8 +126,10 @@ def _tier(question: Question, terms: Terms, sizes: Indices, margin: Margin, part
     measures = measures_for(bounded(question, groups), terms, mine, part)
     for measure in measures:
         if any(m is not None and math.isnan(m.channel.standard_error) for m in measure.plan.values()):
-            raise ReleaseError(f"Totals by {margin_name(margin)} cannot be measured with {show(question.mechanism)}: its reports "
-                               "have no unbiased estimate. Use mechanism geometric, or a larger epsilon.")  # fmt: skip
+            raise ReleaseError(
+                f"Totals by {margin_name(margin)} cannot be measured with {show(question.mechanism)}: its reports "
+                "have no unbiased estimate. Use mechanism geometric, or a larger epsilon."
+            )
     return Tier(groups, part, mine, measures)
 
 

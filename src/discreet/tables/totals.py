@@ -67,8 +67,14 @@ class Adding:
     """Everything about the totals of one measure that its reports do not change."""
 
     def __init__(
-        self, measure: Measure, sizes: Indices, margins: Sequence[Groups], own: Sequence[Own], order: Indices, merged: bool,
-    ) -> None:  # fmt: skip
+        self,
+        measure: Measure,
+        sizes: Indices,
+        margins: Sequence[Groups],
+        own: Sequence[Own],
+        order: Indices,
+        merged: bool,
+    ) -> None:
         """`order` is one of the cells that does not hang on the order in which they were asked for."""
         self.measure, self.sizes, self.margins, self.own = measure, sizes, list(margins), list(own)
         self.channels, self._order, self._merged = channels_of(measure), order, merged
@@ -81,10 +87,14 @@ class Adding:
         self._around = SumBound(list(readings.values()), error_of(measure)) if merged else None
         self._system: Measured | None = None
         if own and not np.isnan(self._errors).any():
-            self._system = Measured(tuple(o.tier.groups.place for o in own), self._errors**2, tuple(o.errors**2 for o in own))
+            self._system = Measured(
+                tuple(o.tier.groups.place for o in own), self._errors**2, tuple(o.errors**2 for o in own)
+            )
         self._ways = [self._choose(groups) for groups in self.margins]
         # from the coarsest to the finest, whatever the order that they were asked for in
-        self._nested = sorted(self.margins, key=lambda one: (len(one.keys), sorted(name.lower() for name in one.margin)))
+        self._nested = sorted(
+            self.margins, key=lambda one: (len(one.keys), sorted(name.lower() for name in one.margin))
+        )
 
     def _choose(self, groups: Groups) -> list[tuple[str, Any]]:
         """For each total the narrowest of the ways that are there: by its parts, by its own report, by the fit of all."""
@@ -128,7 +138,10 @@ class Adding:
         laws: dict[object, int] = {}
         channels: list[Channel] = []
         kinds = []
-        for readings, sizes in [(self.channels, self.sizes), *((channels_of(o.measure), o.tier.sizes) for o in self.own)]:
+        for readings, sizes in [
+            (self.channels, self.sizes),
+            *((channels_of(o.measure), o.tier.sizes) for o in self.own),
+        ]:
             kind_of = {}
             for size, channel in readings.items():
                 name = channel.noise if is_below_noise(channel) else channel
@@ -178,7 +191,13 @@ class Adding:
         return [known[n] for n in self.sizes[cells].tolist()]
 
     def totals(
-        self, which: int, part: Part, reports: NDArray[Any], own: Sequence[Part], estimates: Floats, fitted: NDArray[Any]
+        self,
+        which: int,
+        part: Part,
+        reports: NDArray[Any],
+        own: Sequence[Part],
+        estimates: Floats,
+        fitted: NDArray[Any],
     ) -> tuple[Part, list[str | None]]:
         """Of one margin: the totals of the fitted parts, intervals of the true totals, and the way of each; NaN where there
         is none. An interval is stretched to hold the total where fitting moved that outside."""

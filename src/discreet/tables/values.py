@@ -49,10 +49,14 @@ def in_steps(measure: Measure, readings: Mapping[int, Reading], sizes: Indices, 
     size = len(reports)
     merged = any(isinstance(reading, MergedReports) for reading in readings.values())
     read: Part = {
-        "report": reports.astype(object) if merged else reports, "estimate": np.zeros(size), "standard_error": np.zeros(size),
-        "centre": np.zeros(size), "slack": np.zeros(size),
-        "low": np.zeros(size, dtype=np.int64), "high": np.zeros(size, dtype=np.int64),
-    }  # fmt: skip
+        "report": reports.astype(object) if merged else reports,
+        "estimate": np.zeros(size),
+        "standard_error": np.zeros(size),
+        "centre": np.zeros(size),
+        "slack": np.zeros(size),
+        "low": np.zeros(size, dtype=np.int64),
+        "high": np.zeros(size, dtype=np.int64),
+    }
     for n, chosen in members(sizes).items():
         m, reading = measure.plan[n], readings.get(n)
         if m is None or reading is None:
@@ -104,7 +108,9 @@ def _valued(measure: Measure, part: Part, sizes: Indices, over: Indices, whole: 
     return shown
 
 
-def _in_units(sizes: Indices, start: Fraction, places: NDArray[Any], step: Fraction, over: Indices, whole: bool) -> list[Any]:
+def _in_units(
+    sizes: Indices, start: Fraction, places: NDArray[Any], step: Fraction, over: Indices, whole: bool
+) -> list[Any]:
     """(sizes start + places step) / over: whole numbers where all are meant to be, else the floats nearest to the rationals."""
     unit = math.lcm(start.denominator, step.denominator)
     first, each = int(start * unit), int(step * unit)
@@ -114,7 +120,9 @@ def _in_units(sizes: Indices, start: Fraction, places: NDArray[Any], step: Fract
         farthest = int(sizes.max()) * abs(first) + max(-int(places.min()), int(places.max())) * abs(each)
         if farthest < 2**63:
             return list((sizes * first + places * each).tolist())
-    numbers = [None if k is None else n * first + k * each for n, k in zip(sizes.tolist(), places.tolist(), strict=True)]
+    numbers = [
+        None if k is None else n * first + k * each for n, k in zip(sizes.tolist(), places.tolist(), strict=True)
+    ]
     known = [number for number in numbers if number is not None]
     if whole and unit == 1 and all(isinstance(x, int) for x in known) and max(map(abs, known), default=0) < 2**63:
         return numbers
@@ -137,10 +145,14 @@ def _ratio(measure: Measure, u: Part, v: Part) -> Published:
     x, y = (np.maximum(_floats(part["report"]), 0) for part in (u, v))
     value = np.where(known, np.clip(float(low) + width * _part_of(x, y), least, most), math.nan)
     return {
-        "report": blank(value), "low": np.clip(least, float(low), float(high)).tolist(),
-        "high": np.clip(most, float(low), float(high)).tolist(), "estimate": blank(value),
-        "standard_error": [None] * len(value), "report_u": _plain(u["report"]), "report_v": _plain(v["report"]),
-    }  # fmt: skip
+        "report": blank(value),
+        "low": np.clip(least, float(low), float(high)).tolist(),
+        "high": np.clip(most, float(low), float(high)).tolist(),
+        "estimate": blank(value),
+        "standard_error": [None] * len(value),
+        "report_u": _plain(u["report"]),
+        "report_v": _plain(v["report"]),
+    }
 
 
 def _floats(reports: NDArray[Any]) -> Floats:

@@ -19,14 +19,18 @@ def question_words(question: Question) -> str:
     by = f" by {_listed(list(question.by))}, {groups} groups" if question.by else ""
     pooled = " (one of them of all others)" if question.other and question.by else ""
     own = isinstance(question.mechanism, Mechanism)
-    by_what = "" if question.mechanism == "auto" else f", drawn by {'a mechanism of its own' if own else question.mechanism}"
+    by_what = (
+        "" if question.mechanism == "auto" else f", drawn by {'a mechanism of its own' if own else question.mechanism}"
+    )
     charge = charge_of(question.level)
     measured = [margin_name(margin) for margin, _ in question.tiers]
     totals = f"; totals measured: {_listed(measured)}" if measured else ""
     levels = [str(level.alpha) for level in question.audiences]
     audiences = f" for audiences at alpha {_listed(levels)}" if levels else ""
-    return (f"{_listed(asked)}{by}{pooled}{totals}; version {question.version}; epsilon {show_decimal(charge)}{audiences}"
-            f"{by_what}{_purpose(question)}")  # fmt: skip
+    return (
+        f"{_listed(asked)}{by}{pooled}{totals}; version {question.version}; epsilon {show_decimal(charge)}{audiences}"
+        f"{by_what}{_purpose(question)}"
+    )
 
 
 def _purpose(question: Question) -> str:

@@ -168,7 +168,9 @@ than a (Pr[2 | 0] + Pr[2 | 2]), by 0.05
             "use a smaller grid."
         )
     if m.sensitivity is None:
-        raise MetricError(f"The geometric mechanism is one of steps, and the neighbours here are {m.neighbours}; give others.")
+        raise MetricError(
+            f"The geometric mechanism is one of steps, and the neighbours here are {m.neighbours}; give others."
+        )
     a = level.per_step(m.sensitivity)
     weights, p, q = exact[0].astype(object), a.numerator, a.denominator
     numerators = np.empty_like(weights)  # of T, over (q - p)^2 total

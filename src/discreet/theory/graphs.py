@@ -99,7 +99,9 @@ class Graph(Result):
         return self.is_tree and self.degree <= 2
 
     def _title(self) -> str:
-        kind = "a path" if self.is_path else "a tree" if self.is_tree else "connected" if self.is_connected else "in parts"
+        kind = (
+            "a path" if self.is_path else "a tree" if self.is_tree else "connected" if self.is_connected else "in parts"
+        )
         return f"{len(self.vertices)} answers and {len(self.edges)} edges, {kind}"
 
     def shown(self) -> Shown:

@@ -149,7 +149,9 @@ def _master(chances: Floats, costs: Floats, place: tuple[NDArray[Any], ...]) -> 
     row, column, value = dense(np.hstack([-chances[:, report] * costs[:, guess], np.ones((truths, 1))]))
     entries = np.append(row, truths + report), np.append(column, np.arange(count)), np.append(value, np.ones(count))
     ends = np.append(np.zeros(truths), np.ones(reports))
-    best = Program(np.append(np.zeros(count), 1.0), entries, ends, np.append(np.full(truths, np.inf), ends[truths:])).solve()
+    best = Program(
+        np.append(np.zeros(count), 1.0), entries, ends, np.append(np.full(truths, np.inf), ends[truths:])
+    ).solve()
     if best is None:
         raise RemapError("The solver found no remap, so nothing is returned; try another loss or a smaller grid.")
     return best

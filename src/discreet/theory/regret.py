@@ -89,7 +89,9 @@ class Regret(Result):
     def to_dict(self) -> dict[str, Any]:
         """The bounds as exact texts, and the users' losses."""
         bounds = {"alpha": self.level.alpha, "lower": self.lower, "upper": self.upper}
-        told: dict[str, Any] = plain({**bounds, "is_positive": self.is_positive, "worst": self.worst, "users": self.rows()})
+        told: dict[str, Any] = plain(
+            {**bounds, "is_positive": self.is_positive, "worst": self.worst, "users": self.rows()}
+        )
         return told
 
 
@@ -151,9 +153,15 @@ def regret(graph: Any, *, alpha: object = None, epsilon: object = None, users: S
         )
     worst = max(range(len(gaps)), key=gaps.__getitem__)
     return Regret(
-        answers, level, max(floor, Fraction(0)), max(gaps[worst], Fraction(0)), made.columns, worst, tuple(losses),
+        answers,
+        level,
+        max(floor, Fraction(0)),
+        max(gaps[worst], Fraction(0)),
+        made.columns,
+        worst,
+        tuple(losses),
         tuple(optima),
-    )  # fmt: skip
+    )
 
 
 def _user(graph: Graph, user: Any) -> tuple[Prior, Loss]:
@@ -278,8 +286,10 @@ class _Rays:
         common = 1
         for share, cost in parts:
             common = math.lcm(common, share.denominator * cost.denominator)
-        total = sum(cost.numerators * (share.numerator * (common // (share.denominator * cost.denominator)))
-                    for share, cost in parts)  # fmt: skip
+        total = sum(
+            cost.numerators * (share.numerator * (common // (share.denominator * cost.denominator)))
+            for share, cost in parts
+        )
         return _Costs(np.asarray(total), common, ((),))
 
     def below(self, cost: _Costs, dual: Floats) -> Fraction:

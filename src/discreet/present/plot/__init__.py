@@ -10,6 +10,23 @@ from .saving import KINDS, inline, save, svg
 from .tracks import tracks
 
 __all__ = [
-    "KINDS", "below", "beside", "can_draw", "curves", "dots", "heat_map", "heat_maps", "inline",
-    "law", "laws", "live_curves", "live_heat_map", "live_law", "recovered", "save", "svg", "tracks", "words_grid",
-]  # fmt: skip
+    "KINDS",
+    "below",
+    "beside",
+    "can_draw",
+    "curves",
+    "dots",
+    "heat_map",
+    "heat_maps",
+    "inline",
+    "law",
+    "laws",
+    "live_curves",
+    "live_heat_map",
+    "live_law",
+    "recovered",
+    "save",
+    "svg",
+    "tracks",
+    "words_grid",
+]

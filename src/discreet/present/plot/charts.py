@@ -25,9 +25,16 @@ Series = Mapping[str, tuple[Numbers, Numbers]]  # by name: where, and how much t
 
 
 def heat_map(
-    matrix: Any, rows: Sequence[Any], columns: Sequence[Any], title: str, subtitle: str = "", *,
-    top: float | None = None, size: int = 360, legend: bool = True,
-) -> Chart:  # fmt: skip
+    matrix: Any,
+    rows: Sequence[Any],
+    columns: Sequence[Any],
+    title: str,
+    subtitle: str = "",
+    *,
+    top: float | None = None,
+    size: int = 360,
+    legend: bool = True,
+) -> Chart:
     """A channel: true values downwards, reports across, darker is likelier; where a truth is
     its own report the cell is outlined.
 
@@ -41,12 +48,16 @@ def heat_map(
     same = {(i // tall, place[str(value)] // wide) for i, value in enumerate(rows) if str(value) in place}
     cells = [
         {
-            "truth": i, "report": j, "share": float(shares[i, j]), "on": (i, j) in same,
-            "true value": down[i], "reported": across[j],
+            "truth": i,
+            "report": j,
+            "share": float(shares[i, j]),
+            "on": (i, j) in same,
+            "true value": down[i],
+            "reported": across[j],
         }
         for i in range(len(down))
         for j in range(len(across))
-    ]  # fmt: skip
+    ]
     most = float(shares.max()) if top is None else top
     height = size * min(len(down) / len(across), 1.4)
     base = alt.Chart(data(cells)).encode(
@@ -74,7 +85,10 @@ def heat_maps(
     named: Mapping[str, Any], values: Numbers, title: str, subtitle: str = "", *, columns: int = 2, size: int = 250
 ) -> Chart:
     """Channels on one grid, with one scale of colours for all."""
-    top = max(float(_blocks(np.asarray(matrix, dtype=float), list(values), list(values))[0].max()) for matrix in named.values())
+    top = max(
+        float(_blocks(np.asarray(matrix, dtype=float), list(values), list(values))[0].max())
+        for matrix in named.values()
+    )
     drawn = [
         heat_map(matrix, values, values, name, top=top, size=size, legend=k == min(columns, len(named)) - 1)
         for k, (name, matrix) in enumerate(named.items())
@@ -88,19 +102,30 @@ def law(
     """A law as bars; the bar at `mark` stands out."""
     alt = altair()
     rows = [{"value": v, "share": s, "here": mark is not None and v == float(mark)} for v, s in _pairs(values, shares)]
-    bar = alt.Chart(data(rows)).mark_bar(size=_bar(len(rows))).encode(
-        x=_value_axis(x, [row["value"] for row in rows]),
-        y=alt.Y("share:Q", title="probability"),
-        color=alt.condition("datum.here", alt.value(ORANGE), alt.value(BLUE)),
-        tooltip=[alt.Tooltip("value:Q", title=x), alt.Tooltip("share:Q", title="probability", format=".4g")],
-    )  # fmt: skip
+    bar = (
+        alt.Chart(data(rows))
+        .mark_bar(size=_bar(len(rows)))
+        .encode(
+            x=_value_axis(x, [row["value"] for row in rows]),
+            y=alt.Y("share:Q", title="probability"),
+            color=alt.condition("datum.here", alt.value(ORANGE), alt.value(BLUE)),
+            tooltip=[alt.Tooltip("value:Q", title=x), alt.Tooltip("share:Q", title="probability", format=".4g")],
+        )
+    )
     return dressed(bar.properties(title=heading(title, subtitle), width=WIDTH, height=HEIGHT))
 
 
 def laws(
-    series: Series, title: str, subtitle: str = "", *, x: str = "value", y: str = "probability", width: int = WIDTH,
-    height: int = HEIGHT, filled: str = "",
-) -> Chart:  # fmt: skip
+    series: Series,
+    title: str,
+    subtitle: str = "",
+    *,
+    x: str = "value",
+    y: str = "probability",
+    width: int = WIDTH,
+    height: int = HEIGHT,
+    filled: str = "",
+) -> Chart:
     """Laws over each other as outlines of steps; the one named by `filled` as an area behind."""
     alt = altair()
     names = list(series)
@@ -117,17 +142,26 @@ def laws(
         area = alt.Chart(data([row for row in rows if row["name"] == filled]))
         layers.append(area.mark_area(interpolate="step", opacity=0.3).encode(x=axis, y=y_axis, color=colour))
     layers.append(
-        alt.Chart(data(rows)).mark_line(interpolate="step", strokeWidth=1.8)
+        alt.Chart(data(rows))
+        .mark_line(interpolate="step", strokeWidth=1.8)
         .encode(x=axis, y=y_axis, color=colour, strokeDash=dash, tooltip=told)
-    )  # fmt: skip
+    )
     return dressed(alt.layer(*layers).properties(title=heading(title, subtitle, width), width=width, height=height))
 
 
 def recovered(
-    values: Numbers, shares: Numbers, title: str, subtitle: str = "", *,
-    noisy: tuple[Numbers, Numbers] | None = None, truth: tuple[Numbers, Numbers] | None = None,
-    intervals: Sequence[tuple[float, float, float, float]] = (), x: str = "value", width: int = WIDTH, height: int = HEIGHT,
-) -> Chart:  # fmt: skip
+    values: Numbers,
+    shares: Numbers,
+    title: str,
+    subtitle: str = "",
+    *,
+    noisy: tuple[Numbers, Numbers] | None = None,
+    truth: tuple[Numbers, Numbers] | None = None,
+    intervals: Sequence[tuple[float, float, float, float]] = (),
+    x: str = "value",
+    width: int = WIDTH,
+    height: int = HEIGHT,
+) -> Chart:
     """A recovered law as bars, the noisy one and the true one as outlines, and intervals (from, to, low, high) of the mean
     probability of a value in a group. One that leaves the picture at the top ends there in an arrow."""
     alt = altair()
@@ -142,9 +176,10 @@ def recovered(
     colour = alt.Color("name:N", title=None, scale=known, legend=alt.Legend(orient="top"))
     bars = [{"name": "recovered", "value": v, "share": s} for v, s in _pairs(values, shares)]
     layers = [
-        alt.Chart(data(bars)).mark_bar(size=_bar(len(bars), width), opacity=0.75)
+        alt.Chart(data(bars))
+        .mark_bar(size=_bar(len(bars), width), opacity=0.75)
         .encode(x=axis, y=y, color=colour, tooltip=_tooltip(x, "probability"))
-    ]  # fmt: skip
+    ]
     for name, line in lines.items():
         if line is not None:
             rows = [{"name": name, "value": v, "share": s} for v, s in _pairs(*line)]
@@ -153,20 +188,26 @@ def recovered(
             layers.append(steps.encode(x=axis, y=y, color=colour))
     held: list[Row] = [
         {
-            "from": a, "to": b, "value": (a + b) / 2, "low": min(max(low, 0.0), top), "high": min(max(high, 0.0), top),
+            "from": a,
+            "to": b,
+            "value": (a + b) / 2,
+            "low": min(max(low, 0.0), top),
+            "high": min(max(high, 0.0), top),
             "cut": high > top,
         }
         for a, b, low, high in intervals
-    ]  # fmt: skip
+    ]
     cut = sum(row["cut"] for row in held)
     if cut:
         goes = "1 interval goes" if cut == 1 else f"{cut} intervals go"
         subtitle += f"\n{goes} on beyond the top of the picture (arrows)"
     if held:
         base = alt.Chart(data(held)).encode(
-            x=axis, y=alt.Y("low:Q"), y2="high:Q",
+            x=axis,
+            y=alt.Y("low:Q"),
+            y2="high:Q",
             tooltip=["from:Q", "to:Q", alt.Tooltip("low:Q", format=".4g"), alt.Tooltip("high:Q", format=".4g")],
-        )  # fmt: skip
+        )
         cap = {"color": GREY, "orient": "horizontal", "size": 8, "thickness": 1.4}
         ends = alt.Chart(data(held)).encode(x=axis)
         layers += [
@@ -181,11 +222,24 @@ def recovered(
 
 
 def curves(
-    series: Series, title: str, subtitle: str = "", *, x: str, y: str, log_x: bool = False, log_y: bool = False,
-    bands: Mapping[str, tuple[Numbers, Numbers, Numbers]] | None = None, points: bool = True,
-    rules: Mapping[str, float] | None = None, zero: bool = False, stepped: bool = False, legend: bool = True,
-    span: tuple[float, float] | None = None, width: int = WIDTH, height: int = HEIGHT,
-) -> Chart:  # fmt: skip
+    series: Series,
+    title: str,
+    subtitle: str = "",
+    *,
+    x: str,
+    y: str,
+    log_x: bool = False,
+    log_y: bool = False,
+    bands: Mapping[str, tuple[Numbers, Numbers, Numbers]] | None = None,
+    points: bool = True,
+    rules: Mapping[str, float] | None = None,
+    zero: bool = False,
+    stepped: bool = False,
+    legend: bool = True,
+    span: tuple[float, float] | None = None,
+    width: int = WIDTH,
+    height: int = HEIGHT,
+) -> Chart:
     """Lines by name, with bands (where, low, high) around some of them, and upright rules with a word at places of x.
 
     On a log scale `span` says where y begins and ends, for pictures that share it."""
@@ -234,9 +288,16 @@ def curves(
 
 
 def dots(
-    rows: Sequence[Row], title: str, subtitle: str = "", *, x: str, log: bool = False, zero: bool = True, width: int = 420,
+    rows: Sequence[Row],
+    title: str,
+    subtitle: str = "",
+    *,
+    x: str,
+    log: bool = False,
+    zero: bool = True,
+    width: int = 420,
     joined: bool = True,
-) -> Chart:  # fmt: skip
+) -> Chart:
     """Names downwards, and for each a dot by series: rows have "name", "series" and "value", perhaps "low" and "high"."""
     alt = altair()
     names, series = list(dict.fromkeys(r["name"] for r in rows)), list(dict.fromkeys(r["series"] for r in rows))
@@ -272,9 +333,14 @@ def words_grid(rows: Sequence[Row], title: str, subtitle: str = "", *, width: in
     order = {key: list(dict.fromkeys(r[key] for r in rows)) for key in ("row", "column", "word")}
     colours = ["#9ecae1", "#f4f5f7", "#fdd0a2", "#c7e9c0", "#dadaeb"]
     base = alt.Chart(data(rows)).encode(
-        x=alt.X("column:N", title=None, sort=order["column"], axis=alt.Axis(orient="top", labelAngle=0, ticks=False, domain=False)),
+        x=alt.X(
+            "column:N",
+            title=None,
+            sort=order["column"],
+            axis=alt.Axis(orient="top", labelAngle=0, ticks=False, domain=False),
+        ),
         y=alt.Y("row:N", title=None, sort=order["row"], axis=alt.Axis(ticks=False, domain=False)),
-    )  # fmt: skip
+    )
     scale = alt.Scale(domain=order["word"], range=[colours[k % len(colours)] for k in range(len(order["word"]))])
     cell = base.mark_rect(stroke="white", strokeWidth=3).encode(color=alt.Color("word:N", scale=scale, legend=None))
     word = base.mark_text(fontSize=12, color="#1d2430").encode(text="word:N")

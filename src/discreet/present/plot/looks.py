@@ -16,8 +16,14 @@ from ...errors import MissingExtraError
 Chart = Any  # an altair.Chart or one of its kin: the package is optional, so its types are not named here
 
 BLUE, ORANGE, GREEN, SKY, PURPLE, YELLOW, BLACK = (
-    "#0072B2", "#D55E00", "#009E73", "#56B4E9", "#CC79A7", "#E69F00", "#000000"
-)  # fmt: skip
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#56B4E9",
+    "#CC79A7",
+    "#E69F00",
+    "#000000",
+)
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY, BLACK)
 DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [4, 4], [12, 4], [1, 3])
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
@@ -57,15 +63,35 @@ def dressed(chart: Chart) -> Chart:
     font = "Helvetica, Arial, sans-serif"
     return (
         chart.configure(font=font, background="white", padding=8)
-        .configure_title(anchor="start", fontSize=_LETTERS + 2, subtitleFontSize=_LETTERS - 1, subtitleColor="#4a5568",
-                         subtitlePadding=4, offset=10)
-        .configure_axis(labelFontSize=_LETTERS - 1, titleFontSize=_LETTERS, titleFontWeight="normal", gridColor="#eceff3",
-                        domainColor=GREY, tickColor=GREY, titlePadding=6)
-        .configure_legend(labelFontSize=_LETTERS - 1, titleFontSize=_LETTERS, titleFontWeight="normal", symbolSize=110,
-                          labelLimit=320, symbolStrokeWidth=2.5, columnPadding=18)
+        .configure_title(
+            anchor="start",
+            fontSize=_LETTERS + 2,
+            subtitleFontSize=_LETTERS - 1,
+            subtitleColor="#4a5568",
+            subtitlePadding=4,
+            offset=10,
+        )
+        .configure_axis(
+            labelFontSize=_LETTERS - 1,
+            titleFontSize=_LETTERS,
+            titleFontWeight="normal",
+            gridColor="#eceff3",
+            domainColor=GREY,
+            tickColor=GREY,
+            titlePadding=6,
+        )
+        .configure_legend(
+            labelFontSize=_LETTERS - 1,
+            titleFontSize=_LETTERS,
+            titleFontWeight="normal",
+            symbolSize=110,
+            labelLimit=320,
+            symbolStrokeWidth=2.5,
+            columnPadding=18,
+        )
         .configure_header(labelFontSize=_LETTERS, titleFontSize=_LETTERS, labelFontWeight="bold")
         .configure_view(stroke="#d5dae1")
-    )  # fmt: skip
+    )
 
 
 def _bare(chart: Chart) -> Chart:

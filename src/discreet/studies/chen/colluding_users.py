@@ -54,11 +54,13 @@ def work(setting: Setting) -> Found:
     users = FEW if setting.quick else USERS
     setting.tell("colluding")
     two_stages = rounded(ANSWERS, [-D, 0, D], alpha=ALPHA, sensitivity=D)
-    found = _by_k({
-        "Laplace": collude(laplace(alpha=ALPHA), users),
-        "staircase": collude(staircase(alpha=ALPHA), users),
-        "geometric": collude(geometric(Grid(None, None), alpha=ALPHA), users),
-    })  # fmt: skip
+    found = _by_k(
+        {
+            "Laplace": collude(laplace(alpha=ALPHA), users),
+            "staircase": collude(staircase(alpha=ALPHA), users),
+            "geometric": collude(geometric(Grid(None, None), alpha=ALPHA), users),
+        }
+    )
     rough = _by_k({f"heuristic, {q}": collude(two_stages, users, prior=prior) for q, prior in PRIORS.items()})
     loss = {key: one.expected_loss for key, one in found.items()}
     loss |= {key: one.expected_loss / D for key, one in rough.items()}
@@ -92,7 +94,9 @@ def work(setting: Setting) -> Found:
                 f"{name} is {', '.join(f'{near[name, k]:.3f}' for k in FEW)} times {FORMULAS[name][0]} at k = {at}"
                 for name in ("Laplace", "staircase")
             ),
-            verdict([near[n, k] < 1.3 and abs(near[n, last] - 1) < 0.03 for n in ("Laplace", "staircase") for k in users]),
+            verdict(
+                [near[n, k] < 1.3 and abs(near[n, last] - 1) < 0.03 for n in ("Laplace", "staircase") for k in users]
+            ),
         ),
         Claim(
             "equation (18)",
@@ -115,7 +119,9 @@ def work(setting: Setting) -> Found:
             + ", ".join(f"{loss[name, 11] / bound[name, 11]:.0f} ({name})" for name in ONE)
             + f" times as much. As a level it is tight: {COMPOSED} reports keep epsilon {joint.epsilon:.3f} and no less, with "
             f"delta {DELTA} {together.epsilon(DELTA):.3f}",
-            verdict([loss[name, 11] > 2 * bound[name, 11] for name in ONE] + [together.epsilon(DELTA) < 0.9 * joint.epsilon]),
+            verdict(
+                [loss[name, 11] > 2 * bound[name, 11] for name in ONE] + [together.epsilon(DELTA) < 0.9 * joint.epsilon]
+            ),
         ),
         Claim(
             "section 5.3",
@@ -131,7 +137,7 @@ def work(setting: Setting) -> Found:
             f"apart, and {last} reports keep epsilon {kept.epsilon:.0f}",
             verdict([value > 0.01 for value in floors.values()]),
         ),
-    ]  # fmt: skip
+    ]
     values = {
         "Laplace, k = 11, / (16)": near["Laplace", 11],
         **{f"{name}, k = {k}": loss[name, k] for name in ONE for k in (3, 11)},

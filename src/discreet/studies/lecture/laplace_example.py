@@ -107,10 +107,14 @@ def work(setting: Setting) -> Found:
         "sensitivity of the mean age, one person": float(ages[1]),
     }
     rows = [
-        {"z": x, "density at 10": float(noise.density(x - LOW)), "density at 20": float(noise.density(x - HIGH)),
-         "ratio": float(np.exp(abs(np.log(noise.density(x - LOW) / noise.density(x - HIGH)))))}
+        {
+            "z": x,
+            "density at 10": float(noise.density(x - LOW)),
+            "density at 20": float(noise.density(x - HIGH)),
+            "ratio": float(np.exp(abs(np.log(noise.density(x - LOW) / noise.density(x - HIGH))))),
+        }
         for x in (-10.0, 0.0, 10.0, 12.5, 15.0, 17.5, 20.0, 30.0, 40.0)
-    ]  # fmt: skip
+    ]
     return Found(
         claims,
         [Shown.of("Laplace densities at the answers 10 and 20, epsilon 1", rows)],
@@ -160,12 +164,25 @@ def _draw() -> object:
         for name, law in (("Laplace", noise), ("Gaussian, same variance", bell))
     }
     return plot.beside(
-        plot.curves(densities, "The densities of the reports", x="report", y="density per unit", points=False, zero=True,
-                    width=330),
-        plot.curves(logs, "What a report tells of 10 against 20", x="report", y="log of the ratio of densities", points=False,
-                    width=330),
+        plot.curves(
+            densities,
+            "The densities of the reports",
+            x="report",
+            y="density per unit",
+            points=False,
+            zero=True,
+            width=330,
+        ),
+        plot.curves(
+            logs,
+            "What a report tells of 10 against 20",
+            x="report",
+            y="log of the ratio of densities",
+            points=False,
+            width=330,
+        ),
         title="With Laplace noise no report tells more than epsilon = 1; with Gaussian noise a far one tells any amount",
-    )  # fmt: skip
+    )
 
 
 STUDY = Study(

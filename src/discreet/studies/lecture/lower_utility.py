@@ -104,10 +104,14 @@ def work(setting: Setting) -> Found:
     ]
     values = {f"{name}, identity": float(utility[name, "identity"]) for name in named}
     rows = [
-        {"mechanism": name, "alpha": str(tight[name]), "right guess": float(utility[name, "identity"]),
-         "distance": float(utility[name, "distance"])}
+        {
+            "mechanism": name,
+            "alpha": str(tight[name]),
+            "right guess": float(utility[name, "identity"]),
+            "distance": float(utility[name, "distance"]),
+        }
         for name in named
-    ]  # fmt: skip
+    ]
     return Found(
         claims,
         [Shown.of(f"utilities at n = {N}, a = {LEVEL}, every count equally likely; alpha between neighbours", rows)],
@@ -155,10 +159,13 @@ def _draw(utility: dict[tuple[str, str], Fraction]) -> object:
     words = {"identity": "right guess", "distance": "distance"}
     blind = {gain: float(utility["always 0", gain]) for gain in GAINS}
     rows = [
-        {"name": name, "series": words[gain],
-         "value": 100 * (float(value) - blind[gain]) / (float(utility["geometric", gain]) - blind[gain])}
+        {
+            "name": name,
+            "series": words[gain],
+            "value": 100 * (float(value) - blind[gain]) / (float(utility["geometric", gain]) - blind[gain]),
+        }
         for (name, gain), value in utility.items()
-    ]  # fmt: skip
+    ]
     return plot.dots(
         rows,
         "At the same level other mechanisms serve a user less, and so does post-processing that cannot be undone",

@@ -14,8 +14,11 @@ from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 
 PATH, RING, STAR = "path", "ring", "star"
-QUESTIONS = {PATH: "a count of three people", RING: "a count of four people modulo 4",
-             STAR: "two votes: for which of three, if they agree"}  # fmt: skip
+QUESTIONS = {
+    PATH: "a count of three people",
+    RING: "a count of four people modulo 4",
+    STAR: "two votes: for which of three, if they agree",
+}
 _TINY = 1e-9  # a regret below this is the solver's
 EXPECTED = {  # at a = 1/2 and elsewhere: a (1-a)/(2 (1+a)) on the ring of 4; 0 up to 1/2, then (2a-1)(1-a)/(6a) on the star of 3
     "path, right guess, 1/2": (0, 1e-12),

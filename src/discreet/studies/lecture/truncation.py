@@ -125,10 +125,15 @@ def work(setting: Setting) -> Found:
         "largest epsilon after post-processing": -math.log(min(after)),
     }
     rows = [
-        {"truth": i, "Pr[0]": float(cut.finite().entry(i, 0)), "Pr[truth]": float(cut.finite().entry(i, i)),
-         "Pr[100]": float(cut.finite().entry(i, N)), "falls outside": float(noise.upper(i + 1) + noise.upper(N + 1 - i))}
+        {
+            "truth": i,
+            "Pr[0]": float(cut.finite().entry(i, 0)),
+            "Pr[truth]": float(cut.finite().entry(i, i)),
+            "Pr[100]": float(cut.finite().entry(i, N)),
+            "falls outside": float(noise.upper(i + 1) + noise.upper(N + 1 - i)),
+        }
         for i in (0, 1, 5, 10, 25, 50, 90, 100)
-    ]  # fmt: skip
+    ]
     return Found(
         claims,
         [Shown.of(f"the geometric mechanism truncated to [0, 100], a = {A}", rows)],

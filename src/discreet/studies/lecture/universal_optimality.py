@@ -127,11 +127,21 @@ def work(setting: Setting) -> Found:
         ),
     ]
     rows = [
-        {"n": n, "alpha": level, "users": len(own),
-         **{f"{name}, worse off": sum(not s.is_served(name) for s in own) for name in MAKERS},
-         **{f"{name}, lost of a report's worth": float(np.mean([float(s.lost(name)) for s in own])) for name in MAKERS}}
-        for n in sizes for level in LEVELS for own in [[s for s in worth if (s.n, s.level) == (n, level)]] if own
-    ]  # fmt: skip
+        {
+            "n": n,
+            "alpha": level,
+            "users": len(own),
+            **{f"{name}, worse off": sum(not s.is_served(name) for s in own) for name in MAKERS},
+            **{
+                f"{name}, lost of a report's worth": float(np.mean([float(s.lost(name)) for s in own]))
+                for name in MAKERS
+            },
+        }
+        for n in sizes
+        for level in LEVELS
+        for own in [[s for s in worth if (s.n, s.level) == (n, level)]]
+        if own
+    ]
     values = {
         "users whom geometric does not serve": len(unserved["geometric"]),
         "users whom truncation costs something": cut,
