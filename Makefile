@@ -10,7 +10,7 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
 REQ  := requirements
 OUT  := demo-out
-ROOM ?= numbers.level
+ROOM ?= exact.level
 COUNT ?= 20
 SEED ?= 1
 WHOLE ?=
@@ -57,7 +57,7 @@ audit: $(VENV)/.dist-stamp  ## known faults of the locked packages (needs the ne
 docs: $(VENV)/.dev-stamp  ## build the documentation as a site, offline: docs/_build/index.html
 	$(BIN)/python -m sphinx -W -q -E -b html docs docs/_build
 
-mutants: $(VENV)/.dev-stamp  ## change single tokens of ROOM=numbers.level (COUNT=20 SEED=1 WHOLE=) and list what no test notices
+mutants: $(VENV)/.dev-stamp  ## change single tokens of ROOM=exact.level (COUNT=20 SEED=1 WHOLE=) and list what no test notices
 	$(BIN)/python tests/mutants.py $(ROOM) --count $(COUNT) --seed $(SEED) $(if $(WHOLE),--whole)
 
 # dev.txt comes first, and the others are held to its versions.

@@ -1,6 +1,6 @@
 """One-token changes that the tests should notice: draws some for a room, and lists those that survive.
 
-    make mutants ROOM=numbers.level COUNT=20 SEED=1            # a module or a folder of src/discreet
+    make mutants ROOM=exact.level COUNT=20 SEED=1            # a module or a folder of src/discreet
     make mutants ROOM=channels COUNT=40 WHOLE=1        # survivors also meet the whole suite
 
 Each change is made in a copy of the checkout and put to the tests named for its room. A run that fails, or that takes
@@ -69,7 +69,7 @@ TESTED_IN = {
     "ledger.charging": "ledger/test_caps.py",
     "ledger.periods": "ledger/test_caps.py",
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
-    "numbers.intake": "test_sampling.py",
+    "exact.intake": "test_sampling.py",
     "questions.sums": "engines/test_adding.py",
     "registry": "test_registry.py test_documentation.py",
     "tables.audiences": "tables/test_audiences.py",
@@ -211,7 +211,7 @@ def rooms(package: Path, room: str) -> list[Path]:
     files = [base.with_suffix(".py")] if base.with_suffix(".py").is_file() else sorted(base.rglob("*.py"))
     if not files:
         raise SystemExit(
-            f"There is no room {room!r} in {package.name}; name a module or a folder, for example ROOM=numbers.level."
+            f"There is no room {room!r} in {package.name}; name a module or a folder, for example ROOM=exact.level."
         )
     return files
 

@@ -22,8 +22,8 @@ import discreet as dt
 from discreet import files, verify
 from discreet.channels import Additive, Channel, Clamped, Geometric, Keep, Map, Table, Then, Window
 from discreet.errors import FileError
+from discreet.exact.level import Epsilon, Level
 from discreet.mechanism import Recipe
-from discreet.numbers.level import Epsilon, Level
 from tests.strategies import mechanisms
 from tests.test_verify import apart, bytes_of, document, put, resigned, version_1
 

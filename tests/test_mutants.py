@@ -106,7 +106,7 @@ def test_the_tests_of_every_room_are_there():
     for path in package.rglob("*.py"):
         room = ".".join(path.relative_to(package).with_suffix("").parts)
         assert path.name == "__init__.py" or tool.tests_of(tests, room), room
-    assert tool.tests_of(tests, "numbers.level") == ["numbers/test_level.py"]
+    assert tool.tests_of(tests, "exact.level") == ["exact/test_level.py"]
     assert tool.tests_of(tests, "noise.heavy") == ["noise"]  # the folder's
     known = known_changes(tests / "mutants.txt")
     assert known

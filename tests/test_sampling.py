@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.errors import DiscreetError, OutOfRangeError, SourceError
-from discreet.numbers.intake import as_array
-from discreet.numbers.positions import positions, values_at
+from discreet.exact.intake import as_array
+from discreet.exact.positions import positions, values_at
 from discreet.randomness.source import insecure_source
 from discreet.registry import FAMILIES
 

@@ -22,7 +22,7 @@ from scipy import optimize, sparse
 
 from discreet import seal as sealing
 from discreet.errors import DiscreetError, PrivacyError, SealError, SizeError, StructureError
-from discreet.numbers.level import Level
+from discreet.exact.level import Level
 from discreet.seal import Sealed, seal
 from tests import reference
 

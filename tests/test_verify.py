@@ -27,9 +27,9 @@ import discreet as dt
 from discreet import files, verify
 from discreet.channels import Additive, Clamped, Geometric, Keep, Map, Then
 from discreet.errors import PrivacyError
+from discreet.exact.level import Epsilon, Level
 from discreet.mechanism import Recipe
 from discreet.noise import StaircaseNoise
-from discreet.numbers.level import Epsilon, Level
 from tests import reference
 
 SCRIPT = Path(verify.__file__)

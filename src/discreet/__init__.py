@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from .designs.families import Priors as Priors
     from .designs.ties import uniqueness as uniqueness
     from .designs.weakly_honest import weakly_honest as weakly_honest
+    from .exact.grid import Grid as Grid
+    from .exact.level import Level as Level
+    from .exact.neighbours import Neighbours as Neighbours
     from .files import load as load
     from .ledger.chain import Balance as Balance
     from .ledger.ledger import Ledger as Ledger
@@ -61,9 +64,6 @@ if TYPE_CHECKING:
     from .mechanisms.two_stage import rounded as rounded
     from .mechanisms.uniform import uniform as uniform
     from .mechanisms.wave import square_wave as square_wave
-    from .numbers.grid import Grid as Grid
-    from .numbers.level import Level as Level
-    from .numbers.neighbours import Neighbours as Neighbours
     from .planning.choices import Plan as Plan
     from .planning.compare import Comparison as Comparison
     from .planning.compare import compare as compare
@@ -144,8 +144,8 @@ _HOME = {
     "total_variation": "measure.distances",
     "load": "files",
     "query_graph": "theory.graphs",
-    "Grid": "numbers.grid",
-    "Level": "numbers.level",
+    "Grid": "exact.grid",
+    "Level": "exact.level",
     "Mechanism": "mechanism",
     "explicit_fair": "mechanisms.fair",
     "geometric": "mechanisms.geometric",
@@ -159,7 +159,7 @@ _HOME = {
     "staircase": "mechanisms.staircase",
     "rounded": "mechanisms.two_stage",
     "uniform": "mechanisms.uniform",
-    "Neighbours": "numbers.neighbours",
+    "Neighbours": "exact.neighbours",
     "Plan": "planning.choices",
     "Comparison": "planning.compare",
     "compare": "planning.compare",

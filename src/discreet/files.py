@@ -15,13 +15,13 @@ from typing import Any
 from . import verify
 from .channels import read_channel
 from .errors import FileError
+from .exact.arithmetic import show
+from .exact.grid import Grid
+from .exact.level import Epsilon, Level
+from .exact.neighbours import Neighbours
 from .formats import Format
 from .measure.properties import LETTERS, faults
 from .mechanism import Mechanism, Recipe
-from .numbers.exact import show
-from .numbers.grid import Grid
-from .numbers.level import Epsilon, Level
-from .numbers.neighbours import Neighbours
 
 try:
     import fcntl

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from .channels import Channel, Finite, Map, Ratio, Then
 from .channels.contract import MATRIX_ENTRIES
 from .errors import DiscreetError, FileError, GridError, PrivacyError, RemapError, SizeError
-from .numbers.exact import show, show_above, show_rational
-from .numbers.grid import Grid
-from .numbers.level import Epsilon, Level
-from .numbers.neighbours import Neighbours
+from .exact.arithmetic import show, show_above, show_rational
+from .exact.grid import Grid
+from .exact.level import Epsilon, Level
+from .exact.neighbours import Neighbours
 from .sampling import sample
 from .seal import stochastic_table
 
@@ -68,7 +68,7 @@ class Recipe:
 class Mechanism:
     """A channel from a grid of true values to a grid of reports, private at a proven level.
 
-    The level holds between all true values that are `neighbours` (see discreet.numbers.neighbours; a bare number is that
+    The level holds between all true values that are `neighbours` (see discreet.exact.neighbours; a bare number is that
     many steps). It is checked here, in integers, once; the parts cannot change afterwards. Mechanisms of the same law,
     grids, alpha and neighbours are equal; how they were made, and as which epsilon alpha was asked for, does not count.
     """

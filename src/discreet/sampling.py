@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from .channels import Channel
 from .errors import DiscreetError, OutOfRangeError, SourceError
-from .numbers.exact import parse_exact, show
-from .numbers.grid import Grid
-from .numbers.intake import Kind, as_array, first_masked, plain_scalar
-from .numbers.positions import positions, values_at
+from .exact.arithmetic import parse_exact, show
+from .exact.grid import Grid
+from .exact.intake import Kind, as_array, first_masked, plain_scalar
+from .exact.positions import positions, values_at
 from .randomness.alias import CHUNK
 from .randomness.source import KeyedSource, Source, fork_mark, secure_source
 

@@ -17,11 +17,11 @@ from .channels.properties import WORDS, letters_of, shape_faults
 from .channels.ratios import pair_ratio, window_extreme, worst_ratio
 from .channels.table import MAX_ENTRIES, MAX_TOTAL, Table, cells
 from .errors import PrivacyError, RemapError, SealError, SizeError, StructureError
-from .numbers.exact import float_above, minus_log_above, show_above
-from .numbers.given import rows_of, stochastic
-from .numbers.grid import Grid
-from .numbers.level import Level
-from .numbers.neighbours import Neighbours
+from .exact.arithmetic import float_above, minus_log_above, show_above
+from .exact.given import rows_of, stochastic
+from .exact.grid import Grid
+from .exact.level import Level
+from .exact.neighbours import Neighbours
 
 Near = int | Sequence[tuple[int, int]]  # neighbours as rows: all at most so many steps apart, or the pairs themselves
 

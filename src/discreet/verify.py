@@ -25,20 +25,12 @@ Version 1 said "sensitivity" for a number of steps; `verify` turns that into the
 
 from __future__ import annotations
 
-import os
-import sys
-
-if (
-    __name__ == "__main__"
-):  # a script's own folder comes first, and here it has a room called like the standard `numbers`
-    sys.path[:] = [
-        folder for folder in sys.path if os.path.abspath(folder) != os.path.dirname(os.path.abspath(__file__))
-    ]
-
 import hashlib
 import json
 import math
+import os
 import re
+import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -34,8 +34,8 @@ from discreet.channels import window as window_room
 from discreet.channels.properties import LETTERS, letters_of, shape_faults
 from discreet.channels.ratios import greater, largest, pair_ratio, window_extreme, worst_ratio
 from discreet.errors import SingularError, SizeError, StructureError, TableError
+from discreet.exact.grid import FARTHEST
 from discreet.noise import GeometricNoise, StaircaseNoise
-from discreet.numbers.grid import FARTHEST
 from discreet.randomness.source import insecure_source
 from discreet.sharing.cascades import step
 from tests import reference

@@ -22,7 +22,7 @@ from discreet.cli import main
 from discreet.designs.families import Limits, family_of
 from discreet.designs.rational import near_solution
 from discreet.errors import DesignError, DiscreetError, PriorError, SizeError
-from discreet.numbers.grid import Grid
+from discreet.exact.grid import Grid
 from tests.designs.test_certificate import bound_of, on_proof, word
 from tests.designs.test_design import SEVEN, Case, any_case, integers, program
 from tests.test_seal import broken_level, broken_property, near

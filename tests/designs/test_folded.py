@@ -14,10 +14,10 @@ from discreet.designs.folded import FoldedProgram
 from discreet.designs.newton import NewtonSystem
 from discreet.designs.problem import Problem
 from discreet.designs.risks import RiskProgram
+from discreet.exact.grid import Grid
+from discreet.exact.level import Level
+from discreet.exact.neighbours import Neighbours
 from discreet.measure.prior import prior_of
-from discreet.numbers.grid import Grid
-from discreet.numbers.level import Level
-from discreet.numbers.neighbours import Neighbours
 
 SETS = ["", "WH", "RM", "CH", "CM", "F", "F CH", "F CM", "RM CH WH", "RH CH"]
 

@@ -18,7 +18,7 @@ from discreet.engines.bounds import outside_bounds
 from discreet.engines.duckdb import count_each
 from discreet.engines.reading import Reading
 from discreet.errors import TableInputError
-from discreet.numbers.grid import Grid
+from discreet.exact.grid import Grid
 from discreet.questions.domain import Domain
 from discreet.questions.sums import SumOf, read_sum, read_sums
 from discreet.tables.admission import look

@@ -14,7 +14,7 @@ from discreet.engines.duckdb import bind, count_each
 from discreet.engines.settling import settled, settled_type
 from discreet.engines.sources import open_table
 from discreet.errors import PredicateError, TableInputError
-from discreet.numbers.grid import Grid
+from discreet.exact.grid import Grid
 from discreet.questions.conditions import typed_sql
 from discreet.questions.domain import Domain
 from discreet.questions.predicate import parse

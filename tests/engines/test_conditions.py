@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from discreet.engines.duckdb import count_each
-from discreet.numbers.grid import Grid
+from discreet.exact.grid import Grid
 from discreet.questions import conditions
 from discreet.questions.domain import Domain
 from discreet.questions.sums import SumOf

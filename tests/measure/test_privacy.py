@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.channels import Table
 from discreet.errors import GridError, LevelError, MetricError, PrivacyError
+from discreet.exact.level import Level
 from discreet.mechanism import Mechanism, Recipe
-from discreet.numbers.level import Level
 from tests import reference
 
 GM = dt.geometric(8, alpha="9/10")

@@ -16,10 +16,10 @@ import discreet as dt
 from discreet.channels import Additive, Clamped, Geometric, noisy
 from discreet.channels.contract import WRITTEN_BITS, Ratio
 from discreet.errors import GridError, LevelError, RemapError, SizeError, TableError
+from discreet.exact.level import Level
 from discreet.mechanism import Recipe
 from discreet.noise import GeometricNoise, StaircaseNoise
 from discreet.noise.stairs import LONGEST_STAIR
-from discreet.numbers.level import Level
 from discreet.randomness.source import insecure_source
 
 ALARM = 1e-7

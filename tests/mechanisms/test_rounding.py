@@ -13,13 +13,13 @@ from scipy import optimize, stats
 
 from discreet.channels import Map, Table
 from discreet.errors import DiscreetError, GridError, SizeError
+from discreet.exact.grid import Grid
+from discreet.exact.level import Level
 from discreet.files import load
 from discreet.measure.privacy import check_privacy
 from discreet.mechanism import Mechanism
 from discreet.mechanisms import rounding
 from discreet.mechanisms.rounding import cell_key, random_rounding, suppression
-from discreet.numbers.grid import Grid
-from discreet.numbers.level import Level
 from discreet.randomness.source import insecure_source
 
 Law = dict[int, dict[int, Fraction]]

@@ -16,10 +16,10 @@ from scipy import integrate, optimize, sparse, stats
 
 import discreet as dt
 from discreet.errors import DiscreetError, GridError, LevelError
+from discreet.exact.arithmetic import ball
+from discreet.exact.grid import FARTHEST
 from discreet.noise import GeometricNoise, Laplace, OnGrid, Staircase, StaircaseNoise
 from discreet.noise.stairs import LONGEST_STAIR, StaircaseDraws
-from discreet.numbers.exact import ball
-from discreet.numbers.grid import FARTHEST
 from discreet.randomness.alias import RealAlias
 from discreet.randomness.digits import GeometricDraws, high_part
 from discreet.randomness.source import insecure_source

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.channels import Keep, Map, Table, Then
 from discreet.channels.table import cells
-from discreet.numbers.exact import ball
+from discreet.exact.arithmetic import ball
 from discreet.randomness.alias import Alias, RealAlias, alias_row, uniform_integer, uniform_integers
 from discreet.randomness.digits import GeometricDraws, exact_bernoulli, high_part, low_digit, slow_geometric
 from tests import reference

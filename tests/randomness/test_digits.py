@@ -12,8 +12,8 @@ import flint
 import numpy as np
 import pytest
 
-from discreet.numbers.exact import ball
-from discreet.numbers.grid import FARTHEST
+from discreet.exact.arithmetic import ball
+from discreet.exact.grid import FARTHEST
 from discreet.randomness import digits
 from discreet.randomness.alias import RealAlias
 from discreet.randomness.digits import (

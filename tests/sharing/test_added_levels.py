@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.errors import FileError, LevelError, OutOfRangeError, ReleaseError, SourceError
-from discreet.numbers.exact import ball, precision
+from discreet.exact.arithmetic import ball, precision
 from discreet.randomness.source import simulation
 from discreet.sharing.bridge import AT_FIRST, AT_SECOND, BEFORE, BETWEEN, BEYOND, Bridge
 from tests import reference

@@ -17,7 +17,7 @@ import pytest
 import discreet as dt
 from discreet.cli import main
 from discreet.errors import DiscreetError
-from discreet.numbers.exact import precision
+from discreet.exact.arithmetic import precision
 from discreet.sharing import convolution, curve, pairs
 from discreet.sharing.alike import alike
 from discreet.sharing.curve import Curve

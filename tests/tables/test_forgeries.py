@@ -19,7 +19,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import FileError
-from discreet.numbers.level import Level
+from discreet.exact.level import Level
 from discreet.present.words import csv_text
 from discreet.tables.checking import _BROKEN, CHECKERS, Case, ReleaseVerdict, judged
 from discreet.tables.pages import release_page

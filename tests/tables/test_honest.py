@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dt
 from discreet.errors import ReleaseError
-from discreet.numbers.level import Level
+from discreet.exact.level import Level
 from discreet.tables.checking import CHECKERS, Case, judged
 from tests.tables.test_forgeries import saved
 

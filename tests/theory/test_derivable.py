@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.channels import Table
 from discreet.errors import LevelError, SizeError
+from discreet.exact.level import Level
 from discreet.mechanism import Mechanism, Recipe
-from discreet.numbers.level import Level
 from tests import reference
 
 ALPHAS = [Fraction(1, 3), Fraction(1, 2), Fraction(5, 8), Fraction(9, 10)]

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, SizeError, TableError
-from ..numbers.frozen import Frozen, frozen
-from ..numbers.grid import FARTHEST
+from ..exact.frozen import Frozen, frozen
+from ..exact.grid import FARTHEST
 from ..progress import Progress
 from ..randomness.source import Stream
 from .room import Room

@@ -17,7 +17,7 @@ from typing import final
 
 import numpy as np
 
-from ..numbers.frozen import Frozen, frozen
+from ..exact.frozen import Frozen, frozen
 from .contract import Finite, Floats
 
 Trace = tuple[tuple[int, float, float], ...]

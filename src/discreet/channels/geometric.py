@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import TableError
+from ..exact.arithmetic import log_of
 from ..noise import DiscreteNoise, GeometricNoise
-from ..numbers.exact import log_of
 from ..progress import Progress
 from .contract import Fault, Finite, Floats, Integers
 from .noisy import Clamped, Closed

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, TableError
-from ..numbers.exact import ball
-from ..numbers.frozen import frozen
+from ..exact.arithmetic import ball
+from ..exact.frozen import frozen
 from ..progress import Progress
 from ..randomness.alias import RealAlias, looked_up, uniform_integer, uniform_integers
 from ..randomness.source import Stream

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.ndimage import maximum_filter1d
 
-from ..numbers.exact import log_of
+from ..exact.arithmetic import log_of
 from ..progress import Progress, tell
 from .contract import Floats
 from .fit import Fit, certificate, mean_log_likelihood

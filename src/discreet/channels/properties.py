@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import StructureError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 from .contract import Fault, Integers
 
 LETTERS = ("RH", "RM", "CH", "CM", "F", "WH", "S")

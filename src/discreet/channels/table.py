@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import TableError
-from ..numbers.frozen import frozen
+from ..exact.frozen import frozen
 from ..randomness.alias import Alias
 from ..randomness.source import Stream
 from .contract import Finite, Floats, Indices, Integers, Ratio

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SingularError, TableError
-from ..numbers.frozen import frozen
+from ..exact.frozen import frozen
 from ..randomness.alias import looked_up
 from ..randomness.source import Stream
 from .contract import Channel, Finite, Floats, Indices, Integers, Ratio

@@ -144,7 +144,7 @@ def _extended(
 ) -> tuple[CascadeReports, list[str]]:
     """Stored reports with one more level, and what that costs; as they are, without one."""
     from ..errors import DiscreetError
-    from ..numbers.exact import show_above
+    from ..exact.arithmetic import show_above
 
     if alpha is None and epsilon is None:
         if any(x is not None for x in (value, fingerprint, out)) or clamp:
@@ -178,7 +178,7 @@ def _extended(
 def _number(text: str) -> Any:
     """The true value, from the command line or standard input; never quoted."""
     from ..errors import OutOfRangeError
-    from ..numbers.exact import parse_exact
+    from ..exact.arithmetic import parse_exact
 
     number = parse_exact((sys.stdin.readline() if text == "-" else text).strip())
     if number is None:

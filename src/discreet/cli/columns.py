@@ -41,7 +41,7 @@ def read_lines(name: str, what: str, refusal: type[DiscreetError]) -> list[tuple
 
 def is_heading(row: list[str]) -> bool:
     """Is it a line of names? A line of numbers is none."""
-    from ..numbers.exact import parse_exact
+    from ..exact.arithmetic import parse_exact
 
     return any(parse_exact(part.strip()) is None for part in row)
 

@@ -383,7 +383,7 @@ def sample(
 def _true_values(given: tuple[str, ...], column: str | None, alone: bool) -> list[Any]:
     """True values from the command line, or from a file where one word is no number. None of them is ever quoted."""
     from ..errors import DiscreetError, OutOfRangeError
-    from ..numbers.exact import parse_exact
+    from ..exact.arithmetic import parse_exact
 
     named = len(given) == 1 and not alone and parse_exact(given[0]) is None
     if named:
@@ -433,7 +433,7 @@ def _function(name: str) -> Any:
 
 def grid_of(n: str | None, low: str | None, high: str | None, step: str | None) -> Any:
     from ..errors import GridError
-    from ..numbers.grid import Grid
+    from ..exact.grid import Grid
 
     if n is not None:
         if low is not None or high is not None:

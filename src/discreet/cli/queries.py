@@ -79,7 +79,7 @@ def sensitivity(
 def _records(name: str, column: str | None) -> tuple[list[Any], list[int]]:
     """The records of a column, exactly as written, and the lines they stand in. None of them is ever quoted."""
     from ..errors import TableInputError
-    from ..numbers.exact import parse_exact
+    from ..exact.arithmetic import parse_exact
 
     lines = read_lines(name, "record", TableInputError)
     rows = [(number, row) for number, row in lines if row]
@@ -114,7 +114,7 @@ def _records(name: str, column: str | None) -> tuple[list[Any], list[int]]:
 
 def _surely_names(heading: list[str], rows: list[tuple[int, list[str]]]) -> bool:
     """May the first line be quoted? Only if it holds names: words over columns of numbers, none of them a record's."""
-    from ..numbers.exact import parse_exact
+    from ..exact.arithmetic import parse_exact
 
     words = [part.strip() for part in heading]
     if not rows or any(parse_exact(word) is not None or word.lower() in _MISSING for word in words):

@@ -56,8 +56,8 @@ def recover(
     """
     from ..collect.tallying import Tally
     from ..errors import RecoveryError
+    from ..exact.given import share
     from ..files import write_whole
-    from ..numbers.given import share
     from ..recovery.recover import recover as run
     from . import terminal
 

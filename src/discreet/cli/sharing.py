@@ -158,7 +158,7 @@ def _words(text: str) -> list[str]:
 def _named(word: str, n: str | None, alpha: str | None, epsilon: str | None, sensitivity: str | None) -> Mechanism:
     """A family at the level that was asked for, on 0..n or on an open grid; or the mechanism of a file."""
     from ..errors import DiscreetError
-    from ..numbers.grid import Grid
+    from ..exact.grid import Grid
 
     if word.endswith(".json"):
         return load_mechanism(word)

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from ..exact.grid import Grid
 from ..measure.description import Description
 from ..mechanism import Mechanism
-from ..numbers.grid import Grid
 from ..present.shown import Shown
 from ..present.words import are_right, cells, csv_text
 from ..progress import Progress, Told

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SourceError
+from ..exact.grid import Grid
+from ..exact.positions import values_at
 from ..mechanism import Mechanism
-from ..numbers.grid import Grid
-from ..numbers.positions import values_at
 from ..randomness.source import KeyedSource, Source, marked, warn_of_seed
 from ..sampling import checked_source, draw_chain
 from .counting import in_order

@@ -20,12 +20,12 @@ import numpy as np
 
 from ..engines.reading import Reading
 from ..errors import ReleaseError
+from ..exact.arithmetic import show, show_above
+from ..exact.given import whole
+from ..exact.level import charged_above
 from ..ledger.ledger import Answer, Balance, Ledger, Pending, Terms
 from ..measure.privacy import check_privacy
 from ..mechanism import Mechanism
-from ..numbers.exact import show, show_above
-from ..numbers.given import whole
-from ..numbers.level import charged_above
 from ..tables.admission import admission_for
 from .counting import MOST, Counts
 from .plain import Flags, are_ids, ids_of, kind_name

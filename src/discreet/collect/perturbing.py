@@ -25,9 +25,9 @@ from ..engines.sources import Source as Table
 from ..engines.sources import is_text, open_table, stamp
 from ..engines.spark import is_spark
 from ..errors import MissingExtraError, PrivacyWarning, TableInputError
+from ..exact.arithmetic import show
 from ..ledger.ledger import Answer, Ledger
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.exact import show
 from ..present.shown import Result, Shown
 from ..progress import Progress, tell
 from ..randomness.source import FROM_SEED, KeyedSource, mark, marked, warn_of_seed

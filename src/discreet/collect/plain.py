@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..engines.guard import Guarded
 from ..errors import DiscreetError, TableInputError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]

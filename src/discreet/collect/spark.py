@@ -38,9 +38,9 @@ from ..engines.spark import (
 )
 from ..engines.spark_folders import Folder
 from ..errors import FileError, SourceError, TableInputError
+from ..exact.arithmetic import show
 from ..files import loads, text
 from ..mechanism import Mechanism
-from ..numbers.exact import show
 from ..progress import tell
 from ..randomness.source import Job, KeyedSource, WorkerKey
 from .batches import Drawing, as_arrow, report_type

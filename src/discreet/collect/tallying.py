@@ -15,9 +15,9 @@ import numpy as np
 from ..engines.reading import Reading
 from ..engines.sources import open_table, stamp
 from ..errors import MissingExtraError, TableInputError
+from ..exact.arithmetic import show
+from ..exact.grid import Grid
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.exact import show
-from ..numbers.grid import Grid
 from ..progress import Progress, tell
 from ..randomness.source import is_marked, mark, marked
 from ..tables.frames import as_kind, kind_of

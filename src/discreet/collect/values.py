@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OutOfRangeError, TableInputError
-from ..numbers.exact import parse_exact, parse_value, show
-from ..numbers.grid import Grid
-from ..numbers.positions import positions, values_at
+from ..exact.arithmetic import parse_exact, parse_value, show
+from ..exact.grid import Grid
+from ..exact.positions import positions, values_at
 from .plain import (
     Flags,
     Indices,

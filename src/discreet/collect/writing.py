@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import FileError
+from ..exact.arithmetic import show
 from ..files import check_writable, file_name, whole_file
-from ..numbers.exact import show
 from .plain import without_values
 
 _SUFFIXES = (".parquet", ".csv", ".arrow")

@@ -13,6 +13,10 @@ import numpy as np
 from ..channels import MAX_ENTRIES, Finite, Geometric, Map, Then
 from ..channels.properties import LETTERS, letters_of, shape_faults
 from ..errors import DesignError, DiscreetError, GridError, MetricError, SizeError
+from ..exact.arithmetic import ball, float_above, show, show_above
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..measure.description import property_letters
 from ..measure.loss import Loss, loss_name, loss_of
 from ..measure.pictures import draw
@@ -21,10 +25,6 @@ from ..measure.remaps import bayes_risk, best_remap
 from ..measure.utility import loss_per_value
 from ..mechanism import Mechanism, Recipe
 from ..mechanisms.geometric import geometric
-from ..numbers.exact import ball, float_above, show, show_above
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 from ..present import plot
 from ..present.shown import Result, Shown, plain
 from ..progress import Progress

@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import PriorError
+from ..exact import given
+from ..exact.arithmetic import parse_exact, show
+from ..exact.grid import Grid
 from ..lp import Program, dense
 from ..measure.prior import Prior, prior_of
 from ..mechanism import plain
-from ..numbers import given
-from ..numbers.exact import parse_exact, show
-from ..numbers.grid import Grid
 from .rational import near_solution
 from .risks import Floats, RiskProgram
 

@@ -19,11 +19,11 @@ from typing import Any, Literal
 import numpy as np
 
 from ..channels.contract import Integers
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..measure.loss import Loss
 from ..measure.prior import Prior
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 from .families import Family
 from .risks import Floats as Floats
 from .risks import RiskProgram

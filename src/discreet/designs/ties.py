@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import DesignError, SizeError
+from ..exact.arithmetic import show
 from ..lp import Program
-from ..numbers.exact import show
 from ..present.shown import Result, Shown, plain
 from .constraints import Inequalities, essential
 from .design import Design

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ..channels.properties import letters_of
 from ..errors import StructureError
+from ..exact.grid import Grid
 from ..mechanism import Mechanism
-from ..numbers.grid import Grid
 from .design import design
 
 CITATION = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for count data, ICDE 2018 (WM)"

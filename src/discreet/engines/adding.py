@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..errors import TableInputError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 from ..questions.predicate import COMMA, UNTYPED, family, number_text, quoted
 from ..questions.sums import SumOf
 

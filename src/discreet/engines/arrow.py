@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import TableInputError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 from .sources import Source, distinct
 
 

@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DiscreetError, MissingExtraError, TableInputError
-from ..numbers.exact import show
-from ..numbers.given import whole
+from ..exact.arithmetic import show
+from ..exact.given import whole
 from ..progress import Progress, tell
 from ..questions.conditions import is_whole, typed_sql
 from ..questions.domain import Domain, Key, key_texts

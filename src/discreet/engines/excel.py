@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingExtraError, TableInputError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 from ..progress import Progress, tell
 from .reading import Reading
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TableInputError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 from .reading import Reading
 
 Bytes = NDArray[np.uint8]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingExtraError, TableInputError
-from ..numbers.exact import parse_exact
+from ..exact.arithmetic import parse_exact
 
 
 def recognised(table: Any) -> Any:

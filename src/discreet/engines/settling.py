@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TableInputError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 from ..questions.predicate import LONGEST_TEXT
 
 LONGEST_ID = 64  # bytes

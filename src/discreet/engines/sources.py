@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DiscreetError, TableInputError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 from ..progress import Progress
 from .excel import Sheet
 from .guard import Guarded

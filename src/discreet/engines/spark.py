@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ..errors import DiscreetError, MissingExtraError, TableInputError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 from .guard import Guarded
 from .sources import Source, distinct
 from .spark_folders import checkpoint_folder

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PrivacyWarning, TableInputError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 
 
 class Folder:

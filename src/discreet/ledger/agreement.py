@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import LedgerError
-from ..numbers import exact
+from ..exact import arithmetic
 from .periods import read_caps
 from .rationals import chargeable, rational_text
 
 
 def agreement(name: Any, budget: Any, relation: Any, public: Any, unit: Any, per: Any) -> dict[str, Any]:
     """What the first line of a data set will say of its terms."""
-    total = exact.parse_exact(budget)
+    total = arithmetic.parse_exact(budget)
     if total is None or not chargeable(total):
-        raise LedgerError(f'A budget is a positive rational such as "1" or "1/2", not {exact.show(budget)}.')
+        raise LedgerError(f'A budget is a positive rational such as "1" or "1/2", not {arithmetic.show(budget)}.')
     if relation not in ("bit", "presence"):
-        raise LedgerError(f'A relation is "bit" or "presence", not {exact.show(relation)}.')
+        raise LedgerError(f'A relation is "bit" or "presence", not {arithmetic.show(relation)}.')
     if (
         isinstance(public, str)
         or not isinstance(public, Sequence)

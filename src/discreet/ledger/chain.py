@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, Literal, NoReturn, cast
 
 from ..errors import LedgerError
-from ..numbers import exact
+from ..exact import arithmetic
 from ..present.shown import Result, Shown
 from .periods import Caps, Period, Running, is_time, read_caps
 from .rationals import rational
@@ -78,7 +78,7 @@ class Balance(Result):
     def shown(self) -> Shown:
         waiting = f"; {self.pending} charged without an answer" if self.pending else ""
         capped = "".join(f"; {period}" for period in self.periods)
-        spent, budget, left = map(exact.show_amount, (self.spent, self.budget, self.left))
+        spent, budget, left = map(arithmetic.show_amount, (self.spent, self.budget, self.left))
         return Shown(f"{spent} of {budget} spent, {left} left{capped}{waiting}")
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Balances(Result):
             (
                 t.name,
                 t.relation,
-                *map(exact.show_amount, (b.budget, b.spent, b.left)),
+                *map(arithmetic.show_amount, (b.budget, b.spent, b.left)),
                 b.pending,
                 "; ".join(map(str, b.periods)),
             )
@@ -190,7 +190,7 @@ class Entry(Result):
     def rows(self) -> list[dict[str, Any]]:
         """One row: what was charged, as a decimal, with the exact value beside it where that differs, and for what."""
         epsilon = rational(self.facts.get("epsilon"))
-        decimal = "" if epsilon is None else exact.show_decimal(epsilon)
+        decimal = "" if epsilon is None else arithmetic.show_decimal(epsilon)
         beside = "" if epsilon is None or Fraction(decimal) == epsilon else str(epsilon)
         return [
             {
@@ -344,7 +344,7 @@ def decimal_and_exact(text: object) -> str:
     value = rational(text)
     if value is None:
         return str(text)
-    decimal = exact.show_decimal(value)
+    decimal = arithmetic.show_decimal(value)
     return decimal if Fraction(decimal) == value else f"{decimal} ({value})"
 
 
@@ -463,7 +463,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
         bad(
             name,
             count,
-            f"leaves {exact.show_rational(spent)} spent of {exact.show_rational(budget)}, "
+            f"leaves {arithmetic.show_rational(spent)} spent of {arithmetic.show_rational(budget)}, "
             "but the data set's totals say otherwise",
         )
     if account.running != running.text:

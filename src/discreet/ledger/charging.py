@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import BudgetError, LedgerError
-from ..numbers import exact
+from ..exact import arithmetic
 from . import periods
 from .chain import START, STATED, Account, Terms, bad, canonical, facts_of, link_of, salted, terms_of, total_of
 from .periods import Period, Running
@@ -98,8 +98,8 @@ def charge(run: Run, account: Account, epsilon: Fraction, facts: dict[str, Any],
     total, left = spent + epsilon, budget - spent
     if total > budget:
         raise BudgetError(
-            f"{name!r} has {exact.show_rational(left)} left of its budget {exact.show_rational(budget)}, but "
-            f"{exact.show_rational(epsilon)} was asked. Nothing was charged: ask for less, or stop here.",
+            f"{name!r} has {arithmetic.show_rational(left)} left of its budget {arithmetic.show_rational(budget)}, but "
+            f"{arithmetic.show_rational(epsilon)} was asked. Nothing was charged: ask for less, or stop here.",
             asked=epsilon,
             left=left,
         )
@@ -118,7 +118,7 @@ def charge(run: Run, account: Account, epsilon: Fraction, facts: dict[str, Any],
 
 
 def _capped(name: str, epsilon: Fraction, period: Period, *, ahead: bool) -> BudgetError:
-    show = exact.show_rational
+    show = arithmetic.show_rational
     at_most = f" and has no more than {show(period.cap)} either" if epsilon > period.cap else ""
     less = "ask for less, or " if period.left else ""
     time = " (the last line is dated later than this machine's clock, and so its time counts)" if ahead else ""

@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any, final
 from weakref import WeakSet
 
 from ..errors import LedgerError
-from ..numbers import exact
-from ..numbers.level import Level
+from ..exact import arithmetic
+from ..exact.level import Level
 from .agreement import agreement
 from .chain import (
     SPENT,
@@ -180,7 +180,7 @@ class Ledger:
         self, name: str, version: str, *, data: str, reading: Mapping[str, Any], columns: Sequence[str]
     ) -> Admission:
         """Write down that a version was admitted: its file's digest (under the secret), and how it is read. Once."""
-        if not (isinstance(version, str) and version and exact.encodable(version)):
+        if not (isinstance(version, str) and version and arithmetic.encodable(version)):
             raise LedgerError("A version of the data is a text that you choose, such as 2026-11.")
         text = canonical({"version": version, "reading": dict(reading), "columns": list(columns)})
         salt = secrets.token_hex(16)
@@ -212,7 +212,7 @@ class Ledger:
         """How a version of a data set was admitted; None when it was not."""
         with self._store().transaction() as run:
             self._account(run, name)
-            return _admission(run, name, version) if exact.encodable(version) else None
+            return _admission(run, name, version) if arithmetic.encodable(version) else None
 
     def is_admitted(self, admission: Admission, data: str) -> bool:
         """Is this the digest of the file that was admitted? A missing secret, or another one, is refused."""
@@ -243,9 +243,9 @@ class Ledger:
         anew, fresh or not. Processes that ask the same new question at once are each charged.
         """
         check_epsilon(epsilon)
-        if not (data and exact.encodable(data)):
+        if not (data and arithmetic.encodable(data)):
             raise LedgerError("The fingerprint of the data is a text. Give the one that was taken of the data.")
-        if not exact.encodable(what):
+        if not arithmetic.encodable(what):
             raise LedgerError("What is asked is said in a text of valid characters, without NUL. Nothing was charged.")
         asked = [(question_text(one), about) for one, about in ((question, data), *spelled)]
         with self._store().transaction(CHARGING, write=True) as run:
@@ -328,7 +328,7 @@ class Ledger:
         if not isinstance(pending, Pending):
             raise LedgerError("Finish with the Pending that begin gave; a stored answer is finished already.")
         name = pending.name
-        if not exact.encodable(answer):
+        if not arithmetic.encodable(answer):
             raise LedgerError("An answer is a text of valid characters, without NUL. Nothing was stored.")
         with keeping(self.place, pending, answer), self._store().transaction(storing(pending), write=True) as run:
             return store_answer(run, self._changing(run, name), pending.charge, answer)
@@ -457,7 +457,9 @@ class Ledger:
 
     def _account(self, run: Run, name: str, *, lock: bool = False) -> Account:
         columns = "SELECT name, budget, spent, salt, count, head, running FROM discreet_data_set WHERE name = :name"
-        rows = run(columns + (self._store().for_update if lock else ""), name=name) if exact.encodable(name) else []
+        rows = (
+            run(columns + (self._store().for_update if lock else ""), name=name) if arithmetic.encodable(name) else []
+        )
         if not rows:
             raise LedgerError(
                 f"There is no data set {name!r} in {self.place}. Make it with create, or see what there is with show."

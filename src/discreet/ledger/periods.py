@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import LedgerError
-from ..numbers import exact
+from ..exact import arithmetic
 from ..present.shown import Result, Shown
 from .rationals import chargeable, rational, rational_text
 
@@ -45,7 +45,7 @@ class Period(Result):
         return self.cap - self.spent
 
     def shown(self) -> Shown:
-        left, cap = exact.show_amount(self.left), exact.show_amount(self.cap)
+        left, cap = arithmetic.show_amount(self.left), arithmetic.show_amount(self.cap)
         return Shown(f"{left} of {cap} left in the {self.kind} {self.name}, the next begins on {self.next} (UTC)")
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,19 +98,19 @@ def read_caps(per: Any, budget: Fraction) -> Caps:
     """What someone wrote for the caps: {"month": "1/2"}, or pairs of a period and an amount."""
     pairs = list(per.items()) if isinstance(per, Mapping) else per
     if isinstance(pairs, str) or not isinstance(pairs, Iterable):
-        raise LedgerError(f'Caps are written as per={{"month": "1/2"}}, not {exact.show(per)}.')
+        raise LedgerError(f'Caps are written as per={{"month": "1/2"}}, not {arithmetic.show(per)}.')
     found: dict[str, Fraction] = {}
     for pair in pairs:
         kind, amount = pair if isinstance(pair, (tuple, list)) and len(pair) == 2 else (pair, None)
-        name, cap = kind.strip().lower() if isinstance(kind, str) else "", exact.parse_exact(amount)
+        name, cap = kind.strip().lower() if isinstance(kind, str) else "", arithmetic.parse_exact(amount)
         if name not in MONTHS:
-            raise LedgerError(f"A cap is for a month, a quarter or a year, not for {exact.show(kind)}.")
+            raise LedgerError(f"A cap is for a month, a quarter or a year, not for {arithmetic.show(kind)}.")
         if name in found:
             raise LedgerError(f"There are two caps for a {name}; give one.")
         if cap is None or not chargeable(cap) or cap > budget:
             raise LedgerError(
                 f"What may be spent in a {name} is a positive rational up to the whole budget "
-                f"{exact.show_rational(budget)}, not {exact.show(amount)}."
+                f"{arithmetic.show_rational(budget)}, not {arithmetic.show(amount)}."
             )
         found[name] = cap
     return tuple((kind, found[kind]) for kind in MONTHS if kind in found)

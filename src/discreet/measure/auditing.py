@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AuditError
+from ..exact.given import share, whole
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.given import share, whole
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 from ..present.shown import Result, Shown, plain
 from ..randomness.source import Source
 

@@ -20,8 +20,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exact.arithmetic import ball, precision
 from ..noise import DiscreteNoise
-from ..numbers.exact import ball, precision
 
 Floats = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DiscreetError
+from ..exact.arithmetic import show_above, show_rational
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.exact import show_above, show_rational
 from ..present.shown import Result, Shown, plain
 from .privacy import Verdict, check_privacy
 from .properties import LETTERS, explain, properties

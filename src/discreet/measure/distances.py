@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MetricError, SizeError
-from ..numbers.given import NOT_NEGATIVE, WITHIN, law, matrix, vector
+from ..exact.given import NOT_NEGATIVE, WITHIN, law, matrix, vector
 
 Floats = NDArray[np.float64]
 

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LossError
-from ..numbers import given
-from ..numbers.exact import parse_exact, show
-from ..numbers.frozen import Frozen, frozen
-from ..numbers.grid import Grid
+from ..exact import given
+from ..exact.arithmetic import parse_exact, show
+from ..exact.frozen import Frozen, frozen
+from ..exact.grid import Grid
 
 Floats = NDArray[np.float64]
 Numerators = NDArray[Any]  # int64 where they fit, else Python integers
@@ -139,7 +139,7 @@ def distance_loss(loss: Any, grid: Grid) -> tuple[Floats, Floats] | None:
 
     So a loss on a grid of any size has two vectors in place of a matrix. None for every other loss.
 
-    >>> from discreet.numbers.grid import Grid
+    >>> from discreet.exact.grid import Grid
     >>> high, low = distance_loss("asymmetric(1, 3)", Grid.of(4))
     >>> high.tolist(), low.tolist()
     ([0.0, 1.0, 2.0, 3.0, 4.0], [0.0, 3.0, 6.0, 9.0, 12.0])

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DiscreetError, SizeError
+from ..exact.arithmetic import show, show_above
 from ..mechanism import Mechanism
-from ..numbers.exact import show, show_above
 from ..present import plot
 from .loss import loss_of
 from .utility import loss_per_value

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from ..channels import Finite
 from ..errors import DiscreetError, PriorError, SizeError
+from ..exact.arithmetic import show
+from ..exact.given import share, vector
+from ..exact.grid import Grid
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.exact import show
-from ..numbers.given import share, vector
-from ..numbers.grid import Grid
 from .prior import Prior, prior_of
 
 Floats = NDArray[np.float64]

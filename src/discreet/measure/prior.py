@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PriorError
-from ..numbers import given
-from ..numbers.exact import parse_exact, show
-from ..numbers.frozen import Frozen, frozen
-from ..numbers.grid import Grid
+from ..exact import given
+from ..exact.arithmetic import parse_exact, show
+from ..exact.frozen import Frozen, frozen
+from ..exact.grid import Grid
 from .loss import PRIORS
 
 Floats = NDArray[np.float64]

@@ -13,9 +13,7 @@ from typing import Any
 from ..channels import Ratio
 from ..channels.contract import WRITTEN_BITS
 from ..errors import GridError, MetricError
-from ..mechanism import Mechanism, allows, mechanism_of
-from ..mechanisms.geometric import geometric
-from ..numbers.exact import (
+from ..exact.arithmetic import (
     ball,
     dyadic_power_above,
     float_above,
@@ -25,10 +23,12 @@ from ..numbers.exact import (
     show_above,
     show_rational,
 )
-from ..numbers.given import number, positive, whole
-from ..numbers.grid import Grid
-from ..numbers.level import BITS, Epsilon, Level
-from ..numbers.neighbours import Neighbours
+from ..exact.given import number, positive, whole
+from ..exact.grid import Grid
+from ..exact.level import BITS, Epsilon, Level
+from ..exact.neighbours import Neighbours
+from ..mechanism import Mechanism, allows, mechanism_of
+from ..mechanisms.geometric import geometric
 from ..present.shown import Result, Shown, plain
 
 

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from ..channels import Finite
 from ..errors import LossError, SizeError, TableError
+from ..exact.arithmetic import log_of
+from ..exact.given import stochastic, vector
+from ..exact.grid import Grid
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.exact import log_of
-from ..numbers.given import stochastic, vector
-from ..numbers.grid import Grid
 from .loss import Loss, gain_as_loss, gains_of, loss_name, loss_of
 from .prior import Prior, is_prior, prior_of
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from ..channels import MAX_ENTRIES, Table
 from ..channels.table import MAX_TOTAL
 from ..errors import GridError, SizeError
+from ..exact.arithmetic import ball, precision
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe
-from ..numbers.exact import ball, precision
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 from ..seal import largest_total, total_variation_above
 
 CITATION = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for count data, ICDE 2018 (EM)"

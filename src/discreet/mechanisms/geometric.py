@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..channels import Additive, Geometric
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe, open_ends
 from ..noise import GeometricNoise
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 
 CITATION = "Ghosh, Roughgarden, Sundararajan, Universally utility-maximizing privacy mechanisms, STOC 2009"
 

@@ -6,13 +6,13 @@ from fractions import Fraction
 
 from ..channels import Additive, Geometric
 from ..errors import GridError
+from ..exact.arithmetic import show
+from ..exact.given import positive
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe, open_ends
 from ..noise import GeometricNoise
-from ..numbers.exact import show
-from ..numbers.given import positive
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 
 CITATION = (
     "Dwork, McSherry, Nissim, Smith, Calibrating noise to sensitivity in private data analysis, TCC 2006; "

@@ -8,10 +8,10 @@ from typing import Any
 
 from ..channels.properties import letters_of
 from ..errors import GridError, SealError
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 from ..seal import read_matrix, seal
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..channels import Keep
 from ..errors import GridError
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 
 CITATION = "Kairouz, Bonawitz, Ramage, Discrete distribution estimation under local privacy, ICML 2016"
 

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from ..channels import MAX_ENTRIES, Finite, Map, Table
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import DiscreetError, GridError, SizeError
+from ..exact.arithmetic import show
+from ..exact.given import number, whole
+from ..exact.grid import FARTHEST, Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe
-from ..numbers.exact import show
-from ..numbers.given import number, whole
-from ..numbers.grid import FARTHEST, Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 from ..seal import largest_total, stochastic_table
 
 ROUNDING = "Nargundkar, Saveland, Random-rounding to prevent statistical disclosures, Proc. Social Statistics Section, ASA 1972"

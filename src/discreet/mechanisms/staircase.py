@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..channels import Additive, closed
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe, open_ends
 from ..noise import GeometricNoise, discrete_staircase
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 from .laplace import fine_grid
 
 CITATION = "Geng, Viswanath, The optimal noise-adding mechanism in differential privacy, IEEE Trans. Inf. Theory 2016"

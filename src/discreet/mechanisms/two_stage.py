@@ -16,12 +16,12 @@ from ..channels import Map, Then
 from ..channels.contract import MATRIX_ENTRIES
 from ..channels.ratios import window_extreme
 from ..errors import GridError, SizeError
+from ..exact.arithmetic import parse_exact, show
+from ..exact.given import vector
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe, mechanism_of
-from ..numbers.exact import parse_exact, show
-from ..numbers.given import vector
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 from .fair import explicit_fair
 from .geometric import geometric
 from .staircase import staircase

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from ..channels import Keep
 from ..errors import GridError
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 
 CITATION = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for count data, ICDE 2018 (UM)"
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from ..channels import Keep, Window
 from ..errors import GridError
+from ..exact.arithmetic import ball, certified_ceil, parse_exact, show
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe
-from ..numbers.exact import ball, certified_ceil, parse_exact, show
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 
 CITATION = (
     "Li, Wang, Lopuhaa-Zwakenberg, Skoric, Li, Estimating numerical distributions under local differential privacy, "

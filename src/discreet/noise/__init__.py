@@ -21,9 +21,9 @@ from fractions import Fraction
 from typing import Any, TypeVar, overload
 
 from ..errors import DiscreetError, LevelError
-from ..numbers.given import whole
-from ..numbers.grid import Grid
-from ..numbers.level import Level
+from ..exact.given import whole
+from ..exact.grid import Grid
+from ..exact.level import Level
 from .continuous import Gauss, Laplace, Staircase
 from .geometric import GeometricNoise
 from .heavy import Cauchy, Student

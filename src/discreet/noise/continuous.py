@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import DiscreetError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 from .expectation import Floats
 from .law import ContinuousNoise, positive
 

@@ -14,7 +14,7 @@ import flint
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numbers.exact import precision
+from ..exact.arithmetic import precision
 from .expectation import Floats
 from .law import ContinuousNoise, positive
 

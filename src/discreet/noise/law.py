@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import DiscreetError
-from ..numbers import given
-from ..numbers.exact import ball, certified_sign, minus_log_above, show
+from ..exact import given
+from ..exact.arithmetic import ball, certified_sign, minus_log_above, show
 from ..randomness.source import Stream
 from .expectation import Floats, Loss, integrated, summed
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import GridError
-from ..numbers.exact import parse_exact, show
+from ..exact.arithmetic import parse_exact, show
 from .expectation import Floats, Loss
 from .law import NOWHERE, DiscreteNoise, NoiseLaw
 

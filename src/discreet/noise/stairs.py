@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import LevelError
-from ..numbers.exact import ball
+from ..exact.arithmetic import ball
 from ..randomness.alias import RealAlias
 from ..randomness.digits import REACH, GeometricDraws
 from ..randomness.source import Stream

@@ -8,16 +8,16 @@ from typing import Any
 
 from ..designs.design import design
 from ..errors import GridError
+from ..exact.given import positive
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..measure.loss import loss_of
 from ..measure.prior import prior_of
 from ..measure.privacy import check_privacy
 from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, worst_loss
 from ..mechanism import Mechanism
-from ..numbers.given import positive
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 from ..progress import Progress
 from ..scalar.candidates import answer_grid, candidates, no_data
 from ..scalar.curves import tradeoff

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import DiscreetError, SizeError
+from ..exact.arithmetic import show, show_above, show_rational
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..mechanism import Mechanism
-from ..numbers.exact import show, show_above, show_rational
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
 from ..registry import COLLECTED, PLANNED, Family
 

@@ -12,6 +12,9 @@ import numpy as np
 
 from ..designs.design import design
 from ..errors import DiscreetError, MetricError, SizeError
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..measure.description import property_letters
 from ..measure.loss import loss_of
 from ..measure.prior import prior_of
@@ -20,9 +23,6 @@ from ..measure.properties import LETTERS
 from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, rmse, worst_loss
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 from ..present.shown import Result, Shown, plain
 from ..progress import Progress
 from ..registry import FAMILIES, legend

@@ -15,6 +15,9 @@ from typing import Any
 
 from ..designs.design import design
 from ..errors import DiscreetError, GridError, LossError, SizeError
+from ..exact.arithmetic import show, show_above
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..measure.loss import loss_of
 from ..measure.prior import Prior, prior_of
 from ..measure.privacy import check_privacy
@@ -24,9 +27,6 @@ from ..mechanism import Mechanism
 from ..mechanisms.geometric import geometric
 from ..mechanisms.response import randomized_response
 from ..mechanisms.wave import square_wave
-from ..numbers.exact import show, show_above
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 from ..progress import Progress, tell
 from .compare import Comparison
 from .reports import number_of

@@ -22,12 +22,12 @@ from typing import Any
 
 from ..channels import Room
 from ..errors import DiscreetError
+from ..exact.arithmetic import parse_exact, show
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..measure.prior import Prior
 from ..measure.utility import expected_loss, worst_loss
 from ..mechanism import Mechanism
-from ..numbers.exact import parse_exact, show
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 from .choices import LARGE, Choice, Make, hidden_by
 
 BITS = 40  # levels are multiples of 2^-40

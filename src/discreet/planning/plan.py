@@ -10,11 +10,11 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import DiscreetError, LevelError
+from ..exact.arithmetic import parse_exact, show
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..measure.prior import prior_of
 from ..mechanism import Mechanism
-from ..numbers.exact import parse_exact, show
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 from .choices import Plan, makers_for
 from .one_report import Goal, least_error, least_level, reach_of
 from .reports import made_of, plan_distance, plan_kantorovich, plan_standard_error

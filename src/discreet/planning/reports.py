@@ -25,12 +25,12 @@ import numpy as np
 from ..channels.contract import MATRIX_ENTRIES
 from ..designs.design import design
 from ..errors import DiscreetError, SizeError
+from ..exact.arithmetic import parse_exact, show
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..measure.prior import prior_of
 from ..mechanism import Mechanism
 from ..mechanisms.wave import square_wave
-from ..numbers.exact import parse_exact, show
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 from ..recovery.likelihood import Floats
 from ..registry import COLLECTED
 from .choices import Choice, Plan, hidden_by, makers_for, named

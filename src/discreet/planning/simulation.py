@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import DiscreetError
+from ..exact.arithmetic import show
 from ..measure.distances import kantorovich
 from ..mechanism import Mechanism
-from ..numbers.exact import show
 from ..recovery.likelihood import Floats
 from ..recovery.recover import recover
 

@@ -15,9 +15,9 @@ import math
 import numpy as np
 
 from ..channels import Finite
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..mechanisms.wave import square_wave, usual_width
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 from ..recovery.likelihood import Floats
 
 _FINEST = 512  # values that are looked at one by one; a longer grid is looked at in so many cells

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from ..numbers.exact import show_above, show_rational
+from ..exact.arithmetic import show_above, show_rational
 from .shown import Shown, one_line
 
 MOST_ROWS = 24

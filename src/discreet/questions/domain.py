@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TableInputError
-from ..numbers.exact import encodable, parse_exact, show
+from ..exact.arithmetic import encodable, parse_exact, show
 from .hierarchy import Hierarchy, is_hierarchy, read_hierarchies
 from .predicate import LONGEST_TEXT
 from .recoding import Recoding, recodings_text

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import TableInputError
-from ..numbers.exact import encodable, show
+from ..exact.arithmetic import encodable, show
 
 Label = str
 

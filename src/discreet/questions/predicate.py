@@ -20,7 +20,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 from ..errors import MissingExtraError, PredicateError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 
 UNTYPED = "UNTYPED"  # a column of a file that declares no types: each comparison reads it as what it is compared with
 COMMA = "UNTYPED,"  # the same where numbers have a decimal comma

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, NoReturn
 
 from ..errors import TableInputError
-from ..numbers.exact import encodable, parse_exact, show
+from ..exact.arithmetic import encodable, parse_exact, show
 from .conditions import typed_sql
 from .predicate import LONGEST_TEXT, Node, Predicate, family, literal, number_text, quoted
 

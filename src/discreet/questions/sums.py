@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import TableInputError
-from ..numbers.exact import encodable, parse_exact, show
-from ..numbers.grid import Grid
+from ..exact.arithmetic import encodable, parse_exact, show
+from ..exact.grid import Grid
 from .predicate import quoted
 
 MOST_PEOPLE = 2**33  # more than there are; so many at the bounds add up to no more than 62 bits hold

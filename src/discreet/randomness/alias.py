@@ -21,8 +21,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numbers.exact import precision
-from ..numbers.frozen import Frozen, frozen
+from ..exact.arithmetic import precision
+from ..exact.frozen import Frozen, frozen
 from .source import SPARE, Stream
 
 Indices = NDArray[np.int64]

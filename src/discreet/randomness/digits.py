@@ -19,8 +19,8 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numbers.exact import ball, minus_log_above, precision
-from ..numbers.grid import FARTHEST
+from ..exact.arithmetic import ball, minus_log_above, precision
+from ..exact.grid import FARTHEST
 from .alias import RealAlias
 from .source import Stream
 

@@ -25,8 +25,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algori
 from numpy.typing import NDArray
 
 from ..errors import PrivacyWarning, SourceError
-from ..numbers.exact import show
-from ..numbers.given import whole
+from ..exact.arithmetic import show
+from ..exact.given import whole
 
 Words = NDArray[np.uint64]
 Blocks = NDArray[np.uint64]  # rows of two: record number and true position

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import OutOfRangeError, RecoveryError, SizeError
+from ..exact.arithmetic import parse_exact, show
+from ..exact.grid import Grid
+from ..exact.intake import as_array
+from ..exact.positions import positions, values_at
 from ..mechanism import Mechanism
-from ..numbers.exact import parse_exact, show
-from ..numbers.grid import Grid
-from ..numbers.intake import as_array
-from ..numbers.positions import positions, values_at
 
 Counts = NDArray[np.int64]
 

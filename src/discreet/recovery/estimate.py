@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from ..channels import Finite
 from ..errors import DiscreetError, RecoveryError, SingularError, SizeError
+from ..exact.arithmetic import show
+from ..exact.frozen import Frozen, frozen
+from ..exact.given import number, share, vector, whole
 from ..mechanism import Mechanism
-from ..numbers.exact import show
-from ..numbers.frozen import Frozen, frozen
-from ..numbers.given import number, share, vector, whole
 from ..present.shown import Result, Shown, plain
 from .agreement import Agreement, agreement
 from .bands import PROGRAMS, as_distribution_functions, band_over_laws, direct_band, moments

@@ -11,8 +11,8 @@ import numpy as np
 from ..channels import Finite
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import RecoveryError
-from ..numbers.given import law as law_of
-from ..numbers.given import whole
+from ..exact.given import law as law_of
+from ..exact.given import whole
 from ..progress import Progress, tell
 from .likelihood import Fit, Floats, is_injective
 

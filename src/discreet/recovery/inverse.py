@@ -6,7 +6,7 @@ import numpy as np
 
 from ..channels import Finite
 from ..errors import RecoveryError, SingularError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 from .likelihood import Fit, Floats, certificate
 
 PROJECTIONS = ("simplex", "clip", "none")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import DiscreetError, RecoveryError, SingularError, SizeError
+from ..exact.arithmetic import show
 from ..measure.prior import prior_of
-from ..numbers.exact import show
 from ..present import plot
 from .likelihood import Floats
 

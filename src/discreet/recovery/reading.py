@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ..errors import RecoveryError
-from ..numbers.exact import parse_exact
+from ..exact.arithmetic import parse_exact
 from ..progress import Progress, tell
 
 COUNT = "count"

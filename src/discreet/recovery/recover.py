@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import RecoveryError
+from ..exact.arithmetic import show
+from ..exact.given import positive
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.exact import show
-from ..numbers.given import positive
 from ..progress import Progress
 from ..randomness.source import FROM_SEED, is_marked
 from .counts import could_be_reports, histogram_of

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import DiscreetError, GridError, OutOfRangeError, SizeError
-from ..numbers.exact import parse_exact, show, show_rational
-from ..numbers.given import whole
-from ..numbers.level import Epsilon
+from ..exact.arithmetic import parse_exact, show, show_rational
+from ..exact.given import whole
+from ..exact.level import Epsilon
 from ..present.shown import Result, Shown, plain
 from .private import PrivateNumber
 from .queries import Query, beta_of, query_of

@@ -14,16 +14,16 @@ import numpy as np
 
 from ..channels import Map
 from ..errors import GridError
+from ..exact.arithmetic import show
+from ..exact.given import positive
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..measure.loss import loss_of
 from ..measure.prior import prior_of
 from ..mechanism import Mechanism, Recipe
 from ..mechanisms.geometric import geometric
 from ..mechanisms.two_stage import rounded
-from ..numbers.exact import show
-from ..numbers.given import positive
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
 
 FEWEST, MOST = 40, 100  # steps from end to end of a grid that nobody chose
 _MOST_UNITS = 1000  # the same where the sensitivity is one step: then a theorem has the optimum

@@ -18,6 +18,10 @@ from numpy.typing import NDArray
 
 from ..designs.design import design
 from ..errors import DiscreetError
+from ..exact.arithmetic import show
+from ..exact.given import positive, whole
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..measure.loss import loss_name
 from ..measure.prior import prior_of
 from ..measure.utility import expected_loss
@@ -26,10 +30,6 @@ from ..mechanisms.two_stage import rounded
 from ..noise import NoiseLaw, discrete_staircase, geometric, laplace, nearest, staircase
 from ..noise.expectation import TOLERANCE
 from ..noise.law import LOSSES
-from ..numbers.exact import show
-from ..numbers.given import positive, whole
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
 from ..progress import Progress, tell
 from ..randomness.source import insecure_source

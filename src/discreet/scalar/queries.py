@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DiscreetError, GridError, LevelError, OutOfRangeError, ReleaseError
-from ..numbers.exact import parse_exact, show
-from ..numbers.given import called, number, positive, whole
-from ..numbers.grid import Grid
-from ..numbers.level import Epsilon
-from ..numbers.positions import greatest_float, least_float
+from ..exact.arithmetic import parse_exact, show
+from ..exact.given import called, number, positive, whole
+from ..exact.grid import Grid
+from ..exact.level import Epsilon
+from ..exact.positions import greatest_float, least_float
 from ..present.shown import Result, Shown
 from .private import PrivateNumber
 from .reach import FixedReach, LinearReach, OrderReach, Reach, smooth_above

@@ -17,8 +17,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numbers.exact import ball, float_above
-from ..numbers.level import Epsilon
+from ..exact.arithmetic import ball, float_above
+from ..exact.level import Epsilon
 
 _NEARLY = 1 - 2.0**-50  # differences of floats are wrong by at most 2^-53 of themselves
 _MARGIN = 1e-9  # of a logarithm in floats, beyond what k beta itself rounds away

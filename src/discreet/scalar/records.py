@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OutOfRangeError, TableInputError
-from ..numbers.exact import parse_value
-from ..numbers.intake import as_array
-from ..numbers.positions import greatest_float, least_float
+from ..exact.arithmetic import parse_value
+from ..exact.intake import as_array
+from ..exact.positions import greatest_float, least_float
 
 _NO_NUMBER = "is missing or not a number; leave it out or fill it in"
 _LONGEST = 2**61  # differences of two such numbers fit into 64 bits

@@ -22,11 +22,11 @@ from typing import Any, Literal
 
 from ..designs.design import Design, design
 from ..errors import DesignError, GridError, LossError, PriorError
+from ..exact import given
+from ..exact.arithmetic import parse_exact, show
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..measure.prior import Prior, prior_of
-from ..numbers import given
-from ..numbers.exact import parse_exact, show
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
 from ..progress import Progress, tell
 

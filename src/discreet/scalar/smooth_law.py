@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from ..channels.contract import Ratio
 from ..channels.ratios import pair_ratio
 from ..errors import GridError, LevelError, SizeError, SourceError
-from ..numbers.exact import ball, precision, show
-from ..numbers.grid import Grid
-from ..numbers.level import Level
-from ..numbers.positions import positions
+from ..exact.arithmetic import ball, precision, show
+from ..exact.grid import Grid
+from ..exact.level import Level
+from ..exact.positions import positions
 from ..present.shown import Result, Shown, plain
 from ..randomness.source import FROM_SEED, Source, fork_mark, secure_source, warn_of_seed
 from .queries import Query, reach_of

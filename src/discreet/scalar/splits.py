@@ -19,10 +19,10 @@ from typing import Any
 import flint
 
 from ..errors import DiscreetError, LevelError, PrivacyError
+from ..exact.arithmetic import ball, precision, show
+from ..exact.given import called, number, share
+from ..exact.level import Epsilon, Level
 from ..noise import Cauchy, ContinuousNoise, Gauss, Laplace, Student
-from ..numbers.exact import ball, precision, show
-from ..numbers.given import called, number, share
-from ..numbers.level import Epsilon, Level
 from ..present.shown import Result, Shown
 from .queries import beta_of
 

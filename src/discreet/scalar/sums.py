@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import GridError
-from ..numbers.exact import show
-from ..numbers.given import whole
-from ..numbers.grid import Grid
-from ..numbers.intake import as_array
-from ..numbers.positions import positions
+from ..exact.arithmetic import show
+from ..exact.given import whole
+from ..exact.grid import Grid
+from ..exact.intake import as_array
+from ..exact.positions import positions
 from ..randomness.alias import CHUNK
 
 

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LossError
+from ..exact.arithmetic import show
+from ..exact.grid import Grid
 from ..measure.loss import distance_loss, loss_name, loss_of
 from ..measure.prior import prior_of
 from ..mechanism import Mechanism
 from ..noise.expectation import Floats
-from ..numbers.exact import show
-from ..numbers.grid import Grid
 from .medians import exact_law, farthest, noise_tails, table_law
 
 Steps = NDArray[np.int64]

@@ -22,7 +22,7 @@ import flint
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numbers.exact import ball, precision
+from ..exact.arithmetic import ball, precision
 from ..randomness.alias import RealAlias
 from ..randomness.digits import REACH, GeometricDraws, floor_of, slow_geometric
 from ..randomness.source import Source

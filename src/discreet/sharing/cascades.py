@@ -23,13 +23,13 @@ from ..channels import Finite, Geometric, Keep
 from ..channels.contract import Integers
 from ..channels.ratios import worst_ratio
 from ..errors import GridError, LevelError, SizeError
+from ..exact.arithmetic import minus_log_above, show, show_above, show_rational
+from ..exact.given import positive
+from ..exact.grid import FARTHEST, Grid
+from ..exact.level import Level
 from ..measure.privacy import Verdict, Witness, check_privacy
 from ..mechanism import Mechanism, allows
 from ..mechanisms.geometric import geometric
-from ..numbers.exact import minus_log_above, show, show_above, show_rational
-from ..numbers.given import positive
-from ..numbers.grid import FARTHEST, Grid
-from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
 from ..randomness.source import warn_of_seed
 from ..sampling import Places, checked_source, draw_chain

@@ -10,14 +10,14 @@ from typing import Any, overload
 
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import DiscreetError, LossError, PriorError, SizeError
+from ..exact.arithmetic import show, show_above
+from ..exact.given import whole
 from ..measure.loss import loss_name
 from ..measure.prior import prior_of
 from ..measure.privacy import check_privacy
 from ..mechanism import Mechanism, mechanism_of
 from ..noise import ContinuousNoise, Laplace, NoiseLaw, Staircase
 from ..noise.law import LOSSES
-from ..numbers.exact import show, show_above
-from ..numbers.given import whole
 from ..present.shown import Result, Shown, plain
 from ..progress import Progress
 from .answers import ALONE, Answer, Drawn, Errors, closed_median, open_median, table_median

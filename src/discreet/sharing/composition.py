@@ -15,11 +15,11 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import DiscreetError, GridError, LevelError
+from ..exact.arithmetic import as_written, ball, float_above, show, show_above
+from ..exact.given import share, whole
+from ..exact.level import Epsilon
+from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.exact import as_written, ball, float_above, show, show_above
-from ..numbers.given import share, whole
-from ..numbers.level import Epsilon
-from ..numbers.neighbours import Neighbours
 from ..present.shown import Result, Shown, plain
 from ..progress import Progress
 from .curve import Bounds, Candidates, Curve, Listed, SamePair

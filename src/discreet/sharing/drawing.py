@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import LossError, PriorError, SizeError
+from ..exact.arithmetic import show
+from ..exact.grid import Grid
 from ..measure.loss import loss_name, loss_of
 from ..mechanism import Mechanism
 from ..noise import DiscreteNoise
 from ..noise.expectation import Floats
-from ..numbers.exact import show
-from ..numbers.grid import Grid
 from ..progress import Progress, tell
 from ..randomness.source import insecure_source
 from .answers import ALONE, Answer, Drawn, Errors, errors_between, sides_of

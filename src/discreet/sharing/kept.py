@@ -12,10 +12,10 @@ import flint
 
 from ..channels.contract import WRITTEN_BITS, Integers
 from ..channels.ratios import pair_ratio, worst_ratio
+from ..exact.arithmetic import as_written, minus_log_above, precision, show_above, show_rational
+from ..exact.level import Level
 from ..measure.privacy import Verdict, tight_level
 from ..mechanism import Mechanism
-from ..numbers.exact import as_written, minus_log_above, precision, show_above, show_rational
-from ..numbers.level import Level
 from ..present.shown import plain
 from ..randomness.digits import floor_of
 

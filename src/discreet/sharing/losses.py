@@ -16,7 +16,7 @@ from functools import cmp_to_key
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numbers.exact import ball, precision
+from ..exact.arithmetic import ball, precision
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]

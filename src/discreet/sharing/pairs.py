@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MetricError, SizeError
+from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism
-from ..numbers.neighbours import Neighbours
 from .alike import alike
 from .losses import LEAST, Floats, Losses, losses_of, shifted_losses
 

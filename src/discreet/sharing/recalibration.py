@@ -9,13 +9,13 @@ from types import MappingProxyType
 from typing import Any
 
 from ..errors import DiscreetError
+from ..exact.arithmetic import minus_log_above
+from ..exact.given import share, whole
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..measure.utility import expected_loss
 from ..mechanisms.geometric import geometric
 from ..noise import GeometricNoise
-from ..numbers.exact import minus_log_above
-from ..numbers.given import share, whole
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
 from .curve import Curve, Listed
 from .losses import shifted_losses

@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DiscreetError, FileError, LevelError, ReleaseError, SourceError
+from ..exact.arithmetic import show, show_above
+from ..exact.grid import Grid
+from ..exact.intake import Kind
+from ..exact.level import Epsilon, Level
+from ..exact.positions import values_at
 from ..files import file_name, write_whole, written_grid, written_level
 from ..formats import Format
-from ..numbers.exact import show, show_above
-from ..numbers.grid import Grid
-from ..numbers.intake import Kind
-from ..numbers.level import Epsilon, Level
-from ..numbers.positions import values_at
 from ..present.shown import Result, Shown, plain
 from ..randomness.source import FROM_SEED, KeyedSource, Source, fork_mark, warn_of_seed
 from ..sampling import Places, checked_source, draw_chain

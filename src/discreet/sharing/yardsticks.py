@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from ..channels import Additive, closed
+from ..exact.level import Level
 from ..mechanism import Mechanism, open_ends
 from ..noise import ContinuousNoise, DiscreteNoise, GeometricNoise, Laplace, Staircase, StaircaseNoise
-from ..numbers.level import Level
 
 _DEEPEST = 700.0  # an epsilon beyond which e^-epsilon has no float
 _LONGEST = 2**15  # bits of a level to the power k

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import DiscreetError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 from ..progress import Progress
 from . import __path__ as here
 from .frame import Findings, Study

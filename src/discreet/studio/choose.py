@@ -13,14 +13,14 @@ from pydantic import BaseModel, Field
 from .. import files
 from ..designs.design import design
 from ..errors import DiscreetError
+from ..exact.arithmetic import show_above, show_rational
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..measure.description import property_letters
 from ..measure.prior import prior_of
 from ..measure.privacy import check_privacy
 from ..measure.utility import expected_loss, worst_loss
 from ..mechanism import Mechanism
-from ..numbers.exact import show_above, show_rational
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 from ..registry import FAMILIES
 from .jobs import Promise, as_job, promised, under_way
 from .wire import Counts, Letter, Text

@@ -10,9 +10,9 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from ..errors import DiscreetError
+from ..exact.arithmetic import show_above, show_rational
+from ..exact.level import Level
 from ..measure.utility import expected_loss
-from ..numbers.exact import show_above, show_rational
-from ..numbers.level import Level
 from ..progress import Progress, tell
 from ..registry import FAMILIES
 from ..sharing.cascades import cascade

@@ -23,8 +23,8 @@ from ..engines.guard import Guarded
 from ..engines.reading import Reading
 from ..engines.sources import open_table, stamp
 from ..errors import MissingExtraError, ReleaseError, TableInputError
+from ..exact.arithmetic import show
 from ..ledger.ledger import Admission, Ledger
-from ..numbers.exact import show
 from ..present.shown import Result, Shown
 from ..progress import Progress
 from ..questions.domain import FORMAT, VERSION, Domain, declared_columns

@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 
 from .. import files
 from ..errors import ReleaseError
+from ..exact.level import Level
 from ..formats import Format
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
-from ..numbers.level import Level
 from ..questions.domain import Domain
 from .measures import Measure, Plan, open_noise, unplanned
 from .question import Question, made

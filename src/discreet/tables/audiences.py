@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LevelError, ReleaseError
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..formats import Format
 from ..ledger.ledger import Answer
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 from ..present.shown import Result, Shown, one_line
 from ..sharing.cascades import Cascade, told
 from .measures import Measure

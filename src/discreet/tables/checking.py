@@ -16,9 +16,9 @@ from importlib.metadata import version
 from typing import Any
 
 from ..errors import DiscreetError, LedgerError, MissingExtraError
+from ..exact.level import Epsilon, Level
 from ..ledger.ledger import Ledger
 from ..measure.privacy import check_privacy
-from ..numbers.level import Epsilon, Level
 from ..present.shown import Result, Shown, plain
 from ..present.words import csv_lines
 from .matched import Unknown, is_same, unmatched_totals

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ..channels import Channel
 from ..errors import ReleaseError
-from ..numbers.given import positive
-from ..numbers.grid import FARTHEST, Grid
+from ..exact.given import positive
+from ..exact.grid import FARTHEST, Grid
 from .measures import Measure
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ class Coarse:
     """How reports are merged before they are published; nothing given: not at all.
 
     >>> import numpy as np
-    >>> from discreet.numbers.grid import Grid
+    >>> from discreet.exact.grid import Grid
     >>> Coarse.of(5, 5).cells(Line.of(Grid(0, 20)), np.array([1, 3, 7, 8, 20]))
     Cells(first=array([ 0,  3,  3,  8, 18]), last=array([ 2,  7,  7, 12, 20]), shown=[None, 5, 5, 10, 20])
     """

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numbers.positions import positions
+from ..exact.positions import positions
 from ..present.shown import Result, Shown, one_line, plain
 from .results import amount, asked_in_words, key_for_people
 from .sheet import Sheet

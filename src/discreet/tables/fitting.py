@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Constraint = tuple[Floats, Indices]  # totals, and the total that each part belongs to
 
-_MOST = 2.0**61  # no count is larger (see discreet.numbers.grid)
+_MOST = 2.0**61  # no count is larger (see discreet.exact.grid)
 _WHOLE = 2.0**53  # from here on floats skip whole numbers
 _SWEEPS = 60
 _CLOSE = 0.02  # of a whole number: the rest is rounded away

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ReleaseError
-from ..numbers.exact import show
+from ..exact.arithmetic import show
 from ..questions.domain import Domain
 
 Indices = NDArray[np.int64]

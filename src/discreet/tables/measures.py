@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import LevelError, ReleaseError
+from ..exact.arithmetic import show
+from ..exact.grid import FARTHEST, Grid
+from ..exact.level import Level
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..mechanisms.geometric import geometric
 from ..mechanisms.staircase import staircase
-from ..numbers.exact import show
-from ..numbers.grid import FARTHEST, Grid
-from ..numbers.level import Level
 from .statistics import Statistic
 
 if TYPE_CHECKING:

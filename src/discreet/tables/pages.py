@@ -9,7 +9,7 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
-from ..numbers.exact import ball, float_above
+from ..exact.arithmetic import ball, float_above
 from ..present.html import page, table
 from ..present.words import moment
 from .looks import STYLE

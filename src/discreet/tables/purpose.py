@@ -20,12 +20,12 @@ from functools import lru_cache
 from typing import Any
 
 from ..errors import DiscreetError, ReleaseError
+from ..exact.arithmetic import parse_exact, show
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..measure.loss import loss_of
 from ..measure.prior import Prior, prior_of
 from ..mechanism import Mechanism
-from ..numbers.exact import parse_exact, show
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 
 READING, ADDING, LEAST = "reading", "adding", "least error"
 PURPOSES = (READING, ADDING, LEAST)

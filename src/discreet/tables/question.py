@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ReleaseError
+from ..exact.arithmetic import encodable, show
+from ..exact.given import whole
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
-from ..numbers.exact import encodable, show
-from ..numbers.given import whole
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 from ..questions.domain import Domain
 from ..registry import RELEASED
 from .purpose import ADDING, FOR_READING, Purpose

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import files
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..ledger.ledger import Answer, Balance, Head, Terms
 from ..mechanism import Mechanism
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 from ..questions.domain import Domain
 from ..questions.hierarchy import Hierarchy
 from .alike import asked_alike

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError
+from ..exact.arithmetic import parse_exact
 from ..files import document
 from ..formats import Format
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
-from ..numbers.exact import parse_exact
 from .coarse import AS_DRAWN, Coarse
 from .measures import Measure
 from .question import Question

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ..numbers.exact import show_amount
+from ..exact.arithmetic import show_amount
 from ..present.shown import Result, Shown, one_line, plain
 from ..present.words import csv_lines, text
 from .margins import OF_TOTALS, TOTAL

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..errors import FileError
+from ..exact.arithmetic import parse_exact
 from ..files import file_name
-from ..numbers.exact import parse_exact
 from .records import record_of
 from .saving import MARK
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from ..engines.reading import Reading
 from ..engines.sources import open_table
+from ..exact.arithmetic import show
 from ..ledger.ledger import Ledger
-from ..numbers.exact import show
 from ..progress import Progress, tell
 from ..questions.predicate import Node, find_column, parse
 from .admission import admission_for

@@ -19,12 +19,12 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from ..errors import DiscreetError, FileError, LedgerError
+from ..exact import arithmetic, given
+from ..exact.level import Epsilon
+from ..exact.neighbours import Neighbours
 from ..ledger.chain import SPENT, Pending, canonical
 from ..ledger.ledger import Ledger
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers import exact, given
-from ..numbers.level import Epsilon
-from ..numbers.neighbours import Neighbours
 
 FORMAT = "discreet-draw"
 
@@ -45,7 +45,7 @@ class Paid:
 
     def __repr__(self) -> str:
         line = "not charged yet" if self._pending is None else f"line {self._pending.charge}"
-        return f"<Paid {self.dataset!r}, epsilon {exact.show_rational(self.epsilon)}, {line}>"
+        return f"<Paid {self.dataset!r}, epsilon {arithmetic.show_rational(self.epsilon)}, {line}>"
 
     def __reduce__(self) -> NoReturn:
         raise LedgerError("A charge is for one report, so it cannot be copied or pickled; make another with spend.")
@@ -143,10 +143,10 @@ def covers(epsilon: Fraction, m: Mechanism, change: object = None) -> None:
     reach = Neighbours.steps(max(1, math.ceil(far / grid.step)))
     for ratio, _ in m.ratios(reach):
         if not Epsilon(epsilon).admits(ratio.alpha, ratio.power):
-            most = exact.show_above(exact.minus_log_above(ratio.alpha, ratio.power)) if ratio.alpha else "inf"
+            most = arithmetic.show_above(arithmetic.minus_log_above(ratio.alpha, ratio.power)) if ratio.alpha else "inf"
             raise LedgerError(
                 f"The mechanism tells of one person, who moves the value by up to {far}, as much as an epsilon of "
-                f"{most}; {exact.show_rational(epsilon)} was charged. Nothing was drawn: use a mechanism of a "
+                f"{most}; {arithmetic.show_rational(epsilon)} was charged. Nothing was drawn: use a mechanism of a "
                 "smaller epsilon (or, if one person moves the value by less, say so with change=)."
             )
 

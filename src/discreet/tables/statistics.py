@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import DiscreetError, ReleaseError
-from ..numbers.exact import encodable, parse_exact, show
-from ..numbers.grid import Grid
+from ..exact.arithmetic import encodable, parse_exact, show
+from ..exact.grid import Grid
 from ..questions.sums import SumOf, read_sums
 
 KINDS = ("count", "sum", "mean", "share")

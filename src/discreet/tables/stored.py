@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import DiscreetError
+from ..exact.level import Level
 from ..ledger.ledger import Balance, Entry, Head, Ledger
 from ..mechanism import Mechanism
-from ..numbers.level import Level
 from .alike import contents
 from .audiences import answers_of
 from .matched import Unknown

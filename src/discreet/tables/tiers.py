@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ReleaseError
+from ..exact.arithmetic import parse_exact, show
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
-from ..numbers.exact import parse_exact, show
 from .margins import Groups, Margin, groups_of, margin_name, read_margins
 from .measures import Measure, check_granted, measures_for, unplanned
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels import Channel
+from ..exact.positions import positions
 from ..measure.leastsquares import Measured, WeightedBound
 from ..measure.totals import CHERNOFF, SumBound, TotalBound, is_below_noise
-from ..numbers.positions import positions
 from .fitting import fit_parts
 from .margins import Groups
 from .measures import Measure

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels import Channel
-from ..numbers.grid import FARTHEST
-from ..numbers.positions import positions
+from ..exact.grid import FARTHEST
+from ..exact.positions import positions
 from .coarse import MergedReports
 from .measures import Measure
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..exact.arithmetic import show_decimal
 from ..mechanism import Mechanism
-from ..numbers.exact import show_decimal
 from .margins import margin_name
 from .purpose import FOR_READING
 from .question import Question, charge_of

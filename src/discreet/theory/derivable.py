@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 
 from ..channels.contract import Integers
 from ..errors import LevelError, MetricError, SizeError
+from ..exact.arithmetic import show
+from ..exact.given import positive
+from ..exact.level import Level
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.exact import show
-from ..numbers.given import positive
-from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
 
 WITHIN = Fraction(1, 10**15)  # a shortfall that rounding to 63 bits may leave

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import MetricError, PrivacyError, SizeError
-from ..numbers.exact import show
-from ..numbers.level import Level
-from ..numbers.neighbours import Neighbours
+from ..exact.arithmetic import show
+from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..present.shown import Result, Shown, plain
 
 _MOST_DATABASES = 2**16

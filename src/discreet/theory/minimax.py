@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RemapError, SizeError
+from ..exact.arithmetic import show, show_above
+from ..exact.grid import Grid
 from ..lp import Optimum, Program, dense
 from ..measure.loss import Loss, loss_of
 from ..measure.prior import Prior
 from ..measure.remaps import bayes_risk
 from ..mechanism import Mechanism, mechanism_of
-from ..numbers.exact import show, show_above
-from ..numbers.grid import Grid
 from ..present.shown import Result, Shown, plain
 
 Floats = NDArray[np.float64]

@@ -29,12 +29,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DiscreetError, LossError, MetricError, SizeError
+from ..exact.arithmetic import show
+from ..exact.grid import Grid
+from ..exact.level import Level
 from ..lp import Optimum, Program, dense
 from ..measure.loss import Loss, loss_name, loss_of
 from ..measure.prior import Prior, prior_of
-from ..numbers.exact import show
-from ..numbers.grid import Grid
-from ..numbers.level import Level
 from ..present.shown import Result, Shown, plain
 from .graphs import Graph
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ...exact.grid import Grid
 from ...mechanisms.geometric import geometric
-from ...numbers.grid import Grid
 from ...present import plot
 from ...present.shown import Shown
 from ...randomness.source import simulation

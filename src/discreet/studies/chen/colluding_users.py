@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from ...exact.grid import Grid
 from ...mechanisms.geometric import geometric
 from ...mechanisms.two_stage import rounded
 from ...noise import laplace, staircase
-from ...numbers.grid import Grid
 from ...present import plot
 from ...present.shown import Shown
 from ...sharing.collusion import Collusion, collude

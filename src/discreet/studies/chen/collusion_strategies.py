@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...exact.grid import Grid
 from ...mechanisms.geometric import geometric
 from ...noise import laplace, staircase
-from ...numbers.grid import Grid
 from ...present import plot
 from ...present.shown import Shown
 from ...sharing.collusion import Collusion, collude

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from ...designs.design import design
+from ...exact.grid import Grid
 from ...measure.utility import expected_loss
-from ...numbers.grid import Grid
 from ...present import plot
 from ...present.shown import Shown
 from ...scalar.curves import ALPHAS, Point, tradeoff

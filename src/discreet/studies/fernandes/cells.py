@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...exact.grid import Grid
+from ...exact.level import Level
 from ...measure.distances import kantorovich
 from ...mechanism import Mechanism
 from ...mechanisms.geometric import geometric
 from ...mechanisms.matrix import from_matrix
 from ...mechanisms.response import randomized_response
-from ...numbers.grid import Grid
-from ...numbers.level import Level
 from ...randomness.source import insecure_source
 from ...recovery.estimate import Estimate
 from ...recovery.recover import recover

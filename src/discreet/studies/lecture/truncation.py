@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ...exact.grid import Grid
 from ...measure.privacy import check_privacy
 from ...mechanism import Mechanism
 from ...mechanisms.geometric import geometric
 from ...mechanisms.laplace import laplace
 from ...noise import GeometricNoise
 from ...noise import laplace as laplace_noise
-from ...numbers.grid import Grid
 from ...present import plot
 from ...present.shown import Shown
 from ...scalar.calculator import sensitivity

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...designs.design import design
+from ...exact.grid import Grid
 from ...measure.remaps import bayes_risk
 from ...mechanism import Mechanism
 from ...mechanisms.fair import explicit_fair
 from ...mechanisms.geometric import geometric
 from ...mechanisms.response import randomized_response
 from ...mechanisms.uniform import uniform
-from ...numbers.grid import Grid
 from ...present import plot
 from ...present.shown import Shown
 from ...theory.regret import regret

@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dt
-from discreet.numbers import exact
-from discreet.numbers.level import Epsilon, Level
+from discreet.exact import arithmetic
+from discreet.exact.level import Epsilon, Level
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ from discreet.numbers.level import Epsilon, Level
     ids=lambda x: type(x).__name__,
 )
 def test_numbers_that_people_write(value, expected):
-    assert exact.parse_exact(value) == expected
+    assert arithmetic.parse_exact(value) == expected
 
 
 @given(st.integers(1, 60), st.integers(1, 300), st.integers(1, 300), st.integers(1, 70))
 def test_a_power_that_is_a_multiple_is_found_and_not_waited_for(j, p, q, bits):
     """(2^-jq)^(p/q) = 2^-jp: a multiple of 2^-bits exactly if jp <= bits, and then the answer; else one step is."""
-    found = exact.dyadic_power_above(Fraction(1, 2 ** (j * q)), Fraction(p, q), bits)
+    found = arithmetic.dyadic_power_above(Fraction(1, 2 ** (j * q)), Fraction(p, q), bits)
     assert found == (Fraction(1, 2 ** (j * p)) if j * p <= bits else Fraction(1, 2**bits))
 
 
@@ -73,7 +73,7 @@ def test_a_power_is_rounded_up_to_the_next_multiple(alpha, p, q, bits):
     """k 2^-bits >= alpha^(p/q) > (k-1) 2^-bits, decided by integer powers."""
     exponent = Fraction(p, q)
     p, q = exponent.numerator, exponent.denominator
-    k = exact.dyadic_power_above(alpha, exponent, bits) * 2**bits
+    k = arithmetic.dyadic_power_above(alpha, exponent, bits) * 2**bits
     assert k.denominator == 1
     assert (k / 2**bits) ** q >= alpha**p > (Fraction(k - 1) / 2**bits) ** q
 
@@ -81,15 +81,15 @@ def test_a_power_is_rounded_up_to_the_next_multiple(alpha, p, q, bits):
 @given(st.fractions(Fraction(1, 50), Fraction(49, 50), max_denominator=50), st.integers(1, 9), st.integers(1, 9))
 def test_perfect_powers_are_decided_in_integers(root, p, q):
     """alpha = root^q: its power p/q is root^p, rational, and a ball alone would never tell it from a multiple."""
-    found = exact.dyadic_power_above(root**q, Fraction(p, q), 62)
+    found = arithmetic.dyadic_power_above(root**q, Fraction(p, q), 62)
     assert found == Fraction(math.ceil(root**p * 2**62), 2**62)
 
 
 def test_a_number_that_is_an_integer_is_not_waited_for():
     """sqrt(2)^2 is 2 but no ball says so; a bound on the precision does."""
-    assert exact.certified_ceil(lambda: flint.arb(2).sqrt()) == 2
+    assert arithmetic.certified_ceil(lambda: flint.arb(2).sqrt()) == 2
     with pytest.raises(ArithmeticError, match="integer"):
-        exact.certified_ceil(lambda: flint.arb(2).sqrt() ** 2)
+        arithmetic.certified_ceil(lambda: flint.arb(2).sqrt() ** 2)
 
 
 @pytest.mark.parametrize(("bits", "part"), [(191, 44), (191, 45), (200, 31), (64, 3), (997, 44)])
@@ -168,7 +168,7 @@ def test_another_threads_precision_is_never_seen():
         finish.wait(60)
         return flint.arb(1)
 
-    other = threading.Thread(target=lambda: exact.certified_sign(wait))  # at 128 bits
+    other = threading.Thread(target=lambda: arithmetic.certified_sign(wait))  # at 128 bits
 
     def compute() -> flint.arb:
         other.start()
@@ -176,7 +176,7 @@ def test_another_threads_precision_is_never_seen():
         seen.append(flint.ctx.prec)
         return flint.arb(1)
 
-    exact.float_above(compute)  # at 256 bits
+    arithmetic.float_above(compute)  # at 256 bits
     finish.set()
     other.join()
     assert seen == [256]
@@ -186,15 +186,15 @@ def test_another_threads_precision_is_never_seen():
 def test_one_thread_at_a_time_sets_the_precision():
     """The turn, without luck: while one thread computes, another waits; the same thread may nest."""
     seen: list[int] = []
-    with exact.precision(300):
+    with arithmetic.precision(300):
         other = threading.Thread(
-            target=lambda: exact.certified_sign(lambda: (seen.append(flint.ctx.prec), flint.arb(1))[1])
+            target=lambda: arithmetic.certified_sign(lambda: (seen.append(flint.ctx.prec), flint.arb(1))[1])
         )
         other.start()
         other.join(0.2)
         assert not seen
         assert flint.ctx.prec == 300
-        with exact.precision(400):
+        with arithmetic.precision(400):
             assert flint.ctx.prec == 400
         assert flint.ctx.prec == 300
     other.join()
@@ -207,7 +207,7 @@ def test_a_forked_child_does_not_wait_for_a_thread_it_does_not_have():
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with exact.precision(200):
+        with arithmetic.precision(200):
             held.set()
             done.wait(60)
 
@@ -219,7 +219,7 @@ def test_a_forked_child_does_not_wait_for_a_thread_it_does_not_have():
         child = os.fork()
     if child == 0:
         signal.alarm(20)  # a child that waits for ever is ended, and fails
-        os._exit(0 if exact.certified_sign(lambda: flint.arb(1)) == 1 else 1)
+        os._exit(0 if arithmetic.certified_sign(lambda: flint.arb(1)) == 1 else 1)
     done.set()
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -229,12 +229,12 @@ def test_nobody_sets_flints_precision_elsewhere():
     rooms = [
         p
         for p in Path(dt.__file__).parent.rglob("*.py")
-        if "ctx" in p.read_text(encoding="utf-8") and p.name != "exact.py"
+        if "ctx" in p.read_text(encoding="utf-8") and p.name != "arithmetic.py"
     ]
     assert [p.name for p in rooms if "flint.ctx" in p.read_text(encoding="utf-8")] == []
 
 
 def test_a_level_too_small_for_a_float_is_not_shown_as_none():
-    assert exact.show_rational(Fraction(1, 2**3000)) == "~2^-3000"
+    assert arithmetic.show_rational(Fraction(1, 2**3000)) == "~2^-3000"
     assert "~0" not in repr(dt.geometric(3, epsilon=2000))
-    assert exact.show_rational(Fraction(0)) == "0"
+    assert arithmetic.show_rational(Fraction(0)) == "0"

@@ -25,7 +25,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import MetricError, SizeError
-from .exact import parse_exact, show
+from .arithmetic import parse_exact, show
 from .grid import Grid
 
 _MOST_PAIRS = 2**21  # looked at one by one

@@ -11,7 +11,7 @@ from functools import cached_property
 import flint
 
 from ..errors import LevelError
-from . import exact
+from . import arithmetic
 
 BITS = 62  # levels made from an epsilon are multiples of 2^-62; finer ones where they are smaller than that
 _SMALLEST_EPSILON = Fraction(1, 2**60)
@@ -40,15 +40,15 @@ class Epsilon:
         """Read a number or a text such as "0.5", "ln 2", "ln(2)/10" or "3/2 ln(5)"; None when it is neither."""
         if isinstance(value, Epsilon):
             return value
-        number = exact.parse_exact(value)
+        number = arithmetic.parse_exact(value)
         if number is not None:
             return cls(number)
         match = _LOGARITHM.fullmatch(value) if isinstance(value, str) and len(value) < 200 else None
         if match is None:
             return None
-        base = exact.parse_exact(match["inside"] or match["bare"])
-        factor = exact.parse_exact(match["factor"] or "1")
-        rest = exact.parse_exact(match["rest"] or "1")
+        base = arithmetic.parse_exact(match["inside"] or match["bare"])
+        factor = arithmetic.parse_exact(match["factor"] or "1")
+        rest = arithmetic.parse_exact(match["rest"] or "1")
         if base is None or factor is None or rest is None or base <= 0 or rest == 0:
             return None
         factor = factor / rest if match["sign"] == "/" else factor * rest
@@ -68,11 +68,11 @@ class Epsilon:
         if self.factor == 0:
             return 0.0
         # the logarithm of a base next to 1 cancels as many bits as its denominator has
-        return exact.float_above(self._ball, bits=256 + (self.base or self.factor).denominator.bit_length())
+        return arithmetic.float_above(self._ball, bits=256 + (self.base or self.factor).denominator.bit_length())
 
     def _ball(self) -> flint.arb:
-        factor = exact.ball(self.factor)
-        return factor if self.base is None else factor * exact.ball(self.base).log()
+        factor = arithmetic.ball(self.factor)
+        return factor if self.base is None else factor * arithmetic.ball(self.base).log()
 
     def admits(self, alpha: Fraction, power: int = 1) -> bool:
         """Is alpha^power >= e^-epsilon? Decided exactly, for 0 <= alpha <= 1 and any power >= 1."""
@@ -80,11 +80,11 @@ class Epsilon:
             return alpha == 1 and self.factor == 0
         if alpha == 1:
             return True
-        sign = exact.certified_sign(lambda: self._ball() + power * exact.ball(alpha).log(), attempts=4)
+        sign = arithmetic.certified_sign(lambda: self._ball() + power * arithmetic.ball(alpha).log(), attempts=4)
         if sign is None and self._equals(alpha, power):
             return True
         # not equal: some precision decides
-        return (sign or exact.certified_sign(lambda: self._ball() + power * exact.ball(alpha).log())) == 1
+        return (sign or arithmetic.certified_sign(lambda: self._ball() + power * arithmetic.ball(alpha).log())) == 1
 
     def _equals(self, alpha: Fraction, power: int) -> bool:
         """Is alpha^power = base^-factor? By Lindemann's theorem never for a rational epsilon other than 0."""
@@ -102,12 +102,12 @@ class Epsilon:
         Where e^-epsilon is itself below 2^-62, the multiples are finer: 62 bits are kept beyond its leading zeros.
         """
         bits = BITS
-        if exact.certified_sign(lambda: self._ball() - BITS * flint.arb(2).log(), attempts=4) == 1:
+        if arithmetic.certified_sign(lambda: self._ball() - BITS * flint.arb(2).log(), attempts=4) == 1:
             bits += math.ceil(float(self) / math.log(2))
         if self.base is not None:
-            return exact.dyadic_power_above(1 / self.base, self.factor, bits)
+            return arithmetic.dyadic_power_above(1 / self.base, self.factor, bits)
         # no multiple itself: e^-epsilon is transcendental (Lindemann)
-        return Fraction(exact.certified_ceil(lambda: (-self._ball()).exp() * flint.arb(2) ** bits), 2**bits)
+        return Fraction(arithmetic.certified_ceil(lambda: (-self._ball()).exp() * flint.arb(2) ** bits), 2**bits)
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,7 +123,7 @@ class Level:
     def __post_init__(self) -> None:
         if not (isinstance(self.alpha, Fraction) and 0 <= self.alpha <= 1):
             raise LevelError(
-                f"A level is an exact rational from 0 to 1, not {exact.show(self.alpha)}; "
+                f"A level is an exact rational from 0 to 1, not {arithmetic.show(self.alpha)}; "
                 f"make one with Level.of, {_GOOD}.",
                 value=self.alpha,
             )
@@ -148,7 +148,7 @@ class Level:
     @classmethod
     def _from_alpha(cls, value: object) -> Level:
         value = value.alpha if isinstance(value, Level) else value
-        alpha = exact.parse_exact(value)
+        alpha = arithmetic.parse_exact(value)
         if alpha is None:
             raise _refusal(
                 "alpha", value, 'is not a number that can be read exactly; write for example alpha="9/10" or alpha=0.9'
@@ -191,14 +191,14 @@ class Level:
             )
         if epsilon.factor <= 0:
             raise _refusal("epsilon", value, "must be positive; write for example epsilon=0.5")
-        if exact.certified_sign(lambda: epsilon._ball() - exact.ball(_SMALLEST_EPSILON), attempts=4) == -1:
+        if arithmetic.certified_sign(lambda: epsilon._ball() - arithmetic.ball(_SMALLEST_EPSILON), attempts=4) == -1:
             raise _refusal(
                 "epsilon",
                 value,
                 "is below 2^-60, the smallest that can be told from none; "
                 "use discreet.uniform for a report that ignores the truth, or a larger one such as 1e-6",
             )
-        if exact.certified_sign(lambda: epsilon._ball() - exact.ball(_LARGEST_EPSILON), attempts=4) == 1:
+        if arithmetic.certified_sign(lambda: epsilon._ball() - arithmetic.ball(_LARGEST_EPSILON), attempts=4) == 1:
             raise _refusal(
                 "epsilon",
                 value,
@@ -210,7 +210,7 @@ class Level:
     @cached_property
     def epsilon(self) -> float:
         """-ln(alpha) as a float that is never below the truth."""
-        return exact.minus_log_above(self.alpha)
+        return arithmetic.minus_log_above(self.alpha)
 
     @property
     def charge(self) -> Fraction:
@@ -252,18 +252,18 @@ class Level:
         if part == 1:
             return self.alpha
         zeros = int((self.alpha.denominator.bit_length() - self.alpha.numerator.bit_length()) * part)
-        return exact.dyadic_power_above(self.alpha, part, BITS if zeros < BITS else BITS + zeros)
+        return arithmetic.dyadic_power_above(self.alpha, part, BITS if zeros < BITS else BITS + zeros)
 
     def __repr__(self) -> str:
         """Short: a level that was made from an epsilon has twenty digits above and below."""
         asked = "" if self.asked is None else f", asked as epsilon {self.asked}"
-        return f"<Level alpha {exact.show_rational(self.alpha)}, epsilon <= {exact.show_above(self.epsilon)}{asked}>"
+        return f"<Level alpha {arithmetic.show_rational(self.alpha)}, epsilon <= {arithmetic.show_above(self.epsilon)}{asked}>"
 
     def __str__(self) -> str:
         if self.asked is not None and self.asked.base is None:
             return f"epsilon {self.asked}"
-        label = f"alpha {exact.show_rational(self.alpha)}" if self.asked is None else f"epsilon {self.asked}"
-        return f"{label} (epsilon <= {exact.show_above(self.epsilon)})"
+        label = f"alpha {arithmetic.show_rational(self.alpha)}" if self.asked is None else f"epsilon {self.asked}"
+        return f"{label} (epsilon <= {arithmetic.show_above(self.epsilon)})"
 
 
 def charged_above(epsilon: float) -> Fraction:
@@ -273,4 +273,4 @@ def charged_above(epsilon: float) -> Fraction:
 
 
 def _refusal(name: str, value: object, why: str) -> LevelError:
-    return LevelError(f"{name} = {exact.show(value)} {why}.", value=value)
+    return LevelError(f"{name} = {arithmetic.show(value)} {why}.", value=value)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import discreet as dt
+from discreet.exact.frozen import frozen, is_frozen
 from discreet.measure.loss import loss_of
 from discreet.measure.prior import prior_of
-from discreet.numbers.frozen import frozen, is_frozen
 
 
 def arrays(thing: Any, name: str, seen: set[int]) -> Iterator[tuple[str, np.ndarray]]:

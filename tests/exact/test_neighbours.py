@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.errors import DesignError, DiscreetError, MetricError, SizeError
-from discreet.numbers.neighbours import Neighbours
+from discreet.exact.neighbours import Neighbours
 
 FIVE = dt.Grid(0, 5, 5)  # two values, five units apart
 HALF = dt.geometric(FIVE, alpha="1/2", sensitivity=5)  # the two values are one step apart: tight at 1/2

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DiscreetError
-from .exact import parse_exact, show
+from .arithmetic import parse_exact, show
 
 Number = Fraction | float  # a float is finite here, and stands for its binary value
 Error = type[DiscreetError]

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import LevelError
-from discreet.numbers.exact import show_above
-from discreet.numbers.level import Epsilon, Level
+from discreet.exact.arithmetic import show_above
+from discreet.exact.level import Epsilon, Level
 
 SCALE = 2**62
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DiscreetError, GridError, OutOfRangeError
-from .exact import parse_exact, parse_value, show
+from .arithmetic import parse_exact, parse_value, show
 from .given import positive
 
 FARTHEST = 2**61 - 1  # steps and units: a position plus noise of twice as many steps fits into 64 bits

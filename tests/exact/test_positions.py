@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.errors import OutOfRangeError
-from discreet.numbers import grid as grids
-from discreet.numbers.positions import positions, values_at
+from discreet.exact import grid as grids
+from discreet.exact.positions import positions, values_at
 
 
 def rounded(grid: dt.Grid, x: Fraction | float) -> int:
