@@ -64,7 +64,7 @@ def spread(size: int, n: int) -> np.ndarray:
 
 def release_row(case: str, n: int | dt.Grid, values: np.ndarray, rounds: int, asked: bool = False) -> Row:
     """Five levels against five independent draws."""
-    c = dt.cascade(LEVELS, n)
+    c = dt.sharing.cascade(LEVELS, n)
     ours, floor = best([lambda: c.release(values), lambda: [m.sample(values) for m in c.mechanisms]], rounds)
     return Row(case, *ours, *floor, f"under {LONGEST:g} s" if asked else "", ours[0] < LONGEST if asked else None)
 
@@ -72,7 +72,7 @@ def release_row(case: str, n: int | dt.Grid, values: np.ndarray, rounds: int, as
 def added_rows(n: int, rounds: int) -> list[Row]:
     """One level more for a million stored reports: between two, above all, below all."""
     values = spread(SOME, n)
-    stored = dt.cascade(["1/2", "9/10"], n).release(values, fingerprint="same")
+    stored = dt.sharing.cascade(["1/2", "9/10"], n).release(values, fingerprint="same")
     tasks = {
         "a level between two": lambda: stored.add("3/5"),
         "a level more private than all": lambda: stored.add("95/100"),

@@ -26,6 +26,7 @@ ROWS = 50_000_000
 OURS = """
 import sys, time, json, os, pathlib, warnings
 import discreet as dt
+from discreet.randomness import Job
 from discreet.engines.spark import opened_session, quiet
 
 def cpu():
@@ -53,7 +54,7 @@ def timed(**more):
     return {"seconds": time.perf_counter() - start, "cpu": cpu() - before}
 
 if what == "embedded":
-    job = dt.Job("rows")
+    job = Job("rows")
     found = timed(source=job.source("rows", "age", m.digest))
 else:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"

@@ -52,12 +52,13 @@ print(json.dumps({"seconds": time.perf_counter() - start, "cpu": time.process_ti
 OURS = """
 import sys, time, json, warnings
 import discreet as dt
+from discreet.randomness import Job
 table, out, what = sys.argv[1:4]
 warnings.simplefilter("ignore", dt.errors.PrivacyWarning)
 m = dt.geometric(100, epsilon="ln(2)/10")
 import pyarrow as pa
 dt.perturb(pa.table({"age": [1]}), "age", m)  # what is loaded and built once
-job = dt.Job(table)
+job = Job(table)
 more = {"source": job.source(table, "age", m.digest)} if what.startswith("keyed") else {}
 start, cpu = time.perf_counter(), time.process_time()
 if what.endswith("tally"):

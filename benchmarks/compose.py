@@ -81,7 +81,7 @@ def main() -> None:
     for name, m in tables().items():
         for k in (20, *ASKED):
             start = time.perf_counter()
-            low, high = dt.compose(m, k).epsilon_bounds(DELTA)
+            low, high = dt.sharing.compose(m, k).epsilon_bounds(DELTA)
             seconds = time.perf_counter() - start
             most, close = ASKED.get(k, (10.0, lambda gap, epsilon: gap <= 0.05))
             theirs = peer(m, k, not problem)

@@ -41,6 +41,7 @@ from rich.console import Console
 from rich.table import Table
 
 import discreet as dt
+from discreet.randomness import Job
 
 RESULTS = Path(__file__).resolve().parent / "results"
 N = 10**7  # values in each drawing
@@ -223,7 +224,7 @@ def keyed_row(rounds: int) -> Row:
     """Words that are a function of the record and its truth, against NumPy; and once more with shuffled records."""
     mechanism, values, rng = MAKE[GEOMETRIC](), true_values(GEOMETRIC), np.random.default_rng()
     numbers = np.arange(N, dtype=np.int64)
-    with dt.Job("benchmark") as job:
+    with Job("benchmark") as job:
         draw = partial(mechanism.sample, source=job.source("benchmark", "values", mechanism.digest))
         row = compared(
             f"{GEOMETRIC}, keyed",

@@ -62,7 +62,7 @@ def distances(m: dt.Mechanism, number: int, runs: int) -> list[list[float]]:
     """Of the law that is recovered by default, for each shape and run."""
     return [
         [
-            dt.kantorovich(dt.recover(drawn(m, law, number, run, k), m, kind="counts").distribution, law)
+            dt.measure.kantorovich(dt.recover(drawn(m, law, number, run, k), m, kind="counts").distribution, law)
             for run in range(runs)
         ]
         for k, law in enumerate(shapes().values())
@@ -78,7 +78,7 @@ def best_stops(m: dt.Mechanism, number: int, runs: int) -> list[float]:
             counts = drawn(m, law, number, run, k)
             ends = [dt.recover(counts, m, "ibu", kind="counts", iterations=stop) for stop in STOPS]
             ends.append(dt.recover(counts, m, "mle", kind="counts"))
-            tried[run] = [dt.kantorovich(end.distribution, law) for end in ends]
+            tried[run] = [dt.measure.kantorovich(end.distribution, law) for end in ends]
         found.append(float(tried.mean(axis=0).min()))
     return found
 
@@ -150,7 +150,7 @@ def widths(runs: int) -> list[str]:
             m = dt.square_wave(TOP, epsilon=1, width=best_width(dt.Grid(0, TOP), level, law, number))
             for run in range(runs):
                 counts = drawn(m, law, number, run, k)
-                each.append(dt.kantorovich(dt.recover(counts, m, kind="counts").distribution, law))
+                each.append(dt.measure.kantorovich(dt.recover(counts, m, kind="counts").distribution, law))
         best.append(mean(each))
     told = ", ".join(f"{name} {a} and {b}" for name, (a, b) in chosen.items())
     lines.append(f"| chosen for the law ({told}) | {best[0]:.2f} | | {best[1]:.2f} | |")
@@ -174,7 +174,7 @@ def longest() -> list[str]:
         start = time.process_time()
         found = dt.recover(counts, m, kind="counts")
         taken = time.process_time() - start
-        far = dt.kantorovich(found.distribution, law) / n * TOP
+        far = dt.measure.kantorovich(found.distribution, law) / n * TOP
         lines.append(f"| {n} | {rate / 1e6:.0f} million/s | {taken:.1f} s | {far:.2f} |")
         print(lines[-1], flush=True)
     return lines

@@ -152,7 +152,7 @@ def quality_rows(part: str, truths: dict[str, Truth], numbers: Sequence[int], ru
                     ours = dt.recover(reports, mechanism, kind="counts")
                     seconds += time.perf_counter() - start
                     theirs = dt.recover(reports, mechanism, method="ibu", iterations=5000, kind="counts")
-                    errors[:, run] = [dt.kantorovich(e.distribution, values / number) for e in (ours, theirs)]
+                    errors[:, run] = [dt.measure.kantorovich(e.distribution, values / number) for e in (ours, theirs)]
                 ratio = float(errors[0].mean() / errors[1].mean())
                 ratios.append(ratio)
                 bar = EVERY_CELL[kind]
@@ -225,7 +225,7 @@ def long_rows(sizes: Sequence[tuple[int, int, int]]) -> list[Row]:
                         start = time.perf_counter()
                         found = dt.recover(reports, mechanism, kind="counts", **options)
                         seconds += time.perf_counter() - start if k == 0 else 0.0
-                        errors[k, run] = dt.kantorovich(found.distribution, law) * 100 / top
+                        errors[k, run] = dt.measure.kantorovich(found.distribution, law) * 100 / top
                 means = errors.mean(axis=1)
                 best = int(means[1:].argmin()) + 1
                 rows.append(
@@ -307,7 +307,7 @@ def setting_rows(numbers: Sequence[int], largest: int) -> list[Row]:
                     stops = stopped(make.matrix, reports / number)
                     chosen = stops[held_out(make.matrix, reports, rng)] if top <= 250 else stops[5000]
                     laws = (ours, stops[5000], chosen, *stops.values())
-                    far = [dt.kantorovich(law, values / number) for law in laws]
+                    far = [dt.measure.kantorovich(law, values / number) for law in laws]
                     errors.append((*far[:3], min(far[3:])))
             ours_, iterated, held, best = np.log(np.array(errors)).T
             ratios = [float(np.exp((ours_ - other).mean())) for other in (iterated, best, held)]
@@ -401,7 +401,7 @@ def peer_rows(sizes: Sequence[tuple[int, str, float, int, float]]) -> list[Row]:
         mechanism, counts = reports_of(top, 10**5, epsilon=epsilon)
         case = f"maximum likelihood, 0..{top:,} at {level}, N = 100,000"
 
-        def ours(mechanism: dt.Mechanism = mechanism, counts: Counts = counts) -> dt.Estimate:
+        def ours(mechanism: dt.Mechanism = mechanism, counts: Counts = counts) -> dt.results.Estimate:
             return dt.recover(counts, mechanism, method="mle", kind="counts")
 
         before = best_seconds(ours, 5)
@@ -449,7 +449,7 @@ def iteration_rows(sizes: Sequence[tuple[int, int]]) -> list[Row]:
                 law = law * ((q / (law @ across)) @ down)
             return law
 
-        def ours(mechanism: dt.Mechanism = mechanism, counts: Counts = counts) -> dt.Estimate:
+        def ours(mechanism: dt.Mechanism = mechanism, counts: Counts = counts) -> dt.results.Estimate:
             return dt.recover(counts, mechanism, method="ibu", iterations=5000, kind="counts")
 
         off = float(np.abs(ours().distribution - dense()).max())

@@ -45,7 +45,7 @@ OURS = """
 import sys, time, json
 import discreet as dt
 book = dt.Ledger(sys.argv[2])
-book.create("big", "1", relation=sys.argv[3], public=["key"] if sys.argv[3] == "bit" else [])
+book.create("big", "1", relation=sys.argv[3], public=["key"] if sys.argv[3] == "change-one" else [])
 book.admit(sys.argv[1], "big")
 start = time.perf_counter()
 made = dt.release(sys.argv[1], dataset="big", ledger=book, count="flag < 3", by=["key"],
@@ -67,7 +67,7 @@ def main() -> None:
         file = str(Path(folder) / "rows.parquet")
         subprocess.run([sys.executable, "-c", MAKE, file, str(GROUPS), str(ROWS)], check=True)
         floors: list[float] = []
-        ours: dict[str, list[dict[str, float]]] = {"bit": [], "presence": []}
+        ours: dict[str, list[dict[str, float]]] = {"change-one": [], "add-remove": []}
         for k in range(3):
             floors.append(run(FLOOR, file)["seconds"])
             for relation, found in ours.items():

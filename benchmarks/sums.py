@@ -53,7 +53,7 @@ import sys, time, json, os, tempfile
 import discreet as dt
 file, groups = sys.argv[1], int(sys.argv[2])
 with dt.Ledger(os.path.join(tempfile.mkdtemp(), "budget.db")) as ledger:
-    ledger.create("people", 10, relation="presence")
+    ledger.create("people", 10, relation="add-remove")
     ledger.admit(file, "people")
     start, cpu = time.perf_counter(), time.process_time()
     made = dt.release(file, dataset="people", ledger=ledger, by=["key"], domain={"key": range(groups)}, epsilon=1,

@@ -11,40 +11,45 @@ from typing import Any
 import discreet
 from discreet.cli.app import COMMANDS, app
 
+_FACES = ("measure", "queries", "sharing", "theory", "noise", "traditional")
 _GROUPS = {
     "mechanisms": "Mechanisms",
     "mechanism": "Mechanisms",
     "files": "Mechanisms",
-    "numbers": "Levels, grids, neighbours",
+    "exact": "Levels, grids, neighbours",
     "measure": "What a mechanism is worth",
     "designs": "Designs",
     "recovery": "Recovery",
     "planning": "Planning and comparing",
-    "theory": "Theory",
-    "scalar": "Any number",
-    "sharing": "Sharing",
     "ledger": "Budgets",
     "tables": "Releases",
     "collect": "Collecting",
     "randomness": "Randomness",
-    "studies": "Studies",
 }
 
 
 def api() -> str:
-    """All public names, room by room."""
+    """All public names, room by room: those on top, then those one dot down."""
     parts: dict[str, list[str]] = {}
     for name in discreet.__all__:
-        home = discreet._HOME[name]
-        if home is None:
-            continue
-        parts.setdefault(_GROUPS[home.partition(".")[0]], []).append(name)
+        thing = getattr(discreet, name)
+        if not inspect.ismodule(thing):
+            parts.setdefault(_GROUPS[thing.__module__.split(".")[1]], []).append(name)
     lines = ["# Names", "", "Every public name, `import discreet as dt`. This page is written from the code.", ""]
     for group in dict.fromkeys(_GROUPS.values()):
         if group in parts:
             lines += [f"## {group}", ""]
             for name in parts[group]:
                 lines += _described(name, getattr(discreet, name))
+    for face in _FACES:
+        module = getattr(discreet, face)
+        lines += [f"## dt.{face}", "", _words(inspect.getdoc(module) or ""), ""]
+        for name in module.__all__:
+            if inspect.isfunction(thing := getattr(module, name)):
+                lines += _described(f"{face}.{name}", thing)
+    lines += ["## dt.results", "", _words(inspect.getdoc(discreet.results) or ""), ""]
+    for name in discreet.results.__all__:
+        lines += _described(f"results.{name}", getattr(discreet.results, name))
     return "\n".join(lines).rstrip() + "\n"
 
 

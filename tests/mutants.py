@@ -66,12 +66,15 @@ TESTED_IN = {
     "engines.counted": "engines/test_adding.py engines/test_duckdb.py",
     "errors": "test_errors.py",
     "files": "test_files.py test_verify.py",
+    "lazy": "test_house.py",
     "ledger.charging": "ledger/test_caps.py",
     "ledger.periods": "ledger/test_caps.py",
     "mechanism": "mechanisms measure/test_privacy.py test_postprocessing.py",
     "exact.intake": "test_sampling.py",
     "questions.sums": "engines/test_adding.py",
+    "results": "test_house.py present/test_results.py",
     "registry": "test_registry.py test_documentation.py",
+    "traditional": "test_house.py",
     "tables.audiences": "tables/test_audiences.py",
     "tables.coarse": "tables/test_coarse.py tables/test_coarse_release.py",
     "tables.purpose": "tables/test_purpose.py",
@@ -372,7 +375,9 @@ def _survives(checkout: Checkout, mutant: Mutant, named: Sequence[str], whole: b
 
 def main(arguments: Sequence[str] | None = None) -> None:
     words = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    words.add_argument("room", help="a module or a folder of src/discreet, for example numbers.level or channels.keep")
+    words.add_argument(
+        "room", help="a module or a folder of src/discreet, for example numbers.level or channels.mixture"
+    )
     words.add_argument("--count", type=int, default=20, help="how many changes to draw")
     words.add_argument("--seed", type=int, default=1, help="which ones")
     words.add_argument("--whole", action="store_true", help="put survivors to the whole suite, too")

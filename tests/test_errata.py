@@ -93,9 +93,9 @@ def test_kantorovich_is_over_lipschitz_g():
     p, q = np.array([0.5, 0.2, 0.1, 0.2]), np.array([0.1, 0.4, 0.4, 0.1])
     steps = np.array(list(itertools.product((-1, 1), repeat=3)))  # the extreme Lipschitz functions on 0..3
     values = np.concatenate([np.zeros((8, 1)), np.cumsum(steps, axis=1)], axis=1) @ (p - q)
-    assert np.abs(values).max() == pytest.approx(values.max()) == pytest.approx(dt.kantorovich(p, q))
-    assert dt.kantorovich(p, q) == pytest.approx(np.abs(np.cumsum(p - q)).sum())
-    assert abs(1000 * np.arange(4) @ (p - q)) > 100 * dt.kantorovich(p, q)  # some g that is not Lipschitz
+    assert np.abs(values).max() == pytest.approx(values.max()) == pytest.approx(dt.measure.kantorovich(p, q))
+    assert dt.measure.kantorovich(p, q) == pytest.approx(np.abs(np.cumsum(p - q)).sum())
+    assert abs(1000 * np.arange(4) @ (p - q)) > 100 * dt.measure.kantorovich(p, q)  # some g that is not Lipschitz
 
 
 def test_5000_steps_are_not_the_maximum_and_10_are_far_from_it():
@@ -112,7 +112,7 @@ def test_5000_steps_are_not_the_maximum_and_10_are_far_from_it():
     start = dt.recover(counts, g, method="ibu", iterations=1)
     gained = (early.log_likelihood - start.log_likelihood) / (best.log_likelihood - start.log_likelihood)
     assert gained > 0.9
-    assert dt.kantorovich(early.distribution, truth) > 5 * dt.kantorovich(published.distribution, truth)
+    assert dt.measure.kantorovich(early.distribution, truth) > 5 * dt.measure.kantorovich(published.distribution, truth)
 
 
 def test_the_gain_over_randomised_response_is_not_at_most_5():
@@ -123,7 +123,7 @@ def test_the_gain_over_randomised_response_is_not_at_most_5():
     for m in (dt.geometric(100, epsilon="ln(2)/10"), dt.randomized_response(100, epsilon="ln 2")):
         counts = sum(rng.multinomial(number, row) for number, row in zip(truth, m.matrix, strict=True))
         found = dt.recover(counts, m, method="ibu", kind="counts", iterations=5000)
-        distances.append(dt.kantorovich(found.distribution, truth / 10_000))
+        distances.append(dt.measure.kantorovich(found.distribution, truth / 10_000))
     assert distances[1] > 8 * distances[0]
 
 
@@ -244,7 +244,7 @@ def test_the_utility_is_averaged_over_the_prior():
     n, a = 10, Fraction(1, 2)
     law = truncated_geometric(n, a)
     averaged = sum(max(law[y][z] for y in range(n + 1)) for z in range(n + 1)) / (n + 1)
-    assert dt.user_utility(dt.geometric(n, alpha=a), exact=True) == averaged == Fraction(13, 33)
+    assert dt.theory.user_utility(dt.geometric(n, alpha=a), exact=True) == averaged == Fraction(13, 33)
     assert max(law[y][y] for y in range(n + 1)) == 1 / (1 + a) != averaged
 
 
@@ -255,7 +255,7 @@ def test_the_utility_of_the_distance_gain():
     distance = (
         sum(min(sum(law[y][z] * abs(w - y) for y in range(n + 1)) for w in range(n + 1)) for z in range(n + 1)) / 5
     )
-    assert dt.user_utility(dt.geometric(n, alpha=a), gain="distance", exact=True) == n - distance != distance
+    assert dt.theory.user_utility(dt.geometric(n, alpha=a), gain="distance", exact=True) == n - distance != distance
 
 
 def test_a_percentage_of_a_thousand_moves_by_a_tenth():

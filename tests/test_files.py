@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet import files, verify
-from discreet.channels import Additive, Channel, Clamped, Geometric, Keep, Map, Table, Then, Window
+from discreet.channels import Additive, Channel, Clamped, Geometric, Map, Mixture, Table, Then, Window
 from discreet.errors import FileError
 from discreet.exact.level import Epsilon, Level
 from discreet.mechanism import Recipe
@@ -42,11 +42,11 @@ EVERY_KIND: dict[str, tuple[dt.Mechanism, type[Channel]]] = {
     "geometric on the edge": (dt.geometric(100, alpha="1/2"), Geometric),
     "geometric, sensitivity 3": (dt.geometric(20, epsilon=1, sensitivity=3), Geometric),
     "fair, sensitivity 2": (dt.explicit_fair(9, alpha="1/3", sensitivity=2), Table),
-    "keep": (dt.randomized_response(5000, epsilon=0.7), Keep),
-    "uniform": (dt.uniform(8), Keep),
+    "keep": (dt.randomized_response(5000, epsilon=0.7), Mixture),
+    "uniform": (dt.uniform(8), Mixture),
     "window": (dt.square_wave(8, alpha="1/3"), Window),
     "window of 10^9": (dt.square_wave(dt.Grid(-3, 10**9 - 3, "1/2"), epsilon="ln(2)/10"), Window),
-    "window without a width": (dt.square_wave(8, epsilon=1, width=0), Keep),
+    "window without a width": (dt.square_wave(8, epsilon=1, width=0), Mixture),
     "open": (dt.geometric(dt.Grid(None, None), alpha="9/10", sensitivity=2), Additive),
     "open above": (dt.geometric(dt.Grid(0, None), epsilon="1/3"), Additive),
     "open below": (dt.geometric(dt.Grid(None, "7/2", "1/2"), alpha="0.3"), Additive),
@@ -78,11 +78,11 @@ EVERY_KIND: dict[str, tuple[dt.Mechanism, type[Channel]]] = {
         dt.from_matrix([[0.5, 0.5], [0.4, 0.6], [0.3, 0.7]], epsilon=1, inputs=dt.Grid(-1, 1), sensitivity=2),
         Table,
     ),
-    "random rounding": (dt.random_rounding(10, base=3), Table),
-    "suppression": (dt.suppression(10, below=5), Map),
-    "suppression of a long table": (dt.suppression(10**5, below=10), Map),
-    "suppression of everything": (dt.suppression(3, below=9, show_zero=False), Map),
-    "cell key": (dt.cell_key(8, deviation=3, variance="3/2", never_report=1), Table),
+    "random rounding": (dt.traditional.random_rounding(10, base=3), Table),
+    "suppression": (dt.traditional.suppression(10, below=5), Map),
+    "suppression of a long table": (dt.traditional.suppression(10**5, below=10), Map),
+    "suppression of everything": (dt.traditional.suppression(3, below=9, show_zero=False), Map),
+    "cell key": (dt.traditional.cell_key(8, deviation=3, variance="3/2", never_report=1), Table),
 }
 
 
@@ -886,9 +886,9 @@ FAMILIES = [
     dt.uniform,
     lambda n: dt.staircase(dt.Grid(0, n), epsilon=1, sensitivity=2),
     lambda n: dt.laplace(dt.Grid(0, n), epsilon="1/2", sensitivity=1),
-    lambda n: dt.random_rounding(n),
-    lambda n: dt.cell_key(n),
-    lambda n: dt.suppression(n),
+    lambda n: dt.traditional.random_rounding(n),
+    lambda n: dt.traditional.cell_key(n),
+    lambda n: dt.traditional.suppression(n),
     lambda n: dt.from_matrix(dt.geometric(n, alpha="1/2").matrix, alpha="1/2"),
     lambda n: dt.design(n, alpha="2/3", loss="l1", require="WH").mechanism,
     lambda n: dt.weakly_honest(n, alpha="9/10"),
@@ -924,7 +924,7 @@ def test_any_chain_of_post_processing_survives_the_trip(make, data):
 # What the landed version wrote
 
 LANDED = Path(__file__).parent / "landed"
-STEP = Keep(5, Fraction(1, 3), Geometric(4, Fraction(1, 2)), Fraction(1, 4))  # of a cascade
+STEP = Mixture(5, Fraction(1, 3), Geometric(4, Fraction(1, 2)), Fraction(1, 4))  # of a cascade
 NEWER: dict[str, Callable[[], dt.Mechanism]] = {  # version 2 knows more kinds of neighbours, and of keeping
     "v2-any": lambda: dt.randomized_response(2, alpha="1/2"),
     "v2-pairs": lambda: dt.from_matrix([["2/3", "1/3"], ["1/3", "2/3"], ["1/3", "2/3"]], neighbours=[(0, 2)]),
@@ -949,7 +949,7 @@ AGAIN: dict[str, Callable[[], dt.Mechanism]] = {
     "remapped": lambda: dt.geometric(8, alpha="1/2").remap([0, 0, 2, 2, 4, 4, 6, 6, 8]),
     "then": lambda: dt.geometric(8, alpha="1/2").then(dt.randomized_response(8, epsilon=1)),
     "design": lambda: dt.design(4, alpha="9/10", loss="l1", require={"WH"}).mechanism,
-    "rounding": lambda: dt.random_rounding(12),
+    "rounding": lambda: dt.traditional.random_rounding(12),
 }
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ BASE = "errors exact"
 MAKING = f"{BASE} channels mechanism seal"
 ROOMS = {
     "errors": "",
+    "lazy": "",
     "verify": "",  # stands alone: the standard library is enough to check a mechanism file
     "blas": "",
     "lp": "",
@@ -40,11 +43,11 @@ ROOMS = {
     "designs": f"{MAKING} present blas lp mechanisms measure progress",
     "recovery": f"{BASE} present randomness blas lp channels mechanism sampling measure progress",
     "theory": f"{BASE} present lp channels mechanism measure",
-    "scalar": f"{MAKING} present randomness sampling noise mechanisms measure lp designs progress",
+    "queries": f"{MAKING} present randomness sampling noise mechanisms measure lp designs progress",
     "sharing": f"{MAKING} formats verify files present randomness sampling noise mechanisms measure progress",
     "registry": "mechanism",
-    "planning": f"{BASE} present progress channels mechanism measure mechanisms designs recovery scalar registry",
-    "studies": f"{BASE} present progress randomness noise channels mechanism measure mechanisms designs recovery theory scalar "
+    "planning": f"{BASE} present progress channels mechanism measure mechanisms designs recovery queries registry",
+    "studies": f"{BASE} present progress randomness noise channels mechanism measure mechanisms designs recovery theory queries "
     "sharing registry planning",
     "ledger": f"{BASE} formats present",
     "questions": BASE,
@@ -54,9 +57,11 @@ ROOMS = {
     "collect": f"{BASE} present randomness sampling files mechanism measure ledger engines tables progress",
     "studio": f"{BASE} present progress files mechanism mechanisms measure designs recovery sharing registry ledger questions "
     "engines tables",
-    "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery theory scalar sharing registry "
+    "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery theory queries sharing registry "
     "planning studies ledger questions engines tables collect progress studio",
     "__main__": "cli",
+    "traditional": "",  # faces: they list what others have
+    "results": "",
 }
 
 # The only imports that point upwards: all inside functions, so that loading a room never loads what stands on it.
@@ -123,9 +128,11 @@ def test_rooms_stand_on_rooms_above_them():
 @pytest.mark.parametrize("path", FILES, ids=module_name)
 def test_a_room_uses_only_what_the_map_says(path):
     me = module_name(path)
-    if me in ("", "registry"):  # they name what they list, and load it when it is asked for
+    if me == "registry":  # it names what it lists, and loads it when it is asked for
         return
     for target, later in imports(path):
+        if target == "lazy":  # every face has its loader
+            continue
         if (room(me), room(target)) in UPWARD:
             assert later, f"{me} may import {target} only inside a function"
         elif room(target) != room(me):
@@ -187,10 +194,13 @@ def test_every_public_name_works_twice_in_a_fresh_interpreter():
     """Lazy loading must not let a module shadow a function of the same name."""
     code = """
 import discreet, types
+FACES = {"errors", "measure", "noise", "queries", "results", "sharing", "theory", "traditional"}
 for _ in range(2):
     for name in discreet.__all__:
         value = getattr(discreet, name)
-        assert isinstance(value, types.ModuleType) == (discreet._HOME[name] is None), name
+        assert isinstance(value, types.ModuleType) == name.islower() and name in FACES or callable(value), name
+        for below in getattr(value, "__all__", ()) if name in FACES else ():
+            assert not isinstance(getattr(value, below), types.ModuleType), (name, below)
 import discreet.mechanisms.geometric, discreet.mechanisms.uniform
 assert callable(discreet.geometric) and callable(discreet.uniform)
 from discreet import *
@@ -199,11 +209,28 @@ assert geometric(2, alpha="1/2")
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
-def test_the_table_of_names_is_the_type_checkers_view():
-    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
-    block = next(n for n in tree.body if isinstance(n, ast.If))
-    seen = {a.asname: (n.module or "") for n in block.body if isinstance(n, ast.ImportFrom) for a in n.names}
-    assert {name: home or "" for name, home in discreet._HOME.items()} == seen
+@pytest.mark.parametrize("stub", sorted(SOURCE.rglob("*.pyi")), ids=lambda path: module_name(path.with_suffix(".py")))
+def test_a_stub_has_every_name_of_its_module_and_no_other(stub):
+    """The stub is the one list: what the type checker reads there is what `attach` found with its regular expression."""
+    module = importlib.import_module(f"discreet.{module_name(stub.with_suffix('.py'))}".rstrip("."))
+    tree = ast.parse(stub.read_text(encoding="utf-8"))
+    seen = [alias for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    assert all(alias.asname == alias.name for alias in seen)
+    assert sorted(alias.name for alias in seen) == module.__all__
+    assert {node.target.id for node in tree.body if isinstance(node, ast.AnnAssign)} <= {"__version__"}
+
+
+def test_no_module_shares_a_name_with_a_public_name_of_its_package():
+    """Importing the module would hide what the package shows under that name."""
+    for name, path in MODULES.items():
+        if path.name != "__init__.py":
+            package = importlib.import_module(f"discreet.{name}".rpartition(".")[0])
+            shown = path.stem in getattr(package, "__all__", ())
+            assert not shown or isinstance(getattr(package, path.stem), types.ModuleType), name
+
+
+def test_not_too_many_names_are_on_top():
+    assert len(discreet.__all__) <= 52
 
 
 def test_an_unknown_name_is_an_attribute_error():

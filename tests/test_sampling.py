@@ -20,6 +20,7 @@ import discreet as dt
 from discreet.errors import DiscreetError, OutOfRangeError, SourceError
 from discreet.exact.intake import as_array
 from discreet.exact.positions import positions, values_at
+from discreet.randomness import Job
 from discreet.randomness.source import insecure_source
 from discreet.registry import FAMILIES
 
@@ -582,7 +583,7 @@ def test_a_size_is_a_whole_number(size):
 
 
 def test_keyed_draws_of_one_value_need_a_record_for_each():
-    with dt.Job("file") as job:
+    with Job("file") as job:
         source = job.source("file", "column", G.digest)
         drawn = G.sample(7, size=50, source=source, records=np.arange(50))
         again = G.sample([7] * 50, source=source, records=np.arange(50))

@@ -18,12 +18,12 @@ from discreet.randomness.source import FROM_SEED, is_marked, marked, simulation
 
 G = dt.geometric(20, epsilon=1)
 TABLE = pa.table({"age": [3, 4, 4, 20]})
-CASCADE = dt.cascade(["3/10", "4/5"], 20)
-MEDIAN = dt.query("median", records=5, low=0, high=10)
-LAW = MEDIAN.smooth_law(step=1, epsilon=1)
+CASCADE = dt.sharing.cascade(["3/10", "4/5"], 20)
+MEDIAN = dt.queries.query("median", records=5, low=0, high=10)
+LAW = MEDIAN.smooth_noise(step=1, epsilon=1)
 
 
-def stored() -> dt.CascadeReports:
+def stored() -> dt.results.CascadeReports:
     return CASCADE.release([1, 2], fingerprint="f")
 
 
@@ -36,11 +36,11 @@ WARNING = {
     "CascadeReports.add": lambda source, _: stored().add("1/2", source=source),
     "CascadeReports.refine": lambda source, _: stored().refine("1/10", [1, 2], fingerprint="f", source=source),
     "Query.release": lambda source, _: MEDIAN.release([1, 2, 3, 4, 5], step=1, epsilon=1, source=source),
-    "SmoothLaw.release": lambda source, _: LAW.release([1, 2, 3, 4, 5], source=source),
+    "SmoothNoise.release": lambda source, _: LAW.release([1, 2, 3, 4, 5], source=source),
 }
 SILENT = {
     "Mechanism.sample": lambda source, _: G.sample([1, 2], source=source),  # bare numbers: for studies of the noise too
-    "SmoothLaw.draw": lambda source, _: LAW.draw(3, 0, source),  # a part of release, in steps
+    "SmoothNoise.draw": lambda source, _: LAW.draw(3, 0, source),  # a part of release, in steps
     "audit": lambda source, _: dt.audit(G, draws=1000, source=source),  # about no data; it names its source
 }
 OTHER = {"Audit", "Prior", "Job.for_workers"}  # a text that says where something comes from; a source of that job
@@ -101,7 +101,7 @@ def test_files_keep_the_trace(tmp_path):
     later = reports.add("1/2")  # its own words are secure; the rest is not
     for made, kept in ((reports, True), (later, True), (stored(), False)):
         made.save(tmp_path / "reports.json")
-        assert dt.CascadeReports.load(tmp_path / "reports.json").insecure is made.insecure is kept
+        assert dt.results.CascadeReports.load(tmp_path / "reports.json").insecure is made.insecure is kept
         assert ("not private" in (tmp_path / "reports.json").read_text()) is kept
     for name in ("a.parquet", "a.arrow"):
         for rows in (False, True):
@@ -153,7 +153,7 @@ def test_what_is_made_of_it_keeps_the_trace(tmp_path, capsys):
 
 def test_a_ledger_takes_nothing_from_a_seed(in_memory):
     with dt.Ledger(in_memory / "book.db") as book:
-        book.create("people", "100", relation="bit")
+        book.create("people", "100", relation="change-one")
         for source in (dt.insecure_source(1), simulation(1)):
             with pytest.raises(ReleaseError, match="leave source out"):
                 dt.perturb(TABLE, "age", G, dataset="people", ledger=book, on_bad="map=0", source=source)

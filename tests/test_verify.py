@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet import files, verify
-from discreet.channels import Additive, Clamped, Geometric, Keep, Map, Then
+from discreet.channels import Additive, Clamped, Geometric, Map, Mixture, Then
 from discreet.errors import PrivacyError
 from discreet.exact.level import Epsilon, Level
 from discreet.mechanism import Recipe
@@ -139,10 +139,10 @@ def test_the_script_runs_where_it_lies(tmp_path):
         dt.from_matrix(dt.geometric(6, alpha="0.7").matrix, alpha="0.7", require={"S"}),
         dt.square_wave(10, epsilon=1),
         dt.square_wave(10**6, alpha="1/3"),
-        dt.random_rounding(10),
-        dt.suppression(10),
-        dt.suppression(10**5),
-        dt.cell_key(10),
+        dt.traditional.random_rounding(10),
+        dt.traditional.suppression(10),
+        dt.traditional.suppression(10**5),
+        dt.traditional.cell_key(10),
     ],
     ids=[
         "table",
@@ -412,7 +412,7 @@ def test_the_properties_of_a_geometric_law_are_those_of_its_weights(n, a):
 
 @pytest.mark.parametrize("keep", ["0", "1/10", "99/100"])
 def test_the_claims_for_keeping_are_those_of_its_weights(keep):
-    channel = verify._channel({"kind": "keep", "size": 5, "keep": keep})
+    channel = verify._channel({"kind": "mixture", "size": 5, "keep": keep})
     weights, total = channel.weights
     law = [[Fraction(w, total) for w in row] for row in weights]
     assert [sum(row) for row in law] == [1] * 5
@@ -432,7 +432,7 @@ def test_two_channels_in_sequence_are_multiplied():
 
 def test_what_is_too_large_to_multiply_inherits_a_safe_level():
     part = {"kind": "then", "first": {"kind": "geometric", "n": 10**6, "a": "1/2"}}
-    ratio = verify._channel({**part, "second": {"kind": "keep", "size": 10**6 + 1, "keep": "1/2"}}).tight(3)
+    ratio = verify._channel({**part, "second": {"kind": "mixture", "size": 10**6 + 1, "keep": "1/2"}}).tight(3)
     assert (ratio.alpha, ratio.power, ratio.exact) == (Fraction(1, 2), 3, False)
 
 
@@ -656,7 +656,7 @@ def tree_of(n: int, height: int, digits: int = 0) -> Document:
 
 
 def kept(size: int, count: int, digits: int) -> Document:
-    keep = {"kind": "keep", "size": size, "keep": f"{10**digits // 2}/{10**digits + 1}"}
+    keep = {"kind": "mixture", "size": size, "keep": f"{10**digits // 2}/{10**digits + 1}"}
     part = keep
     for _ in range(count):
         part = {"kind": "then", "first": part, "second": keep}
@@ -919,11 +919,11 @@ def test_no_depth_of_nesting_is_a_crash():
 # Neighbours of every kind
 
 RING = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
-KEPT = Keep(5, Fraction(1, 3), Geometric(4, Fraction(1, 2)), Fraction(1, 4))
+KEPT = Mixture(5, Fraction(1, 3), Geometric(4, Fraction(1, 2)), Fraction(1, 4))
 CHANNELS: dict[str, Any] = {
     "table": dt.explicit_fair(4, alpha="1/2").channel,
     "geometric": Geometric(4, Fraction(1, 2)),
-    "keep": Keep(5, Fraction(1, 3)),
+    "keep": Mixture(5, Fraction(1, 3)),
     "keep or draw": KEPT,
     "stairs": Clamped(4, StaircaseNoise(Fraction(1, 3), 2, 1)),
     "then": Then(Geometric(4, Fraction(1, 2)), KEPT),
@@ -987,7 +987,7 @@ def test_the_level_at_a_distance_is_verified_exactly(name, distance):
 def test_keeping_or_drawing_by_another_channel_is_verified_at_every_size(size, ends):
     """Small by its weights; large by the two sorts of rows: the library and the lone script find the same level."""
     a = Fraction(99, 100) if size > 100 else Fraction(1, 2)
-    channel = Keep(size, Fraction(1, 3), Geometric(size - 1, a), ends)
+    channel = Mixture(size, Fraction(1, 3), Geometric(size - 1, a), ends)
     assert (channel.integers() is None) == (size == 700)
     for steps in (1, 2, size - 1):
         worst, grid = channel.worst(steps), dt.Grid(0, size - 1)

@@ -28,7 +28,7 @@ def test_a_file_is_named_by_a_text_or_a_path(call, kind, wrong):
 
 def test_intervals_are_many():
     with pytest.raises(DiscreetError, match="give the two ends for each report"):
-        dt.coverage(GEOMETRIC, 5)
+        dt.measure.coverage(GEOMETRIC, 5)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_intervals_are_many():
     [
         lambda wrong: dt.expected_loss(GEOMETRIC, wrong),
         lambda wrong: dt.design(4, alpha="1/2", loss=wrong),
-        lambda wrong: dt.user_utility(GEOMETRIC, wrong),
+        lambda wrong: dt.theory.user_utility(GEOMETRIC, wrong),
     ],
 )
 def test_a_loss_is_a_function_of_two_values(ask):

@@ -215,9 +215,9 @@ class Mechanism:
     def _repr_html_(self) -> str:
         from .present.html import section
         from .present.plot import inline
-        from .present.shown import Shown
+        from .present.views import View
 
-        return section(Shown(repr(self).strip("<>"))) + inline(self.plot)
+        return section(View(repr(self).strip("<>"))) + inline(self.plot)
 
     def sample(
         self, values: Any, *, size: Any = None, clamp: bool = False, source: Any = None, records: Any = None

@@ -395,7 +395,7 @@ class _Keep(_Channel):
         return min((self.between(i, k) for i, k in pairs), key=lambda ratio: ratio.alpha)
 
     def between(self, i: int, k: int) -> _Ratio:
-        """With geometric draws the ratio is largest at the report that may be kept (channels/keep.py says why)."""
+        """With geometric draws the ratio is largest at the report that may be kept (channels/mixture.py says why)."""
         if self.other is None:
             return self.tight(1)
         if self.weights is not None:
@@ -588,8 +588,8 @@ def _channel(part: Any, effort: Effort | None = None, depth: int = 0) -> _Channe
     if kind == "then":
         _, first, second = _fields(part, "channel", "kind", "first", "second")
         channel: _Channel = _Then(*(_channel(other, effort, depth + 1) for other in (first, second)))
-    elif kind == "keep" and part.get("other") is not None:
-        channel = _read_keep(part, _channel(part["other"], effort, depth + 1))
+    elif kind == "mixture" and part.get("other") is not None:
+        channel = _read_mixture(part, _channel(part["other"], effort, depth + 1))
     else:
         _need(isinstance(kind, str) and kind in _READERS, "shape", "The channel is of an unknown kind.")
         channel = _READERS[kind](part)
@@ -605,7 +605,7 @@ def _read_geometric(part: Any) -> _Channel:
     return _Geometric(n, a)
 
 
-def _read_keep(part: Any, other: _Channel | None = None) -> _Channel:
+def _read_mixture(part: Any, other: _Channel | None = None) -> _Channel:
     """Kept, or drawn: uniformly, or by the channel that was read before."""
     _, size, keep, *_ = _fields(part, "channel", "kind", "size", "keep", *(("other", "ends") if other else ()))
     size, keep = _integer(size, "size"), _rational(keep, "keep")
@@ -683,7 +683,7 @@ def _read_table(part: Any) -> _Channel:
 _READERS: dict[str, Callable[[Any], _Channel]] = {
     "table": _read_table,
     "geometric": _read_geometric,
-    "keep": _read_keep,
+    "mixture": _read_mixture,
     "additive": _read_additive,
     "clamped": _read_clamped,
     "map": _read_map,

@@ -367,7 +367,7 @@ def test_collude(guest):
     page = guest.go("collude?n=10&alpha=1%2F2&most=5&mechanisms=geometric&alphas=3%2F10,1%2F2")
     guest.painted(1)
     assert fits(page)
-    told = dt.collude(dt.geometric(10, alpha="1/2"), 5)
+    told = dt.sharing.collude(dt.geometric(10, alpha="1/2"), 5)
     assert f"{told.expected_loss:.3g}" in page.inner_text("#shared-told")
     assert page.locator("#cascade tbody tr").count() == 4
 

@@ -19,8 +19,8 @@ from discreet.channels import (
     Clamped,
     Finite,
     Geometric,
-    Keep,
     Map,
+    Mixture,
     Table,
     Then,
     Window,
@@ -28,7 +28,7 @@ from discreet.channels import (
     noisy,
 )
 from discreet.channels import geometric as geometric_room
-from discreet.channels import keep as keep_room
+from discreet.channels import mixture as mixture_room
 from discreet.channels import then as then_room
 from discreet.channels import window as window_room
 from discreet.channels.properties import LETTERS, letters_of, shape_faults
@@ -92,14 +92,14 @@ SQUARE = [[4, 2, 1, 1], [1, 5, 1, 1], [0, 2, 4, 2], [1, 1, 1, 5]]
 KINDS: dict[str, tuple[Finite, Law]] = {
     "geometric": (Geometric(4, Fraction(2, 3)), reference.geometric(4, Fraction(2, 3))),
     "geometric, two": (Geometric(1, THIRD), reference.geometric(1, THIRD)),
-    "keep": (Keep(5, Fraction(2, 7)), kept(5, Fraction(2, 7))),
-    "keep of two": (Keep(2, HALF), kept(2, HALF)),
-    "uniform": (Keep(3, Fraction(0)), kept(3, Fraction(0))),
+    "keep": (Mixture(5, Fraction(2, 7)), kept(5, Fraction(2, 7))),
+    "keep of two": (Mixture(2, HALF), kept(2, HALF)),
+    "uniform": (Mixture(3, Fraction(0)), kept(3, Fraction(0))),
     "table": (Table(TABLE), [[Fraction(w, 8) for w in row] for row in TABLE]),
     "square": (Table(SQUARE), [[Fraction(w, 8) for w in row] for row in SQUARE]),
     "clamped": (Clamped(7, StaircaseNoise(THIRD, 3, 2)), clamped(7, THIRD, 3, 2)),
     "keep, cascade": (
-        Keep(5, Fraction(1, 3), Geometric(4, HALF), Fraction(1, 4)),
+        Mixture(5, Fraction(1, 3), Geometric(4, HALF), Fraction(1, 4)),
         [
             [(1 - k) * p + (k if i == j else 0) for j, p in enumerate(row)]
             for i, row in enumerate(reference.geometric(4, HALF))
@@ -128,7 +128,7 @@ KINDS: dict[str, tuple[Finite, Law]] = {
         reference.multiply(reference.geometric(3, HALF), mapped([0, 0, 1, 1], 2)),
     ),
     "then keep": (
-        Then(Geometric(3, HALF), Keep(4, THIRD)),
+        Then(Geometric(3, HALF), Mixture(4, THIRD)),
         reference.multiply(reference.geometric(3, HALF), kept(4, THIRD)),
     ),
 }
@@ -290,9 +290,9 @@ def test_a_channel_comes_back_from_a_pickle_as_unchangeable_as_it_was(kind):
         lambda: Geometric(0, HALF),
         lambda: Geometric(3, Fraction(0)),
         lambda: Geometric(3, Fraction(1)),
-        lambda: Keep(1, HALF),
-        lambda: Keep(3, Fraction(1)),
-        lambda: Keep(3, Fraction(-1, 9)),
+        lambda: Mixture(1, HALF),
+        lambda: Mixture(3, Fraction(1)),
+        lambda: Mixture(3, Fraction(-1, 9)),
         lambda: Clamped(0, StaircaseNoise(HALF, 2, 1)),
         lambda: Window(0, 1, HALF),
         lambda: Window(3, 0, HALF),
@@ -302,7 +302,7 @@ def test_a_channel_comes_back_from_a_pickle_as_unchangeable_as_it_was(kind):
         lambda: Map(np.array([0, 2]), 2),
         lambda: Map(np.array([0, -1]), 2),
         lambda: Map(np.array([[0, 1]]), 2),
-        lambda: Then(Keep(3, HALF), Keep(4, HALF)),
+        lambda: Then(Mixture(3, HALF), Mixture(4, HALF)),
         lambda: Table([[1, 1]]),
         lambda: Table([[], []]),
         lambda: Table([[1, 1], [1, 2]]),
@@ -322,16 +322,16 @@ def test_the_smallest_and_largest_that_are_channels_are_not_refused():
     assert Map(np.array([0]), 1).rows == Map(np.array([0]), 1).worst(1).bound == 1
     assert Table([[2**63], [2**63]]).total == 2**63
     assert Table([[1], [1]]).total == 1
-    assert Keep(2, Fraction(0)).rows == Clamped(1, GeometricNoise(HALF)).rows == Geometric(1, HALF).rows == 2
+    assert Mixture(2, Fraction(0)).rows == Clamped(1, GeometricNoise(HALF)).rows == Geometric(1, HALF).rows == 2
 
 
 # Limits, on both sides
 
 
 def test_the_law_is_written_out_up_to_the_limits_and_not_beyond(monkeypatch):
-    monkeypatch.setattr(keep_room, "MAX_ENTRIES", 16)
-    assert Keep(4, HALF).integers() is not None
-    assert Keep(5, HALF).integers() is None
+    monkeypatch.setattr(mixture_room, "MAX_ENTRIES", 16)
+    assert Mixture(4, HALF).integers() is not None
+    assert Mixture(5, HALF).integers() is None
     monkeypatch.setattr(window_room, "MAX_ENTRIES", 20)
     assert Window(3, 1, HALF).integers() is None
     assert Window(2, 1, HALF).integers() is not None
@@ -374,9 +374,9 @@ def test_two_channels_are_multiplied_up_to_the_limits_and_bounded_beyond(monkeyp
 
 
 def test_a_product_with_a_part_that_is_not_written_out_is_not_written_out_either(monkeypatch):
-    monkeypatch.setattr(keep_room, "MAX_ENTRIES", 15)
-    assert Then(Keep(4, HALF), Map(np.arange(4), 4)).integers() is None
-    assert Then(Map(np.arange(4), 4), Keep(4, HALF)).integers() is None
+    monkeypatch.setattr(mixture_room, "MAX_ENTRIES", 15)
+    assert Then(Mixture(4, HALF), Map(np.arange(4), 4)).integers() is None
+    assert Then(Map(np.arange(4), 4), Mixture(4, HALF)).integers() is None
 
 
 def test_a_ratio_with_a_long_denominator_gives_way_to_a_bound(monkeypatch):
@@ -398,12 +398,12 @@ def test_a_ratio_with_a_long_denominator_gives_way_to_a_bound(monkeypatch):
 
 def test_what_is_too_large_to_write_out_is_refused(monkeypatch):
     monkeypatch.setattr(contract, "MATRIX_ENTRIES", 16)
-    assert Keep(4, HALF).matrix.shape == (4, 4)
+    assert Mixture(4, HALF).matrix.shape == (4, 4)
     with pytest.raises(SizeError, match="push"):
-        _ = Keep(5, HALF).matrix
-    assert len(Keep(16, HALF).row(0)) == 16
+        _ = Mixture(5, HALF).matrix
+    assert len(Mixture(16, HALF).row(0)) == 16
     with pytest.raises(SizeError, match="entry"):
-        Keep(17, HALF).row(0)
+        Mixture(17, HALF).row(0)
 
 
 def test_long_clamped_noise_convolves_to_the_same(monkeypatch):
@@ -430,13 +430,13 @@ def test_dense_clamped_noise_multiplies_and_solves_up_to_its_limits(monkeypatch)
     assert channel.pull(np.ones(8)) == pytest.approx(np.ones(8), rel=1e-12)
 
 
-# Keep
+# Mixture
 
 
 @pytest.mark.parametrize("limit", [4, 5])
 def test_keeping_is_drawn_alike_around_the_circle_and_in_two_steps(monkeypatch, limit):
-    monkeypatch.setattr(keep_room, "_CIRCLE", limit)
-    channel, law = Keep(5, Fraction(2, 7)), kept(5, Fraction(2, 7))
+    monkeypatch.setattr(mixture_room, "_CIRCLE", limit)
+    channel, law = Mixture(5, Fraction(2, 7)), kept(5, Fraction(2, 7))
     for i in range(5):
         drawn = channel.draw(np.full(4000, i), insecure_source(8 + i), np.empty(4000, dtype=np.int64))
         alone = [channel.draw_one(i, source) for source in [insecure_source(80 + i)] for _ in range(800)]
@@ -449,7 +449,7 @@ def test_keeping_is_drawn_alike_around_the_circle_and_in_two_steps(monkeypatch, 
 
 @pytest.mark.parametrize(("keep", "ends"), [(HALF, THIRD), (THIRD, HALF), (Fraction(0), HALF), (HALF, Fraction(0))])
 def test_one_coin_serves_the_ends_and_the_others(keep, ends):
-    channel = Keep(4, keep, Geometric(3, HALF), ends)
+    channel = Mixture(4, keep, Geometric(3, HALF), ends)
     chances = [1 - max(keep, ends), abs(keep - ends), min(keep, ends)]
     assert list(channel._coin.floors) == [int(p * 2**64) for p in chances]
     assert all(ball.contains(_ball(chance)) for ball, chance in zip(channel._coin.balls(), chances, strict=True))
@@ -459,7 +459,7 @@ def test_one_coin_serves_the_ends_and_the_others(keep, ends):
 
 @pytest.mark.parametrize("keep", [Fraction(2, 7), Fraction(10**30 - 1, 10**30), Fraction(0)])
 def test_the_tables_of_keeping_hold_the_exact_chances(keep):
-    channel = Keep(3, keep)
+    channel = Mixture(3, keep)
     guess = (1 - keep) / 3
     for table, chances in ((channel._turn, [keep + guess, guess, guess]), (channel._coin, [1 - keep, keep])):
         assert list(table.floors) == [int(p * 2**64) for p in chances]

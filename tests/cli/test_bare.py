@@ -27,7 +27,7 @@ EXTRAS = [
     "pyspark",
 ]
 NEED = {
-    "look": "tables",
+    "profile": "tables",
     "admit": "tables",
     "release": "tables",
     "perturb": "tables",
@@ -53,7 +53,7 @@ def test_a_command_works_or_says_what_to_install(run, monkeypatch, name):  # noq
         dt.geometric(8, alpha="9/10").save(path)
     with dt.Ledger("budget.db") as ledger:
         if name != "ledger create":
-            ledger.create("survey-2026", budget="6", relation="bit", public=["sex"])
+            ledger.create("survey-2026", budget="6", relation="change-one", public=["sex"])
     for package in EXTRAS:
         monkeypatch.setitem(sys.modules, package, None)
     for line in examples(run(*name.split(), "--help").out):

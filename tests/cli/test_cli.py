@@ -128,25 +128,25 @@ NEW = {
             "--sensitivity=10",
             "--cells=-10, 0, 10",
         ],
-        dt.rounded(dt.Grid(-10, 10, "1/2"), [-10, 0, 10], alpha="0.3", sensitivity=10),
+        dt.queries.rounded(dt.Grid(-10, 10, "1/2"), [-10, 0, 10], alpha="0.3", sensitivity=10),
     ),
     "rounded, any cells": (
         ["rounded", "--n", "9", "--cells", "0..2: 1; 2..9: 6", "--epsilon", "1", "--then", "explicit-fair"],
-        dt.rounded(9, {(0, 2): 1, (2, 9): 6}, epsilon=1, then="explicit_fair"),
+        dt.queries.rounded(9, {(0, 2): 1, (2, 9): 6}, epsilon=1, then="explicit_fair"),
     ),
     "square wave": (["square-wave", "--n", "12", "--epsilon", "ln(3)"], dt.square_wave(12, epsilon="ln(3)")),
     "square wave, its width": (
         ["square-wave", "--low", "15", "--high", "95", "--step", "5", "--alpha", "1/5", "--width", "2"],
         dt.square_wave(dt.Grid(15, 95, 5), alpha="1/5", width=2),
     ),
-    "random rounding": (["random-rounding", "--n", "20", "--base", "5"], dt.random_rounding(20, base=5)),
+    "random rounding": (["random-rounding", "--n", "20", "--base", "5"], dt.traditional.random_rounding(20, base=5)),
     "suppression": (
         ["suppression", "--n", "9", "--below", "3", "--no-show-zero"],
-        dt.suppression(9, below=3, show_zero=False),
+        dt.traditional.suppression(9, below=3, show_zero=False),
     ),
     "cell key": (
         ["cell-key", "--n", "9", "--deviation", "3", "--variance", "1.5", "--never-report", "1"],
-        dt.cell_key(9, deviation=3, variance="3/2", never_report=1),
+        dt.traditional.cell_key(9, deviation=3, variance="3/2", never_report=1),
     ),
 }
 
@@ -570,7 +570,7 @@ def test_the_tour_compares_releases_repeats_and_refuses(run):
     assert sum(int(r["count"]) for r in csv.DictReader((folder / "ages.csv").read_text().splitlines())) == 200_000
     assert "in truth 41.8" in told.out
     assert run("recover", folder / "ages.csv", "-m", folder / "wave.json").code == 0
-    assert json.loads((folder / "asthma.json").read_text())["record"]["relation"] == "bit"
+    assert json.loads((folder / "asthma.json").read_text())["record"]["relation"] == "change-one"
     assert dt.load(folder / "GM.json").digest == dt.geometric(8, alpha="9/10").digest
     assert run("check", folder / "kRR.json", "--metric", "discrete").code == 0
     assert run("ledger", "verify", "town", "--ledger", folder / "budget.db").code == 0
@@ -723,7 +723,17 @@ def survey(run):
     Path("people.csv").write_text("sex,education,income\n" + "f,high,60000\nm,low,9000\nm,high,70000\n" * 30)
     Path("domain.json").write_text('{"sex": ["f", "m", "x"], "education": ["high", "low"]}')
     told = run(
-        "ledger", "create", "s", "--ledger", "b.db", "--budget", "1", "--relation", "bit", "--public", "sex,education"
+        "ledger",
+        "create",
+        "s",
+        "--ledger",
+        "b.db",
+        "--budget",
+        "1",
+        "--relation",
+        "change-one",
+        "--public",
+        "sex,education",
     )
     assert told.code == 0
     assert run("admit", "people.csv", "--dataset", "s", "--ledger", "b.db").code == 0
@@ -900,7 +910,7 @@ def test_margins_have_files_of_their_own(run):
     Path("people.csv").write_text("a b,a_b,a%20b,ä,ill\n" + "x,y,z,w,1\nx,y,z,w,0\n" * 20)
     names = ["a b", "a_b", "a%20b", "ä"]
     Path("domain.json").write_text(json.dumps(dict(zip(names, (["x"], ["y"], ["z"], ["w"]), strict=True))))
-    run("ledger", "create", "s", "--ledger", "b.db", "--budget", "1", "--relation", "presence")
+    run("ledger", "create", "s", "--ledger", "b.db", "--budget", "1", "--relation", "add-remove")
     run("admit", "people.csv", "--dataset", "s", "--ledger", "b.db")
     told = run(
         "release",
@@ -986,7 +996,7 @@ def test_an_office_file_is_looked_at_admitted_and_released(run):
     """Each wrong way ends with the option that helps; the right one gives a table."""
     lines = ["Ort;Einkommen", *(f"{town};{k},5" for k in range(100) for town in ("Zürich", "Genève", "NA"))]
     Path("p.csv").write_bytes("\r\n".join(lines).encode("latin-1"))
-    run("ledger", "create", "town", "--ledger", "b.db", "--budget", "1", "--relation", "presence")
+    run("ledger", "create", "town", "--ledger", "b.db", "--budget", "1", "--relation", "add-remove")
     admit = ["admit", "p.csv", "--dataset", "town", "--ledger", "b.db"]
     for options, told in (
         ([], '--separator ";"'),
@@ -997,12 +1007,12 @@ def test_an_office_file_is_looked_at_admitted_and_released(run):
         assert_one_good_error(refused)
         assert told in refused.err
     how = ["--separator", ";", "--encoding", "latin-1", "--null", "NA"]
-    grave = run("look", "p.csv", *how)
+    grave = run("profile", "p.csv", *how)
     assert (grave.code, grave.err) == (1, "")
     assert "number with a comma" in grave.out
-    looked = run("look", "p.csv", *how, "--decimal", ",", "-o", "learned.json")
+    looked = run("profile", "p.csv", *how, "--decimal", ",", "-o", "learned.json")
     assert (looked.code, looked.err) == (0, "")
-    assert_one_good_error(run("look", "p.csv", *how, "-o", "learned.json"))  # what is there is kept
+    assert_one_good_error(run("profile", "p.csv", *how, "-o", "learned.json"))  # what is there is kept
     admitted = run(*admit, *how, "--decimal", ",", "--domain", "learned.json", "--json")
     assert json.loads(admitted.out)["note"] == "For you alone, not for publication."
     asked = ["release", "p.csv", "--dataset", "town", "--ledger", "b.db", "--by", "Ort", "--epsilon", "1", "--json"]
@@ -1430,7 +1440,7 @@ def test_sensitivity_says_what_is_private_and_quotes_no_record(run):
         "3",
     ]
     found = json.loads(run(*words, "--beta", "ln 2", "--json").out)
-    q = dt.query("median", records=3, low=0, high=100)
+    q = dt.queries.query("median", records=3, low=0, high=100)
     data = [1, Fraction("2.5"), Fraction("77.25")]
     assert (
         found["local"]
@@ -1522,8 +1532,11 @@ def test_a_file_of_numbers_is_not_written_over_by_what_is_made_of_it(run, words)
 
 def test_json_is_what_to_dict_has(run, gm):
     m = dt.load(gm)
-    assert json.loads(run("make", "geometric", "--n", 8, "--alpha", "9/10", "--json").out) == dt.describe(m).to_dict()
-    assert json.loads(run("show", gm, "--json").out) == dt.describe(m, matrix=True).to_dict()
+    assert (
+        json.loads(run("make", "geometric", "--n", 8, "--alpha", "9/10", "--json").out)
+        == dt.measure.describe(m).to_dict()
+    )
+    assert json.loads(run("show", gm, "--json").out) == dt.measure.describe(m, matrix=True).to_dict()
     assert json.loads(run("check", gm, "--json").out) == dt.check_privacy(m).to_dict()
     words = ("--n", 4, "--alpha", "9/10", "--loss", "l0", "--require", "F")
     made = dt.design(4, alpha="9/10", loss="l0", require="F")

@@ -54,7 +54,7 @@ def test_perturb_tally_recover(run, ages):  # noqa: F811
 
 def test_a_ledger_is_charged_and_repeats(run, ages):  # noqa: F811
     asked = [*ages, "--dataset", "s", "--ledger", "b.db", "--on-bad", "map=0"]
-    assert run("ledger", "create", "s", "--ledger", "b.db", "--budget", "2", "--relation", "bit").code == 0
+    assert run("ledger", "create", "s", "--ledger", "b.db", "--budget", "2", "--relation", "change-one").code == 0
     assert "was not admitted" in run("perturb", *asked).err
     assert run("admit", "ages.parquet", "--dataset", "s", "--ledger", "b.db").code == 0
     first, second = (json.loads(run("perturb", *asked, "--json").out) for _ in range(2))

@@ -295,7 +295,7 @@ def test_what_is_written_can_go_on_to_the_next_command(run, survey, monkeypatch)
     law = run("recover", "-", "--column", "age", "-m", "g.json", "--csv")
     assert law.out == run("recover", "tally.csv", "--column", "age", "-m", "g.json", "--csv").out
     assert len(law.out.splitlines()) == 11
-    assert "learned" in json.loads(run("look", "people.csv", "-o", "-").out)
+    assert "learned" in json.loads(run("profile", "people.csv", "-o", "-").out)
     assert run("admit", "people.csv", "--dataset", "s", "--ledger", "b.db").code == 0
     asked = [
         "release",

@@ -18,13 +18,13 @@ def test_a_cascade_is_printed_stored_and_extended(run, monkeypatch):  # noqa: F8
     told = run(*ASKED, "--value", 42, "--fingerprint", "5f1c", "-o", "r.json")
     assert (told.code, told.err) == (0, "")
     assert "all of it costs epsilon <= 1.20398" in told.out
-    stored = dt.CascadeReports.load("r.json")
+    stored = dt.results.CascadeReports.load("r.json")
     assert all(f" {report}" in told.out for report in stored)
     more = run("cascade", "--stored", "r.json", "--add", "2/5", "-o", "more.json")
     assert "the new level costs nothing" in more.out
     monkeypatch.setattr("sys.stdin", io.StringIO("42\n"))
     finer = run("cascade", "--stored", "more.json", "--add", "1/10", "--value", "-", "--fingerprint", "5f1c", "-o", "-")
-    grown = dt.CascadeReports.loads(finer.out)
+    grown = dt.results.CascadeReports.loads(finer.out)
     assert [str(x.alpha) for x in grown.cascade.levels] == ["1/10", "3/10", "2/5", "1/2", "4/5"]
     assert [grown.at(x) for x in ("3/10", "1/2", "4/5")] == list(stored)
     told = json.loads(run(*ASKED, "--value", 7, "--json").out)
@@ -102,11 +102,11 @@ def test_no_level_is_drawn_twice_from_one_state(run):  # noqa: F811
     told = run("cascade", "--stored", "r.json", "--add", "9/10", "-o", "r.json")
     assert (told.code, told.err) == (0, "")
     assert "from now on" not in told.out
-    stored = dt.CascadeReports.load("r.json")
-    assert [*stored][:3] == [*dt.CascadeReports.loads(before)]
+    stored = dt.results.CascadeReports.load("r.json")
+    assert [*stored][:3] == [*dt.results.CascadeReports.loads(before)]
     assert run("cascade", "--stored", "r.json").out.splitlines()[:6] == str(stored).splitlines()[:6]
     assert run(*ASKED, "--value", 42, "-o", "r.json", "--overwrite").code == 0
-    assert len(dt.CascadeReports.load("r.json")) == 3
+    assert len(dt.results.CascadeReports.load("r.json")) == 3
 
 
 def test_levels_that_are_asked_as_epsilons_stay_so(run):  # noqa: F811

@@ -190,7 +190,7 @@ def test_without_a_ledger_nothing_is_said_of_charges(run, monkeypatch):  # noqa:
 def test_perturbing(run, monkeypatch):  # noqa: F811
     Path("ages.csv").write_text("age\n" + "3\n4\n" * 20)
     assert run("make", "geometric", "--n", "8", "--epsilon", "1/8", "-o", "g.json").code == 0
-    assert run("ledger", "create", "s", "--budget", "9", "--relation", "bit", "--ledger", "b.db").code == 0
+    assert run("ledger", "create", "s", "--budget", "9", "--relation", "change-one", "--ledger", "b.db").code == 0
     assert run("admit", "ages.csv", "--dataset", "s", "--ledger", "b.db").code == 0
     words = (
         "perturb",

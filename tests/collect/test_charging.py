@@ -22,7 +22,7 @@ SURE = dt.geometric(100, epsilon=45)
 @pytest.fixture
 def book(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as ledger:
-        ledger.create("ages", "20", relation="bit")
+        ledger.create("ages", "20", relation="change-one")
         yield ledger
 
 
@@ -100,7 +100,7 @@ def test_the_charge_is_on_disk_before_the_draw(book, monkeypatch):
 
 
 def test_what_no_charge_covers_is_refused(book):
-    book.create("who", "20", relation="presence")
+    book.create("who", "20", relation="add-remove")
     more = table().append_column("town", pa.array(["x"] * 1000))
     refused = {
         "number of people": {"dataset": "who"},

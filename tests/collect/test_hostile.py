@@ -279,7 +279,7 @@ def test_with_a_ledger_a_type_is_refused_before_the_charge_and_a_value_never(nam
     _, hostile = HOSTILE[name]
     with dt.Ledger(tmp_path / "budget.db") as book:
         for dataset, columns, refused, terms in [
-            ("rows", {"age": hostile}, name in NO_NUMBERS, {"relation": "bit"}),
+            ("rows", {"age": hostile}, name in NO_NUMBERS, {"relation": "change-one"}),
             ("people", {"age": pa.array([1, 2, 3]), "id": hostile}, name in NESTED, {"unit": "id"}),
         ]:
             book.create(dataset, 10**6, **terms)
@@ -529,7 +529,7 @@ def test_reports_are_counted_before_the_charge(tmp_path):
     """The inputs of this wave fit, its reports do not: it is refused before anything is charged, at every try."""
     table = pa.table({"age": [1, 2]})
     with dt.Ledger(tmp_path / "budget.db") as book:
-        book.create("ages", "10", relation="bit")
+        book.create("ages", "10", relation="change-one")
         wide = dt.square_wave(2**24 - 1, epsilon="1/2")
         assert wide.inputs.size == 2**24 < wide.outputs.size
         for _ in range(2):

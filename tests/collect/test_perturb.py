@@ -22,6 +22,7 @@ from discreet.collect.batches import perturb_batches
 from discreet.collect.counting import Counts, counted
 from discreet.collect.tallying import tally_of
 from discreet.errors import FileError, PrivacyWarning, TableInputError
+from discreet.randomness import Job
 from discreet.randomness.source import simulation
 
 SURE = dt.geometric(100, epsilon=45)  # a report differs from its truth with probability 6e-20: none does here
@@ -94,7 +95,7 @@ def test_a_repeatable_source_repeats_and_the_secure_one_does_not():
 
 def test_keyed_draws_are_functions_of_the_record_however_rows_are_divided(small_batches):
     g, table = dt.geometric(100, epsilon="1/10"), pa.table({"age": AGES, "number": np.arange(len(AGES)) * 3})
-    with dt.Job("ages") as job:
+    with Job("ages") as job:
         source = job.source("ages", "age", g.digest)
         whole = dt.perturb(table, "age", g, source=source)
         with pytest.warns(PrivacyWarning):

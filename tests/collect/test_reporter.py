@@ -16,7 +16,7 @@ import pytest
 
 import discreet as dt
 from discreet import files, verify
-from discreet.channels import Geometric, Keep
+from discreet.channels import Geometric, Mixture
 from discreet.collect import reporter
 from discreet.collect.reporter import Chances, RefusedError, Reporter
 
@@ -36,11 +36,11 @@ KINDS = {
     "a staircase": dt.staircase(6, alpha="1/2", sensitivity=3),
     "explicit fair": dt.explicit_fair(4, alpha="9/10"),
     "a map afterwards": G.remap([0, 0, 2, 3, 4]),
-    "a map before": dt.rounded(dt.Grid(0, 6, 1), [0, 3, 6], alpha="3/10", sensitivity=1),
+    "a map before": dt.queries.rounded(dt.Grid(0, 6, 1), [0, 3, 6], alpha="3/10", sensitivity=1),
     "kept, or geometric": dt.Mechanism(
         G.inputs,
         G.outputs,
-        Keep(5, Fraction(1, 4), Geometric(4, Fraction(1, 2)), Fraction(1, 3)),
+        Mixture(5, Fraction(1, 4), Geometric(4, Fraction(1, 2)), Fraction(1, 3)),
         dt.Level(Fraction(0)),
         1,
         G.recipe,  # type: ignore[arg-type]

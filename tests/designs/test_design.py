@@ -636,7 +636,9 @@ def test_two_thousand_values_are_as_good_as_a_rational_user(loss):
     prior = np.arange(1.0, n + 2)
     prior /= prior.sum()
     d = dt.design(n, alpha="9/10", loss=loss, prior=prior.tolist())
-    assert d.objective == pytest.approx(dt.bayes_risk(dt.geometric(n, alpha="9/10"), loss, prior.tolist()), rel=1e-12)
+    assert d.objective == pytest.approx(
+        dt.measure.bayes_risk(dt.geometric(n, alpha="9/10"), loss, prior.tolist()), rel=1e-12
+    )
     assert dt.expected_loss(d.mechanism, loss, prior.tolist()) == pytest.approx(d.objective, rel=1e-9)
 
 
@@ -693,7 +695,7 @@ def test_a_second_loss_for_the_worst_case():
     plain_design = dt.design(5, alpha="4/5", loss="l0", risk="worst")
     d = dt.design(5, alpha="4/5", loss="l0", risk="worst", then="l1")
     assert d.objective <= plain_design.objective + 1e-8
-    assert dt.worst_loss(d.mechanism, "l1") <= dt.worst_loss(plain_design.mechanism, "l1") + 1e-7
+    assert dt.measure.worst_loss(d.mechanism, "l1") <= dt.measure.worst_loss(plain_design.mechanism, "l1") + 1e-7
 
 
 # Refusals

@@ -19,6 +19,7 @@ import pytest
 import discreet as dt
 from discreet import files, verify
 from discreet.cli import main
+from discreet.designs import Priors
 from discreet.designs.families import Limits, family_of
 from discreet.designs.rational import near_solution
 from discreet.errors import DesignError, DiscreetError, PriorError, SizeError
@@ -89,10 +90,10 @@ def some_limits(r: random.Random, n: int) -> tuple[Any, list[tuple[Law, Fraction
         ends = r.choice([(low, high), (low, None), (None, high)])
         told.append((what, *ends))
         rows.append((a, *ends))
-    return dt.Priors.limits(told), rows
+    return Priors.limits(told), rows
 
 
-def judged(d: dt.Design, case: Case, laws: list[Any]) -> None:
+def judged(d: dt.results.Design, case: Case, laws: list[Any]) -> None:
     """Level and properties on the integers; the largest mean over the corners; and the optimum, which is the test's."""
     weights, total = integers(d)
     assert broken_level(weights, d.problem.level.alpha, near(case.n + 1, case.neighbours)) <= 0
@@ -119,7 +120,7 @@ def judged(d: dt.Design, case: Case, laws: list[Any]) -> None:
     )
 
 
-def asked(case: Case, priors: Any) -> dt.Design:
+def asked(case: Case, priors: Any) -> dt.results.Design:
     near_ = {"sensitivity": case.sensitivity} if case.graph is None else {"neighbours": case.graph}
     return dt.design(case.n, loss=case.loss, require=case.require, priors=priors, **case.level, **near_)
 
@@ -181,7 +182,7 @@ def test_all_point_masses_are_the_worst_case(n, require, sensitivity):
     given: dict[str, Any] = {"alpha": "4/5", "loss": "l1", "require": require, "sensitivity": sensitivity}
     worst = dt.design(n, risk="worst", **given).objective
     points = dt.design(n, priors=[{j: 1} for j in range(n + 1)], **given)
-    every = dt.design(n, priors=dt.Priors.limits([("x", 0, n)]), **given)  # which every prior keeps to
+    every = dt.design(n, priors=Priors.limits([("x", 0, n)]), **given)  # which every prior keeps to
     assert points.objective == pytest.approx(worst, rel=1e-7)
     assert every.objective == pytest.approx(worst, rel=1e-7)
     assert max(points.gap, every.gap) < 1e-6
@@ -192,7 +193,7 @@ def test_a_single_prior_is_the_average(loss):
     law = [Fraction(w, 231) for w in range(1, 22)]
     alone = dt.design(20, alpha="4/5", loss=loss, prior=law).objective
     assert dt.design(20, alpha="4/5", loss=loss, priors=[law]).objective == pytest.approx(alone, rel=1e-7)
-    pinned = dt.Priors.limits([({j: 1}, p, p) for j, p in enumerate(law)])  # equations for every value
+    pinned = Priors.limits([({j: 1}, p, p) for j, p in enumerate(law)])  # equations for every value
     assert dt.design(20, alpha="4/5", loss=loss, priors=pinned).objective == pytest.approx(alone, rel=1e-7)
 
 
@@ -212,7 +213,7 @@ def test_wider_sets_cost_more():
     """On a grid that is centred, -10..10, with a variance that is small: the more is known, the less is lost."""
     grid = dt.Grid(-10, 10, 1)
     widths = [
-        dt.design(grid, alpha="1/2", loss="l1", priors=dt.Priors.moments(mean=(-m, m), second=(None, c))).objective
+        dt.design(grid, alpha="1/2", loss="l1", priors=Priors.moments(mean=(-m, m), second=(None, c))).objective
         for m, c in ((0, "1/2"), (1, "3/2"), (2, 5), (10, 100))
     ]
     assert all(a < b - 1e-6 for a, b in pairwise(widths[:3]))
@@ -233,9 +234,9 @@ def test_a_second_loss_breaks_ties():
 
 
 def test_priors_are_read_in_many_ways():
-    a = dt.Priors.moments(mean=(-2, 2), second=(None, 5))
-    b = dt.Priors.limits([(" X ", "-2", 2.0), ("x^2", None, Fraction(5))])
-    c = dt.Priors.limits([("moment(1, 0)", -2, 2), (lambda x: x * x, None, 5)])
+    a = Priors.moments(mean=(-2, 2), second=(None, 5))
+    b = Priors.limits([(" X ", "-2", 2.0), ("x^2", None, Fraction(5))])
+    c = Priors.limits([("moment(1, 0)", -2, 2), (lambda x: x * x, None, 5)])
     grid = Grid(-4, 4, 1)
     rows = [[limit[1:] for limit in family_of(p, grid).limits] for p in (a, b, c)]
     assert rows[0] == rows[1] == rows[2]
@@ -254,20 +255,20 @@ def test_priors_are_read_in_many_ways():
         (5, "must be a list"),
         ([[0.5, 0.5]], "2 of the 5 probabilities"),
         ([{9: 1}], "9"),
-        (lambda: dt.Priors.limits([("x", -2, 2), "x"]), "a limit is"),
-        (lambda: dt.Priors.limits([("x", None, None)]), "at most one of them None"),
-        (lambda: dt.Priors.limits([("x", 3, 1)]), "exchange them"),
-        (lambda: dt.Priors("hulls", ("uniform",)), "no set of priors"),
-        (lambda: dt.Priors("hull", ()), "no set of priors"),
-        (lambda: dt.Priors.limits([("x", "a", 1)]), "numbers"),
-        (lambda: dt.Priors.limits([("sigma", 0, 1)]), "is no moment"),
-        (lambda: dt.Priors.limits([([1, 2], 0, 1)]), "2 of the 5 numbers"),
-        (lambda: dt.Priors.limits([(lambda x: "no", 0, 1)]), "no number"),
-        (lambda: dt.Priors.moments(), "two ends"),
-        (lambda: dt.Priors.moments(mean=2), "two ends"),
-        (lambda: dt.Priors.moments(mean=(5, None)), "no prior on 0..4 keeps to"),
-        (lambda: dt.Priors.moments(mean=(2, 2), second=(None, "399/100")), "no prior on 0..4 keeps to"),
-        (lambda: dt.Priors.moments(mean=(2, 2), second=(None, 4 - Fraction(1, 10**12))), "keeps to"),
+        (lambda: Priors.limits([("x", -2, 2), "x"]), "a limit is"),
+        (lambda: Priors.limits([("x", None, None)]), "at most one of them None"),
+        (lambda: Priors.limits([("x", 3, 1)]), "exchange them"),
+        (lambda: Priors("hulls", ("uniform",)), "no set of priors"),
+        (lambda: Priors("hull", ()), "no set of priors"),
+        (lambda: Priors.limits([("x", "a", 1)]), "numbers"),
+        (lambda: Priors.limits([("sigma", 0, 1)]), "is no moment"),
+        (lambda: Priors.limits([([1, 2], 0, 1)]), "2 of the 5 numbers"),
+        (lambda: Priors.limits([(lambda x: "no", 0, 1)]), "no number"),
+        (lambda: Priors.moments(), "two ends"),
+        (lambda: Priors.moments(mean=2), "two ends"),
+        (lambda: Priors.moments(mean=(5, None)), "no prior on 0..4 keeps to"),
+        (lambda: Priors.moments(mean=(2, 2), second=(None, "399/100")), "no prior on 0..4 keeps to"),
+        (lambda: Priors.moments(mean=(2, 2), second=(None, 4 - Fraction(1, 10**12))), "keeps to"),
     ],
 )
 def test_sets_that_are_none_are_refused(priors, words):
@@ -278,7 +279,7 @@ def test_sets_that_are_none_are_refused(priors, words):
 
 def test_a_set_of_one_point_is_a_set():
     """The mean at an end leaves one prior; E x = 2 with E x^2 = 4 another: neither has an inner point."""
-    for given, value in ((dt.Priors.moments(mean=(None, 0)), 0), (dt.Priors.moments(mean=(2, 2), second=(None, 4)), 2)):
+    for given, value in ((Priors.moments(mean=(None, 0)), 0), (Priors.moments(mean=(2, 2), second=(None, 4)), 2)):
         d = dt.design(4, alpha="1/2", loss="l1", priors=given)
         assert d.worst_prior.weights == tuple(int(j == value) for j in range(5))
         assert d.objective == pytest.approx(0, abs=1e-6)
@@ -308,7 +309,7 @@ def test_near_solutions_are_exact_or_none():
     assert near_solution([[1, 1], [1, 1]], [1, 2], np.array([0.5, 0.5])) is None
     assert near_solution([[1, 1], [0, 1]], [1, -1], np.array([1.0, 0.0])) is None
     assert near_solution([[1, 1], [0, 1]], [1, -1], np.array([1.0, 0.0]), signed=[1]) == [2, -1]
-    assert isinstance(family_of(dt.Priors.moments(mean=(1, 2)), Grid(0, 4)), Limits)
+    assert isinstance(family_of(Priors.moments(mean=(1, 2)), Grid(0, 4)), Limits)
 
 
 # Files
@@ -319,7 +320,7 @@ def saved(kind: str) -> Document:
     if kind == "hull":
         d = dt.design(4, alpha="1/2", loss="l1", priors=["uniform", [".1", ".2", ".4", ".2", ".1"]])
     else:
-        d = dt.design(4, alpha="1/2", loss="l1", priors=dt.Priors.moments(mean=(1, "5/2"), second=(None, 1), about=2))
+        d = dt.design(4, alpha="1/2", loss="l1", priors=Priors.moments(mean=(1, "5/2"), second=(None, 1), about=2))
     loaded = files.loads(files.text(d.mechanism).encode())
     assert loaded == d.mechanism
     assert loaded.certificate == d.mechanism.certificate
@@ -406,7 +407,7 @@ def test_all_seven_properties_with_a_set():
     ("text", "priors"),
     [
         ("uniform; .1,.2,.4,.2,.1", ["uniform", [".1", ".2", ".4", ".2", ".1"]]),
-        ("x in 1..3; x^2 in ..6", dt.Priors.moments(mean=(1, 3), second=(None, 6))),
+        ("x in 1..3; x^2 in ..6", Priors.moments(mean=(1, 3), second=(None, 6))),
     ],
 )
 def test_sets_on_the_command_line(text, priors, capsys):
@@ -427,7 +428,7 @@ def test_messages_use_the_words_that_were_given():
     with pytest.raises(
         PriorError, match=r"a mean of x of at least 5 and at most 6 and a mean of x\^2 of at most 9 together"
     ):
-        dt.design(4, alpha="1/2", priors=dt.Priors.moments(mean=(5, 6), second=(None, 9)))
+        dt.design(4, alpha="1/2", priors=Priors.moments(mean=(5, 6), second=(None, 9)))
     found = dt.design(4, alpha="1/2", priors=["uniform", "binomial(1/3)"])
     assert repr(found.worst_prior).startswith("<Prior least favourable on 5 values: 0.")
     assert len(repr(found.worst_prior)) < 90

@@ -52,7 +52,7 @@ CASES = [case for case in (any_case(seed, most=4) for seed in range(60)) if case
 @pytest.mark.parametrize("k", range(len(CASES)))
 def test_the_verdict_is_that_of_the_best_face(k):
     case = CASES[k]
-    found = dt.uniqueness(case.design())
+    found = dt.theory.uniqueness(case.design())
     scale = max(1.0, float(max(map(max, case.costs))))
     assert float(found.optimum) == pytest.approx(best_value(case), abs=1e-8 * scale)
     assert is_good(case, found.first, found.optimum)
@@ -63,14 +63,14 @@ def test_the_verdict_is_that_of_the_best_face(k):
 
 
 def test_both_verdicts_are_met():
-    verdicts = [bool(dt.uniqueness(case.design())) for case in CASES[:25]]
+    verdicts = [bool(dt.theory.uniqueness(case.design())) for case in CASES[:25]]
     assert {True, False} == set(verdicts)
 
 
 @pytest.mark.parametrize(("n", "alpha"), [(1, "1/2"), (2, "9/10"), (3, "1/10"), (5, "3/4"), (8, "1/2"), (11, "9/10")])
 def test_the_geometric_mechanism_is_the_only_one_for_l0(n, alpha):
     """docs/theory/unique.md, for every n and alpha; here by computation. Entry by entry it is the geometric mechanism."""
-    found = dt.uniqueness(dt.design(n, alpha=alpha, loss="l0"))
+    found = dt.theory.uniqueness(dt.design(n, alpha=alpha, loss="l0"))
     a = Fraction(alpha)
     assert found.is_unique
     assert found.first == tuple(
@@ -88,7 +88,7 @@ def test_for_any_prior_the_steps_of_it_decide(seed):
         weights[0] = a * weights[1]
     p = [Fraction(w) / sum(weights) for w in weights]
     sides = [one - a * other for j in range(n) for one, other in ((p[j], p[j + 1]), (p[j + 1], p[j]))]
-    found = dt.uniqueness(dt.design(n, alpha=a, loss="l0", prior=p))
+    found = dt.theory.uniqueness(dt.design(n, alpha=a, loss="l0", prior=p))
     geometric = tuple(
         tuple(a ** abs(i - j) * (1 if j in (0, n) else 1 - a) / (1 + a) for j in range(n + 1)) for i in range(n + 1)
     )
@@ -100,7 +100,7 @@ def test_for_any_prior_the_steps_of_it_decide(seed):
 
 def test_fair_mechanisms_are_many():
     """The explicit fair mechanism is a best one for L0 with fairness, and not the only one."""
-    found = dt.uniqueness(dt.design(4, alpha="9/10", loss="l0", require="F"))
+    found = dt.theory.uniqueness(dt.design(4, alpha="9/10", loss="l0", require="F"))
     assert not found.is_unique
     a = Fraction(9, 10)
     assert found.optimum == 1 - (1 - a) / (1 + a - 2 * a**3)
@@ -111,8 +111,8 @@ def test_fair_mechanisms_are_many():
 
 def test_what_is_not_decided_is_refused():
     with pytest.raises(DesignError, match="average"):
-        dt.uniqueness(dt.design(4, alpha="1/2", risk="worst"))
+        dt.theory.uniqueness(dt.design(4, alpha="1/2", risk="worst"))
     with pytest.raises(DesignError, match="takes a design"):
-        dt.uniqueness(dt.geometric(4, alpha="1/2"))
+        dt.theory.uniqueness(dt.geometric(4, alpha="1/2"))
     with pytest.raises(SizeError):
-        dt.uniqueness(dt.design(20, alpha="1/2"))
+        dt.theory.uniqueness(dt.design(20, alpha="1/2"))

@@ -15,6 +15,7 @@ import pytest
 
 import discreet as dt
 from discreet.questions import predicate
+from discreet.randomness import Job
 
 M = dt.geometric(100, epsilon="1/10")
 SURE = dt.geometric(100, epsilon=45)  # a report differs from its truth with probability 6e-20: none does here
@@ -74,7 +75,7 @@ def spark(folder):
 
 @pytest.fixture(scope="package")
 def job():
-    with dt.Job("people") as made:
+    with Job("people") as made:
         yield made
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import discreet as dt
 from discreet.engines.adding import Adding
 from discreet.engines.bounds import outside_bounds
 from discreet.engines.duckdb import count_each
@@ -21,7 +22,6 @@ from discreet.errors import TableInputError
 from discreet.exact.grid import Grid
 from discreet.questions.domain import Domain
 from discreet.questions.sums import SumOf, read_sum, read_sums
-from discreet.tables.admission import look
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
@@ -386,7 +386,7 @@ def test_values_beyond_the_bounds_are_told_by_their_lines(tmp_path):
     assert first.places == ((4, 9), (3,), (5, 6))
     assert (first.people_below, first.people_above) == (1, 2)  # the row without an id is nobody's
     assert (second.below, second.above, second.without, second.people_above) == (2, 0, 1, 0)
-    report = look(path, separator=";", decimal=",", unit="id", sum="income:0..100000/100")
+    report = dt.profile(path, separator=";", decimal=",", unit="id", sum="income:0..100000/100")
     told = {f.what: (f.count, f.places) for f in report.findings}
     assert told["above the declared 100000"] == (1, (3,))
     assert told["people whose rows add up to more than 100000"] == (2, ())

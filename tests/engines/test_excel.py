@@ -121,12 +121,12 @@ def test_admission_lists_empty_cells_by_their_rows(tmp_path):
     path = workbook(
         tmp_path / "t.xlsx", people=[["town", "x"], ["a", 1.0], ["a", ERROR], ["b", UNKNOWN], [None, None], ["b", 2.0]]
     )
-    report = dt.look(path)
+    report = dt.profile(path)
     (gone,) = [f for f in report.findings if f.column == "x"]
     assert (report.size, report.place, gone.count, gone.places) == (4, "row", 2, (3, 4))
     assert "formulas without a value" in gone.advice
     with dt.Ledger(tmp_path / "b.db") as book:
-        book.create("town", "1", relation="bit", public=["town"])
+        book.create("town", "1", relation="change-one", public=["town"])
         book.admit(path, "town")
         made = dt.release(
             path, dataset="town", ledger=book, by=["town"], domain={"town": ["a", "b"]}, count="x > 1", epsilon=1
@@ -146,19 +146,19 @@ def test_admission_lists_empty_cells_by_their_rows(tmp_path):
 )
 def test_what_a_sheet_does_not_keep_is_refused(tmp_path, rows, told):
     with pytest.raises(TableInputError, match=told):
-        dt.look(workbook(tmp_path / "t.xlsx", people=rows))
+        dt.profile(workbook(tmp_path / "t.xlsx", people=rows))
 
 
 def test_one_of_several_sheets_is_named(tmp_path):
     path = workbook(tmp_path / "t.xlsx", one=[["x"], [1.0]], two=[["x"], [2.0], [2.0]])
     with pytest.raises(TableInputError, match="2 sheets; say which one"):
-        dt.look(path)
+        dt.profile(path)
     with pytest.raises(TableInputError, match="no sheet 'three'"):
-        dt.look(path, sheet="three")
-    assert (dt.look(path, sheet="one").size, dt.look(path, sheet="two").size) == (1, 2)
+        dt.profile(path, sheet="three")
+    assert (dt.profile(path, sheet="one").size, dt.profile(path, sheet="two").size) == (1, 2)
     (tmp_path / "bad.xlsx").write_bytes(b"PK\x03\x04 nothing")
     with pytest.raises(TableInputError, match="no readable Excel file"):
-        dt.look(tmp_path / "bad.xlsx")
+        dt.profile(tmp_path / "bad.xlsx")
 
 
 def far(place):
@@ -185,15 +185,15 @@ def test_a_cell_far_from_the_table_is_a_sentence_and_not_the_end(tmp_path, row):
     path = workbook(tmp_path / "t.xlsx", people=[["x", "y"], [1.0, 2.0], row])
     told = r"'t.xlsx' spans 1048576 rows and 16384 columns, up to .*(XFD|A1048576).*, and nearly all of it is empty; clear what"
     with pytest.raises(TableInputError, match=told):
-        dt.look(path)
+        dt.profile(path)
 
 
 def test_cells_that_only_have_a_style_may_stand_anywhere_and_others_not_too_far(tmp_path):
     """Spreadsheets write such cells down to the last row."""
     empty = ['<c r="XFD3" s="1"/>', "</row><row r='1048576'><c r='A1048576' s='1'></c>"]
-    assert dt.look(workbook(tmp_path / "t.xlsx", people=[["x", "y"], [1.0, 2.0], empty])).size == 1
+    assert dt.profile(workbook(tmp_path / "t.xlsx", people=[["x", "y"], [1.0, 2.0], empty])).size == 1
     path = workbook(tmp_path / "t.xlsx", people=[["x", "y"], [1.0, 2.0], [far("B100000")]])
-    report = dt.look(path)
+    report = dt.profile(path)
     assert (report.size, report.findings[0].places) == (2, (100000,))
 
 
@@ -264,15 +264,15 @@ def packed(path, *parts):
 def test_what_is_packed_beyond_measure_is_not_unpacked(tmp_path):
     path = packed(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]), ("xl/sharedStrings.xml", b" " * (2**26 + 1)))
     with pytest.raises(TableInputError, match=r"'t.xlsx' unpacks from 0.1 MB to 64 MB, more than a table is read from"):
-        dt.look(path)
+        dt.profile(path)
     small = packed(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]), ("xl/media/a.bin", b" " * 2**20))
-    assert dt.look(small).size == 1  # pictures may be packed well
+    assert dt.profile(small).size == 1  # pictures may be packed well
 
 
 def test_a_part_that_is_there_twice_is_refused(tmp_path):
     path = workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]])
     with pytest.raises(TableInputError, match="no readable Excel file"):
-        dt.look(packed(path, ("XL/worksheets\\sheet1.xml", "<worksheet/>")))
+        dt.profile(packed(path, ("XL/worksheets\\sheet1.xml", "<worksheet/>")))
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_a_part_that_is_there_twice_is_refused(tmp_path):
 def test_a_reader_that_ends_in_any_way_is_a_sentence(tmp_path, monkeypatch, end):
     monkeypatch.setattr(excel, "_CHILD", f"import os, sys, marshal\n{end}")
     with pytest.raises(TableInputError, match=r"'t\.xlsx' takes more memory or time than a table of its size") as told:
-        dt.look(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]))
+        dt.profile(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]))
     assert told.value.__cause__ is None
 
 
@@ -334,7 +334,7 @@ def test_reading_ends_where_it_is_told_to(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        dt.look(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]), progress=enough)
+        dt.profile(workbook(tmp_path / "t.xlsx", people=[["x"], [1.0]]), progress=enough)
     assert told == ["reading the sheet"]
 
 

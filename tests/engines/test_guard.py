@@ -136,8 +136,8 @@ def test_no_error_of_a_hostile_source_tells_a_value(tmp_path, kind):
     ways = [
         lambda table: count_groups(table, predicate="u >= 0", by=["g"], domain=Domain.of({"g": ["a"]})),
         lambda table: count_groups(table, predicate="u >= 0", by=["g"], domain=Domain.of({"g": ["a"]}), unit="u"),
-        lambda table: dt.look(table),
-        lambda table: dt.look(table, sum="u:0..10", unit="u", domain={"g": ["a"]}),
+        lambda table: dt.profile(table),
+        lambda table: dt.profile(table, sum="u:0..10", unit="u", domain={"g": ["a"]}),
     ]
     raised = [error for error in (error_of(way, SOURCES[kind](tmp_path)) for way in ways) if error is not None]
     assert raised
@@ -151,7 +151,7 @@ def test_no_error_of_a_hostile_source_tells_a_value(tmp_path, kind):
 @pytest.mark.parametrize("kind", ["reader", "reader that uses us", "relation", "lazy frame", "frame", "stream"])
 def test_a_release_of_a_hostile_source_charges_nothing_and_tells_nothing(tmp_path, kind):
     with dt.Ledger(tmp_path / "budget.db") as book:
-        book.create("people", "2", relation="presence")
+        book.create("people", "2", relation="add-remove")
         with pytest.raises(DiscreetError) as caught:
             release(
                 SOURCES[kind](tmp_path),

@@ -28,6 +28,7 @@ from discreet.errors import FileError, OutOfRangeError, PredicateError, PrivacyW
 from discreet.files import text
 from discreet.questions.domain import Domain
 from discreet.questions.sums import SumOf
+from discreet.randomness import Job
 
 from .conftest import PEOPLE, RNG, SIZE, SURE, M
 
@@ -157,9 +158,9 @@ def test_the_one_door_of_a_job(job, source):
         assert (pickle.loads(sent[0]).source().at([7], [30]).words(1) != other.at([7], [30]).words(1)).all()
     with pytest.raises(SourceError, match="written"):
         pickle.dumps(job)
-    with dt.Job("other") as other, pytest.raises(SourceError, match="another job"):
+    with Job("other") as other, pytest.raises(SourceError, match="another job"):
         other.for_workers(source)
-    ended = dt.Job("people")
+    ended = Job("people")
     mine = ended.source("people", "age", M.digest)
     ended.close()
     with pytest.raises(SourceError, match="ended"):
@@ -208,7 +209,7 @@ def test_what_cannot_be_done_is_said(spark, folder, source, tmp_path):
         (SourceError, "run twice", lambda: dt.perturb(frame, "age", M, source=dt.insecure_source(1))),
         (SourceError, "was computed", lambda: dt.perturb(frame.union(frame), "age", M, source=source)),
         (FileError, "parquet", lambda: dt.perturb_file(frame, tmp_path / "out.csv", "age", M, rows=True)),
-        (TableInputError, "in its cluster", lambda: dt.look(frame)),
+        (TableInputError, "in its cluster", lambda: dt.profile(frame)),
     ):
         with pytest.raises(error, match=words):
             what()
@@ -242,7 +243,7 @@ def test_a_charge_is_for_the_first_rows_of_a_person(spark, folder, in_memory):
     """By the rule of the embedded engine: the tally that the cluster drew answers the same question about the same table."""
     frame = spark.read.parquet(str(folder / "people.parquet"))
     with dt.Ledger(in_memory / "book.db") as book:
-        book.create("people", "10000", relation="bit", unit="id")
+        book.create("people", "10000", relation="change-one", unit="id")
         asked = {
             "column": "age",
             "mechanism": SURE,
@@ -318,7 +319,7 @@ def test_no_rows_and_zero_of_either_sign(spark):
 def test_a_release_counts_in_the_cluster_and_draws_once(spark, in_memory):
     frame = spark.createDataFrame(TOWNS).repartition(4)
     with dt.Ledger(in_memory / "book.db") as book:
-        book.create("towns", "10", relation="presence", unit="name")
+        book.create("towns", "10", relation="add-remove", unit="name")
         asked = {
             "dataset": "towns",
             "ledger": book,
@@ -360,7 +361,7 @@ class Dying(collect.Task):
             os.kill(worker, signal.SIGKILL)
 
 m, collect.Task = dt.geometric(100, epsilon="1/10"), Dying
-with opened_session("local-cluster[2,1,1024]") as session, dt.Job("people") as job:
+with opened_session("local-cluster[2,1,1024]") as session, Job("people") as job:
     source = job.source("people", "age", m.digest)
     there = dt.perturb(session.read.parquet(str(folder / "people.parquet")), "age", m, source=source)
     assert there == dt.perturb(folder / "people.parquet", "age", m, source=source)

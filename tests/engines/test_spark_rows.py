@@ -155,7 +155,7 @@ def test_rows_of_one_number_are_found_across_tasks(spark, folder, monkeypatch, n
         dt.perturb(frame, "age", M)
     if "greatest" in number:
         with dt.Ledger(in_memory / "book.db") as book:
-            book.create("people", "10000", relation="bit", unit="id")
+            book.create("people", "10000", relation="change-one", unit="id")
             with pytest.raises(SourceError, match="one number"):
                 dt.perturb(frame, "age", SURE, dataset="people", ledger=book, on_bad="map=0")
             assert book.balance("people").spent == 0
@@ -206,7 +206,7 @@ def test_no_name_of_a_table_meets_one_of_ours(spark, tmp_path, in_memory):
             (shouted, "ITS PLACE", "number", "its place"),
             (frame, "c0", "its place", "c0"),
         ):
-            book.create(column, "10000", relation="bit", unit=unit)
+            book.create(column, "10000", relation="change-one", unit=unit)
             asked = {"mechanism": SURE, "dataset": column, "ledger": book, "max_rows": 2, "on_bad": "map=0"}
             there = dt.perturb(data, column, **asked)
             found: dict[int, int] = {}
@@ -236,7 +236,7 @@ def test_a_person_is_one_by_the_rules_of_the_embedded_engine(spark, tmp_path, in
         with dt.Ledger(in_memory / "book.db") as book:
             for name in IDS:
                 asked = {"column": "value", "mechanism": SURE, "dataset": name, "ledger": book, "on_bad": "map=0"}
-                book.create(name, "10000", relation="bit", unit=name)
+                book.create(name, "10000", relation="change-one", unit=name)
                 there = dt.perturb(
                     frame.selectExpr("value", "text COLLATE UTF8_LCASE AS text", "float", "moment"), **asked
                 )
@@ -272,7 +272,7 @@ def test_sparks_ordinary_timestamp(spark, tmp_path, zone, in_memory):
         with dt.Ledger(in_memory / "book.db") as book:
             asked = {"ledger": book, "by": ["town"], "domain": {"town": ["a", "b"]}, "epsilon": 40}
             for unit, count in ((None, "\"when\" < '2020-03-08 07:20:00'"), ("when", "age > 20")):
-                book.create(count, "1000", relation="presence", unit=unit)
+                book.create(count, "1000", relation="add-remove", unit=unit)
                 there = dt.release(frame, dataset=count, count=count, **asked)
                 assert str(dt.release(table, dataset=count, count=count, **asked).table) == str(there.table)
                 assert (

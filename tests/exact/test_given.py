@@ -193,8 +193,8 @@ def test_n_and_other_whole_numbers_take_every_kind(value):
     assert dt.uniform(value).inputs == dt.Grid.of(8)
     assert dt.check_privacy(ONE, alpha="1/256", group=value).holds
     assert not dt.check_privacy(ONE, alpha="1/255", group=value).holds
-    assert dt.random_rounding(9, base=value).outputs.step == 8
-    assert dt.exact_mean([8] * 8, dt.Grid(0, 10), size=value) == 8
+    assert dt.traditional.random_rounding(9, base=value).outputs.step == 8
+    assert dt.queries.exact_mean([8] * 8, dt.Grid(0, 10), size=value) == 8
     assert dt.recover(SEEN.counts, ONE, "ibu", kind="counts", iterations=value).iterations == 8
     assert dt.insecure_source(value).word() == dt.insecure_source(8).word()
     assert SEEN.band(0.9, 100, value)[0].tolist() == SEEN.band(0.9, 100, 8)[0].tolist()
@@ -205,8 +205,8 @@ def test_no_whole_number_is_one_anywhere(value):
     for call in (
         lambda: dt.geometric(value, alpha="1/2"),
         lambda: dt.check_privacy(ONE, group=value),
-        lambda: dt.random_rounding(9, base=value),
-        lambda: dt.exact_mean([8], dt.Grid(0, 10), size=value),
+        lambda: dt.traditional.random_rounding(9, base=value),
+        lambda: dt.queries.exact_mean([8], dt.Grid(0, 10), size=value),
         lambda: dt.insecure_source(value),
         lambda: SEEN.band(draws=value),
         lambda: dt.audit(ONE, draws=value),
@@ -228,8 +228,10 @@ def test_every_confidence_takes_every_kind(half):
     assert SEEN.interval(half) == SEEN.interval(0.5)
     assert SEEN.quantile(half) == SEEN.quantile(0.5)
     assert SEEN.band(half, 50, 1)[0].tolist() == SEEN.band(0.5, 50, 1)[0].tolist()
-    assert dt.likelihood_interval(ONE, 3, half) == dt.likelihood_interval(ONE, 3, "1/2")
-    assert dt.credible_interval(ONE, 3, confidence=half) == dt.credible_interval(ONE, 3, confidence="1/2")
+    assert dt.measure.confidence_interval(ONE, 3, half) == dt.measure.confidence_interval(ONE, 3, "1/2")
+    assert dt.measure.credible_interval(ONE, 3, confidence=half) == dt.measure.credible_interval(
+        ONE, 3, confidence="1/2"
+    )
 
 
 @pytest.mark.parametrize("bad", [True, 0, 1, "often", None], ids=repr)
@@ -237,8 +239,8 @@ def test_every_confidence_is_refused_in_one_wording(bad):
     for error, call in (
         (RecoveryError, lambda: SEEN.interval(bad)),
         (RecoveryError, lambda: SEEN.band(bad)),
-        (DiscreetError, lambda: dt.likelihood_interval(ONE, 3, bad)),
-        (DiscreetError, lambda: dt.credible_interval(ONE, 3, confidence=bad)),
+        (DiscreetError, lambda: dt.measure.confidence_interval(ONE, 3, bad)),
+        (DiscreetError, lambda: dt.measure.credible_interval(ONE, 3, confidence=bad)),
         (AuditError, lambda: dt.audit(ONE, confidence=bad)),
     ):
         with pytest.raises(error, match=r"confidence = .* must lie between 0 and 1: .*; write for example confidence="):
@@ -261,8 +263,8 @@ def test_a_level_stands_wherever_its_text_does_and_keeps_the_epsilon_that_was_as
         assert str(made.level) == "epsilon 1/3"
     assert dt.check_privacy(dt.geometric(8, alpha=level), epsilon=level).asked is level
     assert (
-        dt.calibrate(100, radius=10, bound=2).mechanism().level.asked
-        == dt.calibrate(100, radius=10, bound=2).level.asked
+        dt.measure.calibrate(100, radius=10, bound=2).mechanism().level.asked
+        == dt.measure.calibrate(100, radius=10, bound=2).level.asked
     )
 
 
@@ -279,21 +281,21 @@ def test_a_measured_level_of_nothing_or_of_all_cannot_be_asked_for(alpha):
 ASKED = [
     dt.check_privacy,
     dt.properties,
-    dt.explain,
+    dt.measure.explain,
     lambda m: dt.expected_loss(m, "l1"),
-    lambda m: dt.worst_loss(m, "l1"),
+    lambda m: dt.measure.worst_loss(m, "l1"),
     bias,
     variance,
-    dt.rmse,
-    lambda m: dt.best_remap(m, "l2"),
-    dt.bayes_risk,
-    dt.vulnerability,
-    lambda m: dt.posterior(m, 0),
-    lambda m: dt.credible_interval(m, 0),
-    lambda m: dt.likelihood_interval(m, 0),
-    dt.unbiased,
-    lambda m: dt.coverage(m, []),
-    dt.derivable,
+    dt.measure.rmse,
+    lambda m: dt.measure.best_remap(m, "l2"),
+    dt.measure.bayes_risk,
+    dt.theory.vulnerability,
+    lambda m: dt.measure.posterior(m, 0),
+    lambda m: dt.measure.credible_interval(m, 0),
+    lambda m: dt.measure.confidence_interval(m, 0),
+    dt.measure.unbiased_estimate,
+    lambda m: dt.measure.coverage(m, []),
+    dt.theory.derivable,
     lambda m: dt.recover([1, 2, 3], m),
     lambda m: dt.check_privacy(m, alpha="1/2"),
 ]
@@ -328,12 +330,12 @@ def test_losses_are_read_in_any_case(name):
     grid = dt.Grid.of(8)
     assert loss_of(name, grid, grid).name == loss_of(name.strip().lower(), grid, grid).name
     assert dt.expected_loss(ONE, name) == dt.expected_loss(ONE, name.lower())
-    assert dt.best_remap(ONE, name) == dt.best_remap(ONE, name.lower())
+    assert dt.measure.best_remap(ONE, name) == dt.measure.best_remap(ONE, name.lower())
 
 
 def test_a_large_mechanism_reads_them_too():
     large = dt.geometric(10**5, alpha="1/2")
-    assert dt.best_remap(large, "L1") == dt.best_remap(large, "l1")
+    assert dt.measure.best_remap(large, "L1") == dt.measure.best_remap(large, "l1")
     assert dt.design(2000, alpha="9/10", loss="L1").objective == dt.design(2000, alpha="9/10", loss="l1").objective
     assert dt.noise.staircase(epsilon=1, gamma="L2").gamma == dt.noise.staircase(epsilon=1, gamma="l2").gamma
     assert dt.noise.geometric(alpha="1/2").expected_loss("L2") == 4
@@ -356,24 +358,28 @@ def test_what_names_no_property(bad):
 
 
 def test_gains_are_read_in_any_case():
-    assert dt.user_utility(ONE, "DISTANCE", exact=True) == dt.user_utility(ONE, gain="distance", exact=True)
+    assert dt.theory.user_utility(ONE, "DISTANCE", exact=True) == dt.theory.user_utility(
+        ONE, gain="distance", exact=True
+    )
 
 
 def test_the_order_is_mechanism_loss_prior():
     law = [0.5, 0.25, 0.25] + [0] * 6
-    by_name = dt.bayes_risk(ONE, loss="l1", prior=law, exact=True)
-    assert dt.bayes_risk(ONE, "l1", law, exact=True) == by_name
-    assert dt.user_utility(ONE, "distance", law, exact=True) == 8 - by_name
+    by_name = dt.measure.bayes_risk(ONE, loss="l1", prior=law, exact=True)
+    assert dt.measure.bayes_risk(ONE, "l1", law, exact=True) == by_name
+    assert dt.theory.user_utility(ONE, "distance", law, exact=True) == 8 - by_name
     for prior in (law, tuple(law), np.array(law), {0: 0.5, 1: 0.25, 2: 0.25}, prior_of(law, ONE.inputs)):
-        assert dt.bayes_risk(ONE, prior, exact=True) == dt.bayes_risk(ONE, prior=law, exact=True)  # the loss left out
-        assert dt.user_utility(ONE, prior, exact=True) == dt.user_utility(ONE, prior=law, exact=True)
-    assert dt.bayes_risk(ONE, "Binomial(0.3)") == dt.bayes_risk(ONE, prior="binomial(0.3)")
+        assert dt.measure.bayes_risk(ONE, prior, exact=True) == dt.measure.bayes_risk(
+            ONE, prior=law, exact=True
+        )  # the loss left out
+        assert dt.theory.user_utility(ONE, prior, exact=True) == dt.theory.user_utility(ONE, prior=law, exact=True)
+    assert dt.measure.bayes_risk(ONE, "Binomial(0.3)") == dt.measure.bayes_risk(ONE, prior="binomial(0.3)")
 
 
 def test_arguments_in_another_order_are_told_the_right_one():
     for wrong in (("binomial(0.3)", "l1"), ([1] + [0] * 8, "l1"), ({0: 1}, "l1")):
         with pytest.raises(LossError, match=r"\(mechanism, loss, prior\)"):
-            dt.bayes_risk(ONE, *wrong)
+            dt.measure.bayes_risk(ONE, *wrong)
     with pytest.raises(LossError, match="say prior='uniform'"):
         dt.expected_loss(ONE, "uniform")
 
@@ -404,4 +410,4 @@ def test_a_remap_takes_texts_and_numpy_numbers_for_values():
     with pytest.raises(RemapError, match="True, which is not on the grid"):
         dt.uniform(2).remap([0, True, 1])
     with pytest.raises(TableError, match="at least 2 rows"):
-        dt.user_utility([[1.0]], query=[0])
+        dt.theory.user_utility([[1.0]], query=[0])

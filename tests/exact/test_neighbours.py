@@ -125,7 +125,7 @@ def test_pairs_are_read_alike_however_they_are_written(given):
 
 def test_a_graph_of_a_query_is_read_as_its_edges():
     """The sum of two numbers in 0..2 moves by up to 2 when one of them changes."""
-    graph = dt.query_graph(itertools.product((0, 1, 2), repeat=2), sum)
+    graph = dt.theory.query_graph(itertools.product((0, 1, 2), repeat=2), sum)
     m = dt.geometric(4, alpha="2/3")
     assert dt.check_privacy(m, alpha="2/3", metric=graph).tight == Fraction(4, 9)
     assert Neighbours.of(graph, GRID).places(GRID) == graph.edges
@@ -265,7 +265,7 @@ def test_a_design_refuses_distances_instead_of_losing_them():
 
 def test_a_mapping_is_no_graph():
     with pytest.raises(MetricError, match="mapping"):
-        dt.regret({(0, 1): "1/10"}, alpha="1/2")
+        dt.theory.regret({(0, 1): "1/10"}, alpha="1/2")
 
 
 # One idea, held by the mechanism and read everywhere
@@ -308,7 +308,7 @@ def test_a_design_claims_its_level_on_its_graph(loss, tmp_path):
         ([(0, 1), (1, 2), (2, 3), (3, 4)], 1),
         ([(i, k) for i in range(5) for k in range(i)], 4),
         ([[0 if i == k else 1 for k in range(5)] for i in range(5)], 4),
-        (dt.query_graph(itertools.product((0, 1), repeat=4), sum), 1),
+        (dt.theory.query_graph(itertools.product((0, 1), repeat=4), sum), 1),
     ],
     ids=str,
 )

@@ -106,7 +106,7 @@ def test_the_properties_are_those_of_the_definitions(m):
     """Vectorised checks and theorems against naive loops over the exact law."""
     if m.inputs == m.outputs:
         assert dt.properties(m) == reference.properties(exact_rows(m))
-        assert dt.explain(m).keys() == reference.ALL_PROPERTIES - dt.properties(m)
+        assert dt.measure.explain(m).keys() == reference.ALL_PROPERTIES - dt.properties(m)
 
 
 @relaxed

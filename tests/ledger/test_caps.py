@@ -41,7 +41,7 @@ def ask(ledger: Ledger, epsilon: Fraction, question: object = None) -> object:
 
 
 def test_a_month_is_a_month_of_utc(ledger, clock):
-    ledger.create("town", 6, relation="presence", per={"month": "1/2"})
+    ledger.create("town", 6, relation="add-remove", per={"month": "1/2"})
     ask(ledger, Fraction(1, 3))
     with pytest.raises(
         BudgetError, match=r"1/6 left of the 1/2 .* month 2026-11, in UTC, but 1/5 .* 2026-12-01\.$"
@@ -277,7 +277,7 @@ def test_without_its_first_line_nothing_is_known_and_nothing_charged(place, ledg
 
 
 def test_a_stated_charge_says_so(ledger):
-    ledger.create("town", 2, relation="presence")
+    ledger.create("town", 2, relation="add-remove")
     left = ledger.charge("town", epsilon="1/3", what="  a histogram, drawn elsewhere ")
     assert (left.left, left.pending) == (Fraction(5, 3), 0)
     ledger.charge("town", alpha="1/2", what="half as likely")
@@ -321,7 +321,7 @@ def test_history_says_what_was_asked(tmp_path):
 
     table = pa.table({"g": ["a", "b"] * 30, "x": [1, 2, 3] * 20})
     with Ledger(tmp_path / "l.db") as ledger:
-        ledger.create("town", "7/3", relation="presence", per={"year": "2"})
+        ledger.create("town", "7/3", relation="add-remove", per={"year": "2"})
         ledger.begin("town", {"q": 1}, epsilon=Fraction(1, 7), data="d")
         dt.release(
             table,
@@ -335,7 +335,7 @@ def test_history_says_what_was_asked(tmp_path):
             version="2026-01",
         )
         what = [entry.what for entry in ledger.history("town")]
-        assert what[0] == "budget 2.33334 (7/3), at most 2 a year; presence private; public: none; a person is a row"
+        assert what[0] == "budget 2.33334 (7/3), at most 2 a year; relation add-remove; public: none; a person is a row"
         assert what[1] == "no words were kept"
         for part in ("x < 2", "few", "x > 2", "by g", "2 groups", "version 2026-01", "epsilon 0.333334"):
             assert part in what[2], part
@@ -400,7 +400,7 @@ def test_the_command_line_states_charges_and_caps(tmp_path, capsys, monkeypatch)
         return int(ended.value.code or 0), told.out, told.err
 
     made = run(
-        "create", "town", "--budget", "6", "--per", "month", "1/2", "--per", "year", "2", "--relation", "presence"
+        "create", "town", "--budget", "6", "--per", "month", "1/2", "--per", "year", "2", "--relation", "add-remove"
     )
     assert made[0] == 0
     assert "at most 2 a year, at most 1/2 a month" in made[1]
@@ -419,4 +419,4 @@ def test_the_command_line_states_charges_and_caps(tmp_path, capsys, monkeypatch)
     assert json.loads(run("show", "--json")[1])[0]["left by caps"].startswith("7/4 of 2 left in the year")
     assert run("verify", "town")[0] == 0
     assert '"what": "a histogram, drawn elsewhere"' in run("export", "town", "--words")[1]
-    assert run("create", "t", "--budget", "1", "--per", "week", "1", "--relation", "bit")[0] == 2
+    assert run("create", "t", "--budget", "1", "--per", "week", "1", "--relation", "change-one")[0] == 2

@@ -47,11 +47,11 @@ def charge(
 
 
 def test_terms_are_kept(place, ledger):
-    made = ledger.create("survey-2026", budget="0.3", relation="bit", public=["district", "sex"], unit="person")
+    made = ledger.create("survey-2026", budget="0.3", relation="change-one", public=["district", "sex"], unit="person")
     with Ledger(place.address) as again:
         assert again.terms("survey-2026") == made
         assert again.datasets() == ["survey-2026"]
-    assert (made.name, made.budget, made.relation) == ("survey-2026", Fraction(3, 10), "bit")
+    assert (made.name, made.budget, made.relation) == ("survey-2026", Fraction(3, 10), "change-one")
     assert (made.public, made.unit) == (("district", "sex"), "person")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", made.created)
 
@@ -878,14 +878,14 @@ def test_a_copy_of_the_file_is_a_ledger(tmp_path):
 
 def test_balances_of_all_data_sets_and_of_one(ledger):
     assert str(ledger.balances()) == "nothing yet"
-    ledger.create("town", "1", relation="presence")
-    ledger.create("survey", "1/3", relation="bit", public=["sex"], unit="id")
+    ledger.create("town", "1", relation="add-remove")
+    ledger.create("survey", "1/3", relation="change-one", public=["sex"], unit="id")
     ledger.begin("town", {"q": 1}, epsilon=TENTH, data="d")
     rows = ledger.balances().rows()
     assert [row["data set"] for row in rows] == ["survey", "town"]
     assert rows[1] == {
         "data set": "town",
-        "relation": "presence",
+        "relation": "add-remove",
         "budget": "1",
         "spent": "1/10",
         "left": "9/10",
@@ -896,7 +896,7 @@ def test_balances_of_all_data_sets_and_of_one(ledger):
     assert ledger.balances("survey").rows() == rows[:1]
     assert ledger.balances().to_dict()["survey"]["unit"] == "id"
     assert str(ledger.balance("town")) == "1/10 of 1 spent, 9/10 left; 1 charged without an answer"
-    assert str(ledger.terms("survey")) == "survey: budget 1/3, bit private, public: sex, a person is id"
+    assert str(ledger.terms("survey")) == "survey: budget 1/3, relation change-one, public: sex, a person is id"
     with pytest.raises(LedgerError):
         ledger.balances("nobody")
     assert [row["kind"] for entry in ledger.history("town") for row in entry.rows()] == ["create", "charge"]

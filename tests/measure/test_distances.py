@@ -25,20 +25,20 @@ def pairs(draw: st.DrawFn, most: int = 12) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def test_the_contract():
-    assert dt.kantorovich(np.full(10, 0.1), np.eye(10)[0]) == pytest.approx(4.5, abs=1e-14)
+    assert dt.measure.kantorovich(np.full(10, 0.1), np.eye(10)[0]) == pytest.approx(4.5, abs=1e-14)
 
 
 @given(pairs())
 @settings(deadline=None, max_examples=60)
 def test_on_a_line_it_is_what_scipy_says(case):
     p, q, places = case
-    assert dt.kantorovich(p, q) == pytest.approx(
+    assert dt.measure.kantorovich(p, q) == pytest.approx(
         stats.wasserstein_distance(np.arange(len(p)), np.arange(len(p)), p, q), abs=1e-12
     )
-    found = dt.kantorovich(p, q, points=places)
+    found = dt.measure.kantorovich(p, q, points=places)
     assert found == pytest.approx(stats.wasserstein_distance(places, places, p, q), abs=1e-12)
     order = np.argsort(-places)
-    assert dt.kantorovich(p[order], q[order], points=places[order]) == pytest.approx(found, abs=1e-12)
+    assert dt.measure.kantorovich(p[order], q[order], points=places[order]) == pytest.approx(found, abs=1e-12)
 
 
 @given(pairs(8))
@@ -46,24 +46,26 @@ def test_on_a_line_it_is_what_scipy_says(case):
 def test_transport_on_a_line_is_the_area_between(case):
     p, q, places = case
     cost = np.abs(places[:, None] - places[None, :])
-    assert dt.kantorovich(p, q, cost=cost) == pytest.approx(dt.kantorovich(p, q, points=places), abs=1e-8)
+    assert dt.measure.kantorovich(p, q, cost=cost) == pytest.approx(
+        dt.measure.kantorovich(p, q, points=places), abs=1e-8
+    )
     # when every move costs 1 it is the total variation
-    alike = dt.kantorovich(p, q, cost=1 - np.eye(len(p)))
-    assert alike == pytest.approx(dt.total_variation(p, q), abs=1e-8)
-    if dt.total_variation(p, q) > 0.01:  # a cost that is wrong by a little is seen
-        assert dt.kantorovich(p, q, cost=1.01 * (1 - np.eye(len(p)))) > alike + 5e-5
+    alike = dt.measure.kantorovich(p, q, cost=1 - np.eye(len(p)))
+    assert alike == pytest.approx(dt.measure.total_variation(p, q), abs=1e-8)
+    if dt.measure.total_variation(p, q) > 0.01:  # a cost that is wrong by a little is seen
+        assert dt.measure.kantorovich(p, q, cost=1.01 * (1 - np.eye(len(p)))) > alike + 5e-5
 
 
 @given(pairs())
 @settings(deadline=None, max_examples=60)
 def test_laws_of_distances(case):
     p, q, _ = case
-    for distance in (dt.kantorovich, dt.total_variation):
+    for distance in (dt.measure.kantorovich, dt.measure.total_variation):
         assert distance(p, p) == 0
         assert distance(p, q) == pytest.approx(distance(q, p), abs=1e-15)
-    assert dt.total_variation(p, q) <= dt.kantorovich(p, q) + 1e-12  # values are at least 1 apart
-    divergence = dt.kl_divergence(p, q)
-    assert divergence >= 2 * dt.total_variation(p, q) ** 2 - 1e-12  # Pinsker
+    assert dt.measure.total_variation(p, q) <= dt.measure.kantorovich(p, q) + 1e-12  # values are at least 1 apart
+    divergence = dt.measure.kl_divergence(p, q)
+    assert divergence >= 2 * dt.measure.total_variation(p, q) ** 2 - 1e-12  # Pinsker
     expected = math.inf if (p[q == 0] > 0).any() else float(stats.entropy(p, q))
     assert divergence == pytest.approx(expected, abs=1e-12)
 
@@ -72,29 +74,29 @@ def test_a_circle_is_shorter_than_a_line():
     place = np.arange(6)
     apart = np.abs(place[:, None] - place[None, :])
     first, last = np.eye(6)[0], np.eye(6)[5]
-    assert dt.kantorovich(first, last, cost=np.minimum(apart, 6 - apart)) == pytest.approx(1)
-    assert dt.kantorovich(first, last) == 5
+    assert dt.measure.kantorovich(first, last, cost=np.minimum(apart, 6 - apart)) == pytest.approx(1)
+    assert dt.measure.kantorovich(first, last) == 5
 
 
 def test_laws_on_different_values_with_a_cost():
-    assert dt.kantorovich([1], [0.25, 0.75], cost=[[2, 4]]) == pytest.approx(3.5)
+    assert dt.measure.kantorovich([1], [0.25, 0.75], cost=[[2, 4]]) == pytest.approx(3.5)
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: dt.kantorovich([0.5, 0.5], [1]), "same values"),
-        (lambda: dt.kantorovich([0.5, 0.4], [0.5, 0.5]), "sums to 0.9"),
-        (lambda: dt.kantorovich([1.5, -0.5], [0.5, 0.5]), "1.5 at position 0, which is no probability"),
-        (lambda: dt.kantorovich([math.nan, 1], [0.5, 0.5]), "nan at position 0"),
-        (lambda: dt.kantorovich([], []), "list of numbers, at least one"),
-        (lambda: dt.kantorovich(["a", "b"], [0.5, 0.5]), "numbers"),
-        (lambda: dt.kantorovich([0.5, 0.5], [0.5, 0.5], points=[1]), "one point for each"),
-        (lambda: dt.kantorovich([0.5, 0.5], [0.5, 0.5], points=[0, 1], cost=[[0, 1], [1, 0]]), "not both"),
-        (lambda: dt.kantorovich([0.5, 0.5], [0.5, 0.5], cost=[[0, 1]]), "2 rows and 2 columns"),
-        (lambda: dt.kantorovich([0.5, 0.5], [0.5, 0.5], cost=[[0, -1], [1, 0]]), "negative"),
-        (lambda: dt.total_variation([0.5, 0.5], [[0.5, 0.5]]), "must be a list of numbers"),
-        (lambda: dt.kl_divergence([0.5, 0.5], [0.5, 0.6]), "sums to 1.1"),
+        (lambda: dt.measure.kantorovich([0.5, 0.5], [1]), "same values"),
+        (lambda: dt.measure.kantorovich([0.5, 0.4], [0.5, 0.5]), "sums to 0.9"),
+        (lambda: dt.measure.kantorovich([1.5, -0.5], [0.5, 0.5]), "1.5 at position 0, which is no probability"),
+        (lambda: dt.measure.kantorovich([math.nan, 1], [0.5, 0.5]), "nan at position 0"),
+        (lambda: dt.measure.kantorovich([], []), "list of numbers, at least one"),
+        (lambda: dt.measure.kantorovich(["a", "b"], [0.5, 0.5]), "numbers"),
+        (lambda: dt.measure.kantorovich([0.5, 0.5], [0.5, 0.5], points=[1]), "one point for each"),
+        (lambda: dt.measure.kantorovich([0.5, 0.5], [0.5, 0.5], points=[0, 1], cost=[[0, 1], [1, 0]]), "not both"),
+        (lambda: dt.measure.kantorovich([0.5, 0.5], [0.5, 0.5], cost=[[0, 1]]), "2 rows and 2 columns"),
+        (lambda: dt.measure.kantorovich([0.5, 0.5], [0.5, 0.5], cost=[[0, -1], [1, 0]]), "negative"),
+        (lambda: dt.measure.total_variation([0.5, 0.5], [[0.5, 0.5]]), "must be a list of numbers"),
+        (lambda: dt.measure.kl_divergence([0.5, 0.5], [0.5, 0.6]), "sums to 1.1"),
     ],
 )
 def test_what_is_no_law_is_refused_in_a_sentence(call, words):
@@ -105,26 +107,26 @@ def test_what_is_no_law_is_refused_in_a_sentence(call, words):
 def test_transport_is_for_small_problems_and_zeros_are_free():
     big = np.full(300, 1 / 300)
     with pytest.raises(SizeError, match="on a line"):
-        dt.kantorovich(big, big, cost=np.ones((300, 300)))
+        dt.measure.kantorovich(big, big, cost=np.ones((300, 300)))
     sparse = np.zeros(300)
     sparse[[3, 250]] = 0.5
     apart = np.abs(np.arange(300)[:, None] - np.arange(300)[None, :])
-    assert dt.kantorovich(sparse, np.roll(sparse, 2), cost=apart) == pytest.approx(2)
+    assert dt.measure.kantorovich(sparse, np.roll(sparse, 2), cost=apart) == pytest.approx(2)
     assert issubclass(MetricError, DiscreetError)
 
 
 def test_transport_is_refused_from_one_value_too_many_on(monkeypatch):
     monkeypatch.setattr(distances, "_MOST", 2)
     p, q, cost = [0.5, 0.5, 0.0], [0.0, 0.0, 1.0], np.abs(np.subtract.outer(np.arange(3), np.arange(3)))
-    assert dt.kantorovich(p, q, cost=cost) == pytest.approx(1.5)
+    assert dt.measure.kantorovich(p, q, cost=cost) == pytest.approx(1.5)
     with pytest.raises(SizeError, match="at most 2 values"):
-        dt.kantorovich([0.5, 0.25, 0.25], q, cost=cost)
+        dt.measure.kantorovich([0.5, 0.25, 0.25], q, cost=cost)
     with pytest.raises(SizeError, match="at most 2 values"):
-        dt.kantorovich(q, [0.5, 0.25, 0.25], cost=cost)
+        dt.measure.kantorovich(q, [0.5, 0.25, 0.25], cost=cost)
 
 
 def test_a_wrong_shape_is_told_from_a_right_one():
     with pytest.raises(MetricError, match="a list of numbers"):
-        dt.kantorovich([[0.5, 0.5]], [0.5, 0.5])
+        dt.measure.kantorovich([[0.5, 0.5]], [0.5, 0.5])
     with pytest.raises(MetricError, match="a list of rows of numbers"):
-        dt.kantorovich([0.5, 0.5], [0.5, 0.5], cost=[0, 1])
+        dt.measure.kantorovich([0.5, 0.5], [0.5, 0.5], cost=[0, 1])

@@ -285,7 +285,7 @@ def test_a_truncated_staircase_by_distance_has_the_level_of_its_entries(n, D, da
 def test_offices_mechanisms_are_private_between_no_two_databases_that_they_tell_apart():
     """Random rounding of a count of three people: databases of equal count are alike, others are not."""
     every = databases(3, 2)
-    law = dt.random_rounding(3)
+    law = dt.traditional.random_rounding(3)
     rows = [[law.channel.entry(count_ones(x), j) for j in range(law.channel.reports)] for x in every]
     m = dt.from_matrix(rows)
     same = [(i, k) for (i, x), (k, y) in itertools.combinations(enumerate(every), 2) if sum(x) == sum(y)]

@@ -156,7 +156,7 @@ def test_a_mechanism_cannot_claim_more_than_it_has():
 
 def test_calibration_of_paper_000():
     """Bound 2 within 10 is ln(2)/10; on 0..100 that is local privacy 10 ln 2; and back."""
-    there = dt.calibrate(100, bound=2, radius=10)
+    there = dt.measure.calibrate(100, bound=2, radius=10)
     assert str(there.level.asked) == "ln(2)/10"
     assert there.local_epsilon == pytest.approx(10 * math.log(2), rel=1e-12)
     assert there.local_epsilon >= 10 * math.log(2) * (1 - 1e-15)
@@ -164,7 +164,7 @@ def test_calibration_of_paper_000():
     m = dt.geometric(100, alpha=there.alpha)
     assert dt.check_privacy(m, alpha="1/2", group=10).holds
     assert dt.check_privacy(m, metric="discrete").epsilon == pytest.approx(there.local_epsilon)
-    back = dt.calibrate(100, epsilon="ln(2)/10", radius=10)
+    back = dt.measure.calibrate(100, epsilon="ln(2)/10", radius=10)
     assert 2 * (1 - 1e-15) <= back.bound <= 2 * (1 + 1e-12)
 
 
@@ -172,7 +172,7 @@ def test_calibration_of_paper_000():
 @given(st.integers(2, 50), st.fractions(Fraction(1, 3), 60, max_denominator=12), st.sampled_from([1, "1/2", "3/4"]))
 def test_a_calibrated_mechanism_keeps_its_bound(bound, radius, step):
     grid = dt.Grid(0, 60, step)
-    made = dt.calibrate(grid, bound=bound, radius=radius)
+    made = dt.measure.calibrate(grid, bound=bound, radius=radius)
     steps = min(grid.n, -(-radius // grid.step))
     assert made.alpha**steps >= Fraction(1, bound)
 
@@ -188,7 +188,7 @@ def test_a_calibrated_mechanism_keeps_its_bound(bound, radius, step):
 )
 def test_bad_calibrations_are_refused(bad):
     with pytest.raises((MetricError, GridError, LevelError)):
-        dt.calibrate(100, **bad)
+        dt.measure.calibrate(100, **bad)
 
 
 def test_hamming_distance_of_databases_is_a_graph():
@@ -238,11 +238,11 @@ def test_an_epsilon_that_fails_by_the_last_digit_looks_like_it():
 
 
 def test_a_calibration_makes_its_mechanism():
-    made = dt.calibrate(dt.Grid(0, 10, "1/2"), bound=2, radius=1)
+    made = dt.measure.calibrate(dt.Grid(0, 10, "1/2"), bound=2, radius=1)
     m = made.mechanism()
     assert dt.check_privacy(m, alpha="1/2", metric=[(0, 1), (3, 4)]).holds
     assert not dt.check_privacy(m, alpha="1/2", metric=[(0, "3/2")]).holds
-    assert dt.calibrate(100, bound="1e200", radius=10).level.asked.base == 10**200
+    assert dt.measure.calibrate(100, bound="1e200", radius=10).level.asked.base == 10**200
 
 
 def test_a_group_among_any_two_values_is_any_two_values():
@@ -269,11 +269,11 @@ def test_a_verdict_for_machines():
     assert witness is not None
     assert Fraction(witness.to_dict()["ratio"]) == Fraction(10, 9)
     assert dt.check_privacy(m, metric="discrete").to_dict()["tight_alpha"] == str(Fraction(9, 10) ** 8)
-    assert dt.calibrate(100, bound=2, radius=10).to_dict()["asked_epsilon"] == "ln(2)/10"
+    assert dt.measure.calibrate(100, bound=2, radius=10).to_dict()["asked_epsilon"] == "ln(2)/10"
 
 
 def test_what_is_infinite_is_null():
-    verdict = dt.check_privacy(dt.random_rounding(20, base=3))
+    verdict = dt.check_privacy(dt.traditional.random_rounding(20, base=3))
     assert verdict.to_dict()["tight_epsilon"] is None
     assert verdict.witness is not None
     assert verdict.witness.to_dict()["ratio"] is None

@@ -55,9 +55,9 @@ def test_no_remap_is_better_and_the_first_of_the_best_is_taken(m, name, data):
         ]
         best.append(m.inputs.value(costs.index(min(costs))))
         risk += min(costs)
-    assert dt.best_remap(m, name, prior) == best
-    assert dt.bayes_risk(m, name, prior, exact=True) == risk
-    assert dt.bayes_risk(m, name, prior) == float(risk)
+    assert dt.measure.best_remap(m, name, prior) == best
+    assert dt.measure.bayes_risk(m, name, prior, exact=True) == risk
+    assert dt.measure.bayes_risk(m, name, prior) == float(risk)
 
 
 def test_all_remaps_of_a_small_mechanism():
@@ -65,16 +65,16 @@ def test_all_remaps_of_a_small_mechanism():
     for name in ("l0", "l1", "l2", "threshold(2)"):
         loss = loss_of(name, m.inputs, m.inputs)
         least = min(cost(m, prior, loss, list(r)) for r in product(range(4), repeat=4))
-        assert dt.bayes_risk(m, name, prior, exact=True) == least
-        assert cost(m, prior, loss, dt.best_remap(m, name, prior)) == least
+        assert dt.measure.bayes_risk(m, name, prior, exact=True) == least
+        assert cost(m, prior, loss, dt.measure.best_remap(m, name, prior)) == least
 
 
 def test_the_contract():
     g = dt.geometric(4, alpha="1/2")
-    assert dt.best_remap(g, "l2") == [1, 1, 2, 3, 3]
-    assert dt.bayes_risk(g, exact=True) == Fraction(8, 15)
-    assert abs(dt.bayes_risk(g) - 8 / 15) < 1e-15
-    assert dt.vulnerability(g, exact=True) == Fraction(7, 15)
+    assert dt.measure.best_remap(g, "l2") == [1, 1, 2, 3, 3]
+    assert dt.measure.bayes_risk(g, exact=True) == Fraction(8, 15)
+    assert abs(dt.measure.bayes_risk(g) - 8 / 15) < 1e-15
+    assert dt.theory.vulnerability(g, exact=True) == Fraction(7, 15)
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 9])
@@ -82,20 +82,22 @@ def test_the_contract():
 def test_the_utility_of_the_geometric_mechanism(n, a):
     """Exercise 4: U = ((n+1) - (n-1)a) / ((n+1)(1+a)) for the uniform prior and the identity."""
     g = dt.geometric(n, alpha=a)
-    assert dt.user_utility(g, exact=True) == ((n + 1) - (n - 1) * a) / ((n + 1) * (1 + a))
-    assert dt.user_utility(g) == pytest.approx(dt.vulnerability(g), abs=1e-15)
-    assert dt.user_utility(dt.uniform(n), exact=True) == Fraction(1, n + 1)  # exercise 6: lower
+    assert dt.theory.user_utility(g, exact=True) == ((n + 1) - (n - 1) * a) / ((n + 1) * (1 + a))
+    assert dt.theory.user_utility(g) == pytest.approx(dt.theory.vulnerability(g), abs=1e-15)
+    assert dt.theory.user_utility(dt.uniform(n), exact=True) == Fraction(1, n + 1)  # exercise 6: lower
 
 
 def test_the_utility_by_distance_is_the_span_minus_the_distance():
     """Exercise 5, with the remap: D minus the smallest expected distance."""
     for g in (dt.geometric(5, alpha="3/4"), dt.explicit_fair(dt.Grid(0, 2, "1/2"), alpha="3/4")):
         span = g.inputs.high - g.inputs.low
-        assert dt.user_utility(g, gain="distance", exact=True) == span - dt.bayes_risk(g, loss="l1", exact=True)
-        as_function = dt.user_utility(g, gain=lambda t, w, span=span: span - abs(t - w), exact=True)
-        assert as_function == dt.user_utility(g, gain="distance", exact=True)
-    negative = dt.user_utility(g, gain=lambda t, w: -abs(t - w), exact=True)
-    assert negative == dt.user_utility(g, gain="distance", exact=True) - span
+        assert dt.theory.user_utility(g, gain="distance", exact=True) == span - dt.measure.bayes_risk(
+            g, loss="l1", exact=True
+        )
+        as_function = dt.theory.user_utility(g, gain=lambda t, w, span=span: span - abs(t - w), exact=True)
+        assert as_function == dt.theory.user_utility(g, gain="distance", exact=True)
+    negative = dt.theory.user_utility(g, gain=lambda t, w: -abs(t - w), exact=True)
+    assert negative == dt.theory.user_utility(g, gain="distance", exact=True) - span
 
 
 @settings(max_examples=40, deadline=None)
@@ -120,31 +122,33 @@ def test_the_utility_of_any_channel_from_databases(databases, reports, data):
             sum(prior[x] * rows[x][z] * rule(query[x], guess[z]) for x in range(databases) for z in range(reports))
             for guess in product(answers, repeat=reports)
         )
-        assert dt.user_utility(rows, gain, prior, query=query, exact=True) == best
+        assert dt.theory.user_utility(rows, gain, prior, query=query, exact=True) == best
         table = [[rule(y, w) for w in answers] for y in answers]
-        assert dt.user_utility(rows, table, prior, query=query) == pytest.approx(float(best), abs=1e-15)
+        assert dt.theory.user_utility(rows, table, prior, query=query) == pytest.approx(float(best), abs=1e-15)
 
 
 def test_an_oblivious_channel_over_databases_is_its_mechanism():
     """Two people: four databases, the count as the query, the prior of the count from that of the databases."""
     g, query = dt.geometric(2, alpha="1/2"), [0, 1, 1, 2]
     rows = [[g.finite().entry(y, z) for z in range(3)] for y in query]
-    assert dt.user_utility(rows, query=query, exact=True) == dt.user_utility(g, ["1/4", "1/2", "1/4"], exact=True)
-    floats = dt.user_utility(g.matrix[query], query=query)
-    assert floats == pytest.approx(dt.user_utility(g, "binomial(0.5)"), abs=1e-12)
+    assert dt.theory.user_utility(rows, query=query, exact=True) == dt.theory.user_utility(
+        g, ["1/4", "1/2", "1/4"], exact=True
+    )
+    floats = dt.theory.user_utility(g.matrix[query], query=query)
+    assert floats == pytest.approx(dt.theory.user_utility(g, "binomial(0.5)"), abs=1e-12)
 
 
 def test_post_processing_cannot_raise_utility():
     """Exercise 7: it may lower it, and the best remap does not."""
     g = dt.geometric(4, alpha="1/2")
     merged = g.remap([0, 0, 2, 4, 4])
-    assert dt.vulnerability(merged, exact=True) < dt.vulnerability(g, exact=True)
-    kept = g.remap(dt.best_remap(g, "l1", "binomial(0.3)"))
-    assert dt.bayes_risk(kept, "l1", "binomial(0.3)") == pytest.approx(
-        dt.bayes_risk(g, "l1", "binomial(0.3)"), abs=1e-14
+    assert dt.theory.vulnerability(merged, exact=True) < dt.theory.vulnerability(g, exact=True)
+    kept = g.remap(dt.measure.best_remap(g, "l1", "binomial(0.3)"))
+    assert dt.measure.bayes_risk(kept, "l1", "binomial(0.3)") == pytest.approx(
+        dt.measure.bayes_risk(g, "l1", "binomial(0.3)"), abs=1e-14
     )
     assert dt.expected_loss(kept, "l1", "binomial(0.3)") == pytest.approx(
-        dt.bayes_risk(g, "l1", "binomial(0.3)"), abs=1e-14
+        dt.measure.bayes_risk(g, "l1", "binomial(0.3)"), abs=1e-14
     )
 
 
@@ -187,16 +191,16 @@ def test_the_remapped_geometric_is_as_good_as_any_private_mechanism(seed):
     n, a = int(rng.integers(2, 7)), float(rng.choice([0.3, 0.5, 0.8, 0.95]))
     prior, loss = rng.dirichlet(np.ones(n + 1)), monotone_loss(rng, n)
     g = dt.geometric(n, alpha=a)
-    risk = dt.bayes_risk(g, loss, prior)
+    risk = dt.measure.bayes_risk(g, loss, prior)
     assert risk == pytest.approx(least_over_all_private_mechanisms(prior, loss, a), abs=1e-8)
-    assert np.all(np.diff(dt.best_remap(g, loss, prior)) >= 0)  # nondecreasing
+    assert np.all(np.diff(dt.measure.best_remap(g, loss, prior)) >= 0)  # nondecreasing
 
 
 def test_a_weaker_mechanism_is_worse_for_someone():
     """Negative control: the explicit fair mechanism is private at the same level, and not universally optimal."""
     prior, loss = np.full(5, 0.2), loss_of("l1", dt.Grid(0, 4), dt.Grid(0, 4)).floats
     best = least_over_all_private_mechanisms(prior, loss, 0.5)
-    assert dt.bayes_risk(dt.explicit_fair(4, alpha="1/2"), "l1", prior) > best + 1e-3
+    assert dt.measure.bayes_risk(dt.explicit_fair(4, alpha="1/2"), "l1", prior) > best + 1e-3
 
 
 @settings(max_examples=60, deadline=None)
@@ -204,7 +208,7 @@ def test_a_weaker_mechanism_is_worse_for_someone():
 def test_the_geometric_remap_never_falls(n, a, data):
     g, prior = dt.geometric(n, alpha=a), draw_prior(data, n + 1)
     for loss in ("l0", "l1", "l2", "tail(1)", "asymmetric(1, 3)", "threshold(2)"):
-        assert np.all(np.diff(np.array(dt.best_remap(g, loss, prior), dtype=float)) >= 0)
+        assert np.all(np.diff(np.array(dt.measure.best_remap(g, loss, prior), dtype=float)) >= 0)
 
 
 # Fast against exact
@@ -225,18 +229,18 @@ def test_recursions_find_a_best_remap(n, a, data):
     g, prior = dt.geometric(dt.Grid(-1, -1 + n * step, step), alpha=a), draw_prior(data, n + 1)
     for name in ("l0", "l1", "l2", "lp(3)", "tail(1)", "asymmetric(1, 3)"):
         loss = loss_of(name, g.inputs, g.inputs)
-        places = [g.inputs.position(w) for w in dt.best_remap(g, name, prior)]
-        least = dt.bayes_risk(g, name, prior, exact=True)
+        places = [g.inputs.position(w) for w in dt.measure.best_remap(g, name, prior)]
+        least = dt.measure.bayes_risk(g, name, prior, exact=True)
         assert float(cost(g, prior, loss, places)) == pytest.approx(float(least), rel=1e-9, abs=1e-12)
-        assert dt.bayes_risk(g, name, prior) == pytest.approx(float(least), rel=1e-8, abs=1e-9)
+        assert dt.measure.bayes_risk(g, name, prior) == pytest.approx(float(least), rel=1e-8, abs=1e-9)
 
 
 @pytest.mark.usefixtures("in_floats")
 def test_matrices_in_floats_are_those_in_integers():
     m = dt.explicit_fair(12, alpha="4/5")
     for name in ("l0", "l1", "l2"):
-        assert dt.bayes_risk(m, name, "binomial(0.3)") == pytest.approx(
-            float(dt.bayes_risk(m, name, "binomial(0.3)", exact=True)), rel=1e-12
+        assert dt.measure.bayes_risk(m, name, "binomial(0.3)") == pytest.approx(
+            float(dt.measure.bayes_risk(m, name, "binomial(0.3)", exact=True)), rel=1e-12
         )
 
 
@@ -246,49 +250,51 @@ def test_fast_ways_are_the_general_one(loss):
     g = dt.geometric(300, alpha="19/20")
     for prior in (None, "binomial(0.3)", "normal(100, 5)", {0: "1/3", 290: "2/3"}):
         written = loss_of(loss, g.inputs, g.inputs)
-        assert dt.best_remap(g, loss, prior) == dt.best_remap(g, written, prior)
-        assert dt.bayes_risk(g, loss, prior) == pytest.approx(dt.bayes_risk(g, written, prior), rel=1e-9)
+        assert dt.measure.best_remap(g, loss, prior) == dt.measure.best_remap(g, written, prior)
+        assert dt.measure.bayes_risk(g, loss, prior) == pytest.approx(
+            dt.measure.bayes_risk(g, written, prior), rel=1e-9
+        )
 
 
 @pytest.mark.parametrize("loss", ["l0", "l1", "l2", "asymmetric(1, 3)"])
 def test_reports_beyond_the_smallest_float_are_read_as_well(loss):
     """Pr[report 0 | truth 1500] = 2^-1500: no float, and yet the truth is known."""
     g = dt.geometric(1500, alpha="1/2")
-    assert set(dt.best_remap(g, loss, {1500: 1})) == {1500}
-    assert dt.bayes_risk(g, loss, {1500: 1}) == pytest.approx(0, abs=1e-6)
-    read = dt.best_remap(g, "l0", {0: "1/2", 1499: "1/2"})
+    assert set(dt.measure.best_remap(g, loss, {1500: 1})) == {1500}
+    assert dt.measure.bayes_risk(g, loss, {1500: 1}) == pytest.approx(0, abs=1e-6)
+    read = dt.measure.best_remap(g, "l0", {0: "1/2", 1499: "1/2"})
     assert read == [0] * 750 + [1499] * 751
 
 
 def test_a_million_reports():
     start = time.perf_counter()
     g = dt.geometric(10**6, alpha="1/2")
-    remap = dt.best_remap(g, "l2")
+    remap = dt.measure.best_remap(g, "l2")
     # far from the ends the posterior is symmetric; at the end its mean is sum k 2^-k / sum 2^-k = 1
     assert remap[:1] == [1]
     assert remap[100 : 10**6 - 99] == list(range(100, 10**6 - 99))
-    assert dt.best_remap(g, "l0") == list(range(10**6 + 1))
+    assert dt.measure.best_remap(g, "l0") == list(range(10**6 + 1))
     assert time.perf_counter() - start < 10
 
 
 def test_guesses_may_live_elsewhere():
-    m = dt.random_rounding(9, base=3)
-    assert set(dt.best_remap(m, "l1", guesses=dt.Grid(0, 9, 3))) <= {0, 3, 6, 9}
-    assert dt.bayes_risk(m, loss="l1") <= dt.bayes_risk(m, loss="l1", guesses=dt.Grid(0, 9, 3))
+    m = dt.traditional.random_rounding(9, base=3)
+    assert set(dt.measure.best_remap(m, "l1", guesses=dt.Grid(0, 9, 3))) <= {0, 3, 6, 9}
+    assert dt.measure.bayes_risk(m, loss="l1") <= dt.measure.bayes_risk(m, loss="l1", guesses=dt.Grid(0, 9, 3))
 
 
 def test_refusals_say_the_next_move():
     g = dt.geometric(4, alpha="1/2")
     with pytest.raises(SizeError, match="exact=False"):
-        dt.bayes_risk(dt.geometric(500, alpha="1/2"), exact=True)
+        dt.measure.bayes_risk(dt.geometric(500, alpha="1/2"), exact=True)
     with pytest.raises(SizeError, match="truncate"):
-        dt.best_remap(dt.geometric(dt.Grid(None, None), alpha="1/2"), "l1")
+        dt.measure.best_remap(dt.geometric(dt.Grid(None, None), alpha="1/2"), "l1")
     with pytest.raises(LossError, match="smaller grids"):
-        dt.best_remap(dt.geometric(10**5, alpha="1/2"), "lp(3)")
+        dt.measure.best_remap(dt.geometric(10**5, alpha="1/2"), "lp(3)")
     with pytest.raises(LossError, match="leave query out"):
-        dt.user_utility(g, query=[0, 1, 2, 3, 4])
+        dt.theory.user_utility(g, query=[0, 1, 2, 3, 4])
     with pytest.raises(LossError, match="identity"):
-        dt.user_utility(g, gain="same")
+        dt.theory.user_utility(g, gain="same")
     rows = [[0.5, 0.5], [0.25, 0.75]]
     for wrong, words in (
         ({"query": None}, "give query"),
@@ -302,7 +308,7 @@ def test_refusals_say_the_next_move():
         ),
     ):
         with pytest.raises(LossError, match=words):
-            dt.user_utility(rows, **wrong)
+            dt.theory.user_utility(rows, **wrong)
     for bad, words in (
         ([[0.5, 0.6], [0.5, 0.5]], "Row 0 .* divide"),
         ([[0.5, 0.5], [1.5, -0.5]], "Row 1"),
@@ -310,7 +316,7 @@ def test_refusals_say_the_next_move():
         (7, "7 is no mechanism; make one"),
     ):
         with pytest.raises(DiscreetError, match=words):
-            dt.user_utility(bad, query=[0, 1])
+            dt.theory.user_utility(bad, query=[0, 1])
 
 
 def test_the_reference_agrees_on_the_law():

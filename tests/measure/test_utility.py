@@ -52,7 +52,7 @@ def test_the_known_values_of_l1_and_l2(m, C, l1, l2):
         assert exact == pytest.approx(known, abs=6e-4)
         assert dt.expected_loss(m, f"l{p}") == pytest.approx(exact, rel=1e-12)
     assert dt.expected_loss(m, "l0") == pytest.approx(float(reference.expected_loss(C, 0)), rel=1e-12)
-    assert dt.rmse(m) == pytest.approx(math.sqrt(dt.expected_loss(m, "l2")), rel=1e-14)
+    assert dt.measure.rmse(m) == pytest.approx(math.sqrt(dt.expected_loss(m, "l2")), rel=1e-14)
 
 
 def test_the_rescaled_loss_of_the_geometric_mechanism():
@@ -82,7 +82,7 @@ def test_losses_are_what_they_are_defined_to_be(m, loss, data):
     mean = sum(p * x for p, x in zip(prior, exact, strict=True))
     assert dt.expected_loss(m, loss, prior) == pytest.approx(float(mean), rel=1e-9, abs=1e-13)
     assert dt.expected_loss(m, loss) == pytest.approx(float(sum(exact) / len(exact)), rel=1e-9, abs=1e-13)
-    assert dt.worst_loss(m, loss) == pytest.approx(float(max(exact)), rel=1e-9, abs=1e-13)
+    assert dt.measure.worst_loss(m, loss) == pytest.approx(float(max(exact)), rel=1e-9, abs=1e-13)
 
 
 @settings(max_examples=60, deadline=None)
@@ -105,14 +105,14 @@ def test_bias_variance_and_error_belong_together(m):
 def test_side_information_without_a_prior():
     m = dt.geometric(dt.Grid(0, 2, "1/2"), alpha="1/2")
     per_value = loss_per_value(m, "l1")
-    assert dt.worst_loss(m, "l1", among=[0, "1/2", 2.0]) == max(per_value[[0, 1, 4]])
-    assert dt.worst_loss(m, "l1", among=[0]) < dt.worst_loss(m, "l1")
+    assert dt.measure.worst_loss(m, "l1", among=[0, "1/2", 2.0]) == max(per_value[[0, 1, 4]])
+    assert dt.measure.worst_loss(m, "l1", among=[0]) < dt.measure.worst_loss(m, "l1")
     with pytest.raises(DiscreetError, match=r"not on 0..2 in steps of 1/2; give a value"):
-        dt.worst_loss(m, "l1", among=["1/3"])
+        dt.measure.worst_loss(m, "l1", among=["1/3"])
     with pytest.raises(DiscreetError, match="not on"):
-        dt.worst_loss(m, "l1", among=[float("nan")])
+        dt.measure.worst_loss(m, "l1", among=[float("nan")])
     with pytest.raises(DiscreetError, match="name at least one"):
-        dt.worst_loss(m, "l1", among=[])
+        dt.measure.worst_loss(m, "l1", among=[])
 
 
 # Large grids
@@ -135,8 +135,8 @@ def test_a_million_values():
     assert dt.expected_loss(m, "l1") == pytest.approx(
         2 * a / (1 - a * a) * (1 - (1 - a ** (n + 1)) / (1 - a) / (n + 1)), rel=1e-9
     )
-    assert dt.worst_loss(m, "l2") == pytest.approx(2 * a / (1 - a) ** 2, rel=1e-9)
-    assert dt.worst_loss(m, "l0") == pytest.approx(2 * a / (1 + a), rel=1e-12)
+    assert dt.measure.worst_loss(m, "l2") == pytest.approx(2 * a / (1 - a) ** 2, rel=1e-9)
+    assert dt.measure.worst_loss(m, "l0") == pytest.approx(2 * a / (1 + a), rel=1e-12)
     assert abs(bias(m)[n // 2]) < 1e-9
     guess = dt.randomized_response(n, alpha="1/2")
     assert dt.expected_loss(guess, "l0") == pytest.approx(n / (n + 2), rel=1e-9)
@@ -158,6 +158,6 @@ def test_refusals_say_the_next_move():
     with pytest.raises(PriorError, match="give one for each"):
         dt.expected_loss(m, "l1", [0.5, 0.5])
     with pytest.raises(PriorError, match="numbers from 0 to 1"):
-        dt.rmse(m, [1, 0, 0, 0, float("nan")])
+        dt.measure.rmse(m, [1, 0, 0, 0, float("nan")])
     with pytest.raises(SizeError, match="truncate"):
         dt.expected_loss(dt.geometric(dt.Grid(0, None), alpha="1/2"), "l1")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dt
-from discreet.channels import Additive, Geometric, Keep, Table
+from discreet.channels import Additive, Geometric, Mixture, Table
 from discreet.errors import GridError, SingularError, SizeError
 from discreet.noise import GeometricNoise
 from tests import reference
@@ -72,7 +72,7 @@ def test_a_billion_values_without_a_matrix():
     m = dt.geometric(10**9, epsilon="0.01")
     assert isinstance(m.channel, Geometric)
     assert dt.properties(m) == {"RH", "RM", "WH", "S"}
-    assert "F" in dt.explain(m)
+    assert "F" in dt.measure.explain(m)
     assert dt.check_privacy(m).holds
     with pytest.raises(SizeError, match="push, pull and solve"):
         _ = m.matrix
@@ -252,7 +252,7 @@ def test_randomised_response_is_its_closed_form(n, a):
 
 @pytest.mark.parametrize("n", [1, 4, 30])
 def test_keeping_in_linear_time_is_the_dense_channel(n):
-    keep: Keep = dt.randomized_response(n, alpha="2/3").channel
+    keep: Mixture = dt.randomized_response(n, alpha="2/3").channel
     p = np.random.default_rng(5).dirichlet(np.ones(n + 1))
     exact = dense(reference.randomized_response(n, Fraction(2, 3)))
     np.testing.assert_allclose(keep.push(p), p @ exact, rtol=1e-13)
@@ -337,7 +337,7 @@ SAME: dict[str, tuple[dt.Mechanism, dt.Mechanism]] = {
         dt.Mechanism(
             dt.Grid(0, 4),
             dt.Grid(0, 4),
-            Keep(5, Fraction(1, 3), Geometric(4, Fraction(1, 2)), ends),
+            Mixture(5, Fraction(1, 3), Geometric(4, Fraction(1, 2)), ends),
             dt.Level(Fraction(0)),
             1,
             dt.uniform(1).recipe,

@@ -40,7 +40,7 @@ def test_the_papers_mechanism_entry_by_entry():
     a = Fraction(3, 10)
     second = reference.geometric(2, a)
     for cells in (PAPER, [-10, 0, 10], "10, 0, -10", "-10..-5: -10; -5..5: 0; 5..10: 10"):
-        m = dt.rounded(HALVES, cells, alpha=a, sensitivity=10)
+        m = dt.queries.rounded(HALVES, cells, alpha=a, sensitivity=10)
         assert law(m) == [second[paper_cell(Fraction(k, 2) - 10)] for k in range(41)]
         assert m.alpha == tight(m) == a
         assert m.outputs == dt.Grid(-10, 10, 10)
@@ -50,20 +50,20 @@ def test_the_papers_mechanism_entry_by_entry():
 @pytest.mark.parametrize("step", ["1/3", "1/7", "2"])
 def test_on_any_grid_that_divides_the_sensitivity_the_papers_cells_are_one_jump_apart(step):
     top = 10 // Fraction(step) * Fraction(step)
-    m = dt.rounded(dt.Grid(-top, top, step), [-10, 0, 10], alpha="1/2", sensitivity=10)
+    m = dt.queries.rounded(dt.Grid(-top, top, step), [-10, 0, 10], alpha="1/2", sensitivity=10)
     assert dict(m.recipe.parameters)["jump"] == "10"
     assert tight(m) == Fraction(1, 2)
 
 
 def test_a_grid_that_does_not_divide_the_sensitivity_may_cost_a_jump():
     """34 steps of 3/10 stand for 10: values 10.2 apart are then neighbours, two cells apart."""
-    m = dt.rounded(dt.Grid("-9.9", "9.9", "3/10"), [-10, 0, 10], alpha="1/4", sensitivity=10)
+    m = dt.queries.rounded(dt.Grid("-9.9", "9.9", "3/10"), [-10, 0, 10], alpha="1/4", sensitivity=10)
     assert (m.sensitivity, dict(m.recipe.parameters)["jump"], tight(m)) == (34, "20", Fraction(1, 4))
 
 
 def test_cells_that_are_too_narrow_get_more_noise_and_not_less_privacy():
     """Values within 10 may then fall two cells apart: each step keeps the square root."""
-    m = dt.rounded(HALVES, {(-10, -4): -10, (-4, 4): 0, (4, 10): 10}, alpha="1/4", sensitivity=10)
+    m = dt.queries.rounded(HALVES, {(-10, -4): -10, (-4, 4): 0, (4, 10): 10}, alpha="1/4", sensitivity=10)
     assert law(m)[20] == reference.geometric(2, Fraction(1, 2))[1]
     assert tight(m) == m.alpha == Fraction(1, 4)
 
@@ -93,9 +93,9 @@ def test_whatever_the_cells_the_level_holds(parts, sensitivity, second, a):
     size, cells = parts
     if len(set(cells.values())) == 1:
         with pytest.raises(GridError, match="one cell"):
-            dt.rounded(size, cells, alpha=a, sensitivity=sensitivity, then=second)
+            dt.queries.rounded(size, cells, alpha=a, sensitivity=sensitivity, then=second)
         return
-    m = dt.rounded(size, cells, alpha=a, sensitivity=sensitivity, then=second)
+    m = dt.queries.rounded(size, cells, alpha=a, sensitivity=sensitivity, then=second)
     found = tight(m)
     assert m.alpha == a <= found
     if second == "geometric":
@@ -109,11 +109,11 @@ def test_whatever_the_cells_the_level_holds(parts, sensitivity, second, a):
 def test_a_law_too_large_to_write_out_is_bounded_by_its_widest_jump(second, monkeypatch, tmp_path):
     """What brute force finds on a small law is what the bound says when nothing may be written out, in both checkers."""
     cells = {(0, 3): 4, (3, 7): 0, (7, 9): 5, (9, 20): 2}
-    small = dt.rounded(20, cells, alpha="1/3", sensitivity=2, then=second, outputs=dt.Grid(-3, 9))
+    small = dt.queries.rounded(20, cells, alpha="1/3", sensitivity=2, then=second, outputs=dt.Grid(-3, 9))
     found = tight(small)
     monkeypatch.setattr(then, "_MAX_PRODUCT", 0)
     monkeypatch.setattr(verify, "MAX_PRODUCT", 0)
-    large = dt.rounded(20, cells, alpha="1/3", sensitivity=2, then=second, outputs=dt.Grid(-3, 9))
+    large = dt.queries.rounded(20, cells, alpha="1/3", sensitivity=2, then=second, outputs=dt.Grid(-3, 9))
     worst = large.worst
     assert not worst.exact
     assert Fraction(1, 3) <= worst.alpha**worst.power <= found
@@ -139,32 +139,32 @@ def test_a_law_too_large_to_write_out_is_bounded_by_its_widest_jump(second, monk
 
 
 def test_reports_may_lie_on_a_wider_or_finer_grid():
-    m = dt.rounded(HALVES, [-10, 0, 10], alpha="1/2", sensitivity=10, outputs=dt.Grid(-100, 100, 5))
+    m = dt.queries.rounded(HALVES, [-10, 0, 10], alpha="1/2", sensitivity=10, outputs=dt.Grid(-100, 100, 5))
     first = reference.geometric(40, m.channel.entry(0, 17) / m.channel.entry(0, 18))[
         18
     ]  # -10 is the 19th of 41 reports
     assert [float(x) for x in law(m)[0]] == pytest.approx([float(x) for x in first])
     assert float(tight(m)) == pytest.approx(0.5, abs=1e-15)
     with pytest.raises(GridError, match="'-10' is not on"):
-        dt.rounded(HALVES, [-10, 0, 10], alpha="1/2", sensitivity=10, outputs=dt.Grid(-9, 9))
+        dt.queries.rounded(HALVES, [-10, 0, 10], alpha="1/2", sensitivity=10, outputs=dt.Grid(-9, 9))
 
 
 def test_a_second_stage_of_ones_own():
-    made = dt.rounded(
+    made = dt.queries.rounded(
         9, [0, 9], epsilon=1, then=lambda grid, alpha, sensitivity: dt.randomized_response(grid, alpha=alpha)
     )
     assert law(made)[4] == law(dt.randomized_response(dt.Grid(0, 9, 9), epsilon=1))[0]
     assert dict(made.recipe.parameters)["then"] == "randomized_response"
     with pytest.raises(PrivacyError, match="does not hold"):  # it took no notice of the level
-        dt.rounded(
+        dt.queries.rounded(
             9, [0, 9], epsilon=1, then=lambda grid, alpha, sensitivity: dt.geometric(grid, epsilon=2, sensitivity=9)
         )
     with pytest.raises(GridError, match="make it for"):
-        dt.rounded(9, [0, 9], epsilon=1, then=lambda grid, alpha, sensitivity: dt.geometric(9, alpha=alpha))
+        dt.queries.rounded(9, [0, 9], epsilon=1, then=lambda grid, alpha, sensitivity: dt.geometric(9, alpha=alpha))
 
 
 def test_answers_are_drawn_by_their_cell():
-    m = dt.rounded(HALVES, [-10, 0, 10], alpha="1/10", sensitivity=10)
+    m = dt.queries.rounded(HALVES, [-10, 0, 10], alpha="1/10", sensitivity=10)
     drawn = m.sample(np.repeat([-5.5, -5, 4.5, 5], 10**5), source=dt.insecure_source(1)).reshape(4, -1)
     counts = np.array([[(row == value).sum() for value in (-10, 0, 10)] for row in drawn])
     rows = np.array(reference.geometric(2, Fraction(1, 10)), dtype=float)[[0, 1, 1, 2]]
@@ -193,15 +193,15 @@ def test_answers_are_drawn_by_their_cell():
 )
 def test_cells_that_are_none_are_refused(cells, told):
     with pytest.raises(GridError, match=told):
-        dt.rounded(HALVES, cells, alpha="1/2", sensitivity=10)
+        dt.queries.rounded(HALVES, cells, alpha="1/2", sensitivity=10)
 
 
 def test_what_else_is_refused():
     with pytest.raises(GridError, match="give both"):
-        dt.rounded(dt.Grid(0, None), [0, 5], alpha="1/2")
+        dt.queries.rounded(dt.Grid(0, None), [0, 5], alpha="1/2")
     with pytest.raises(GridError, match="two ends"):
-        dt.rounded(9, [0, 9], alpha="1/2", outputs=dt.Grid(0, None, 9))
+        dt.queries.rounded(9, [0, 9], alpha="1/2", outputs=dt.Grid(0, None, 9))
     with pytest.raises(GridError, match="geometric, staircase"):
-        dt.rounded(9, [0, 5], alpha="1/2", then="laplace")
+        dt.queries.rounded(9, [0, 5], alpha="1/2", then="laplace")
     with pytest.raises(SizeError, match="coarser"):
-        dt.rounded(2**30, [0, 5], alpha="1/2")
+        dt.queries.rounded(2**30, [0, 5], alpha="1/2")

@@ -57,7 +57,7 @@ def test_the_commands_own_example():
 
 
 def test_a_query_may_be_given_as_a_value():
-    q = dt.query("max", records=9, low=0, high=4)
+    q = dt.queries.query("max", records=9, low=0, high=4)
     told = dt.compare(query=q, alpha="1/2", sensitivity=2, step=1)
     assert told == dt.compare(query="Max", records=9, low=0, high=4, alpha="1/2", sensitivity=2, step=1)
 
@@ -70,7 +70,7 @@ def test_grids_are_told():
     )
     asked = {"query": "max", "low": 0, "high": 4, "records": 9, "alpha": "1/2", "sensitivity": 2, "step": 1}
     other = dt.compare(**asked, cells="0..1: 0, 1..4: 3", loss="tail(1)")
-    assert other.mechanisms["two-stage"] == dt.rounded(4, {(0, 1): 0, (1, 4): 3}, alpha="1/2", sensitivity=2)
+    assert other.mechanisms["two-stage"] == dt.queries.rounded(4, {(0, 1): 0, (1, 4): 3}, alpha="1/2", sensitivity=2)
     assert other["Laplace"]["noise alone"] is None
     assert other["optimum"]["/ optimum"] == pytest.approx(1)
 
@@ -80,7 +80,7 @@ def test_grids_are_told():
     [
         ({"query": "mode"}, 'use "count", "sum"'),
         ({"query": 7}, 'use "count", "sum"'),
-        ({"query": dt.query("mean", records=100, low=-10, high=10)}, "leave out records, low and high"),
+        ({"query": dt.queries.query("mean", records=100, low=-10, high=10)}, "leave out records, low and high"),
         ({"high": None}, "high"),
         ({"records": None}, "records"),
         ({"low": 20}, "must lie below"),

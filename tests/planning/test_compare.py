@@ -78,7 +78,7 @@ def test_every_family_that_can_be_compared_is_compared():
 
 
 def test_mechanisms_of_your_own():
-    g, s = dt.geometric(4, alpha="1/2"), dt.suppression(4)
+    g, s = dt.geometric(4, alpha="1/2"), dt.traditional.suppression(4)
     alone = dt.compare(mechanisms=[g, s])
     assert list(alone.mechanisms) == ["geometric", "suppression"]
     assert alone.mechanisms["geometric"] is g

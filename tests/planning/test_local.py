@@ -24,8 +24,8 @@ def test_all_keep_one_level_between_any_two_values_and_say_what_else_they_hide()
         assert row["local <="] == dt.check_privacy(m, neighbours="any").epsilon <= 0.5 + 1e-9
         assert row["one step <="] == dt.check_privacy(m, neighbours=1).epsilon
         assert row["mean l1"] == pytest.approx(dt.expected_loss(m, "l1", "binomial(0.3)"))
-        assert row["worst"] == pytest.approx(dt.worst_loss(m, "l1"))
-        assert row["best use"] == pytest.approx(float(dt.bayes_risk(m, "l1", "binomial(0.3)")))
+        assert row["worst"] == pytest.approx(dt.measure.worst_loss(m, "l1"))
+        assert row["best use"] == pytest.approx(float(dt.measure.bayes_risk(m, "l1", "binomial(0.3)")))
         assert found["best l1"]["best use"] <= row["best use"] + 1e-9  # certified: nothing of this level does better
     assert found["geometric"]["one step <="] == pytest.approx(0.5 / 12)
     assert found["geometric"]["hides"] == "near values more than far ones"
@@ -123,7 +123,7 @@ def test_the_prediction_is_near_what_recovery_does():
         far = []
         for run in range(4):
             counts = np.random.default_rng(run).multinomial(20_000, m.finite().push(law))
-            far.append(dt.kantorovich(dt.recover(counts, m, kind="counts").distribution, law))
+            far.append(dt.measure.kantorovich(dt.recover(counts, m, kind="counts").distribution, law))
         told = predicted_distance(m.finite(), law, 20_000)
         assert told / 3 < np.mean(far) < 3 * told
         found[m.recipe.family] = told, np.mean(far)

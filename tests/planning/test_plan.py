@@ -122,7 +122,7 @@ def test_units_and_sensitivity():
     m = dt.geometric(grid, alpha=choice.alpha, sensitivity=1)
     a = m.channel.a
     assert 2 * a**4 / (1 + a) <= Fraction(1, 20)
-    assert choice.mean_error == pytest.approx(dt.worst_loss(m, "l1"))
+    assert choice.mean_error == pytest.approx(dt.measure.worst_loss(m, "l1"))
     alone = dt.plan(20, error=3, families=["geometric"])["geometric"]
     assert float(alone.alpha) == pytest.approx(math.sqrt(choice.alpha), rel=1e-9)
 
@@ -160,7 +160,7 @@ def test_refusals_say_the_next_move():
 
 def test_plans_and_choices_are_results():
     plan = dt.plan(10, error=2, sensitivity=10)
-    assert isinstance(plan, dt.Plan)
+    assert isinstance(plan, dt.results.Plan)
     assert repr(plan) == f"<Plan {plan.question}>"
     assert str(plan).splitlines() == [plan.question, *(f"  {choice}" for choice in plan)]
     told = json.loads(json.dumps(plan.to_dict(), allow_nan=False))

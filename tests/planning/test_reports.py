@@ -174,7 +174,9 @@ def test_another_seed_finds_the_distance_that_was_planned(guess, family, distanc
 
     def mean(reports):
         drawn = np.random.default_rng(99).multinomial(reports, implied / implied.sum(), size=60)
-        return np.mean([dt.kantorovich(dt.recover(c, m, kind="counts", **way).distribution, law) for c in drawn])
+        return np.mean(
+            [dt.measure.kantorovich(dt.recover(c, m, kind="counts", **way).distribution, law) for c in drawn]
+        )
 
     assert mean(choice.reports) == pytest.approx(float(Fraction(distance)), rel=0.25)
     assert mean(4 * choice.reports) < 0.75 * float(Fraction(distance)) < mean(choice.reports // 4)

@@ -40,7 +40,7 @@ def test_a_heat_map_has_the_matrix_and_marks_the_diagonal():
 
 def test_truths_that_are_no_reports_are_not_counted_as_reported():
     """Truths -10, -19/2, ..., 10 rounded to -10, 0, 10: three truths can be reported, and only their cells are outlined."""
-    m = dt.rounded(dt.Grid(-10, 10, "1/2"), [-10, 0, 10], alpha="3/10", sensitivity=10)
+    m = dt.queries.rounded(dt.Grid(-10, 10, "1/2"), [-10, 0, 10], alpha="3/10", sensitivity=10)
     assert {(row["truth"], row["report"]) for row in values(m.plot()) if row["on"]} == {(0, 0), (20, 1), (40, 2)}
     title = " ".join(m.plot().to_dict()["title"]["text"])
     assert (
@@ -50,7 +50,9 @@ def test_truths_that_are_no_reports_are_not_counted_as_reported():
     apart = dt.from_matrix([["1/2", "1/2"], ["1/2", "1/2"]], outputs=dt.Grid(5, 6))
     assert "No truth is among the reports" in words(apart.plot())
     assert not any(row["on"] for row in values(apart.plot()))
-    long = dt.rounded(dt.Grid(-10, 10, "1/8"), [-10, 0, 10], alpha="3/10", sensitivity=10)  # 161 truths in blocks of 3
+    long = dt.queries.rounded(
+        dt.Grid(-10, 10, "1/8"), [-10, 0, 10], alpha="3/10", sensitivity=10
+    )  # 161 truths in blocks of 3
     assert {(row["truth"], row["report"]) for row in values(long.plot()) if row["on"]} == {(0, 0), (26, 1), (53, 2)}
 
 
@@ -148,7 +150,7 @@ def test_blocks_of_values_are_said():
     assert all(part in shown for part in ("4 reports next to each other", "the mean over 4", "of a block"))
     assert " ".join(dt.geometric(200, epsilon=1).plot().to_dict()["title"]["subtitle"]).endswith(both)
     tall = (
-        dt.rounded(dt.Grid(-10, 10, "1/8"), [-10, 0, 10], alpha="3/10", sensitivity=10)
+        dt.queries.rounded(dt.Grid(-10, 10, "1/8"), [-10, 0, 10], alpha="3/10", sensitivity=10)
         .plot()
         .to_dict()["title"]["subtitle"]
     )
@@ -258,13 +260,13 @@ def headline(chart) -> str:
 
 def test_the_picture_of_a_tradeoff():
     """Against the formulas of the line; a tie with the optimum is no victory; draws have bands and no winner."""
-    found = dt.tradeoff(alphas=["1/4", "1/2"])
+    found = dt.queries.tradeoff(alphas=["1/4", "1/2"])
     drawn = lines(found.plot())
     assert drawn["laplace"] == [(0.25, pytest.approx(1 / np.log(4))), (0.5, pytest.approx(1 / np.log(2)))]
     assert headline(found.plot()) == "staircase has the least expected loss at 2 of 2 levels"
-    tied = dt.tradeoff(dt.Grid(0, 4), sensitivity=4, prior="maximum(50)", alphas=["1/2", "9/10"])
+    tied = dt.queries.tradeoff(dt.Grid(0, 4), sensitivity=4, prior="maximum(50)", alphas=["1/2", "9/10"])
     assert headline(tied.plot()) == "optimum has the least expected loss at 2 of 2 levels"
-    by_draws = dt.tradeoff(alphas=["1/2"], how="draws", draws=1000)
+    by_draws = dt.queries.tradeoff(alphas=["1/2"], how="draws", draws=1000)
     point = next(p for p in by_draws.points if p.mechanism == "laplace")
     assert lines(by_draws.plot(), "low")["laplace"] == [(0.5, pytest.approx(point.drawn - point.within))]
     assert "least" not in headline(by_draws.plot())
@@ -272,13 +274,13 @@ def test_the_picture_of_a_tradeoff():
 
 def test_the_pictures_of_collusions_and_compositions():
     g, fair = dt.geometric(8, alpha="1/2"), dt.explicit_fair(8, alpha="1/2")
-    found = dt.collude({"gm": g, "em": fair}, [1, 3])
+    found = dt.sharing.collude({"gm": g, "em": fair}, [1, 3])
     for name, m in (("gm", g), ("em", fair)):
-        assert lines(found.plot())[name] == [(k, pytest.approx(dt.collude(m, k).expected_loss)) for k in (1, 3)]
+        assert lines(found.plot())[name] == [(k, pytest.approx(dt.sharing.collude(m, k).expected_loss)) for k in (1, 3)]
     assert headline(found.plot()).startswith("The least mean l1 of 3 users together is")
-    some = dt.collude(dt.explicit_fair(40, alpha="1/2"), [1, 25], strategy="mle", runs=20)
+    some = dt.sharing.collude(dt.explicit_fair(40, alpha="1/2"), [1, 25], strategy="mle", runs=20)
     assert lines(some.plot(), "high") == {"explicit_fair": [(25, some[1].interval[1])]}
-    c = dt.compose(g, k=4)
+    c = dt.sharing.compose(g, k=4)
     rows = lines(c.plot())
     assert rows["sum of the epsilons"] == [
         (at, pytest.approx(4 * np.log(2))) for at, _ in rows["these reports, at most"]
@@ -286,12 +288,12 @@ def test_the_pictures_of_collusions_and_compositions():
     assert dict(rows["these reports, at most"])[1e-3] == c.epsilon("1e-3")
     assert "<svg" in c._repr_html_()
     with pytest.raises(DiscreetError, match="finite"):
-        dt.compose(dt.random_rounding(21, base=3), k=2).plot()
+        dt.sharing.compose(dt.traditional.random_rounding(21, base=3), k=2).plot()
 
 
 def test_the_picture_of_bounds_for_an_interval_encloses_the_least_loss():
     """Two points at most the sensitivity apart: the least loss is a/(1+a), here 1/3."""
-    found = dt.continuous_bounds(0, 1, sensitivity=1, alpha="1/2", prior={0: "1/2", 1: "1/2"}, cells=[4, 16])
+    found = dt.queries.continuous_bounds(0, 1, sensitivity=1, alpha="1/2", prior={0: "1/2", 1: "1/2"}, cells=[4, 16])
     drawn = lines(found.plot())
     assert [at for at, _ in drawn["lower bound"]] == [at for at, _ in drawn["upper bound"]] == [4, 16]
     assert all(

@@ -8,19 +8,19 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.present.html import section
-from discreet.present.shown import Result, Shown
 from discreet.present.sketch import sketch
+from discreet.present.views import Result, View
 from discreet.present.words import cell, csv_text, text
 
-TABLE = Shown("Two rows", ("name", "n", "epsilon <="), (("a", 10, 0.12345678), ("<b>", 9, 1 / 3)), ("a note",))
+TABLE = View("Two rows", ("name", "n", "epsilon <="), (("a", 10, 0.12345678), ("<b>", 9, 1 / 3)), ("a note",))
 
 
 @dataclass(frozen=True, repr=False)
 class Small(Result):
     words: str
 
-    def shown(self) -> Shown:
-        return Shown(self.words, TABLE.columns, TABLE.rows)
+    def view(self) -> View:
+        return View(self.words, TABLE.columns, TABLE.rows)
 
     def to_dict(self) -> dict[str, Any]:
         return {"words": self.words}
@@ -39,41 +39,41 @@ def test_a_bound_is_rounded_up_and_a_number_is_not():
 
 
 def test_long_tables_say_what_they_leave_out():
-    long = Shown("t", ("k",), tuple((k,) for k in range(1000)))
+    long = View("t", ("k",), tuple((k,) for k in range(1000)))
     assert "... and 976 more rows" in text(long)
     assert text(long).count("\n") == 26
     assert "... and 900 more rows" in section(long)
 
 
 def test_html_escapes_everything():
-    page = section(Shown("<script>", ("<i>",), (("<img>",),), ("&",)))
+    page = section(View("<script>", ("<i>",), (("<img>",),), ("&",)))
     assert "<script>" not in page
     assert "<img>" not in page
     assert "<i>" not in page
     assert "&lt;script&gt;" in page
     assert "<p>&amp;</p>" in page
-    assert section(Shown("t", notes=("a<", "b"))).endswith("<p>a&lt;<br>b</p></div>")
+    assert section(View("t", notes=("a<", "b"))).endswith("<p>a&lt;<br>b</p></div>")
 
 
 def test_an_empty_table_is_not_drawn():
-    empty = Shown("nothing yet", ("a", "b"))
+    empty = View("nothing yet", ("a", "b"))
     assert text(empty) == "nothing yet"
     assert "<table>" not in section(empty)
 
 
 def test_parts_stand_between_the_table_and_the_notes():
-    shown = Shown("t", ("k",), ((1,),), ("a note",), (Shown("part", ("x",), ((2,),)),))
+    shown = View("t", ("k",), ((1,),), ("a note",), (View("part", ("x",), ((2,),)),))
     assert text(shown) == "t\nk\n1\n\npart\nx\n2\n\na note"
     page = section(shown)
     assert page.index("<td") < page.index("part") < page.index("a note")
 
 
 def test_rows_that_are_not_given_are_counted():
-    assert "... and 7 more rows" in text(Shown("t", ("k",), ((1,),), more=7))
+    assert "... and 7 more rows" in text(View("t", ("k",), ((1,),), more=7))
 
 
 def test_the_points_of_a_column_are_aligned():
-    lines = text(Shown("", ("x", "small"), ((0.5, 1e-9), (12.25, 2e-9), (-1e-17, 0.0), (None, 3e-9)))).splitlines()
+    lines = text(View("", ("x", "small"), ((0.5, 1e-9), (12.25, 2e-9), (-1e-17, 0.0), (None, 3e-9)))).splitlines()
     assert lines == ["      x  small", " 0.5000  1e-09", "12.2500  2e-09", " 0.0000      0", "         3e-09"]
 
 
@@ -98,8 +98,8 @@ def test_csv_has_the_numbers_in_full():
 
 
 def test_what_is_shown_steers_no_terminal():
-    shown = Shown("a\x1b[2J\nb\r", ("c\n",), (("\x07",),), ("d\x1b",))
-    told = text(Shown("", parts=(shown,)))
+    shown = View("a\x1b[2J\nb\r", ("c\n",), (("\x07",),), ("d\x1b",))
+    told = text(View("", parts=(shown,)))
     assert told.replace("\n", "").isprintable()
     assert told.splitlines() == ["", "a [2J", "b ", "c", "", "d "]
 

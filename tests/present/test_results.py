@@ -20,9 +20,10 @@ import pytest
 import discreet as dt
 from discreet.collect.charging import Levels
 from discreet.collect.perturbing import Perturbed, tallied
+from discreet.designs import Priors
 from discreet.ledger.chain import Admission, Balance, Balances, Entry, Head, Terms
 from discreet.ledger.periods import Period
-from discreet.present.shown import Result, Shown, plain
+from discreet.present.views import Result, View, plain
 from discreet.randomness.source import simulation
 from discreet.tables.checking import Check, ReleaseVerdict
 from discreet.tables.expected import Expected
@@ -31,12 +32,12 @@ from discreet.tables.results import Release
 EVIL = "<script>alert(1)</script>&\r\n\x1b[31mred\u2028"
 
 G = dt.geometric(8, alpha="9/10")
-TERMS = Terms(EVIL, Fraction(1), "bit", (EVIL,), EVIL, "then")
+TERMS = Terms(EVIL, Fraction(1), "change-one", (EVIL,), EVIL, "then")
 BALANCE = Balance(Fraction(1), Fraction(1, 3), Fraction(2, 3), 1)
 CAPPED = dataclasses.replace(TERMS, per=(("month", Fraction(1, 2)),))
 PERIOD = Period("month", "2026-11", Fraction(1, 2), Fraction(1, 3), "2026-12-01")
 COUNTS = np.arange(9) * 10 + 5
-MEDIAN = dt.query("median", records=5, low=0, high=10)
+MEDIAN = dt.queries.query("median", records=5, low=0, high=10)
 
 
 ASKED = {"name": EVIL, "kind": "sum", "what": EVIL, "part": "1", "epsilon": "1/2"}
@@ -75,70 +76,70 @@ def a_release(groups: int = 3, keys: str = EVIL) -> Release:
     return Release(columns, {EVIL: totals}, record(), lambda columns: dict(columns))
 
 
-def audiences() -> dt.Audiences:
+def audiences() -> dt.results.Audiences:
     one = a_release()
     mine = {"alpha": "1/2", "epsilon": "7/10", "charged": "13/10"}
-    return dt.Audiences({EVIL: dataclasses.replace(one, record={**one.record, "audience": mine})})
+    return dt.results.Audiences({EVIL: dataclasses.replace(one, record={**one.record, "audience": mine})})
 
 
 RESULTS: dict[str, Callable[[], Result]] = {
     "a verdict that holds": lambda: dt.check_privacy(G),
     "a verdict that does not": lambda: dt.check_privacy(G, epsilon="1/20"),
-    "a verdict on what claims nothing": lambda: dt.check_privacy(dt.random_rounding(20, base=3)),
+    "a verdict on what claims nothing": lambda: dt.check_privacy(dt.traditional.random_rounding(20, base=3)),
     "a witness": lambda: dt.check_privacy(G, epsilon="1/20").witness,  # type: ignore[return-value]
-    "an infinite witness": lambda: dt.check_privacy(dt.random_rounding(20, base=3)).witness,  # type: ignore[return-value]
-    "a calibration": lambda: dt.calibrate(100, bound=2, radius=10),
-    "a calibration beyond floats": lambda: dt.calibrate(10**6, radius=10**6, epsilon=1),
+    "an infinite witness": lambda: dt.check_privacy(dt.traditional.random_rounding(20, base=3)).witness,  # type: ignore[return-value]
+    "a calibration": lambda: dt.measure.calibrate(100, bound=2, radius=10),
+    "a calibration beyond floats": lambda: dt.measure.calibrate(10**6, radius=10**6, epsilon=1),
     "a design": lambda: dt.design(4, alpha="9/10", loss="l1"),
     "a design by theorem": lambda: dt.design(2000, alpha="9/10", loss="l1"),
-    "a design for a set of priors": lambda: dt.design(
-        4, alpha="9/10", loss="l1", priors=dt.Priors.moments(mean=(1, 2))
-    ),
+    "a design for a set of priors": lambda: dt.design(4, alpha="9/10", loss="l1", priors=Priors.moments(mean=(1, 2))),
     "a design for the worst truth": lambda: dt.design(3, alpha="9/10", loss="l1", risk="worst"),
-    "one best design": lambda: dt.uniqueness(dt.design(2, alpha="9/10", loss="l0")),
-    "several best designs": lambda: dt.uniqueness(dt.design(2, alpha="9/10", loss="l0", require="F")),
-    "a random remap": lambda: dt.minimax_remap(G, "l0"),
-    "bounds for an interval": lambda: dt.continuous_bounds(0, 1, sensitivity="1/2", alpha="1/2", cells=[4, 6]),
+    "one best design": lambda: dt.theory.uniqueness(dt.design(2, alpha="9/10", loss="l0")),
+    "several best designs": lambda: dt.theory.uniqueness(dt.design(2, alpha="9/10", loss="l0", require="F")),
+    "a random remap": lambda: dt.theory.minimax_remap(G, "l0"),
+    "bounds for an interval": lambda: dt.queries.continuous_bounds(0, 1, sensitivity="1/2", alpha="1/2", cells=[4, 6]),
     "a query": lambda: MEDIAN,
-    "a sensitivity": lambda: dt.sensitivity("mean", records=100, low=0, high=120),
-    "a sensitivity near data": lambda: dt.sensitivity(MEDIAN, [1, 2, 3, 5, 8]),
-    "a sensitivity of a function": lambda: dt.sensitivity(max, domain=range(3), records=2),
-    "a split of a budget": lambda: dt.admissible("cauchy", epsilon=1),
-    "a law of releases": lambda: MEDIAN.smooth_law(step=1, epsilon=1),
-    "a verdict on a law of releases": lambda: MEDIAN.smooth_law(step=5, epsilon=1).verify(),
+    "a sensitivity": lambda: dt.queries.sensitivity("mean", records=100, low=0, high=120),
+    "a sensitivity near data": lambda: dt.queries.sensitivity(MEDIAN, [1, 2, 3, 5, 8]),
+    "a sensitivity of a function": lambda: dt.queries.sensitivity(max, domain=range(3), records=2),
+    "a split of a budget": lambda: dt.queries.admissible("cauchy", epsilon=1),
+    "a law of releases": lambda: MEDIAN.smooth_noise(step=1, epsilon=1),
+    "a verdict on a law of releases": lambda: MEDIAN.smooth_noise(step=5, epsilon=1).verify(),
     "a report of a median": lambda: MEDIAN.release([1, 2, 3, 5, 8], step=1, epsilon=1, source=simulation(1)),
-    "curves": lambda: dt.tradeoff(alphas=["1/4", "1/2"]),
-    "curves in three ways": lambda: dt.tradeoff(step=1, alphas=["1/2"], how="all", draws=100),
-    "what three users learn": lambda: dt.collude(G, 3),
-    "what some users learn": lambda: dt.collude({EVIL: G}, [1, 3]),
+    "curves": lambda: dt.queries.tradeoff(alphas=["1/4", "1/2"]),
+    "curves in three ways": lambda: dt.queries.tradeoff(step=1, alphas=["1/2"], how="all", draws=100),
+    "what three users learn": lambda: dt.sharing.collude(G, 3),
+    "what some users learn": lambda: dt.sharing.collude({EVIL: G}, [1, 3]),
     "a perturbation": lambda: tallied(pyarrow.table({EVIL: [1, 2, 2]}), EVIL, G),
     "a perturbation that was paid for": lambda: Perturbed(
         EVIL, G, 3, Levels(1, math.inf), (EVIL,), Fraction(1), Fraction(2)
     ),
-    "a composition": lambda: dt.compose(G, 20),
-    "a recalibration": lambda: dt.recalibrate(5, alpha="1/2", n=8),
-    "a cascade": lambda: dt.cascade(["3/10", "1/2"], 8),
-    "reports of a cascade": lambda: dt.cascade(["3/10", "1/2"], 8).release(3, source=simulation(1)),
-    "many reports of a cascade": lambda: dt.cascade(["3/10", "1/2"], 8).release(np.arange(9), source=simulation(1)),
-    "a composition of different counts": lambda: dt.compose(
-        [G, dt.random_rounding(20, base=3)], 2, of="different counts"
+    "a composition": lambda: dt.sharing.compose(G, 20),
+    "a recalibration": lambda: dt.sharing.recalibrate(5, alpha="1/2", n=8),
+    "a cascade": lambda: dt.sharing.cascade(["3/10", "1/2"], 8),
+    "reports of a cascade": lambda: dt.sharing.cascade(["3/10", "1/2"], 8).release(3, source=simulation(1)),
+    "many reports of a cascade": lambda: dt.sharing.cascade(["3/10", "1/2"], 8).release(
+        np.arange(9), source=simulation(1)
     ),
-    "levels of each user": lambda: dt.recalibrate(4, alpha="1/16", delta="1e-6", n=8),
+    "a composition of different counts": lambda: dt.sharing.compose(
+        [G, dt.traditional.random_rounding(20, base=3)], 2, of="different counts"
+    ),
+    "levels of each user": lambda: dt.sharing.recalibrate(4, alpha="1/16", delta="1e-6", n=8),
     "an estimate": lambda: dt.recover(COUNTS, G, kind="counts"),
     "an estimate without a certificate": lambda: dt.recover(COUNTS, G, method="inverse", kind="counts"),
     "an estimate of one report": lambda: dt.recover([3], G),
     "an audit": lambda: dt.audit(G, draws=1000),
-    "an audit of no claim": lambda: dt.audit(dt.random_rounding(20, base=3), draws=1000),
+    "an audit of no claim": lambda: dt.audit(dt.traditional.random_rounding(20, base=3), draws=1000),
     "an audit of a stranger": lambda: dt.audit(lambda x: x, pairs=[(0, 1)], draws=1000),
-    "a description": lambda: dt.describe(G, matrix=True),
-    "a description of what is open": lambda: dt.describe(dt.laplace(epsilon=1), matrix=True),
-    "a description of no claim": lambda: dt.describe(dt.random_rounding(20, base=3)),
-    "a derivation": lambda: dt.derivable(G),
-    "a derivation that fails": lambda: dt.derivable(dt.explicit_fair(8, alpha="9/10")),
-    "a violation": lambda: dt.derivable(dt.explicit_fair(8, alpha="9/10")).violation,  # type: ignore[return-value]
-    "a regret": lambda: dt.regret([("red", "green"), ("green", "blue"), ("blue", "red")], alpha="1/2"),
-    "no regret": lambda: dt.regret([(0, 1), (1, 2)], alpha="1/2"),
-    "a graph": lambda: dt.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
+    "a description": lambda: dt.measure.describe(G, matrix=True),
+    "a description of what is open": lambda: dt.measure.describe(dt.laplace(epsilon=1), matrix=True),
+    "a description of no claim": lambda: dt.measure.describe(dt.traditional.random_rounding(20, base=3)),
+    "a derivation": lambda: dt.theory.derivable(G),
+    "a derivation that fails": lambda: dt.theory.derivable(dt.explicit_fair(8, alpha="9/10")),
+    "a violation": lambda: dt.theory.derivable(dt.explicit_fair(8, alpha="9/10")).violation,  # type: ignore[return-value]
+    "a regret": lambda: dt.theory.regret([("red", "green"), ("green", "blue"), ("blue", "red")], alpha="1/2"),
+    "no regret": lambda: dt.theory.regret([(0, 1), (1, 2)], alpha="1/2"),
+    "a graph": lambda: dt.theory.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
     "findings": lambda: dt.study("fair-matrix", quick=True),
     "a release": a_release,
     "releases for audiences": audiences,
@@ -148,8 +149,8 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a check of a release": lambda: ReleaseVerdict(
         EVIL, (Check("a", True), Check("b", None, EVIL), Check("c", False, EVIL))
     ),
-    "a look": lambda: dt.look(pyarrow.table({"town": [EVIL, "b", None], "age": [1, 2, 3]})),
-    "a look at ids": lambda: dt.look(pyarrow.table({"id": ["a"] * 30}), unit="id"),
+    "a look": lambda: dt.profile(pyarrow.table({"town": [EVIL, "b", None], "age": [1, 2, 3]})),
+    "a look at ids": lambda: dt.profile(pyarrow.table({"id": ["a"] * 30}), unit="id"),
     "an admission": lambda: Admission(EVIL, EVIL, 2, "then", {"encoding": "utf-8"}, (EVIL,), "00"),
     "terms": lambda: TERMS,
     "a balance": lambda: BALANCE,
@@ -247,7 +248,7 @@ def test_a_value_that_machines_are_not_told_is_noticed(monkeypatch):
     design = made("a design")
     told = design.to_dict()
     assert told["worst_prior"] == design.worst_prior.floats.tolist()
-    monkeypatch.setattr(dt.Design, "to_dict", lambda self: {**told, "worst_prior": None, "gap": 0.5})
+    monkeypatch.setattr(dt.results.Design, "to_dict", lambda self: {**told, "worst_prior": None, "gap": 0.5})
     assert untold(design) == ["gap", "worst_prior"]
 
 
@@ -264,7 +265,7 @@ def test_the_notebook_shows_what_print_shows(name):
     """Every word of the title, and every name of a column, stands in both."""
     result = made(name)
 
-    def all_of(shown: Shown) -> list[str]:
+    def all_of(shown: View) -> list[str]:
         words = [*shown.title.split(), *(shown.columns if shown.rows else ())]
         words += [word for note in shown.notes for word in note.split()]
         return words + [word for part in shown.parts for word in all_of(part)]
@@ -272,7 +273,7 @@ def test_the_notebook_shows_what_print_shows(name):
     from html import escape
 
     text, page = str(result), result._repr_html_()
-    for word in all_of(result.shown()):
+    for word in all_of(result.view()):
         assert word in text
         assert escape(word) in page
 
@@ -296,24 +297,10 @@ def test_no_class_of_results_is_forgotten():
 
 
 def test_the_types_of_results_are_public():
-    names = [
-        "Audit",
-        "Balance",
-        "Design",
-        "Estimate",
-        "Grid",
-        "Level",
-        "Loss",
-        "Mechanism",
-        "Neighbours",
-        "Prior",
-        "Release",
-        "Verdict",
-    ]
-    assert set(names) <= set(dt.__all__)
-    assert all(isinstance(getattr(dt, name), type) for name in names)
-    assert isinstance(made("a design"), dt.Design)
-    assert isinstance(made("an estimate"), dt.Estimate)
+    kinds = {type(made(name)) for name in RESULTS}
+    assert kinds - {dt.Mechanism} <= {getattr(dt.results, name) for name in dt.results.__all__}
+    assert isinstance(made("a design"), dt.results.Design)
+    assert isinstance(made("an estimate"), dt.results.Estimate)
 
 
 def test_plain_values_are_those_of_json():

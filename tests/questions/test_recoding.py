@@ -119,7 +119,7 @@ def counted(rows, domain, unit, max_groups, other):
 
 @pytest.mark.parametrize("max_groups", [1, 2])
 def test_one_person_moves_few_counts_by_one_after_recoding(max_groups):
-    """By brute force: all rows of a person there or not (presence), and each of them counted or not (bit).
+    """By brute force: all rows of a person there or not (add-remove), and each of them counted or not (bit).
 
     Two ages of one band are one group: a person's rows are put together after recoding, not before.
     """

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dt
-from discreet.channels import Keep, Map, Table, Then
+from discreet.channels import Map, Mixture, Table, Then
 from discreet.channels.table import cells
 from discreet.exact.arithmetic import ball
 from discreet.randomness.alias import Alias, RealAlias, alias_row, uniform_integer, uniform_integers
@@ -334,7 +334,7 @@ def test_truth_plus_noise_clamped_is_the_channel(n, a):
 @pytest.mark.parametrize(("size", "keep"), [(2, "0"), (4, "1/2"), (5, "1/3"), (9, "9/10"), (3, "0")])
 def test_every_word_of_randomised_response(size, keep):
     """Around the circle: words owned plus the gap's share are the exact law of every row."""
-    channel = Keep(size, Fraction(keep))
+    channel = Mixture(size, Fraction(keep))
     guess = (1 - channel.keep) / size
     turns = [channel.keep + guess, *([guess] * (size - 1))]
     assert exact_law(channel._turn, turns) == turns

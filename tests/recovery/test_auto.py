@@ -60,7 +60,7 @@ def errors(law: np.ndarray, channel: Finite, number: int, seeds: range) -> dict[
             "mle": mle(channel, q),
         }
         for name, fit in found.items():
-            sums[name] += dt.kantorovich(fit.law, truth)
+            sums[name] += dt.measure.kantorovich(fit.law, truth)
     return sums
 
 
@@ -216,7 +216,7 @@ def test_long_grids_are_near_the_best_of_what_there_is(top, epsilon, truth, cell
     assert ("512 cells" in fit.notes[0]) == cells
     stopped, likeliest = ibu(channel, q, iterations=300).law, mle(channel, q).law
     flat = np.full(top + 1, 1 / (top + 1))
-    ours, *others, control = (dt.kantorovich(p, law) for p in (fit.law, stopped, likeliest, flat))
+    ours, *others, control = (dt.measure.kantorovich(p, law) for p in (fit.law, stopped, likeliest, flat))
     assert ours < 1.6 * min(others)  # well below 1 in most; narrow noise on cells of two values is the hard case
     assert not control < 1.6 * min(others)  # the check can fail
 
@@ -224,7 +224,7 @@ def test_long_grids_are_near_the_best_of_what_there_is(top, epsilon, truth, cell
 def test_randomised_response_on_a_long_grid():
     channel = dt.randomized_response(400, epsilon=8).finite()
     law, counts = observed(points_on(400), channel, 20_000, 4)
-    assert dt.kantorovich(auto(channel, counts).law, law) < 5
+    assert dt.measure.kantorovich(auto(channel, counts).law, law) < 5
 
 
 def test_cells_and_groups_keep_every_value_and_every_report():

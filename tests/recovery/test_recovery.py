@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dt
-from discreet.channels import Keep, Map, Then
+from discreet.channels import Map, Mixture, Then
 from discreet.errors import DiscreetError, RecoveryError, SingularError, SizeError
 from discreet.recovery.counts import histogram_of
 from discreet.recovery.ibu import _after, ibu
@@ -397,10 +397,10 @@ def test_unpull_solves_for_functions_and_for_many(channel):
 def test_unpull_refuses_what_has_no_solution():
     place = np.arange(5.0)
     merged = dt.geometric(4, alpha="1/2").remap([0, 0, 2, 4, 4]).finite()
-    for channel in (Keep(5, Fraction(0)), merged, Map(np.array([0, 0, 1, 2, 3]), 4)):
+    for channel in (Mixture(5, Fraction(0)), merged, Map(np.array([0, 0, 1, 2, 3]), 4)):
         with pytest.raises(SingularError):
             channel.unpull(place)
-    np.testing.assert_array_equal(Keep(5, Fraction(0)).unpull(np.ones(5)), np.ones(5))
+    np.testing.assert_array_equal(Mixture(5, Fraction(0)).unpull(np.ones(5)), np.ones(5))
     even = Map(np.array([0, 0, 1, 1, 2]), 3)  # a function that the merged values share is fine
     np.testing.assert_array_equal(even.unpull(np.array([1.0, 1, 5, 5, 9])), [1, 5, 9])
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.errors import FileError, LevelError, OutOfRangeError, ReleaseError, SourceError
 from discreet.exact.arithmetic import ball, precision
+from discreet.randomness import Job
 from discreet.randomness.source import simulation
 from discreet.sharing.bridge import AT_FIRST, AT_SECOND, BEFORE, BETWEEN, BEYOND, Bridge
 from tests import reference
@@ -115,10 +116,10 @@ def test_beyond_64_bits_the_geometric_law_begins_anew(monkeypatch):
 def test_drawn_later_they_follow_the_law_of_all_at_once(n, truth):
     """Between two, above all and below all, one after the other, against the joint law of the cascade of five levels."""
     size, values = 120_000, np.full(120_000, truth)
-    stored = dt.cascade([A, C], n).release(values, fingerprint="f", source=simulation(10 + n))
+    stored = dt.sharing.cascade([A, C], n).release(values, fingerprint="f", source=simulation(10 + n))
     grown = stored.add(B, source=simulation(20)).add("9/10", source=simulation(30))
     grown = grown.refine("1/10", values, fingerprint="f", source=simulation(40))
-    whole = dt.cascade(["1/10", A, B, C, "9/10"], n)
+    whole = dt.sharing.cascade(["1/10", A, B, C, "9/10"], n)
     assert grown.cascade == whole
     for members in (["1/10", A, B], [A, B, C], [B, C, "9/10"], ["1/10", C, "9/10"]):
         counts = tallied(n + 1, *(grown.at(x) for x in members))
@@ -148,7 +149,7 @@ def test_the_joint_loss_on_changed_data_is_not_what_would_be_charged():
     same = min(stored[y][v] * later(y, v, r) / (stored[x][v] * later(x, v, r)) for x, y in near for v, r in pairs)
     assert changed == 1 / (A * B**2)
     assert round(math.log(changed), 2) == 2.59
-    assert same == A == tight_by_hand(dict(np.ndenumerate(dt.cascade([A, B], n).joint())))
+    assert same == A == tight_by_hand(dict(np.ndenumerate(dt.sharing.cascade([A, B], n).joint())))
     assert round(-math.log(A), 2) == 1.20
 
 
@@ -164,7 +165,7 @@ def test_two_levels_from_one_state_are_no_cascade():
     }
     assert all(sum(p for key, p in refined.items() if key[0] == x) == 1 for x in rows)
     assert tight_by_hand(refined) == a * b * c < a * b / c  # what was charged: c, a/c and b/c
-    assert dt.cascade([a, b, c], n).coalition().tight == a  # one after the other
+    assert dt.sharing.cascade([a, b, c], n).coalition().tight == a  # one after the other
     base, up, down, both = reference.geometric(n, A), closed_form(n, A, B), closed_form(n, B, C), closed_form(n, A, C)
     added: dict[tuple[int, ...], Fraction] = {}
     for x, r, v, s, t in product(rows, repeat=5):
@@ -177,7 +178,7 @@ def test_a_child_forked_in_the_middle_draws_anew(monkeypatch):
     """Words from before the fork belong to the parent too: what was drawn from them is thrown away."""
     marks = iter([1, 2, 2, 2])
     monkeypatch.setattr("discreet.sharing.stored.fork_mark", lambda: next(marks))
-    reports = dt.cascade([A, C], 100).release(np.full(50, 50))
+    reports = dt.sharing.cascade([A, C], 100).release(np.full(50, 50))
     drawn = reports.add(B, source=simulation(1)).at(B)
     monkeypatch.undo()
     source = simulation(1)
@@ -187,7 +188,7 @@ def test_a_child_forked_in_the_middle_draws_anew(monkeypatch):
 
 
 def test_prices_are_exact_differences():
-    reports = dt.cascade([B, C], 9).release(3)
+    reports = dt.sharing.cascade([B, C], 9).release(3)
     assert reports.price_of("3/5").alpha == reports.price_of("9/10").alpha == reports.price_of(B).alpha == 1
     assert reports.price_of(A).alpha == A / B
     assert reports.price_of(A).alpha * reports.cascade.price.alpha == A
@@ -198,7 +199,9 @@ def test_prices_are_exact_differences():
 @pytest.mark.parametrize("grid", [dt.Grid(None, None), dt.Grid(0, None), dt.Grid(None, 40), dt.Grid(0, 40, "1/2")])
 def test_other_grids_take_further_levels_too(grid):
     values = np.full(2000, 20)
-    reports = dt.cascade([B, "9/10"], grid, sensitivity=2).release(values, fingerprint="f", source=simulation(1))
+    reports = dt.sharing.cascade([B, "9/10"], grid, sensitivity=2).release(
+        values, fingerprint="f", source=simulation(1)
+    )
     grown = reports.add("7/10").add("95/100").refine("1/100", values, fingerprint="f")
     assert len(grown) == 5
     errors = [float(np.abs(np.asarray(r, dtype=float) - 20).mean()) for r in grown]
@@ -227,7 +230,7 @@ def test_other_grids_take_further_levels_too(grid):
         (lambda r: r[None], LevelError, "Give exactly one"),
         (lambda r: r[0:1], LevelError, "read exactly"),
         (
-            lambda r: r.add("3/5", source=dt.Job("d").source("d", "c", r.cascade.digest)),
+            lambda r: r.add("3/5", source=Job("d").source("d", "c", r.cascade.digest)),
             SourceError,
             "made for another draw",
         ),
@@ -236,7 +239,7 @@ def test_other_grids_take_further_levels_too(grid):
     ],
 )
 def test_what_is_refused(call, error, told):
-    reports = dt.cascade([B, C], 6).release(3, fingerprint="f")
+    reports = dt.sharing.cascade([B, C], 6).release(3, fingerprint="f")
     with pytest.raises(error, match=told) as refused:
         call(reports)
     assert "7" not in str(refused.value).replace("0..6", "")
@@ -244,10 +247,10 @@ def test_what_is_refused(call, error, told):
 
 @pytest.mark.parametrize("values", [3, [1, 2, 6], np.arange(6).reshape(2, 3), []])
 def test_stored_and_read_again(values, tmp_path):
-    c = dt.cascade(n=dt.Grid(-1, 9, "1/2"), epsilons=["ln 3", "0.5", "1/3"], sensitivity="3/2")
+    c = dt.sharing.cascade(n=dt.Grid(-1, 9, "1/2"), epsilons=["ln 3", "0.5", "1/3"], sensitivity="3/2")
     reports = c.release(values, fingerprint="abc123")
     reports.save(tmp_path / "r.json")
-    again = dt.CascadeReports.load(tmp_path / "r.json")
+    again = dt.results.CascadeReports.load(tmp_path / "r.json")
     assert again.cascade == c
     assert (again.shape, again.fingerprint) == (reports.shape, "abc123")
     assert all(np.array_equal(x, y) for x, y in zip(again, reports, strict=True))
@@ -256,8 +259,8 @@ def test_stored_and_read_again(values, tmp_path):
     assert "sensitive" in str(reports)
     assert "sensitive" in reports.text()
     assert json.dumps(reports.to_dict())
-    open_ended = dt.cascade(["1/2"], dt.Grid(None, None)).release(-5)
-    assert dt.CascadeReports.loads(open_ended.text())[0] == open_ended[0]
+    open_ended = dt.sharing.cascade(["1/2"], dt.Grid(None, None)).release(-5)
+    assert dt.results.CascadeReports.loads(open_ended.text())[0] == open_ended[0]
 
 
 VERSION_1 = (
@@ -269,8 +272,8 @@ VERSION_1 = (
 
 
 def test_what_version_1_wrote_is_read():
-    stored = dt.CascadeReports.loads(VERSION_1)
-    assert stored.cascade == dt.cascade([B, C], 6)
+    stored = dt.results.CascadeReports.loads(VERSION_1)
+    assert stored.cascade == dt.sharing.cascade([B, C], 6)
     assert ([r.tolist() for r in stored], stored.fingerprint) == ([[5, 6], [0, 0]], "5f1c")
     assert [(row["audience"], row["alpha"], row["reports"]) for row in stored.rows()] == [(1, "1/2", 2), (2, "4/5", 2)]
     copied = pickle.loads(pickle.dumps(stored))
@@ -281,7 +284,7 @@ def rewritten(change) -> str:
     """A file with a change, and a digest that fits it."""
     from discreet.verify import digest
 
-    content = json.loads(dt.cascade([B, C], 6).release([1, 2], fingerprint="f").text())
+    content = json.loads(dt.sharing.cascade([B, C], 6).release([1, 2], fingerprint="f").text())
     content.pop("digest")
     change(content)
     return json.dumps({**content, "digest": digest(content)})
@@ -293,7 +296,7 @@ def rewritten(change) -> str:
         ("", "shape"),
         ("[]", "shape"),
         ('{"format": "discreet-mechanism"}', "shape"),
-        (dt.cascade([B, C], 6).release(3).text().replace("4/5", "3/5"), "digest"),
+        (dt.sharing.cascade([B, C], 6).release(3).text().replace("4/5", "3/5"), "digest"),
         (rewritten(lambda d: d.update(version=2)), "version"),
         (rewritten(lambda d: d["levels"].reverse()), "shape"),
         (rewritten(lambda d: d["levels"].pop()), "shape"),
@@ -319,11 +322,11 @@ def rewritten(change) -> str:
 def test_other_files_are_refused(text, kind, tmp_path):
     (tmp_path / "r.json").write_text(text, encoding="utf-8")
     with pytest.raises(FileError) as refused:
-        dt.CascadeReports.load(tmp_path / "r.json")
+        dt.results.CascadeReports.load(tmp_path / "r.json")
     assert refused.value.kind == kind
     for name in (tmp_path / "none.json", "a\0b"):
         with pytest.raises(FileError, match="cannot be read"):
-            dt.CascadeReports.load(name)
+            dt.results.CascadeReports.load(name)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permission bits")
@@ -332,7 +335,7 @@ def test_a_stored_file_is_for_its_owner_alone(tmp_path):
     path = tmp_path / "r.json"
     path.write_text("for everyone")
     path.chmod(0o644)
-    reports = dt.cascade([B, C], 6).release([1, 2])
+    reports = dt.sharing.cascade([B, C], 6).release([1, 2])
     for place in (path, tmp_path / "new.json"):
         reports.save(place)
         assert stat.S_IMODE(place.stat().st_mode) == 0o600
@@ -345,10 +348,10 @@ def test_a_stored_file_is_for_its_owner_alone(tmp_path):
 
 
 def test_copies_keep_the_kind_of_the_true_values():
-    reports = dt.cascade([B, C], 6).release([1, 2])
+    reports = dt.sharing.cascade([B, C], 6).release([1, 2])
     assert [type(copied[0]) for copied in (copy.copy(reports), copy.deepcopy(reports))] == [list, list]
 
 
 def test_an_unchanged_copy_of_a_file_is_read():
     """The control for the changed ones."""
-    assert len(dt.CascadeReports.loads(rewritten(lambda d: None))) == 2
+    assert len(dt.results.CascadeReports.loads(rewritten(lambda d: None))) == 2

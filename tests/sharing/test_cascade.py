@@ -15,6 +15,7 @@ from scipy.stats import chi2
 import discreet as dt
 from discreet.channels import Geometric
 from discreet.errors import GridError, LevelError, OutOfRangeError, ReleaseError, SizeError, SourceError, TableError
+from discreet.randomness import Job
 from discreet.randomness.source import Source, simulation
 from discreet.sharing.cascades import step
 from tests import reference
@@ -85,7 +86,7 @@ def tight_by_hand(law: dict[tuple[int, ...], Fraction], distance: int = 1) -> Fr
 @pytest.mark.parametrize("members", [m for k in (1, 2, 3) for m in combinations(range(3), k)])
 def test_every_coalition_is_as_private_as_its_least_private_member(members):
     alphas = LEVELS[1:]
-    c = dt.cascade(alphas, 6)
+    c = dt.sharing.cascade(alphas, 6)
     law = joint_by_hand(6, alphas, members)
     joint, verdict = c.joint([alphas[k] for k in members]), c.coalition([alphas[k] for k in members])
     assert {key: joint[key] for key in law} == law
@@ -99,9 +100,9 @@ def test_every_coalition_is_as_private_as_its_least_private_member(members):
 
 
 def test_everyone_together_with_four_levels_and_a_wider_sensitivity():
-    assert dt.cascade(LEVELS, 5).coalition().tight == LEVELS[0]
+    assert dt.sharing.cascade(LEVELS, 5).coalition().tight == LEVELS[0]
     grid = dt.Grid(-1, 2, "1/2")
-    c = dt.cascade(["1/4", "9/16"], grid, sensitivity=1)  # two steps
+    c = dt.sharing.cascade(["1/4", "9/16"], grid, sensitivity=1)  # two steps
     assert c.decays == tuple(m.channel.decay for m in c.mechanisms)
     joint = c.joint()
     law = {(i, x, y): joint[i, x, y] for i, x, y in product(range(7), repeat=3)}
@@ -134,7 +135,7 @@ def test_why_other_families_are_refused():
 
 
 def test_joint_laws_are_listed_up_to_the_limits_and_not_beyond(monkeypatch):
-    c = dt.cascade(LEVELS[1:], 6)
+    c = dt.sharing.cascade(LEVELS[1:], 6)
     for name, most in (
         ("_LISTED", 7**3),
         ("_WORK", 7**3 * 24),
@@ -150,12 +151,12 @@ def test_joint_laws_are_listed_up_to_the_limits_and_not_beyond(monkeypatch):
 
 
 def test_large_grids_have_the_theorem():
-    c = dt.cascade(["1/2", "4/5", "9/10"], 10**6)
+    c = dt.sharing.cascade(["1/2", "4/5", "9/10"], 10**6)
     assert c.coalition(["9/10", "4/5"]).tight == Fraction(4, 5)
     with pytest.raises(SizeError, match="coalition"):
         c.joint()
-    assert dt.cascade(["1/2", "4/5"], dt.Grid(None, None)).coalition().tight == Fraction(1, 2)
-    fine = dt.cascade(epsilons=[1, "1/2"], n=63)  # too many digits to list
+    assert dt.sharing.cascade(["1/2", "4/5"], dt.Grid(None, None)).coalition().tight == Fraction(1, 2)
+    fine = dt.sharing.cascade(epsilons=[1, "1/2"], n=63)  # too many digits to list
     assert fine.coalition().holds
     assert fine.coalition().tight == fine.levels[0].alpha
 
@@ -184,7 +185,7 @@ def tallied(size: int, *reports: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("truth", [0, 2, 4])
 def test_drawn_reports_have_the_joint_law(truth):
-    c = dt.cascade(LEVELS[1:], 4)
+    c = dt.sharing.cascade(LEVELS[1:], 4)
     one, two, three = c.release(np.full(150_000, truth), source=simulation(truth))
     assert not is_far(tallied(5, one, two, three), c.joint()[truth])
     apart = [m.sample(np.full(150_000, truth), source=simulation(7)) for m in c.mechanisms[1:]]
@@ -199,7 +200,7 @@ def test_drawn_reports_have_the_joint_law(truth):
 def test_open_grids_are_drawn_alike(grid, truth):
     """Against a long closed grid around the truth, whose other ends no report reaches."""
     a, b = Fraction(3, 10), Fraction(1, 2)
-    c = dt.cascade([a, b], grid, sensitivity=grid.step)
+    c = dt.sharing.cascade([a, b], grid, sensitivity=grid.step)
     reports = c.release(np.full(60_000, truth), source=simulation(3))
     shifted = [(np.array(x, dtype=float) - truth) / float(grid.step) for x in reports]
     wide = 60
@@ -229,7 +230,7 @@ class Counted(Source):
 
 
 def test_the_number_of_words_does_not_depend_on_the_truth():
-    c, used = dt.cascade(LEVELS, 50), set()
+    c, used = dt.sharing.cascade(LEVELS, 50), set()
     for truth in (0, 1, 25, 50):
         source = Counted()
         c.release(np.full(1000, truth), source=source)
@@ -238,7 +239,7 @@ def test_the_number_of_words_does_not_depend_on_the_truth():
 
 
 def test_kinds_come_back_as_they_went_in():
-    c = dt.cascade(["3/10", "1/2"], 9)
+    c = dt.sharing.cascade(["3/10", "1/2"], 9)
     assert all(type(r) is int for r in c.release(4))
     assert [type(r) for r in c.release([1, 2, 3])] == [list, list]
     assert c.release(np.arange(6).reshape(2, 3))[1].shape == (2, 3)
@@ -247,13 +248,13 @@ def test_kinds_come_back_as_they_went_in():
     first = c.release(np.arange(10))[0]
     with pytest.raises(ValueError, match="read-only"):
         first[0] = 1
-    fine = dt.cascade(["3/10", "1/2"], dt.Grid(0, 1, "1/4"), sensitivity="1/4")
+    fine = dt.sharing.cascade(["3/10", "1/2"], dt.Grid(0, 1, "1/4"), sensitivity="1/4")
     assert fine.release("1/2")[0] in {Fraction(k, 4) for k in range(5)}
 
 
 def test_a_keyed_source_repeats_a_release_for_its_own_cascade_only():
-    c, other = dt.cascade(["3/10", "1/2"], 50), dt.cascade(["3/10", "2/5"], 50)
-    with dt.Job("data") as job:
+    c, other = dt.sharing.cascade(["3/10", "1/2"], 50), dt.sharing.cascade(["3/10", "2/5"], 50)
+    with Job("data") as job:
         source = job.source("data", "count", c.digest)
         once, again = (c.release([7, 8, 9], source=source, records=[3, 1, 2]) for _ in range(2))
         assert list(once) == list(again)
@@ -270,27 +271,27 @@ def test_a_keyed_source_repeats_a_release_for_its_own_cascade_only():
 @pytest.mark.parametrize(
     ("call", "error", "told"),
     [
-        (lambda: dt.cascade(["1/2", "3/10"], 6), LevelError, "alpha 3/10 follows alpha 1/2"),
-        (lambda: dt.cascade(["1/2", 0.5], 6), LevelError, "alpha 1/2 follows alpha 1/2"),
-        (lambda: dt.cascade(n=6, epsilons=["1/2", 1]), LevelError, "epsilon 1 follows epsilon 1/2"),
-        (lambda: dt.cascade([], 6), LevelError, "at least one level"),
-        (lambda: dt.cascade("1/2", "x"), GridError, "not an integer"),
-        (lambda: dt.cascade(0.5, 6), LevelError, "list of levels"),
-        (lambda: dt.cascade(["1/2"]), LevelError, "largest count or a Grid"),
-        (lambda: dt.cascade(["1/2"], 6, epsilons=[1]), LevelError, "give one of them"),
-        (lambda: dt.cascade(["1/2", "7/5"], 6), LevelError, "outside"),
-        (lambda: dt.cascade(["1/2"], 6, sensitivity=0), GridError, "sensitivity"),
-        (lambda: dt.cascade([dt.explicit_fair(6, alpha="1/2")], 6), LevelError, "made of geometric ones"),
-        (lambda: dt.cascade(dt.geometric(6, alpha="1/2"), 6), LevelError, "list of levels"),
+        (lambda: dt.sharing.cascade(["1/2", "3/10"], 6), LevelError, "alpha 3/10 follows alpha 1/2"),
+        (lambda: dt.sharing.cascade(["1/2", 0.5], 6), LevelError, "alpha 1/2 follows alpha 1/2"),
+        (lambda: dt.sharing.cascade(n=6, epsilons=["1/2", 1]), LevelError, "epsilon 1 follows epsilon 1/2"),
+        (lambda: dt.sharing.cascade([], 6), LevelError, "at least one level"),
+        (lambda: dt.sharing.cascade("1/2", "x"), GridError, "not an integer"),
+        (lambda: dt.sharing.cascade(0.5, 6), LevelError, "list of levels"),
+        (lambda: dt.sharing.cascade(["1/2"]), LevelError, "largest count or a Grid"),
+        (lambda: dt.sharing.cascade(["1/2"], 6, epsilons=[1]), LevelError, "give one of them"),
+        (lambda: dt.sharing.cascade(["1/2", "7/5"], 6), LevelError, "outside"),
+        (lambda: dt.sharing.cascade(["1/2"], 6, sensitivity=0), GridError, "sensitivity"),
+        (lambda: dt.sharing.cascade([dt.explicit_fair(6, alpha="1/2")], 6), LevelError, "made of geometric ones"),
+        (lambda: dt.sharing.cascade(dt.geometric(6, alpha="1/2"), 6), LevelError, "list of levels"),
         (
-            lambda: dt.cascade([Fraction(1, 2), Fraction(1, 2) + Fraction(1, 2**64)], 9, sensitivity=2),
+            lambda: dt.sharing.cascade([Fraction(1, 2), Fraction(1, 2) + Fraction(1, 2**64)], 9, sensitivity=2),
             LevelError,
             "farther apart",
         ),
-        (lambda: dt.cascade(["1/2"], 6).release(7), OutOfRangeError, "position 0 lies outside"),
-        (lambda: dt.cascade(["1/2"], 6).release("many"), OutOfRangeError, "Nothing was drawn"),
-        (lambda: dt.cascade(["1/2"], 6).coalition(["1/3"]), LevelError, "it has 1/2"),
-        (lambda: dt.cascade(["1/2"], 6).release(3, source=5), SourceError, "no source"),
+        (lambda: dt.sharing.cascade(["1/2"], 6).release(7), OutOfRangeError, "position 0 lies outside"),
+        (lambda: dt.sharing.cascade(["1/2"], 6).release("many"), OutOfRangeError, "Nothing was drawn"),
+        (lambda: dt.sharing.cascade(["1/2"], 6).coalition(["1/3"]), LevelError, "it has 1/2"),
+        (lambda: dt.sharing.cascade(["1/2"], 6).release(3, source=5), SourceError, "no source"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(call, error, told):
@@ -301,20 +302,24 @@ def test_what_is_wrong_is_said_in_a_sentence(call, error, told):
 
 
 def test_levels_are_read_like_everywhere():
-    c = dt.cascade("3/10, 1/2", 6)
-    assert c == dt.cascade([Fraction(3, 10), 0.5], dt.Grid(0, 6)) == dt.cascade(["0.3", dt.Level.of(alpha="0.5")], "6")
+    c = dt.sharing.cascade("3/10, 1/2", 6)
+    assert (
+        c
+        == dt.sharing.cascade([Fraction(3, 10), 0.5], dt.Grid(0, 6))
+        == dt.sharing.cascade(["0.3", dt.Level.of(alpha="0.5")], "6")
+    )
     assert c.price.alpha == Fraction(3, 10)
     assert [m.channel for m in c.mechanisms] == [Geometric(6, Fraction(3, 10)), Geometric(6, Fraction(1, 2))]
     assert str(c.mechanisms[0]) == str(dt.geometric(6, alpha="3/10"))
     assert "costs epsilon <= 1.20398" in str(c)
     assert c.to_dict()["price"]["alpha"] == "3/10"
     assert [(row["audience"], row["alpha"]) for row in c.rows()] == [(1, "3/10"), (2, "1/2")]
-    by_epsilon = dt.cascade(n=6, epsilons=["ln(10/3)", "ln 2"])
+    by_epsilon = dt.sharing.cascade(n=6, epsilons=["ln(10/3)", "ln 2"])
     assert [x.alpha >= y.alpha for x, y in zip(by_epsilon.levels, c.levels, strict=True)] == [True, True]
 
 
 def test_levels_asked_as_epsilons_are_found_as_such():
-    c = dt.cascade(epsilons=["1", "1/2"], n=8)
+    c = dt.sharing.cascade(epsilons=["1", "1/2"], n=8)
     reports = c.release(5, fingerprint="f")
     assert reports.at(epsilon="1/2") == reports[1] == reports.at(epsilon=0.5)
     with pytest.raises(LevelError, match=r'it has epsilon 1, epsilon 1/2 \(write epsilon="1"'):
@@ -326,9 +331,9 @@ def test_levels_asked_as_epsilons_are_found_as_such():
     assert [more.at(epsilon=x) for x in (1, "1/2")] == [*reports]
     price = reports.price_of(epsilon=2)
     assert price.alpha == dt.Level.of(epsilon=2).alpha / dt.Level.of(epsilon=1).alpha
-    assert [row[1] for row in more.shown().rows] == ["epsilon 2", "epsilon 1", "epsilon 1/2", "epsilon 1/4"]
-    assert dt.cascade(["1/2"], 8).shown().columns[1] == "alpha"
+    assert [row[1] for row in more.view().rows] == ["epsilon 2", "epsilon 1", "epsilon 1/2", "epsilon 1/4"]
+    assert dt.sharing.cascade(["1/2"], 8).view().columns[1] == "alpha"
     with pytest.raises(LevelError, match="with epsilons write n="):
-        dt.cascade(100, epsilons=["1", "1/2"])
+        dt.sharing.cascade(100, epsilons=["1", "1/2"])
     with pytest.raises(ReleaseError, match="give them as values="):
         reports.refine(5, epsilon=2, fingerprint="f")

@@ -32,8 +32,10 @@ def test_the_table_is_the_librarys(run):
     assert len(out.splitlines()) == 2 + 12 + 1
     rows = json.loads(run(*words, "--json")[1])
     assert [(row["name"], row["k"]) for row in rows[:5]] == [*(("geometric", k) for k in (1, 3, 5, 11)), ("laplace", 1)]
-    assert rows[1]["expected_loss"] == dt.collude(dt.geometric(dt.Grid(None, None), alpha="1/2"), 3).expected_loss
-    assert rows[9] == dt.collude({"staircase": dt.staircase(alpha="1/2")}, [3])[0].to_dict()
+    assert (
+        rows[1]["expected_loss"] == dt.sharing.collude(dt.geometric(dt.Grid(None, None), alpha="1/2"), 3).expected_loss
+    )
+    assert rows[9] == dt.sharing.collude({"staircase": dt.staircase(alpha="1/2")}, [3])[0].to_dict()
     table = list(csv.DictReader(io.StringIO(run(*words, "--csv")[1])))
     assert [float(line["l1"]) for line in table] == [row["expected_loss"] for row in rows]
 
@@ -44,7 +46,7 @@ def test_files_strategies_and_priors(run):
     words = ("-m", "m.json", "--k", 4, "--strategy", "bayes", "--loss", "l0", "--prior", "binomial(0.3)")
     code, out, _ = run("collude", *words, "--json")
     assert code == 0
-    expected = dt.collude({"m.json": m}, [4], "bayes", "l0", "binomial(0.3)")[0].to_dict()
+    expected = dt.sharing.collude({"m.json": m}, [4], "bayes", "l0", "binomial(0.3)")[0].to_dict()
     assert json.loads(out) == [expected]
     words = ("--n", 40, "--epsilon", "1", "--sensitivity", 4, "-m", "staircase", "--k", 7, "--strategy", "mle")
     drawn = run("collude", *words, "--runs", 300)

@@ -17,8 +17,8 @@ from discreet.errors import DiscreetError
 from discreet.measure.privacy import check_privacy
 from discreet.sharing import bytypes
 from discreet.sharing.answers import closed_median, table_median
+from discreet.sharing.guarantee import Guarantee, below_exp
 from discreet.sharing.guesses import Guesser
-from discreet.sharing.kept import Kept, below_exp
 from discreet.sharing.medians import _at_the_ends, exact_law, median_level
 from discreet.sharing.report_types import Types, number_of_types
 from discreet.sharing.scaled import Scaled
@@ -91,7 +91,7 @@ def test_everything_by_hand(name, strategy):
         if sum(prior) != 1:
             prior = [Fraction(1, size)] * size
         law = by_hand(m, k, strategy, prior)
-        found = dt.collude(m, k, strategy, prior=prior)
+        found = dt.sharing.collude(m, k, strategy, prior=prior)
         truths = [Fraction(m.inputs.value(x)) for x in range(size)]
         losses = [sum(p * abs(e - t) for e, p in row.items()) for t, row in zip(truths, law, strict=True)]
         assert found.expected_loss == pytest.approx(
@@ -128,7 +128,7 @@ def geometric_median_loss(a: Fraction, k: int, terms: int) -> float:
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 8, 11])
 def test_the_closed_sums_of_the_geometric_median(k):
     for a in (Fraction(1, 2), Fraction(3, 10)):
-        found = dt.collude(dt.geometric(OPEN, alpha=a), k)
+        found = dt.sharing.collude(dt.geometric(OPEN, alpha=a), k)
         assert found.expected_loss == pytest.approx(geometric_median_loss(a, k, 120 if k < 3 else 40), rel=1e-12)
         assert sum(found.error_law.values()) == pytest.approx(1, abs=1e-14)
         assert sum(abs(e) * p for e, p in found.error_law.items()) == pytest.approx(found.expected_loss, rel=1e-12)
@@ -142,8 +142,10 @@ def test_a_second_report_that_makes_the_number_even_is_worth_nothing():
         dt.noise.staircase(alpha="1/2"),
     ):
         for k in (2, 4, 10):
-            assert dt.collude(m, k).expected_loss == pytest.approx(dt.collude(m, k - 1).expected_loss, rel=1e-9)
-    four, five = dt.collude(dt.geometric(OPEN, alpha="1/2"), [4, 5]).found
+            assert dt.sharing.collude(m, k).expected_loss == pytest.approx(
+                dt.sharing.collude(m, k - 1).expected_loss, rel=1e-9
+            )
+    four, five = dt.sharing.collude(dt.geometric(OPEN, alpha="1/2"), [4, 5]).found
     assert five.expected_loss < 0.9 * four.expected_loss
 
 
@@ -166,23 +168,25 @@ def test_the_open_median_by_convolution(k):
         ("lp(3)", np.abs(median) ** 3),
         ("asymmetric(1, 3)", np.where(median > 0, median, -3 * median)),
     ):
-        assert dt.collude(m, k, loss=loss).expected_loss == pytest.approx(float(chance @ cost), rel=1e-4, abs=1e-9)
-        assert dt.collude(m, k, loss=loss).worst == dt.collude(m, k, loss=loss).expected_loss
+        assert dt.sharing.collude(m, k, loss=loss).expected_loss == pytest.approx(
+            float(chance @ cost), rel=1e-4, abs=1e-9
+        )
+        assert dt.sharing.collude(m, k, loss=loss).worst == dt.sharing.collude(m, k, loss=loss).expected_loss
 
 
 def test_the_error_on_integers_falls_exponentially():
     """Like (2 sqrt(a)/(1+a))^k, where equation 18 says 1/sqrt(k); on the line equations 16 and 17 become right."""
     for a in (Fraction(1, 2), Fraction(1, 5)):
         m = dt.geometric(OPEN, alpha=a)
-        few, many = dt.collude(m, [301, 401]).found
+        few, many = dt.sharing.collude(m, [301, 401]).found
         assert (many.expected_loss / few.expected_loss) ** 0.01 == pytest.approx(2 * math.sqrt(a) / (1 + a), rel=3e-3)
         printed = (1 + float(a)) / (1 - float(a)) / math.sqrt(2 * math.pi * 401)
         assert many.large_k == pytest.approx(printed)
         assert printed > 1e6 * many.expected_loss
-    line = dt.collude(dt.noise.laplace(alpha="1/2"), [1, 3, 11, 51])
+    line = dt.sharing.collude(dt.noise.laplace(alpha="1/2"), [1, 3, 11, 51])
     assert [x.expected_loss / x.large_k for x in line.found] == pytest.approx([1.253, 1.266, 1.172, 1.085], abs=6e-4)
     assert line[1].large_k == pytest.approx(math.sqrt(2 / (3 * math.pi)) / math.log(2))  # 16
-    stairs = dt.collude(dt.noise.staircase(alpha="3/10"), 2001)
+    stairs = dt.sharing.collude(dt.noise.staircase(alpha="3/10"), 2001)
     assert stairs.large_k == pytest.approx(math.sqrt(2 / (2001 * math.pi)) * math.sqrt(0.3) / 0.7)  # 17
     assert stairs.expected_loss == pytest.approx(stairs.large_k, rel=1e-3)
 
@@ -199,9 +203,9 @@ def test_clamping_commutes_with_the_median():
 
 def test_a_hundred_and_one_reports_of_0_to_100_take_less_than_a_second():
     m = dt.geometric(100, alpha="1/2")
-    dt.collude(m, 3)  # loads SciPy
+    dt.sharing.collude(m, 3)  # loads SciPy
     start = time.process_time()
-    found = dt.collude(m, range(1, 102))
+    found = dt.sharing.collude(m, range(1, 102))
     assert time.process_time() - start < 1
     assert all(x.level.exact for x in found.found)
     up = [binomial_tail(101, 51, Fraction(1, 3 * 2 ** (t - 1))) for t in (1, 2)]
@@ -216,7 +220,7 @@ def test_the_worst_report_of_the_truncated_geometric_is_an_end(n, a, span):
     m = dt.from_matrix([list(map(str, row)) for row in _exact_rows(n, Fraction(a))], sensitivity=span)
     for k in (1, 2, 3, 4, 7):
         law, _ = exact_law(dt.geometric(n, alpha=a).finite(), k)
-        assert _at_the_ends(n, Fraction(a), k, span).alpha == Kept.between(m, law).alpha
+        assert _at_the_ends(n, Fraction(a), k, span).alpha == Guarantee.between(m, law).alpha
 
 
 def _exact_rows(n: int, a: Fraction) -> list[list[Fraction]]:
@@ -228,33 +232,33 @@ def _exact_rows(n: int, a: Fraction) -> list[list[Fraction]]:
 def test_the_median_costs_half_of_the_reports(k):
     """On an open grid alpha^(k//2 + 1), the limit of finite grids from above."""
     half = Fraction(1, 2) ** (k // 2 + 1)
-    assert dt.collude(dt.geometric(OPEN, alpha="1/2"), k).level == Kept.of(half)
-    levels = [dt.collude(dt.geometric(n, alpha="1/2"), k).level.alpha for n in (2, 4, 8, 40)]
+    assert dt.sharing.collude(dt.geometric(OPEN, alpha="1/2"), k).level == Guarantee.of(half)
+    levels = [dt.sharing.collude(dt.geometric(n, alpha="1/2"), k).level.alpha for n in (2, 4, 8, 40)]
     assert levels == sorted(levels, reverse=True)
     assert half <= levels[-1] < half * (1 + Fraction(1, 10**9))
     stairs = dt.staircase(40, alpha="1/2", sensitivity=3)
     exact = median_level(stairs, k, check_privacy(stairs))
     assert exact.exact
     assert half <= exact.alpha < half * Fraction(1001, 1000)
-    assert dt.collude(dt.staircase(OPEN, alpha="1/2", sensitivity=3), k).level == Kept.of(half)
+    assert dt.sharing.collude(dt.staircase(OPEN, alpha="1/2", sensitivity=3), k).level == Guarantee.of(half)
 
 
 def test_levels_too_long_to_write_out_are_bounds():
     m = dt.geometric(100, epsilon="0.1")
-    found = dt.collude(m, 101)
+    found = dt.sharing.collude(m, 101)
     assert not found.level.exact
     exact = _at_the_ends(20, Fraction(9, 10), 5, 1)
     assert exact.exact
-    long = Kept.ratio(exact.alpha.numerator * 7**9000, exact.alpha.denominator * 7**9000)
+    long = Guarantee.ratio(exact.alpha.numerator * 7**9000, exact.alpha.denominator * 7**9000)
     assert not long.exact
     assert exact.alpha * (1 - Fraction(1, 2**60)) < long.alpha <= exact.alpha
     assert 5.09 < found.level.epsilon <= 5.1 + 1e-9
     assert found.joint_level.epsilon == pytest.approx(10.1, rel=1e-12)
-    fine = dt.collude(dt.laplace(epsilon=1), 3)
+    fine = dt.sharing.collude(dt.laplace(epsilon=1), 3)
     assert not fine.joint_level.exact
     assert 3 <= fine.joint_level.epsilon < 3 + 1e-6
     assert 2 <= fine.level.epsilon < 2 + 1e-6
-    none = dt.collude(dt.suppression(9, below=3), 2)
+    none = dt.sharing.collude(dt.traditional.suppression(9, below=3), 2)
     assert none.joint_level.alpha == 0 == none.level.alpha
     assert none.joint_level.epsilon == math.inf
 
@@ -303,7 +307,7 @@ def test_the_roundings_of_scaled_numbers_are_counted(k, reports):
 def test_levels_of_many_types_are_certain_and_tight():
     """Of 4000 reports of one bit, in floats, against the tail of the binomial in integers; most probabilities underflow."""
     k, p, q = 4001, 10, 9
-    found = dt.collude(dt.randomized_response(1, alpha="9/10"), k, "mle", "l0")
+    found = dt.sharing.collude(dt.randomized_response(1, alpha="9/10"), k, "mle", "l0")
     term, wrong = q**k, 0
     for j in range((k + 1) // 2):  # C(k, j) p^j q^(k-j), one after the other
         wrong, term = wrong + term, term * (k - j) * p // ((j + 1) * q)
@@ -316,14 +320,14 @@ def test_levels_of_many_types_are_certain_and_tight():
 def test_numbers_of_users_and_losses_of_other_kinds():
     g, stairs = dt.geometric(3, alpha="1/2"), dt.noise.staircase(alpha="1/2")
     with pytest.raises(DiscreetError, match="whole number"):
-        dt.collude(g, np.array(3))
+        dt.sharing.collude(g, np.array(3))
     with pytest.raises(DiscreetError, match="real number for every error"):
-        dt.collude(stairs, 3, "mle", lambda error: "x", runs=10)
+        dt.sharing.collude(stairs, 3, "mle", lambda error: "x", runs=10)
 
 
 def test_of_two_bounds_the_smaller_epsilon_is_taken():
     """Also where one of the alphas was too small to write out."""
-    rough, fine = Kept(Fraction(1, 2**9000), 6238.4, False), Kept(Fraction(0), 3000.0, False)
+    rough, fine = Guarantee(Fraction(1, 2**9000), 6238.4, False), Guarantee(Fraction(0), 3000.0, False)
     assert rough.better(fine) is fine is fine.better(rough)
 
 
@@ -345,9 +349,9 @@ def test_an_alpha_from_an_epsilon_is_never_above_it():
 @pytest.mark.parametrize("name", ["fair", "stairs", "zeros", "stages", "graph"])
 def test_types_in_floats_agree_and_claim_less(name, monkeypatch):
     m = SMALL[name]
-    exact = dt.collude(m, 4, "mle")
+    exact = dt.sharing.collude(m, 4, "mle")
     monkeypatch.setattr(bytypes, "_EXACT_WORK", 0)
-    floats = dt.collude(m, 4, "mle")
+    floats = dt.sharing.collude(m, 4, "mle")
     assert exact.level.exact
     assert floats.expected_loss == pytest.approx(exact.expected_loss, rel=1e-12)
     assert floats.error_law == pytest.approx(exact.error_law, abs=1e-12)
@@ -363,7 +367,7 @@ def test_small_probabilities_do_not_vanish():
     logs = bytypes.log_matrix(m.finite())
     assert logs[0, 59] == pytest.approx(59 * math.log(1e-14), rel=1e-9)
     found = bytypes.by_types(m, 2, Guesser.of(m, "mle", "l1", None), "l1", None, None)[1]
-    assert found.epsilon == pytest.approx(float(dt.collude(m, 2).level.epsilon), rel=1e-3)
+    assert found.epsilon == pytest.approx(float(dt.sharing.collude(m, 2).level.epsilon), rel=1e-3)
 
 
 # Which estimate?
@@ -375,14 +379,14 @@ def test_where_the_median_is_likeliest():
     g = dt.geometric(8, alpha="1/2")
     always = [g, dt.laplace(dt.Grid(0, 2, "1/4"), alpha="1/2")]
     for m, k in itertools.product(always, (1, 2, 3, 5)):
-        theorem = dt.collude(m, k, "mle")
+        theorem = dt.sharing.collude(m, k, "mle")
         counted, level = bytypes.by_types(m, k, Guesser.of(m, "mle", "l1", None), "l1", None, None)
         assert theorem.median_is_likeliest == 1
         assert counted.likeliest == pytest.approx(1, abs=1e-12)
         assert counted.loss == pytest.approx(theorem.expected_loss, rel=1e-12)
         assert level.alpha == theorem.level.alpha
     for m in (g.truncate(2, 6), dt.explicit_fair(8, alpha="1/2"), dt.staircase(8, alpha="1/2", sensitivity=3)):
-        found = dt.collude(m, 5, "mle")
+        found = dt.sharing.collude(m, 5, "mle")
         assert found.median_is_likeliest < 0.9
     # reports 2..6 of truths 0..8: one report of 2 is likeliest for 0, though 2 is its median
     row = [g.truncate(2, 6).finite().entry(x, 0) for x in range(9)]
@@ -392,25 +396,31 @@ def test_where_the_median_is_likeliest():
 def test_the_best_guess_is_never_worse():
     for name, m in SMALL.items():
         for k in (1, 3):
-            best, *others = (dt.collude(m, k, s, "l0").exact_answer for s in ("bayes", "mle", "median"))
+            best, *others = (dt.sharing.collude(m, k, s, "l0").exact_answer for s in ("bayes", "mle", "median"))
             assert best >= max(others) - 1e-12, name
             if k == 1:
-                assert 1 - best == pytest.approx(dt.bayes_risk(m, "l0"))
-        assert dt.collude(m, 3, "bayes", "l2").expected_loss <= dt.collude(m, 3, loss="l2").expected_loss + 1e-12
+                assert 1 - best == pytest.approx(dt.measure.bayes_risk(m, "l0"))
+        assert (
+            dt.sharing.collude(m, 3, "bayes", "l2").expected_loss
+            <= dt.sharing.collude(m, 3, loss="l2").expected_loss + 1e-12
+        )
     # each loss has its own guess, and each prior
     fair = SMALL["fair"]
-    squares = [sum(e**2 * p for e, p in dt.collude(fair, 2, "bayes", loss).error_law.items()) for loss in ("l2", "l0")]
+    squares = [
+        sum(e**2 * p for e, p in dt.sharing.collude(fair, 2, "bayes", loss).error_law.items()) for loss in ("l2", "l0")
+    ]
     assert squares[0] < squares[1]
     low = [0.9, 0.1, 0, 0, 0]
     assert (
-        dt.collude(fair, 2, "bayes", prior=low).expected_loss < dt.collude(fair, 2, "mle", prior=low).expected_loss / 2
+        dt.sharing.collude(fair, 2, "bayes", prior=low).expected_loss
+        < dt.sharing.collude(fair, 2, "mle", prior=low).expected_loss / 2
     )
 
 
 def test_rounding_first_leaves_an_error_that_no_number_of_reports_removes():
     """Figure 4, the heuristic of 5.2.2: what is rounded away is not in the reports."""
     m = two_stages()
-    losses = [x.expected_loss for x in dt.collude(m, [1, 11, 101, 1001]).found]
+    losses = [x.expected_loss for x in dt.sharing.collude(m, [1, 11, 101, 1001]).found]
     rounded = np.mean([min(abs(x - c) for c in (-10, 0, 10)) for x in range(-10, 11) if x not in (-5, 5)] + [5, 5])
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] == pytest.approx(rounded, rel=1e-9)
@@ -440,7 +450,7 @@ def test_the_median_on_the_line_by_an_integral(law, k):
         return stats.binom.sf(odd - 1, k, q) + stats.binom.sf(even - 1, k, q)
 
     direct = sum(integrate.quad(tail, u, v, epsabs=1e-13)[0] for u, v in itertools.pairwise(edges))
-    found = dt.collude(law, k)
+    found = dt.sharing.collude(law, k)
     assert found.expected_loss == pytest.approx(direct, rel=1e-7)
     assert (found.exact_answer, found.level, found.joint_level) == (0, None, None)
     middle = found.error_law
@@ -451,22 +461,25 @@ def test_the_median_on_the_line_by_an_integral(law, k):
 
 def test_the_mechanism_on_a_fine_grid_has_the_curve_of_the_line():
     for k in (1, 4, 11):
-        line, grid = dt.collude(dt.noise.laplace(alpha="1/2"), k), dt.collude(dt.laplace(alpha="1/2"), k)
+        line, grid = (
+            dt.sharing.collude(dt.noise.laplace(alpha="1/2"), k),
+            dt.sharing.collude(dt.laplace(alpha="1/2"), k),
+        )
         assert grid.expected_loss == pytest.approx(line.expected_loss, rel=1e-5)
         assert grid.one_report == pytest.approx(line.one_report, rel=1e-3)
         assert line.one_report == pytest.approx(1 / (k * math.log(2)))
-    assert dt.collude(dt.geometric(OPEN, alpha="1/2"), 3).one_report == pytest.approx(2 / 8 / (1 - 1 / 64))
+    assert dt.sharing.collude(dt.geometric(OPEN, alpha="1/2"), 3).one_report == pytest.approx(2 / 8 / (1 - 1 / 64))
     once = dt.expected_loss(dt.geometric(5, alpha="1/4"), "l1")
-    assert dt.collude(dt.geometric(5, alpha="1/2"), 2).one_report == pytest.approx(once)
+    assert dt.sharing.collude(dt.geometric(5, alpha="1/2"), 2).one_report == pytest.approx(once)
 
 
 def test_heavy_tails():
     """Three Cauchy draws have a median with a mean: the integral of 3q^2 - 2q^3; one or two have none."""
     law = dt.noise.cauchy()
-    assert dt.collude(law, 1).expected_loss == dt.collude(law, 2).expected_loss == math.inf
+    assert dt.sharing.collude(law, 1).expected_loss == dt.sharing.collude(law, 2).expected_loss == math.inf
     q = lambda t: math.atan2(1, t) / math.pi  # noqa: E731
     direct = 2 * integrate.quad(lambda t: 3 * q(t) ** 2 - 2 * q(t) ** 3, 0, math.inf, limit=200)[0]
-    assert dt.collude(law, 3).expected_loss == pytest.approx(direct, rel=1e-6)
+    assert dt.sharing.collude(law, 3).expected_loss == pytest.approx(direct, rel=1e-6)
 
 
 # What is refused
@@ -475,33 +488,36 @@ def test_heavy_tails():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda g: dt.collude(g, 0), "k = 0 must be a whole number"),
-        (lambda g: dt.collude(g, 2.5), "k = 2.5 must be a whole number"),
-        (lambda g: dt.collude(g, []), "empty list"),
-        (lambda g: dt.collude(g, [3, -1]), "k = -1 must be"),
-        (lambda g: dt.collude({}, 3), "empty mapping"),
-        (lambda g: dt.collude(g, 3, "mean"), "strategy = 'mean' is not known"),
-        (lambda g: dt.collude(g, 3, runs=1), "runs = 1 must be"),
-        (lambda g: dt.collude(g, 3, seed=-1), "seed = -1 must be"),
-        (lambda g: dt.collude(g, 3, loss="l7"), "loss = 'l7' is not known"),
-        (lambda g: dt.collude(g, 3, "bayes", prior=[1]), "has 1 of the 9"),
-        (lambda g: dt.collude([[1]], 3), "make one with discreet.from_matrix"),
-        (lambda g: dt.collude(dt.geometric(OPEN, alpha="1/2"), 3, prior="binomial(0.5)"), "leave out the prior"),
-        (lambda g: dt.collude(dt.geometric(OPEN, alpha="1/2"), 3, loss="threshold(2)"), "the grid is open"),
-        (lambda g: dt.collude(dt.geometric(dt.Grid(0, None), alpha="1/2"), 3, "bayes"), "half open"),
+        (lambda g: dt.sharing.collude(g, 0), "k = 0 must be a whole number"),
+        (lambda g: dt.sharing.collude(g, 2.5), "k = 2.5 must be a whole number"),
+        (lambda g: dt.sharing.collude(g, []), "empty list"),
+        (lambda g: dt.sharing.collude(g, [3, -1]), "k = -1 must be"),
+        (lambda g: dt.sharing.collude({}, 3), "empty mapping"),
+        (lambda g: dt.sharing.collude(g, 3, "mean"), "strategy = 'mean' is not known"),
+        (lambda g: dt.sharing.collude(g, 3, runs=1), "runs = 1 must be"),
+        (lambda g: dt.sharing.collude(g, 3, seed=-1), "seed = -1 must be"),
+        (lambda g: dt.sharing.collude(g, 3, loss="l7"), "loss = 'l7' is not known"),
+        (lambda g: dt.sharing.collude(g, 3, "bayes", prior=[1]), "has 1 of the 9"),
+        (lambda g: dt.sharing.collude([[1]], 3), "make one with discreet.from_matrix"),
         (
-            lambda g: dt.collude(dt.staircase(OPEN, alpha="1/2", sensitivity=2), 3, "bayes", "lp(3)"),
+            lambda g: dt.sharing.collude(dt.geometric(OPEN, alpha="1/2"), 3, prior="binomial(0.5)"),
+            "leave out the prior",
+        ),
+        (lambda g: dt.sharing.collude(dt.geometric(OPEN, alpha="1/2"), 3, loss="threshold(2)"), "the grid is open"),
+        (lambda g: dt.sharing.collude(dt.geometric(dt.Grid(0, None), alpha="1/2"), 3, "bayes"), "half open"),
+        (
+            lambda g: dt.sharing.collude(dt.staircase(OPEN, alpha="1/2", sensitivity=2), 3, "bayes", "lp(3)"),
             "on an open grid use",
         ),
-        (lambda g: dt.collude(dt.noise.cauchy(), 3, "mle"), "known on the line for staircase noise"),
-        (lambda g: dt.collude(dt.noise.staircase(alpha="1/2"), 3, "bayes", "l2"), "posterior median"),
-        (lambda g: dt.collude(dt.noise.laplace(alpha="1/2"), 3, prior=[1]), "leave out the prior"),
-        (lambda g: dt.collude(dt.noise.laplace(alpha="1/2"), 3, loss="tail(2)"), "function of the error"),
-        (lambda g: dt.collude(dt.geometric(OPEN, epsilon="1e-8"), 1), "coarser step"),
-        (lambda g: dt.collude(dt.geometric(10**9, alpha="1/2"), 3), "more than 2\\^24 values"),
-        (lambda g: dt.collude(dt.randomized_response(10**5, epsilon=3), 7), "use a coarser grid"),
-        (lambda g: dt.collude(dt.randomized_response(10**5, epsilon=3), 7, "mle"), "use a coarser grid"),
-        (lambda g: dt.collude(dt.design(4, alpha="1/2"), 3), "give its .mechanism"),
+        (lambda g: dt.sharing.collude(dt.noise.cauchy(), 3, "mle"), "known on the line for staircase noise"),
+        (lambda g: dt.sharing.collude(dt.noise.staircase(alpha="1/2"), 3, "bayes", "l2"), "posterior median"),
+        (lambda g: dt.sharing.collude(dt.noise.laplace(alpha="1/2"), 3, prior=[1]), "leave out the prior"),
+        (lambda g: dt.sharing.collude(dt.noise.laplace(alpha="1/2"), 3, loss="tail(2)"), "function of the error"),
+        (lambda g: dt.sharing.collude(dt.geometric(OPEN, epsilon="1e-8"), 1), "coarser step"),
+        (lambda g: dt.sharing.collude(dt.geometric(10**9, alpha="1/2"), 3), "more than 2\\^24 values"),
+        (lambda g: dt.sharing.collude(dt.randomized_response(10**5, epsilon=3), 7), "use a coarser grid"),
+        (lambda g: dt.sharing.collude(dt.randomized_response(10**5, epsilon=3), 7, "mle"), "use a coarser grid"),
+        (lambda g: dt.sharing.collude(dt.design(4, alpha="1/2"), 3), "give its .mechanism"),
     ],
 )
 def test_what_makes_no_sense_is_said_in_a_sentence(call, words):
@@ -512,22 +528,22 @@ def test_what_makes_no_sense_is_said_in_a_sentence(call, words):
 
 
 def test_half_open_grids_are_judged_far_from_their_end():
-    far = dt.collude(dt.geometric(OPEN, alpha="1/2"), 3)
+    far = dt.sharing.collude(dt.geometric(OPEN, alpha="1/2"), 3)
     for grid in (dt.Grid(0, None), dt.Grid(None, 7)):
-        found = dt.collude(dt.geometric(grid, alpha="1/2"), 3)
+        found = dt.sharing.collude(dt.geometric(grid, alpha="1/2"), 3)
         assert (found.expected_loss, found.level, found.exact_answer) == (
             far.expected_loss,
             far.level,
             far.exact_answer,
         )
-    assert far.worst > dt.collude(dt.geometric(30, alpha="1/2"), 3, prior={0: 1}).expected_loss
+    assert far.worst > dt.sharing.collude(dt.geometric(30, alpha="1/2"), 3, prior={0: 1}).expected_loss
 
 
 def test_long_work_says_how_far_it_is():
     told: list[str] = []
-    dt.collude(dt.explicit_fair(9, alpha="1/2"), 3, "mle", progress=told.append)
-    dt.collude(dt.explicit_fair(30, alpha="1/2"), 12, "mle", runs=300, progress=told.append)
-    dt.collude(dt.noise.staircase(alpha="1/2"), 3, "mle", runs=50, progress=told.append)
+    dt.sharing.collude(dt.explicit_fair(9, alpha="1/2"), 3, "mle", progress=told.append)
+    dt.sharing.collude(dt.explicit_fair(30, alpha="1/2"), 12, "mle", runs=300, progress=told.append)
+    dt.sharing.collude(dt.noise.staircase(alpha="1/2"), 3, "mle", runs=50, progress=told.append)
     assert [line for line in told if line.endswith("100 %")] == [
         "types of reports: 100 %",
         "drawing: 100 %",
@@ -537,11 +553,15 @@ def test_long_work_says_how_far_it_is():
 
 def test_numbers_are_read_like_everywhere():
     g = dt.geometric(8, alpha="1/2")
-    assert dt.collude(g, "3", " MEDIAN ", "L1") == dt.collude(g, np.int64(3)) == dt.collude(g, [3])[0]
-    table = dt.collude({"g": g, "fair": dt.explicit_fair(8, alpha="1/2")}, (1, 3))
+    assert (
+        dt.sharing.collude(g, "3", " MEDIAN ", "L1")
+        == dt.sharing.collude(g, np.int64(3))
+        == dt.sharing.collude(g, [3])[0]
+    )
+    table = dt.sharing.collude({"g": g, "fair": dt.explicit_fair(8, alpha="1/2")}, (1, 3))
     assert [(row["mechanism"], row["k"]) for row in table.rows()] == [("g", 1), ("g", 3), ("fair", 1), ("fair", 3)]
     assert len(table) == 4
-    for result in (table, table[0], dt.collude(dt.noise.staircase(alpha="1/2"), 3, "mle", runs=50)):
+    for result in (table, table[0], dt.sharing.collude(dt.noise.staircase(alpha="1/2"), 3, "mle", runs=50)):
         assert "\n" not in repr(result)
         assert len(repr(result)) < 200
         assert "<" in result._repr_html_()
@@ -551,7 +571,7 @@ def test_numbers_are_read_like_everywhere():
 def test_a_median_beyond_the_true_values_is_told():
     """Reports of a square wave go beyond 0..n, and so may their median; the result says so, in words, rows and JSON."""
     wave = dt.square_wave(4, epsilon=1)
-    found = dt.collude(wave, 3)
+    found = dt.sharing.collude(wave, 3)
     beyond = [error for error, p in found.error_law.items() if abs(error) > 4 and p > 0]
     assert beyond  # from the truth 4 to a report above 4 and beyond 4 steps from another truth
     (note,) = found.notes
@@ -559,14 +579,14 @@ def test_a_median_beyond_the_true_values_is_told():
     assert "no true value of 0..4" in note
     assert note in str(found)
     assert found.to_dict()["notes"] == [note]
-    assert note in str(dt.collude({"wave": wave, "g": dt.geometric(4, epsilon=1)}, [1, 3])).replace(
+    assert note in str(dt.sharing.collude({"wave": wave, "g": dt.geometric(4, epsilon=1)}, [1, 3])).replace(
         "wave: the", "square_wave: the"
     )
     others = (dt.geometric(4, epsilon=1), dt.geometric(dt.Grid(None, None), epsilon=1), dt.noise.laplace(epsilon=1))
-    for plain in (dt.collude(wave, 3, strategy="mle"), *(dt.collude(m, 3) for m in others)):
+    for plain in (dt.sharing.collude(wave, 3, strategy="mle"), *(dt.sharing.collude(m, 3) for m in others)):
         assert plain.notes == ()
         assert "no true value" not in str(plain)
     finer = dt.from_matrix(
         [["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"]], inputs=dt.Grid(0, 1), outputs=dt.Grid(0, 1, "1/2")
     )
-    assert "in steps of 1/2" in dt.collude(finer, 3).notes[0]
+    assert "in steps of 1/2" in dt.sharing.collude(finer, 3).notes[0]

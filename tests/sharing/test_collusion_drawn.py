@@ -56,8 +56,8 @@ def test_lemma_1_is_false():
     assert np.prod(law.density(reports[0] - guess)) == pytest.approx(np.prod(law.density(reports[0] - 1.25)))
     half = dt.noise.staircase(alpha="1/2")
     for k, least in ((3, 0.42), (11, 0.74)):
-        assert 1 - dt.collude(half, k, "mle", runs=2000, seed=1).median_is_likeliest > least
-    assert dt.collude(dt.noise.laplace(alpha="1/2"), 11, "mle").median_is_likeliest == 1
+        assert 1 - dt.sharing.collude(half, k, "mle", runs=2000, seed=1).median_is_likeliest > least
+    assert dt.sharing.collude(dt.noise.laplace(alpha="1/2"), 11, "mle").median_is_likeliest == 1
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_lemma_1_is_false():
 )
 def test_the_best_guess_on_the_stairs_has_an_error_of_the_order_1_over_k(alpha, k, constant, runs):
     law = dt.noise.staircase(alpha=alpha)
-    best = dt.collude(law, k, "bayes", runs=runs, seed=3)
+    best = dt.sharing.collude(law, k, "bayes", runs=runs, seed=3)
     assert k * best.expected_loss == pytest.approx(constant, rel=0.12)
-    median = dt.collude(law, k).expected_loss
+    median = dt.sharing.collude(law, k).expected_loss
     assert median == pytest.approx(
         math.sqrt(2 / (math.pi * k)) * math.sqrt(float(alpha)) / (1 - float(alpha)), rel=0.02
     )
@@ -79,7 +79,7 @@ def test_the_best_guess_on_the_stairs_has_an_error_of_the_order_1_over_k(alpha, 
 def test_the_unit_is_the_sensitivity():
     one, four = (dt.noise.staircase(alpha="1/2", sensitivity=size) for size in (1, 4))
     for strategy in ("mle", "bayes", "median"):
-        small, large = (dt.collude(law, 5, strategy, runs=200, seed=2) for law in (one, four))
+        small, large = (dt.sharing.collude(law, 5, strategy, runs=200, seed=2) for law in (one, four))
         assert large.expected_loss == pytest.approx(4 * small.expected_loss, rel=1e-9)
         assert float(large.error_law.quantile(0.9)) == pytest.approx(4 * float(small.error_law.quantile(0.9)), rel=1e-9)
         assert float(large.error_law.cdf(1.0)) == pytest.approx(float(small.error_law.cdf(0.25)), rel=1e-9)
@@ -88,7 +88,7 @@ def test_the_unit_is_the_sensitivity():
 def test_drawn_intervals_cover_what_is_exact():
     """20 seeds: 95 % intervals of loss and hits around the exact values by types; and not around those of another strategy."""
     m = dt.staircase(6, alpha="1/3", sensitivity=3)
-    exact, other = dt.collude(m, 3, "bayes"), dt.collude(m, 3, "median")
+    exact, other = dt.sharing.collude(m, 3, "bayes"), dt.sharing.collude(m, 3, "median")
     guesser, law = Guesser.of(m, "bayes", "l1", None), prior_of(None, m.inputs).floats
     covered = wrong = right = 0
     for seed in range(20):
@@ -105,15 +105,21 @@ def test_drawn_intervals_cover_what_is_exact():
 
 def test_too_many_types_are_drawn():
     m = dt.explicit_fair(30, alpha="1/2")
-    found = dt.collude(m, 12, "mle", runs=3000, seed=4)
+    found = dt.sharing.collude(m, 12, "mle", runs=3000, seed=4)
     assert found.runs == 3000
     assert found.interval[0] < found.expected_loss < found.interval[1]
-    assert found == dt.collude(m, 12, "mle", runs=3000, seed=4) != dt.collude(m, 12, "mle", runs=3000, seed=5)
+    assert (
+        found
+        == dt.sharing.collude(m, 12, "mle", runs=3000, seed=4)
+        != dt.sharing.collude(m, 12, "mle", runs=3000, seed=5)
+    )
     assert (found.level.alpha, found.level.exact) == (found.joint_level.alpha, False)
     assert found.worst is None
     assert sum(found.error_law.values()) == pytest.approx(1)
-    assert dt.collude(m, 100, "mle", runs=500).expected_loss < found.expected_loss  # counts, not lists of reports
-    assert found.expected_loss < dt.collude(m, 12).expected_loss
+    assert (
+        dt.sharing.collude(m, 100, "mle", runs=500).expected_loss < found.expected_loss
+    )  # counts, not lists of reports
+    assert found.expected_loss < dt.sharing.collude(m, 12).expected_loss
 
 
 @pytest.mark.parametrize(("strategy", "loss"), [("mle", "l1"), ("bayes", "l0"), ("bayes", "l1"), ("bayes", "l2")])
@@ -138,7 +144,7 @@ def test_open_stairs_by_all_pairs(strategy, loss):
             chance = float(noise.pmf(x) * noise.pmf(y))
             expected += chance * (abs(guess) if loss == "l1" else guess**2 if loss == "l2" else guess != 0)
             hits += chance * (guess == 0)
-    found = dt.collude(m, 2, strategy, loss, runs=20_000, seed=7)
+    found = dt.sharing.collude(m, 2, strategy, loss, runs=20_000, seed=7)
     half = 2.5 * (found.interval[1] - found.interval[0]) / 2  # five standard errors
     assert found.expected_loss == pytest.approx(expected, abs=half)
     assert found.exact_answer == pytest.approx(hits, abs=5 * math.sqrt(0.25 / 20_000))
@@ -146,10 +152,12 @@ def test_open_stairs_by_all_pairs(strategy, loss):
 
 def test_open_geometric_guesses_are_the_median_where_a_theorem_says_so():
     m = dt.geometric(OPEN, alpha="1/2")
-    assert dt.collude(m, 5, "mle").expected_loss == dt.collude(m, 5).expected_loss
-    assert dt.collude(m, 5, "bayes", "l0").expected_loss == dt.collude(m, 5, loss="l0").expected_loss
-    drawn = dt.collude(m, 5, "bayes", "l1", runs=20_000)
-    assert drawn.interval[0] - 0.01 < dt.collude(m, 5).expected_loss < drawn.interval[1] + 0.01  # l1 is nearly the same
+    assert dt.sharing.collude(m, 5, "mle").expected_loss == dt.sharing.collude(m, 5).expected_loss
+    assert dt.sharing.collude(m, 5, "bayes", "l0").expected_loss == dt.sharing.collude(m, 5, loss="l0").expected_loss
+    drawn = dt.sharing.collude(m, 5, "bayes", "l1", runs=20_000)
+    assert (
+        drawn.interval[0] - 0.01 < dt.sharing.collude(m, 5).expected_loss < drawn.interval[1] + 0.01
+    )  # l1 is nearly the same
 
 
 def test_figure_4():
@@ -157,7 +165,7 @@ def test_figure_4():
     far below both: composition bounds what can be learnt, it does not say that this is learnt."""
     ks = [1, 3, 11, 31, 101]
     laws = {"laplace": dt.noise.laplace(alpha="1/2"), "staircase": dt.noise.staircase(alpha="1/2")}
-    curves = dt.collude({**laws, "geometric": dt.geometric(OPEN, alpha="1/2")}, ks)
+    curves = dt.sharing.collude({**laws, "geometric": dt.geometric(OPEN, alpha="1/2")}, ks)
     rows = {(row["mechanism"], row["k"]): row for row in curves.rows()}
     for name in ("laplace", "staircase"):
         assert rows[name, 101]["l1"] / rows[name, 11]["l1"] == pytest.approx(math.sqrt(11 / 101), rel=0.15)

@@ -85,7 +85,7 @@ def test_the_numbers_of_optimal_composition():
     """k = 20, epsilon = .1: (2, 0), (1.6, 9.1e-6), (1.2, 5.4e-4), (.8, 8.2e-3); the formula for the points (k - 2i) epsilon
     agrees with the sum over all reports, and the geometric mechanism attains both."""
     k, alpha = 20, Fraction(9, 10)
-    c = dt.compose(dt.geometric(100, alpha=alpha), k)
+    c = dt.sharing.compose(dt.geometric(100, alpha=alpha), k)
     for i in range(k // 2 + 1):
         r = alpha ** -(k - 2 * i)
         point = sum(math.comb(k, j) * (alpha ** -(k - j) - alpha ** -(k - 2 * i + j)) for j in range(i))
@@ -94,7 +94,7 @@ def test_the_numbers_of_optimal_composition():
         low, high = c.delta_bounds(f"{k - 2 * i} ln(10/9)")
         assert low <= point <= high <= point * (1 + Fraction(1, 10**9)) + Fraction(1, 10**12)
         assert point <= c.optimal_delta(f"{k - 2 * i} ln(10/9)") <= high * (1 + 1e-9) + 1e-12
-    at = dt.compose(dt.geometric(100, epsilon="1/10"), 20)
+    at = dt.sharing.compose(dt.geometric(100, epsilon="1/10"), 20)
     assert at.delta("2") <= 1e-15
     assert [float(f"{at.delta(e):.1e}") for e in ("1.6", "1.2", ".8")] == [9.1e-6, 5.4e-4, 8.2e-3]
     assert 2 <= at.basic < 2 + 1e-14
@@ -122,8 +122,8 @@ def test_geometric_losses_have_two_values_on_neighbours(n):
                 short.lattice.lowest,
                 short.lattice.base if d > 1 else None,
             )
-    far = dt.compose(dt.geometric(dt.Grid(None, None), alpha="2/3"), 5)
-    assert far.delta_bounds("1") == dt.compose(m, 5).delta_bounds("1")
+    far = dt.sharing.compose(dt.geometric(dt.Grid(None, None), alpha="2/3"), 5)
+    assert far.delta_bounds("1") == dt.sharing.compose(m, 5).delta_bounds("1")
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -132,7 +132,7 @@ def test_bounds_hold_the_exact_curve_of_small_tables(seed):
     rows = random_rows(rng, 3 + seed % 2, 60, zeros=0.25 if seed > 3 else 0.0)
     m, laws = table(rows), [law_of(rows, i, k) for i, k in neighbours(rows)]
     k = rng.choice([1, 2, 3])
-    one, many = dt.compose(m, k), dt.compose(m, k, of="different counts")
+    one, many = dt.sharing.compose(m, k), dt.sharing.compose(m, k, of="different counts")
     for r in (Fraction(1), Fraction(11, 10), Fraction(3, 2), Fraction(5, 2), Fraction(6)):
         same = max(exact_delta([(law, k)], r) for law in laws)
         low, high = one.delta_bounds(f"ln({r})")
@@ -144,7 +144,7 @@ def test_bounds_hold_the_exact_curve_of_small_tables(seed):
         low, high = many.delta_bounds(f"ln({r})")
         assert every * Fraction(96, 100) - Fraction(1, 10**9) <= low <= every <= high
     # one report: the dominating pair has the largest of all curves, exactly
-    single = dt.compose(m, 1, of="different counts").delta_bounds("ln(3/2)")
+    single = dt.sharing.compose(m, 1, of="different counts").delta_bounds("ln(3/2)")
     largest = max(exact_delta([(law, 1)], Fraction(3, 2)) for law in laws)
     assert single[1] == pytest.approx(float(largest), rel=0.02, abs=1e-9)
     assert single[1] >= largest
@@ -188,7 +188,7 @@ def test_different_counts_may_be_worse_than_one():
     same = max(exact_delta([(law, 2)], r) for law in laws)
     every = max(exact_delta([(a, 1), (b, 1)], r) for a, b in itertools.combinations_with_replacement(laws, 2))
     assert every > 6 * same
-    one, many = (dt.compose(table(rows), 2, of=of) for of in ("one count", "different counts"))
+    one, many = (dt.sharing.compose(table(rows), 2, of=of) for of in ("one count", "different counts"))
     assert same <= one.delta(f"ln({r})") < 1.02 * same
     assert 0.98 * every < many.delta_bounds(f"ln({r})")[0] <= every <= many.delta(f"ln({r})")
 
@@ -196,14 +196,14 @@ def test_different_counts_may_be_worse_than_one():
 def test_sequences_of_different_mechanisms():
     rng = random.Random(3)
     a, b = random_rows(rng, 3, 50), random_rows(rng, 3, 40)
-    c = dt.compose([table(a), table(b)], [2, 1])
+    c = dt.sharing.compose([table(a), table(b)], [2, 1])
     for r in (Fraction(6, 5), Fraction(3)):
         exact = max(exact_delta([(law_of(a, *pair), 2), (law_of(b, *pair), 1)], r) for pair in neighbours(a))
         low, high = c.delta_bounds(f"ln({r})")
         assert 0.96 * exact - 1e-9 <= low <= exact <= high <= 1.02 * float(exact) + 1e-9
     # with a geometric one among them, on the same counts
     g = dt.geometric(2, alpha="1/2")
-    mixed = dt.compose([table(a), g], 1).delta_bounds("ln(2)")
+    mixed = dt.sharing.compose([table(a), g], 1).delta_bounds("ln(2)")
     weights, total = g.channel.integers()
     exact = max(
         exact_delta(
@@ -222,14 +222,18 @@ def test_sequences_of_different_mechanisms():
         for i, k in neighbours(a)
     )
     assert 0.96 * exact <= mixed[0] <= exact <= mixed[1]
-    assert dt.compose([g, g], [3, 2]).delta_bounds("1") == pytest.approx(dt.compose(g, 5).delta_bounds("1"), rel=1e-9)
-    levels = dt.compose([dt.geometric(4, alpha="1/2"), dt.geometric(9, alpha="1/3")], [2, 1], of="different counts")
+    assert dt.sharing.compose([g, g], [3, 2]).delta_bounds("1") == pytest.approx(
+        dt.sharing.compose(g, 5).delta_bounds("1"), rel=1e-9
+    )
+    levels = dt.sharing.compose(
+        [dt.geometric(4, alpha="1/2"), dt.geometric(9, alpha="1/3")], [2, 1], of="different counts"
+    )
     assert levels.basic == pytest.approx(math.log(12), rel=1e-14)
 
 
 def test_deltas_far_below_rounding_are_as_sharp_as_others():
     k, alpha = 1000, Fraction(9, 10)
-    c = dt.compose(dt.geometric(10, alpha=alpha), k)
+    c = dt.sharing.compose(dt.geometric(10, alpha=alpha), k)
     for steps in (300, 700, 980):
         exact, (low, high) = optimal(k, alpha, alpha**-steps), c.delta_bounds(f"{steps} ln(10/9)")
         assert low <= exact <= high <= low * (1 + 1e-6)
@@ -246,7 +250,7 @@ def test_three_losses_and_a_thousand_uses_in_integers():
     weights, total = m.channel.integers()
     truth, other = int(weights[0][0]), int(weights[0][1])
     law = [int(c) for c in (flint.fmpz_poly([other, total - truth - other, truth]) ** k).coeffs()]
-    low, high = dt.compose(m, k).epsilon_bounds("1e-6")
+    low, high = dt.sharing.compose(m, k).epsilon_bounds("1e-6")
     assert high - low < 1e-7
     with precision(256):
         ratio = flint.arb(flint.fmpq(truth, other))
@@ -262,9 +266,9 @@ def test_a_table_of_101_values_and_a_million_uses():
     base = dt.explicit_fair(100, alpha="9/10").matrix
     uneven = base * rng.uniform(0.97, 1.03, base.shape)
     m = dt.from_matrix(uneven / uneven.sum(axis=1, keepdims=True))
-    low, high = dt.compose(m, 1000).epsilon_bounds("1e-6")
+    low, high = dt.sharing.compose(m, 1000).epsilon_bounds("1e-6")
     assert 0 < high - low <= 0.05
-    low, high = dt.compose(m, 10**6).epsilon_bounds("1e-6")
+    low, high = dt.sharing.compose(m, 10**6).epsilon_bounds("1e-6")
     assert 0 < high - low <= 0.01 * high
     # two reports of normal size: k mu and the square root of k sigma, Berry and Esseen's error far below a percent
     pair = max((pairs_of(m, m.neighbours).losses(i) for i in range(200)), key=lambda x: float(x.masses @ x.values))
@@ -284,43 +288,43 @@ def test_pairs_that_cannot_win_are_not_convolved(monkeypatch):
     monkeypatch.setattr(curve, "convolved", counted)
     rows = [[60 + (5 * i) % 7, 40 - i, 20 + i, 60 - (5 * i) % 7] for i in range(12)]
     many = dt.from_matrix([[f"{x}/180" for x in row] for row in rows], neighbours="any")
-    dt.compose(many, 10**5).epsilon_bounds("1e-6")
+    dt.sharing.compose(many, 10**5).epsilon_bounds("1e-6")
     assert 1 <= len(seen) <= 4 < 12 * 11
 
 
 def test_what_gives_a_truth_away_has_a_floor():
     """A report that is impossible under a neighbour: no epsilon below that delta, and exactly that delta in the end."""
     m = table([[1, 9, 90], [2, 8, 90], [0, 10, 90]])
-    c = dt.compose(m, 3)
+    c = dt.sharing.compose(m, 3)
     floor = 1 - (1 - Fraction(2, 100)) ** 3
     low, high = c.delta_bounds(60)
     assert low <= floor <= high <= floor * (1 + Fraction(1, 10**9))
     assert c.epsilon("0.05") == math.inf == c.basic
     assert c.epsilon("0.06") < 2
-    hopeless = dt.compose(table([[1, 0], [0, 1]]), 2)
+    hopeless = dt.sharing.compose(table([[1, 0], [0, 1]]), 2)
     assert (hopeless.delta(5), hopeless.epsilon("1/2")) == (1.0, math.inf)
-    blind = dt.compose(dt.uniform(5), 1000)
+    blind = dt.sharing.compose(dt.uniform(5), 1000)
     assert (blind.delta(0), blind.epsilon("1e-9"), blind.basic) == (0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda m: dt.compose(m, 0), "k = 0 must be a whole number"),
-        (lambda m: dt.compose(m, "2.5"), "whole number"),
-        (lambda m: dt.compose(m, 2, of="counts"), "one count"),
-        (lambda m: dt.compose([m, m], [1, 2, 3]), "3 numbers for 2"),
-        (lambda m: dt.compose([m, dt.uniform(3)], 2), "different counts"),
-        (lambda m: dt.compose([[1, 0], [0, 1]], 2), "from_matrix"),
-        (lambda m: dt.compose(dt.staircase(dt.Grid(None, None), alpha="1/2", sensitivity=3), 2), "truncate"),
-        (lambda m: dt.compose(m, 2, neighbours={(0, 1): "1/2"}), "neighbours"),
-        (lambda m: dt.compose(m, 2).epsilon(0), "between 0 and 1"),
-        (lambda m: dt.compose(m, 2).epsilon("1"), "between 0 and 1"),
-        (lambda m: dt.compose(m, 2).delta(-1), "0 or more"),
-        (lambda m: dt.compose(m, 2).delta("x"), "0 or more"),
-        (lambda m: dt.recalibrate(0, alpha="1/2"), "whole number"),
-        (lambda m: dt.recalibrate(2, alpha="1/2", delta=1), "between 0 and 1"),
-        (lambda m: dt.recalibrate(2, alpha="1/2")["median"], "cascade"),
+        (lambda m: dt.sharing.compose(m, 0), "k = 0 must be a whole number"),
+        (lambda m: dt.sharing.compose(m, "2.5"), "whole number"),
+        (lambda m: dt.sharing.compose(m, 2, of="counts"), "one count"),
+        (lambda m: dt.sharing.compose([m, m], [1, 2, 3]), "3 numbers for 2"),
+        (lambda m: dt.sharing.compose([m, dt.uniform(3)], 2), "different counts"),
+        (lambda m: dt.sharing.compose([[1, 0], [0, 1]], 2), "from_matrix"),
+        (lambda m: dt.sharing.compose(dt.staircase(dt.Grid(None, None), alpha="1/2", sensitivity=3), 2), "truncate"),
+        (lambda m: dt.sharing.compose(m, 2, neighbours={(0, 1): "1/2"}), "neighbours"),
+        (lambda m: dt.sharing.compose(m, 2).epsilon(0), "between 0 and 1"),
+        (lambda m: dt.sharing.compose(m, 2).epsilon("1"), "between 0 and 1"),
+        (lambda m: dt.sharing.compose(m, 2).delta(-1), "0 or more"),
+        (lambda m: dt.sharing.compose(m, 2).delta("x"), "0 or more"),
+        (lambda m: dt.sharing.recalibrate(0, alpha="1/2"), "whole number"),
+        (lambda m: dt.sharing.recalibrate(2, alpha="1/2", delta=1), "between 0 and 1"),
+        (lambda m: dt.sharing.recalibrate(2, alpha="1/2")["median"], "cascade"),
     ],
 )
 def test_bad_input_gets_one_sentence(call, told):
@@ -333,7 +337,7 @@ def test_bad_input_gets_one_sentence(call, told):
 def test_recalibration(k, delta):
     """Pure: the k-th root. By the curve: k reports keep to delta by the exact formula, and slightly weaker ones do not."""
     alpha = Fraction(1, 3)
-    ways = dt.recalibrate(k, alpha=alpha, delta=delta)
+    ways = dt.sharing.recalibrate(k, alpha=alpha, delta=delta)
     pure, curve_way, cascade = (row["alpha"] for row in ways.table)
     assert pure**k >= alpha > (pure - Fraction(1, 2**60)) ** k
     assert cascade == alpha < curve_way < pure
@@ -346,7 +350,7 @@ def test_recalibration(k, delta):
 
 
 def test_what_is_shown():
-    c = dt.compose(dt.geometric(8, alpha="1/2"), 4)
+    c = dt.sharing.compose(dt.geometric(8, alpha="1/2"), 4)
     assert "4 reports of one count" in repr(c)
     rows = c.rows()
     assert [row["delta"] for row in rows] == ["1e-3", "1e-6", "1e-9"]
@@ -386,31 +390,31 @@ def _off(found, exact):
 
 def test_a_delta_too_small_for_a_float_is_not_nothing():
     """Below the sum of the epsilons every delta is positive; at the sum, as it is written, there is none."""
-    c = dt.compose(dt.geometric(10, alpha="999/1000"), 100_000)
+    c = dt.sharing.compose(dt.geometric(10, alpha="999/1000"), 100_000)
     assert c.basic > 100
     for epsilon in ("20", "60", "100"):
         assert c.delta_bounds(epsilon)[1] > 0
         assert c.optimal_delta(epsilon) > 0
     rows = [[1, 2, 1], [2, 1, 1]]
-    assert dt.compose(table(rows), 600).delta_bounds("410")[1] > 0  # 600 ln 2 is 415.9
+    assert dt.sharing.compose(table(rows), 600).delta_bounds("410")[1] > 0  # 600 ln 2 is 415.9
 
 
 def test_reports_that_nearly_always_tell():
     """All k losses are positive with chance (1 + a)^-k > 1/3: at a delta of 1e-3 no epsilon short of the sum is enough."""
     k = 10**6
-    c = dt.compose(dt.geometric(5, alpha=Fraction(1, k)), k)
+    c = dt.sharing.compose(dt.geometric(5, alpha=Fraction(1, k)), k)
     low, high = c.epsilon_bounds("1e-3")
     assert k * math.log(k) * (1 - 1e-6) < low <= high <= c.basic
 
 
 def test_sums_of_epsilons_are_rounded_up_once():
     tenth, fifth = dt.geometric(100, epsilon="1/10"), dt.geometric(100, epsilon="1/5")
-    assert dt.compose(tenth, 20).basic == 2.0
-    assert dt.compose([tenth, fifth], [3, 4]).basic == 1.1
-    for c in (dt.compose(tenth, 20), dt.compose(tenth, 20, of="different counts")):
+    assert dt.sharing.compose(tenth, 20).basic == 2.0
+    assert dt.sharing.compose([tenth, fifth], [3, 4]).basic == 1.1
+    for c in (dt.sharing.compose(tenth, 20), dt.sharing.compose(tenth, 20, of="different counts")):
         assert c.delta_bounds("2") == (0.0, 0.0) == (c.optimal_delta(2), c.delta("2.5"))
         assert c.delta("1.9999999999999999") > 0
-    assert " 2.001" not in str(dt.compose(tenth, 20))
+    assert " 2.001" not in str(dt.sharing.compose(tenth, 20))
 
 
 def test_on_the_command_line(tmp_path, monkeypatch, capsys):
@@ -450,11 +454,11 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
 def test_sums_of_asked_epsilons_are_shown_as_they_are_written(epsilon, k, told):
     """3 times 1/10 is 0.3 for people, and not the float above it, rounded up in the fourth digit; e^-0.3 is kept."""
     m = dt.geometric(8, epsilon=epsilon)
-    shared, composed = dt.collude(m, k), dt.compose(m, k)
+    shared, composed = dt.sharing.collude(m, k), dt.sharing.compose(m, k)
     certified = shared.joint_level.epsilon
     assert composed.basic == certified
     shown = shared.row()["reports' eps <="]
-    assert shown == composed.shown().rows[0][4] == (certified if told is None else told)
+    assert shown == composed.view().rows[0][4] == (certified if told is None else told)
     assert Fraction(repr(shown)) >= k * Fraction(epsilon) or told is None
     if told is not None:
         assert f"epsilon {told} for the reports together" in str(shared)
@@ -464,9 +468,9 @@ def test_sums_of_asked_epsilons_are_shown_as_they_are_written(epsilon, k, told):
 def test_a_sum_is_not_shown_below_what_a_mechanism_keeps():
     """An epsilon that was asked for a level of which the neighbours are others is no bound."""
     m = dt.geometric(8, epsilon="1/10")
-    wide = dt.compose(m, 3, neighbours=2)
-    assert wide.shown().rows[0][4] == wide.basic > 0.59
-    assert str(dt.compose(m)).startswith("1 report of one count")
+    wide = dt.sharing.compose(m, 3, neighbours=2)
+    assert wide.view().rows[0][4] == wide.basic > 0.59
+    assert str(dt.sharing.compose(m)).startswith("1 report of one count")
 
 
 # Pairs of the same losses, sums that can be listed, and what is too much
@@ -502,7 +506,7 @@ def test_randomised_response_of_many_values_is_one_pair():
     """171 and 1001 values, any two neighbours: the answer of three reports in integers, and nothing that is looked at twice."""
     for n, k in ((170, 52), (1000, 52)):
         m = dt.randomized_response(n, epsilon=2)
-        c = dt.compose(m, k)
+        c = dt.sharing.compose(m, k)
         assert c._worst.quick_delta(1.0).shape == (1,)
         assert "52 reports of one count" in str(c)
         truth, other = (int(m.channel.integers()[0][0][j]) for j in (0, 1))
@@ -515,7 +519,7 @@ def test_randomised_response_of_many_values_is_one_pair():
             for b in range(k + 1 - a)
         )
         assert low <= Fraction(exact, total**k) <= high <= low * (1 + 1e-6)
-    both = dt.compose([dt.randomized_response(170, epsilon=2), dt.randomized_response(170, epsilon=1)], [3, 2])
+    both = dt.sharing.compose([dt.randomized_response(170, epsilon=2), dt.randomized_response(170, epsilon=1)], [3, 2])
     assert both._worst.quick_delta(1.0).shape == (1,)
 
 
@@ -529,7 +533,7 @@ def test_an_epsilon_at_a_large_delta_is_sharp(seed):
     that are close, without a transform."""
     rng = random.Random(seed)
     rows = random_rows(rng, 3, 600)
-    c, laws = dt.compose(table(rows), 4), [law_of(rows, i, k) for i, k in neighbours(rows)]
+    c, laws = dt.sharing.compose(table(rows), 4), [law_of(rows, i, k) for i, k in neighbours(rows)]
     for delta in ("0.95", "0.9", "0.7", "0.3", "1e-3"):
         low, high = c.epsilon_bounds(delta)
         assert high - low <= 1e-6 * high
@@ -568,7 +572,7 @@ def test_many_pairs_nearly_alike_are_settled_or_refused(monkeypatch):
     monkeypatch.setattr(curve, "_MANY", 8)
     weights, total = m.channel.integers()
     told = []
-    low, high = dt.compose(m, 60, progress=told.append).epsilon_bounds("1e-3")
+    low, high = dt.sharing.compose(m, 60, progress=told.append).epsilon_bounds("1e-3")
     assert any("pairs of true values may be the worst" in line for line in told)
     monkeypatch.undo()
     each = [
@@ -581,10 +585,10 @@ def test_many_pairs_nearly_alike_are_settled_or_refused(monkeypatch):
     monkeypatch.setattr(curve, "_MOST_PLACES", 2**13)
     monkeypatch.setattr(curve, "_MOST_HULL", 0)
     with pytest.raises(DiscreetError, match=r"nearly as much as the worst one, too many.* Use a coarser grid"):
-        dt.compose(m, 60).epsilon_bounds("1e-3")
+        dt.sharing.compose(m, 60).epsilon_bounds("1e-3")
     monkeypatch.setattr(pairs, "_MOST_ENTRIES", 100)
     with pytest.raises(DiscreetError, match="too many to find the worst of all choices; use a coarser grid"):
-        dt.compose(m, 60, of="different counts")
+        dt.sharing.compose(m, 60, of="different counts")
     monkeypatch.setattr(pairs, "_MOST_PAIRS", 29)
     with pytest.raises(DiscreetError, match="30 pairs of neighbours with different losses are too many"):
-        dt.compose(m, 60).epsilon_bounds("1e-3")
+        dt.sharing.compose(m, 60).epsilon_bounds("1e-3")

@@ -106,7 +106,7 @@ def test_rounded_records_keep_the_level_of_their_sum():
     m = dt.laplace(epsilon=1, sensitivity=10)
 
     def release(which: np.ndarray) -> np.ndarray:
-        totals = {k: float(dt.exact_sum(records, grid)) for k, records in tables.items()}
+        totals = {k: float(dt.queries.exact_sum(records, grid)) for k, records in tables.items()}
         return m.sample(np.array([totals[int(k)] for k in which]), source=source)
 
     sure = {"pairs": [(0, 1)], "draws": 100_000, "confidence": CONFIDENCE}

@@ -75,7 +75,7 @@ def test_the_medians_of_figure_4_by_draws():
         for name, reports in drawn.items():
             errors = np.abs(np.median(reports, axis=1))
             off = 5.5 * errors.std() / math.sqrt(runs)
-            assert dt.collude(laws[name], k).expected_loss == pytest.approx(errors.mean(), abs=off), (name, k)
+            assert dt.sharing.collude(laws[name], k).expected_loss == pytest.approx(errors.mean(), abs=off), (name, k)
     assert abs(colluding_users.FORMULAS["geometric"][1](11) - errors.mean()) > 5 * off
 
 
@@ -95,14 +95,14 @@ def test_where_the_median_is_likeliest():
             levels = np.log(law.density(reports[None, :] - places[:, None])).sum(axis=1)
             fails[name] += levels.max() > levels[-1] + 1e-9
     assert fails["laplace"] == 0
-    found = 1 - dt.collude(laws["staircase"], 3, "mle", runs=3000).median_is_likeliest
+    found = 1 - dt.sharing.collude(laws["staircase"], 3, "mle", runs=3000).median_is_likeliest
     assert fails["staircase"] / runs == pytest.approx(found, abs=5.5 * math.sqrt(0.25 / runs + 0.25 / 3000))
     assert collusion_strategies.likelihood(np.array([1.25, 1.0])) == pytest.approx([27 / 256, 27 / 1024])
 
 
 def test_the_best_guess_from_several_reports():
     """Over every guess for every pair of reports; a report of no use, and one that says it all, are the controls."""
-    made = dt.cascade(["1/2", "2/3"], 6).joint()
+    made = dt.sharing.cascade(["1/2", "2/3"], 6).joint()
     law = np.array(made.tolist(), dtype=float)
     risk = 0.0
     for reports in product(range(7), repeat=2):

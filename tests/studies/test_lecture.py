@@ -11,7 +11,7 @@ import pytest
 import discreet as dt
 from discreet.studies.lecture import three_graphs, universal_optimality, utility
 from discreet.theory.graphs import Graph
-from discreet.theory.regret import subset_users
+from discreet.theory.regrets import subset_users
 
 
 def geometric(n: int, a: Fraction) -> list[list[Fraction]]:
@@ -85,7 +85,9 @@ def test_the_regret_on_the_three_graphs(a):
     ]
     both = least_regret(star, x, [*subset_users(star), *near])
     assert both > 1e-3
-    assert both == pytest.approx(float(dt.regret(star, alpha=a, users=[*subset_users(star), *near]).lower), abs=1e-8)
+    assert both == pytest.approx(
+        float(dt.theory.regret(star, alpha=a, users=[*subset_users(star), *near]).lower), abs=1e-8
+    )
     if a == Fraction(1, 2):
         assert both == pytest.approx(1 / 18, abs=1e-8)
 

@@ -211,6 +211,6 @@ def test_the_group_counts_that_come_along_are_those_of_the_data():
 
 def test_names_and_verdicts_read_like_words():
     found = dt.study("fair_matrix", quick=True)
-    assert "(4 hold)" in found.shown().title or "(4 hold)" in repr(found)
+    assert "(4 hold)" in found.view().title or "(4 hold)" in repr(found)
     with pytest.raises(DiscreetError, match="leave it out"):
         dt.study("scores", quick=True, adult="none.csv")

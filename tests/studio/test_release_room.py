@@ -36,7 +36,7 @@ def guest(place):
 @pytest.fixture(scope="module")
 def table(guest):
     name = guest.post("/api/upload/table?kind=csv", content=f"district,age,ill\n{ROWS}\n").json()["name"]
-    for dataset, more in (("presence", {"public": []}), ("bit", {"public": ["district"]})):
+    for dataset, more in (("add-remove", {"public": []}), ("change-one", {"public": ["district"]})):
         terms = {"ledger": "b.db", "dataset": dataset, "budget": "40", "relation": dataset, **more}
         assert guest.post("/api/release/open", json=terms).status_code == 200
         admitted = guest.post("/api/release/admit", json={"ledger": "b.db", "dataset": dataset, "table": name})
@@ -70,13 +70,13 @@ def test_no_ledger_lies_outside(guest, place, tmp_path, name):
     if not link.is_symlink():
         link.symlink_to(tmp_path / "outside.db")
     before = sorted(path.name for path in place.ledgers.iterdir())
-    for path, more in (("accounts", {}), ("open", {"dataset": "d", "budget": "1", "relation": "bit"})):
+    for path, more in (("accounts", {}), ("open", {"dataset": "d", "budget": "1", "relation": "change-one"})):
         assert guest.post(f"/api/release/{path}", json={"ledger": name, **more}).status_code == 422
     assert sorted(path.name for path in place.ledgers.iterdir()) == before
     assert not (tmp_path / "outside.db").exists()
 
 
-@pytest.mark.parametrize("dataset", ["presence", "bit"])
+@pytest.mark.parametrize("dataset", ["add-remove", "change-one"])
 @pytest.mark.parametrize("path", ["expect", "ask"])
 @pytest.mark.parametrize(
     "question",
@@ -102,12 +102,12 @@ def test_no_private_value_stands_in_an_answer(guest, table, dataset, path, quest
 
 
 def test_the_error_to_expect_is_that_of_the_declared_domain_whatever_else_the_file_holds(guest, place, table):
-    """Files that differ in what is private have one dry run; under bit privacy only public sizes change it."""
+    """Files that differ in what is private have one dry run; under change-one privacy only public sizes change it."""
     other = guest.post(
         "/api/upload/table?kind=csv",
         content="district,age,ill\n" + "\n".join(f"{PRIVATE[k % 2]},50,1" for k in range(120)) + "\n",
     ).json()["name"]
-    for dataset in ("presence", "bit"):
+    for dataset in ("add-remove", "change-one"):
         guest.post("/api/release/admit", json={"ledger": "b.db", "dataset": dataset, "table": other, "version": "2"})
         told = [
             guest.post(
@@ -127,18 +127,18 @@ def test_the_error_to_expect_is_that_of_the_declared_domain_whatever_else_the_fi
         ]
         assert told[0] == told[1]
         assert len(told[0]) == 2
-        assert told[0][0][1] == (60 if dataset == "bit" else None)  # the public size, or none
+        assert told[0][0][1] == (60 if dataset == "change-one" else None)  # the public size, or none
 
 
 def test_two_browsers_on_one_ledger_pay_for_what_each_of_them_gets(guest, place, table):
     with dt.Ledger.existing(place.ledgers / "b.db") as book:
-        before = book.balance("presence").spent
+        before = book.balance("add-remove").spent
     status = []
 
     def one(k):
         asked = {
             "ledger": "b.db",
-            "dataset": "presence",
+            "dataset": "add-remove",
             "table": table,
             "epsilon": "1/4",
             "count": f"ill = 1 and age < {k}",
@@ -152,12 +152,12 @@ def test_two_browsers_on_one_ledger_pay_for_what_each_of_them_gets(guest, place,
         thread.join()
     assert set(status) == {200}
     with dt.Ledger.existing(place.ledgers / "b.db") as book:
-        assert book.balance("presence").spent - before == 2
+        assert book.balance("add-remove").spent - before == 2
 
 
 def test_names_that_are_markup_stay_text_in_the_page_that_is_downloaded(guest, place, table):
     name = "<img src=x onerror=alert(1)>"
-    guest.post("/api/release/open", json={"ledger": "b.db", "dataset": name, "budget": "1", "relation": "presence"})
+    guest.post("/api/release/open", json={"ledger": "b.db", "dataset": name, "budget": "1", "relation": "add-remove"})
     guest.post("/api/release/admit", json={"ledger": "b.db", "dataset": name, "table": table})
     asked = {
         "ledger": "b.db",
@@ -192,7 +192,7 @@ def test_no_refusal_says_where_on_this_machine_a_file_lies(tmp_path, monkeypatch
         assert answer.status_code == 422, answer.text
         told.append(answer.json()["detail"])
 
-    terms = {"dataset": "d", "budget": "1", "relation": "presence"}
+    terms = {"dataset": "d", "budget": "1", "relation": "add-remove"}
     question = {"table": table, "dataset": "d", "epsilon": "1", "count": "a = 1"}
     assert guest.post("/api/release/open", json={"ledger": "good.db", **terms}).status_code == 200
     refused("open", **terms)
@@ -227,17 +227,17 @@ def test_before_anything_is_paid_the_price_and_spellings_are_told_and_nothing_is
     asked = {
         "ledger": "b.db",
         "table": table,
-        "dataset": "presence",
+        "dataset": "add-remove",
         "epsilon": "1/10",
         "count": "ill = 1",
         "by": ["district"],
         "domain": {"district": [PRIVATE[0].lower(), "elsewhere"]},
     }
     with dt.Ledger.existing(place.ledgers / "b.db") as book:
-        spent = book.balance("presence").spent
+        spent = book.balance("add-remove").spent
         told = guest.post("/api/release/before", json=asked).json()
-        assert book.balance("presence").spent == spent
-        assert told["left"] == str(book.balance("presence").left)
+        assert book.balance("add-remove").spent == spent
+        assert told["left"] == str(book.balance("add-remove").left)
     assert told["epsilon"] == "1/10"
     assert told["spellings"] == [
         "district: you wrote 'privatenorth'; the file has 'PRIVATENORTH', which is another value."

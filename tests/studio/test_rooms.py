@@ -223,7 +223,7 @@ def test_a_mechanism_that_was_tampered_with_is_refused(guest, tmp_path):
 def test_users_who_share_are_those_of_the_library(guest):
     found = promised(guest, "/api/collude/shared", n=10, alpha="1/2", most=5, mechanisms=["geometric"])
     for row in found["rows"]:
-        c = dt.collude(dt.geometric(10, alpha="1/2"), row["k"])
+        c = dt.sharing.collude(dt.geometric(10, alpha="1/2"), row["k"])
         assert (row["loss"], row["exact"], row["epsilon"]) == (c.expected_loss, c.exact_answer, c.joint_level.epsilon)
     assert [row["k"] for row in found["rows"]] == [1, 3, 5]
     both = asked(guest, "/api/collude/audiences", n=6, alphas=["3/10", "1/2", "4/5"])

@@ -39,7 +39,7 @@ def findings(report):
 
 
 def test_an_office_file_is_read_right(office):
-    report = dt.look(
+    report = dt.profile(
         office, **OFFICE, unit="person", domain={"Ort": [*TOWNS, "Bern"], "Alter": {"0-17": [0, 17], "18+": [18, 90]}}
     )
     text = office.read_bytes().decode("latin-1").splitlines()[1:]
@@ -70,17 +70,17 @@ def test_an_office_file_is_read_right(office):
 )
 def test_another_way_of_reading_it_is_refused_with_the_option_that_helps(office, change, told):
     with pytest.raises(TableInputError, match=told):
-        dt.look(office, **{**OFFICE, **change})
+        dt.profile(office, **{**OFFICE, **change})
 
 
 def test_decimal_commas_and_unknown_words_are_found_with_their_lines(office):
-    report = dt.look(office, **{**OFFICE, "decimal": None})
+    report = dt.profile(office, **{**OFFICE, "decimal": None})
     (grave,) = report.grave
     assert (grave.column, grave.count, grave.places) == ("Einkommen", 49_000, (2, 3, 4, 5, 6))
     assert '--decimal ","' in grave.advice
-    assert dt.look(office, **{**OFFICE, "decimal": "."}).grave  # no sum would have a single one of them
-    assert dt.look(office, **{**OFFICE, "decimal": "."}, codes=["einkommen"]).grave == ()  # who says so knows
-    report = findings(dt.look(office, **{**OFFICE, "null": ""}))
+    assert dt.profile(office, **{**OFFICE, "decimal": "."}).grave  # no sum would have a single one of them
+    assert dt.profile(office, **{**OFFICE, "decimal": "."}, codes=["einkommen"]).grave == ()  # who says so knows
+    report = findings(dt.profile(office, **{**OFFICE, "null": ""}))
     odd = report["Einkommen", "no number among numbers"]
     assert (odd.count, odd.places[:2]) == (1000, (9, 59))
     assert '--null "-"' in odd.advice
@@ -90,13 +90,13 @@ def test_decimal_commas_and_unknown_words_are_found_with_their_lines(office):
 def test_names_blanks_ids_and_points(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("id;town;x\n" + "7; north;1,5\n" * 11 + "8;north;1.234\n;north;2,5\n")
-    found = findings(dt.look(path, separator=";", decimal=",", unit="id"))
+    found = findings(dt.profile(path, separator=";", decimal=",", unit="id"))
     assert found["town", "blanks around a text"].places == (2, 3, 4, 5, 6)
     assert found["x", "number with a point"].places == (13,)
     assert found["id", "no id"].places == (14,)
     assert found["id", "ids with more than 10 rows, at most 11"].count == 1
     path.write_text("1,north\n2,south\n")
-    assert findings(dt.look(path))["1", "a number as the name of a column"].places == (1,)
+    assert findings(dt.profile(path))["1", "a number as the name of a column"].places == (1,)
 
 
 @pytest.mark.parametrize("decimal", [None, ",", "."])
@@ -104,7 +104,7 @@ def test_names_blanks_ids_and_points(tmp_path):
 def test_marks_between_thousands_are_found_by_their_lines(tmp_path, number, decimal):
     path = tmp_path / "t.csv"
     path.write_text(f"id;x;y\n1;17;a\n2;{number};b\n3;18;{number}\n4;19;c\n", encoding="utf-8")
-    found = findings(dt.look(path, separator=";", decimal=decimal))
+    found = findings(dt.profile(path, separator=";", decimal=decimal))
     assert found["x", "marks between thousands"].places == (3,)
     assert ("y", "marks between thousands") not in found
 
@@ -120,27 +120,27 @@ def test_marks_between_thousands_are_found_by_their_lines(tmp_path, number, deci
 def test_no_option_of_reading_is_ignored(tmp_path, name, options, told):
     (tmp_path / name).write_bytes(b"a\n1\n")
     with pytest.raises(TableInputError, match=told):
-        dt.look(tmp_path / name, **options)
+        dt.profile(tmp_path / name, **options)
     with pytest.raises(TableInputError, match="A table in memory is not read by decimal"):
-        dt.look(pa.table({"a": [1]}), decimal=",")
+        dt.profile(pa.table({"a": [1]}), decimal=",")
 
 
 @pytest.mark.parametrize("declared", [{"keys": 5}, {"keys": "ab"}, {"keys": None}, [1], {"a": 5}, {"a": "x"}])
 def test_domains_that_are_none_are_refused(declared):
     with pytest.raises(TableInputError, match=r"Declare groups|declared"):
-        dt.look(pa.table({"a": [1], "keys": [2]}), domain=declared)
+        dt.profile(pa.table({"a": [1], "keys": [2]}), domain=declared)
 
 
 def test_lines_are_counted_in_the_file_not_in_records(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('a,b\n"two\nlines",1\n\nx,\ny,2\n' + 'z,3\n"q\r\nr",\n' * 200_000)
-    found = findings(dt.look(path))["b", "missing"]
+    found = findings(dt.profile(path))["b", "missing"]
     assert found.places[:3] == (5, 8, 11)
     assert found.count == 200_001
 
 
 def test_a_learned_domain_is_marked_and_refused_until_it_has_a_source(office, tmp_path):
-    report = dt.look(office, **OFFICE, unit="Person")
+    report = dt.profile(office, **OFFICE, unit="Person")
     learned = json.loads(json.dumps(report.domain()))
     assert learned["columns"] == {"Ort": [*sorted([*TOWNS, "Hinterwald"]), None], "Alter": list(range(100))}
     with pytest.raises(TableInputError, match=r"learned from the data.*public source"):
@@ -156,7 +156,7 @@ def test_a_learned_domain_is_marked_and_refused_until_it_has_a_source(office, tm
     learned["source"] = "the official list of towns, 2026"
     assert Domain.of(learned, ["Ort"]).source == "the official list of towns, 2026"
     with dt.Ledger(tmp_path / "b.db") as book:
-        book.create("town", "1", relation="presence")
+        book.create("town", "1", relation="add-remove")
         table = pa.table({"Ort": ["Zürich", None]})
         made = dt.release(table, dataset="town", ledger=book, by=["Ort"], domain=learned, epsilon=1)
     assert made.record["domain_source"] == "the official list of towns, 2026"
@@ -189,14 +189,14 @@ def test_columns_of_every_type_are_looked_at():
         "coded": pa.array(["a", None]).dictionary_encode(),
         "struct": pa.array([{"a": 1}, None]),
     }
-    report = dt.look(pa.table(arrays))
+    report = dt.profile(pa.table(arrays))
     assert [column["missing"] for column in report.columns] == [2] + [1] * 13
     assert str(report)
     assert json.dumps(report.to_dict())
 
 
 def test_a_table_in_memory_is_looked_at_by_its_rows():
-    report = dt.look(pa.table({"a": ["x", "x ", None], "n": [1, None, 3], "t": pa.array([0, 1, 2], pa.date32())}))
+    report = dt.profile(pa.table({"a": ["x", "x ", None], "n": [1, None, 3], "t": pa.array([0, 1, 2], pa.date32())}))
     assert (report.place, findings(report)["n", "missing"].places) == ("row", (2,))
     assert findings(report)["a", "blanks around a text"].places == (2,)
 
@@ -210,7 +210,7 @@ DOMAIN = {"Ort": [*TOWNS, None]}
 @pytest.fixture
 def book(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as ledger:
-        ledger.create("town", "2", relation="presence", unit="Person")
+        ledger.create("town", "2", relation="add-remove", unit="Person")
         yield ledger
 
 
@@ -405,7 +405,7 @@ def test_a_day_that_python_has_no_date_for_stops_no_release_in_memory(tmp_path, 
     for k, numbers in enumerate(days):
         column = numbers.cast(pa.int32()).view(arrow) if kind == "date32" else numbers.view(arrow)
         with dt.Ledger(tmp_path / f"{k}.db") as ledger:
-            ledger.create("days", "1", relation="presence", unit="day" if kind == "id" else None)
+            ledger.create("days", "1", relation="add-remove", unit="day" if kind == "id" else None)
             table = pa.table({"day": column, "x": [1, 2, 3]})
             made = dt.release(
                 table, dataset="days", ledger=ledger, count="x > 1" if kind == "id" else "day IS NULL", epsilon=1

@@ -39,8 +39,8 @@ def people() -> pandas.DataFrame:
 @pytest.fixture
 def ledger(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as book:
-        book.create("town", "50", relation="bit", public=["k", "j"])
-        book.create("people", "50", relation="presence")
+        book.create("town", "50", relation="change-one", public=["k", "j"])
+        book.create("people", "50", relation="add-remove")
         yield book
 
 
@@ -62,7 +62,7 @@ def stored(ledger: dt.Ledger) -> list[str]:
 
 def a_question(mechanism="auto", bound=None, sizes=SIZES):
     made = ask("town", "1", "ill", ["k"], {"k": list(range(len(sizes)))}, None, "1/2", mechanism, bound, 1, False)
-    terms = Terms("town", Fraction(1), "bit" if min(sizes) >= 0 else "presence", (), None, "then")
+    terms = Terms("town", Fraction(1), "change-one" if min(sizes) >= 0 else "add-remove", (), None, "then")
     return made, measures_for(made, terms, np.array(sizes)), np.array(sizes)
 
 
@@ -170,7 +170,7 @@ def test_an_answer_of_version_1_is_read_with_the_choice_of_version_1(monkeypatch
         ((text,),) = connection.execute("SELECT text FROM discreet_answer WHERE name = 'town'")
     published = json.loads((LANDED / "release.columns.json").read_text())["columns"]
     half = Fraction(1, 2)
-    terms = Terms("town", 4 * half, "bit", ("district",), None, "then")
+    terms = Terms("town", 4 * half, "change-one", ("district",), None, "then")
     made = ask(
         "town",
         "1",

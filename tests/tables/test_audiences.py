@@ -35,8 +35,8 @@ def people():
 @pytest.fixture
 def ledger(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as book:
-        book.create("bits", "9", relation="bit", public=["town"])
-        book.create("people", "9", relation="presence")
+        book.create("bits", "9", relation="change-one", public=["town"])
+        book.create("people", "9", relation="add-remove")
         yield book
 
 
@@ -79,8 +79,8 @@ def joint(n: int, levels: list[Fraction]) -> dict[tuple[int, ...], list[Fraction
     return found
 
 
-def cascades(n: int) -> dict[int, dt.Cascade]:
-    terms = type("Terms", (), {"relation": "bit", "unit": None, "public": ("town",)})()
+def cascades(n: int) -> dict[int, dt.results.Cascade]:
+    terms = type("Terms", (), {"relation": "change-one", "unit": None, "public": ("town",)})()
     questions = [ask("d", "1", "x = 1", [], None, None, None, "auto", None, 1, False, alphas=ALPHAS)]
     questions = [module.for_audience(questions[0], level) for level in questions[0].audiences]
     return cascades_for([measures_for(q, terms, np.array([n]))[0] for q in questions])

@@ -43,9 +43,9 @@ def people() -> pandas.DataFrame:
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
     with dt.Ledger(tmp_path_factory.mktemp("checking") / "budget.db") as ledger:
-        ledger.create("bits", "99", relation="bit", public=["town", "age"])
-        ledger.create("people", "99", relation="presence")
-        ledger.create("persons", "99", relation="presence", unit="id")
+        ledger.create("bits", "99", relation="change-one", public=["town", "age"])
+        ledger.create("people", "99", relation="add-remove")
+        ledger.create("persons", "99", relation="add-remove", unit="id")
         yield ledger
 
 
@@ -119,13 +119,13 @@ ASKED = {
     },
     "a bound": {"dataset": "people", "bound": 40, "alpha": "1/2", "epsilon": None},
     "sums of bits": {"dataset": "bits", **SUMS},
-    "sums under presence": {"dataset": "people", **SUMS, "weights": {"part": 3}},
+    "sums under add-remove": {"dataset": "people", **SUMS, "weights": {"part": 3}},
     "sums of persons": {"dataset": "persons", **SUMS, "max_groups": 2, "epsilon": "ln(3)"},
     "public zeros": {"dataset": "bits", "count": "ill", "domain": {"town": ["y", "z"], "age": ["old"]}},
 }
 
 
-def released(people, book, **asked) -> dt.Release:
+def released(people, book, **asked) -> dt.results.Release:
     return dt.release(people, ledger=book, **{"by": ["town", "age"], "domain": DOMAIN, "epsilon": "1/2", **asked})
 
 
@@ -176,7 +176,9 @@ def test_a_consistent_other_release_is_refuted_by_the_ledger_alone(people, book,
     true = released(people, book, dataset="people", version="true")
     twin = released(people, book, dataset="people", version="twin")
     kept = ("version", "question", "ledger_line", "ledger_head", "released", "budget")
-    forged = dt.Release(twin.columns, twin.margins, {**twin.record, **{name: true.record[name] for name in kept}}, dict)
+    forged = dt.results.Release(
+        twin.columns, twin.margins, {**twin.record, **{name: true.record[name] for name in kept}}, dict
+    )
     assert true.columns["report"] != twin.columns["report"]
     forged.save(tmp_path / "x.csv")
     assert not wrong(tmp_path / "x.json")
@@ -196,19 +198,23 @@ def test_what_fits_in_itself_is_refuted_by_the_ledger(people, book, tmp_path):
     spent = {**true.record["budget"], "spent": "98", "left": "1"}
     other = json.loads(json.dumps(true.record["question"]).replace("swapped", "other"))
     forged = {
-        "swapped": dt.Release(twin.columns, {}, true.record, dict),
-        "another draw": dt.Release(
+        "swapped": dt.results.Release(twin.columns, {}, true.record, dict),
+        "another draw": dt.results.Release(
             coarse[1].columns, {}, {**coarse[1].record, **{k: coarse[0].record[k] for k in kept}}, dict
         ),
-        "another version": dt.Release(true.columns, {}, {**true.record, "version": "other", "question": other}, dict),
-        "more spent": dt.Release(true.columns, {}, {**true.record, "budget": spent}, dict),
+        "another version": dt.results.Release(
+            true.columns, {}, {**true.record, "version": "other", "question": other}, dict
+        ),
+        "more spent": dt.results.Release(true.columns, {}, {**true.record, "budget": spent}, dict),
     }
     for name, made in forged.items():
         made.save(tmp_path / "x.csv", overwrite=True)
         assert not wrong(tmp_path / "x.json"), name
         assert wrong(tmp_path / "x.json", book) == {LEDGER}, name
     where = json.loads(json.dumps(true.record["statistics"]).replace("not ill", "ill"))
-    dt.Release(true.columns, {}, {**true.record, "statistics": where}, dict).save(tmp_path / "x.csv", overwrite=True)
+    dt.results.Release(true.columns, {}, {**true.record, "statistics": where}, dict).save(
+        tmp_path / "x.csv", overwrite=True
+    )
     assert "what the record says" in wrong(tmp_path / "x.json")
 
 
@@ -238,14 +244,14 @@ def test_the_margins_of_each_audience_hold(people, book, tmp_path, post):
         assert dt.check_release(tmp_path / "x.json", ledger=book).complete
         assert not wrong(tmp_path / "x.json", book)
     first, second = both[0], both[1]
-    dt.Release(first.columns, second.margins, first.record, dict).save(tmp_path / "x.csv", overwrite=True)
+    dt.results.Release(first.columns, second.margins, first.record, dict).save(tmp_path / "x.csv", overwrite=True)
     assert "totals" in wrong(tmp_path / "x.json", book)
 
 
 def test_a_cut_or_changed_ledger_is_noticed(people, book, tmp_path):
     released(people, book, dataset="people", version="cut").save(tmp_path / "x.csv")
     with dt.Ledger(tmp_path / "other.db") as empty:
-        empty.create("people", "99", relation="presence")
+        empty.create("people", "99", relation="add-remove")
         assert wrong(tmp_path / "x.json", empty) == {LEDGER}
     with pytest.raises(LedgerError, match="There is no ledger"):
         dt.check_release(tmp_path / "x.json", ledger=tmp_path / "nowhere.db")

@@ -33,8 +33,8 @@ def people():
 @pytest.fixture
 def ledger(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as book:
-        book.create("bits", "9", relation="bit", public=["town", "age"])
-        book.create("people", "9", relation="presence")
+        book.create("bits", "9", relation="change-one", public=["town", "age"])
+        book.create("people", "9", relation="add-remove")
         yield book
 
 

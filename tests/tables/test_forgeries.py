@@ -107,9 +107,9 @@ ASKED = {
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
     with dt.Ledger(tmp_path_factory.mktemp("forged") / "budget.db") as ledger:
-        ledger.create("bits", "99", relation="bit", public=["town"])
-        ledger.create("people", "99", relation="presence")
-        ledger.create("persons", "99", relation="presence", unit="id")
+        ledger.create("bits", "99", relation="change-one", public=["town"])
+        ledger.create("people", "99", relation="add-remove")
+        ledger.create("persons", "99", relation="add-remove", unit="id")
         yield ledger
 
 
@@ -128,8 +128,8 @@ def released(book):
     made = {}
     for what, asked in ASKED.items():
         one = dt.release(people, ledger=book, **{"by": ["town"], "epsilon": "3/2", **asked})
-        made[what] = one[1] if isinstance(one, dt.Audiences) else one
-        if isinstance(one, dt.Audiences):
+        made[what] = one[1] if isinstance(one, dt.results.Audiences) else one
+        if isinstance(one, dt.results.Audiences):
             made["the other audience"] = one[0]
     return made
 
@@ -153,7 +153,7 @@ class Held(Saved):
         return copy.deepcopy((dict(self.record), self.columns, dict(self.margins)))
 
 
-def saved(made: dt.Release) -> Held:
+def saved(made: dt.results.Release) -> Held:
     return Held.made(contents_of(made, PLACE))
 
 
@@ -226,8 +226,8 @@ def plausible(value):
             return ["x", 5]
         case str():
             swaps = {
-                "bit": "presence",
-                "presence": "bit",
+                "change-one": "add-remove",
+                "add-remove": "change-one",
                 "geometric": "explicit_fair",
                 "explicit_fair": "geometric",
                 "staircase": "geometric",

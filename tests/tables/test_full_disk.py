@@ -25,7 +25,7 @@ ASKED = [
 @pytest.fixture
 def book(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as ledger:
-        ledger.create("people", "9", relation="presence")
+        ledger.create("people", "9", relation="add-remove")
         yield ledger
 
 
@@ -34,7 +34,9 @@ def asked(book, **more):
 
 
 def reports(made):
-    return [one.columns["report"] for one in (made.audiences.values() if isinstance(made, dt.Audiences) else [made])]
+    return [
+        one.columns["report"] for one in (made.audiences.values() if isinstance(made, dt.results.Audiences) else [made])
+    ]
 
 
 @pytest.mark.parametrize("level", ASKED)

@@ -40,9 +40,9 @@ ODD = [
 @pytest.fixture
 def book(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as ledger:
-        ledger.create("bits", "9999", relation="bit", public=["town", "age"])
-        ledger.create("people", "9999", relation="presence")
-        ledger.create("persons", "9999", relation="presence", unit="id")
+        ledger.create("bits", "9999", relation="change-one", public=["town", "age"])
+        ledger.create("people", "9999", relation="add-remove")
+        ledger.create("persons", "9999", relation="add-remove", unit="id")
         yield ledger
 
 
@@ -65,7 +65,7 @@ def people():
 def faults(made, book) -> list[tuple[str, str]]:
     """What does not hold, or was not checked though the ledger is there."""
     found = []
-    for one in made.audiences.values() if isinstance(made, dt.Audiences) else [made]:
+    for one in made.audiences.values() if isinstance(made, dt.results.Audiences) else [made]:
         case = Case(saved(one), book)
         found += [(m, check.told) for m in CHECKERS for check in [judged(case, m)] if check.held is not True]
     return found

@@ -112,7 +112,7 @@ def file_at(folder: Path, content: bytes | str, name: str = "people.csv") -> Pat
 @pytest.fixture
 def book(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as ledger:
-        ledger.create("town", "60", relation="presence", unit="person")
+        ledger.create("town", "60", relation="add-remove", unit="person")
         yield ledger
 
 
@@ -234,9 +234,9 @@ def test_what_can_only_be_a_mistake_is_refused_with_what_helps(way, tmp_path, bo
 def test_what_is_said_to_be_codes_is_admitted(tmp_path, book):
     path = file_at(tmp_path, changed(8, 4, "12.345"))
     for how in ({"codes": ["Einkommen"]}, {"domain": {"einkommen": ["12.345"]}}):
-        assert dt.look(path, **OFFICE, **how).grave == ()
+        assert dt.profile(path, **OFFICE, **how).grave == ()
     with pytest.raises(TableInputError, match="no column 'nace' of codes"):
-        dt.look(path, **OFFICE, codes=["nace"])
+        dt.profile(path, **OFFICE, codes=["nace"])
     book.admit(path, "town", "1", **OFFICE, codes=["einkommen"])
 
 
@@ -244,7 +244,7 @@ def test_what_may_be_meant_is_told_with_its_lines(tmp_path):
     extra = ["7;Köniz;f;;;ja"] * 12 + [";Hinterwald; f;12;-500,00;ja", "8;Köniz;f;unknown;99999999,00;ja"]
     path = file_at(tmp_path, TEXT + "\n".join([*extra, ""]))
     last = len(LINES) + len(extra) - 1
-    report = dt.look(
+    report = dt.profile(
         path, **OFFICE, unit="person", sum=BOUNDS, domain={"gemeinde": [*TOWNS, "Bern"], "sex": ["f", "m", None]}
     )
     found = {(f.column, f.what): f for f in report.findings}
@@ -259,7 +259,7 @@ def test_what_may_be_meant_is_told_with_its_lines(tmp_path):
     assert found["gemeinde", "undeclared keys: Hinterwald"].places == (last - 1,)
     assert ("gemeinde", "declared keys never seen: Bern") in found
     assert ("sex", "declared keys never seen: missing values") in found
-    empty = dt.look(file_at(tmp_path, LINES[0], "none.csv"), **OFFICE)
+    empty = dt.profile(file_at(tmp_path, LINES[0], "none.csv"), **OFFICE)
     assert [f.what for f in empty.findings] == ["no rows"]
 
 
@@ -325,7 +325,7 @@ def test_a_year_on_the_command_line_and_in_python(tmp_path, monkeypatch, capsys)
         "month",
         "22",
         "--relation",
-        "presence",
+        "add-remove",
         "--unit",
         "person",
     )

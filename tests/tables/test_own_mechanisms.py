@@ -23,9 +23,11 @@ TALL = [["5/6", "1/6"], ["1/2", "1/2"], ["1/3", "2/3"], ["1/6", "5/6"], ["1/6", 
 
 OWN = {
     "truncated": G60.truncate(10, 50),
-    "then suppression": G60.then(dt.suppression(60)),
-    "then rounding": G60.then(dt.random_rounding(60, base=3)),
-    "then rounding, twice": G20.then(dt.random_rounding(20, base=5)).remap(lambda v: -v, outputs=dt.Grid(-20, 0, 5)),
+    "then suppression": G60.then(dt.traditional.suppression(60)),
+    "then rounding": G60.then(dt.traditional.random_rounding(60, base=3)),
+    "then rounding, twice": G20.then(dt.traditional.random_rounding(20, base=5)).remap(
+        lambda v: -v, outputs=dt.Grid(-20, 0, 5)
+    ),
     "coarse": G20.remap(lambda v: v // 4 * 4, outputs=dt.Grid(0, 20, 4)),
     "far away": G20.remap(lambda v: v + 1000, outputs=dt.Grid(1000, 1020)),
     "negative": G20.remap(lambda v: v - 30, outputs=dt.Grid(-30, -10)),
@@ -48,14 +50,14 @@ OWN = {
 @pytest.fixture
 def ledger(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as book:
-        book.create("people", "100", relation="presence")
-        book.create("bits", "100", relation="bit", public=["k"])
+        book.create("people", "100", relation="add-remove")
+        book.create("bits", "100", relation="change-one", public=["k"])
         yield book
 
 
 @pytest.fixture
 def people() -> pandas.DataFrame:
-    return pandas.DataFrame({"k": [0, 1, 1], "bit": ["yes", "no", "yes"]})
+    return pandas.DataFrame({"k": [0, 1, 1], "change-one": ["yes", "no", "yes"]})
 
 
 def every_report(m: dt.Mechanism) -> list[int | Fraction]:
@@ -93,7 +95,7 @@ def test_the_interval_of_every_report_covers_every_truth_often_enough(people, le
     for x, row in enumerate(weights.tolist()):
         assert Fraction(sum(w for w, (low, high) in zip(row, ends, strict=True) if low <= x <= high), total) >= GOAL
     assert all(0 <= low <= high <= m.inputs.n for low, high in ends)
-    assert ends == [dt.likelihood_interval(m, report) for report in reports]
+    assert ends == [dt.measure.confidence_interval(m, report) for report in reports]
     json.dumps([made.rows(), made.record], allow_nan=False)
     release_page(made)
     assert len(made.table) == len(reports)
@@ -104,9 +106,9 @@ def test_the_intervals_of_a_truncated_mechanism_are_where_its_reports_are():
 
     Pr[noise >= k] = a^k/(1+a) is at most 1/40 from k = 11 on for a = 3/4.
     """
-    assert dt.likelihood_interval(OWN["truncated"], 20) == (10, 30)
-    assert dt.likelihood_interval(OWN["far away"], 1007) == dt.likelihood_interval(G20, 7)
-    assert dt.likelihood_interval(OWN["halves"], "7/2") == dt.likelihood_interval(G20, 7)
+    assert dt.measure.confidence_interval(OWN["truncated"], 20) == (10, 30)
+    assert dt.measure.confidence_interval(OWN["far away"], 1007) == dt.measure.confidence_interval(G20, 7)
+    assert dt.measure.confidence_interval(OWN["halves"], "7/2") == dt.measure.confidence_interval(G20, 7)
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -287,7 +289,7 @@ def test_what_cannot_be_read_is_refused_and_free(people, ledger, m):
 
 
 def test_a_law_too_large_to_write_out_is_read_in_floats_with_a_margin():
-    m = dt.geometric(300, alpha="1/2").then(dt.random_rounding(300))
+    m = dt.geometric(300, alpha="1/2").then(dt.traditional.random_rounding(300))
     assert m.finite().integers() is None
     low, high = m.channel.interval(np.arange(m.outputs.size), 1 - GOAL)
     covered = (low[None, :] <= np.arange(301)[:, None]) & (np.arange(301)[:, None] <= high[None, :])
@@ -299,8 +301,8 @@ def test_a_law_too_large_to_write_out_is_read_in_floats_with_a_margin():
 @pytest.mark.parametrize("end", [0, 1])
 def test_totals_over_small_and_large_groups_do_not_fail(ledger, monkeypatch, epsilon, end):
     """At a tiny epsilon small groups have no estimate and large ones do; both stand in one margin."""
-    table = pandas.DataFrame({"k": [0] * 10 + [1] * 200, "bit": ["yes", "no"] * 105})
-    ledger.create("both", "100", relation="bit", public=["k", "j"])
+    table = pandas.DataFrame({"k": [0] * 10 + [1] * 200, "change-one": ["yes", "no"] * 105})
+    ledger.create("both", "100", relation="change-one", public=["k", "j"])
     reporting(monkeypatch, [[0, 0, 0], [10, 200, 0]][end])
     made = release(
         table.assign(j=1),
@@ -363,7 +365,7 @@ def test_a_mechanism_with_an_end_needs_counts_with_one(people, ledger):
 
 def test_no_interval_reaches_beyond_the_public_size_of_a_group(ledger):
     """A mechanism made for 30 may report 25 of a group of 9: the count is still at most 9."""
-    ledger.create("sized", "9", relation="bit", public=["k"])
+    ledger.create("sized", "9", relation="change-one", public=["k"])
     table = pandas.DataFrame({"k": [0] * 9 + [1] * 30, "x": [True, False, False] * 13})
     made = release(
         table,

@@ -62,7 +62,7 @@ def made(tmp_path_factory):
         }
     )
     with dt.Ledger(tmp_path_factory.mktemp("pages") / "budget.db") as book:
-        book.create("town", "9", relation="bit", public=["town", "age"])
+        book.create("town", "9", relation="change-one", public=["town", "age"])
         yield dt.release(
             people,
             dataset="town",

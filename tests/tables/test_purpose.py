@@ -103,8 +103,8 @@ def people():
 @pytest.fixture
 def ledger(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as book:
-        book.create("bits", "20", relation="bit", public=["town"])
-        book.create("people", "20", relation="presence")
+        book.create("bits", "20", relation="change-one", public=["town"])
+        book.create("people", "20", relation="add-remove")
         yield book
 
 

@@ -23,7 +23,7 @@ PEOPLE = pandas.DataFrame({"town": ["a", "b"] * 20, "ill": [True, False, False, 
 @pytest.fixture(scope="module")
 def releases(tmp_path_factory):
     with dt.Ledger(tmp_path_factory.mktemp("races") / "budget.db") as book:
-        book.create("town", "99", relation="presence")
+        book.create("town", "99", relation="add-remove")
         return [
             dt.release(
                 PEOPLE,
@@ -129,7 +129,7 @@ def test_tables_learned_domains_and_cascades_too(tmp_path):
         with pytest.raises(FileError, match="somebody else"):
             writing.write_batches(place, table.schema, batches(), overwrite=False)
         assert place.read_text() == "somebody else's"
-    made = dt.cascade(["1/2", "3/4"], 10)
+    made = dt.sharing.cascade(["1/2", "3/4"], 10)
     first, second = made.release(3), made.release(3)
     place = tmp_path / "reports.json"
     first.save(place, overwrite=False)

@@ -40,9 +40,9 @@ def people() -> pandas.DataFrame:
 @pytest.fixture
 def ledger(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as book:
-        book.create("bits", "2", relation="bit", public=["district", "age"])
-        book.create("people", "2", relation="presence")
-        book.create("persons", "2", relation="presence", unit="id")
+        book.create("bits", "2", relation="change-one", public=["district", "age"])
+        book.create("people", "2", relation="add-remove")
+        book.create("persons", "2", relation="add-remove", unit="id")
         yield book
 
 
@@ -260,7 +260,7 @@ def test_removing_one_person_changes_at_most_max_groups_cells_by_one(people, led
         ({"by": ["sick"], "domain": {"sick": ["yes"]}}, "not public"),
         ({"count": None}, "say what to count"),
         ({"count": "age = 'old'"}, "public columns alone"),
-        ({"bound": 10}, "presence"),
+        ({"bound": 10}, "add-remove"),
         ({"max_groups": 2}, "id column"),
         ({"mechanism": "laplace"}, "not known"),
         ({"domain": None}, "Declare the groups"),
@@ -488,7 +488,7 @@ def test_columns_of_the_result_are_not_grouped_by(people, ledger, name):
 @pytest.mark.parametrize("epsilon", ["1e-17", "1e-6", "1e-3", "40"])
 def test_extreme_levels_are_released_and_read(people, ledger, epsilon):
     """Nothing fails after the charge, at any level."""
-    ledger.create("wide", "50", relation="bit", public=["district", "age"])
+    ledger.create("wide", "50", relation="change-one", public=["district", "age"])
     made = bits(people, ledger, dataset="wide", epsilon=epsilon, margins=["age"])
     assert len(made.rows()) == 6
     release_page(made)
@@ -529,11 +529,11 @@ def test_a_mistyped_ledger_is_refused_and_not_made(people, tmp_path):
 @pytest.mark.parametrize("max_groups", [1, 2])
 @pytest.mark.parametrize("unit", [False, True])
 def test_changing_one_person_s_bit_moves_few_cells_by_one_and_no_size(people, ledger, monkeypatch, unit, max_groups):
-    """The neighbour argument of bit privacy: sizes stay, and at most max_groups cells move, by at most one."""
+    """The neighbour argument of change-one privacy: sizes stay, and at most max_groups cells move, by at most one."""
     if not unit and max_groups != 1:
         max_groups = 1
     monkeypatch.setattr(dt.Mechanism, "sample", lambda self, values, clamp: np.asarray(values))
-    ledger.create("own", "1", relation="bit", public=["district", "age"], unit="id" if unit else None)
+    ledger.create("own", "1", relation="change-one", public=["district", "age"], unit="id" if unit else None)
     few = people[people.id < 25].reset_index(drop=True)
 
     def cells(table, version):
@@ -566,7 +566,7 @@ def test_changing_one_person_s_bit_moves_few_cells_by_one_and_no_size(people, le
 @pytest.mark.needs_postgres
 def test_a_release_on_postgres(people, server):
     with dt.Ledger(server.database()) as book:
-        book.create("town", "1", relation="bit", public=["district", "age"])
+        book.create("town", "1", relation="change-one", public=["district", "age"])
         first = bits(people, book, dataset="town")
         assert bits(people, book, dataset="town").columns["report"] == first.columns["report"]
         assert book.balance("town").spent == Fraction(1, 2)
@@ -575,7 +575,7 @@ def test_a_release_on_postgres(people, server):
 
 @pytest.mark.parametrize("count", [5, 1.5, True, b"x = 1", [], {}, [3], [["x = 1"]], {"a": 5}, {1: "x = 1"}], ids=repr)
 def test_what_is_no_predicate_is_refused(ledger, count):
-    ledger.create("odd", "1", relation="presence")
+    ledger.create("odd", "1", relation="add-remove")
     with pytest.raises(ReleaseError, match="count is a predicate, a list of them"):
         dt.release({"x": [1, 2]}, dataset="odd", ledger=ledger, count=count, epsilon=1)
 
@@ -591,7 +591,7 @@ def test_what_is_no_predicate_is_refused(ledger, count):
 )
 def test_reports_that_would_say_nothing_are_refused_before_the_charge(ledger, asked, bound):
     """2^-59 over four counts is 2^-61 each: the reach of its noise, beyond ln(20) * 2^61, no longer fits 63 bits."""
-    ledger.create("odd", "1", relation="presence")
+    ledger.create("odd", "1", relation="add-remove")
     table = pyarrow.table({"x": [1, 2, 3, 4]})
     with pytest.raises(ReleaseError, match=r"epsilon below 2\^-61"):
         dt.release(table, dataset="odd", ledger=ledger, bound=bound, **asked)

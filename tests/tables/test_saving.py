@@ -31,7 +31,7 @@ def people() -> pandas.DataFrame:
 @pytest.fixture
 def ledger(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as book:
-        book.create("town", "9", relation="bit", public=["town", "age"])
+        book.create("town", "9", relation="change-one", public=["town", "age"])
         yield book
 
 
@@ -133,7 +133,7 @@ def test_all_files_appear_or_none(made, people, ledger, tmp_path, monkeypatch, f
 def test_a_release_is_printed_in_thirty_rows_at_most_with_everything_around_them(made, ledger):
     keys = list(range(70))
     many = pandas.DataFrame({"k": keys * 2, "j": 1, "ill": [True] * 70 + [False] * 70})
-    ledger.create("many", "1", relation="bit", public=["k", "j"])
+    ledger.create("many", "1", relation="change-one", public=["k", "j"])
     told = str(
         dt.release(
             many,

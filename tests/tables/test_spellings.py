@@ -45,7 +45,7 @@ def book(request, tmp_path):
             table = table.set_column(0, "asthma", table["asthma"].combine_chunks().dictionary_encode())
         pq.write_table(table, path)
     with dt.Ledger(tmp_path / "b.db") as book:
-        book.create("d", 9, relation="presence")
+        book.create("d", 9, relation="add-remove")
         book.admit(path, "d")
         yield lambda **asked: [
             (o.column, o.asked, o.there) for o in other_spellings(path, book, ask(**{**REST, **asked}))
@@ -106,7 +106,7 @@ def test_it_ends_when_nobody_waits_for_it(tmp_path):
         raise KeyboardInterrupt
 
     with dt.Ledger(tmp_path / "b.db") as book:
-        book.create("d", 9, relation="presence")
+        book.create("d", 9, relation="add-remove")
         book.admit(path, "d")
         with pytest.raises(KeyboardInterrupt):
             other_spellings(path, book, ask(**{**REST, "count": "asthma = 'Yes'"}), enough)

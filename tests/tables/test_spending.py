@@ -30,7 +30,7 @@ G = dt.geometric(100, epsilon="1/2")
 @pytest.fixture
 def ledger(tmp_path):
     with Ledger(tmp_path / "l.db") as opened:
-        opened.create("town", 2, relation="presence")
+        opened.create("town", 2, relation="add-remove")
         yield opened
 
 
@@ -105,7 +105,7 @@ def largest_log(law: np.ndarray, reach: int) -> float:
         ("1/2", dt.geometric(dt.Grid(0, 12, "2/3"), epsilon="1/2", sensitivity="2/3"), None, False),  # may be two steps
         ("1/2", dt.geometric(dt.Grid(None, None), epsilon="1/2"), None, True),
         ("1/2", dt.uniform(8), None, True),
-        (40, dt.random_rounding(20, base=3), None, False),
+        (40, dt.traditional.random_rounding(20, base=3), None, False),
         ("1/2", dt.randomized_response(4, epsilon="1/2"), None, True),  # any two values
         ("0.49", dt.randomized_response(4, epsilon="1/2"), None, False),
     ],

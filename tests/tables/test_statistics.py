@@ -111,7 +111,7 @@ def test_adding_a_person_changes_no_more_than_was_charged_and_that_much():
     rows = [(place[world], 0, *ROWS[k]) for world in worlds for k in world]
     pairs = [(place[world], place[world[:j] + world[j + 1 :]]) for world in worlds for j in range(len(world))]
     keys = {"world": list(range(len(worlds))), "g": ["a", "b"]}
-    question, measures, truths = measured(rows, "presence", ASKED, keys, ["world", "g"])
+    question, measures, truths = measured(rows, "add-remove", ASKED, keys, ["world", "g"])
     check(question, measures, truths, pairs)
     halved = [
         replace(m, plan={-1: open_noise("geometric", m.change // 2, m.level)}) if m.name == "plain" else m
@@ -131,11 +131,11 @@ def test_changing_what_is_private_changes_no_more_than_was_charged_and_that_much
         (k, place[g, other, q]) for k, (g, p, q) in enumerate(worlds) for other in range(len(private)) if other > p
     ]
     keys = {"world": list(range(len(worlds))), "g": ["a", "b"]}
-    question, measures, truths = measured(rows, "bit", UNDER_BIT, keys, ["world", "g"])
+    question, measures, truths = measured(rows, "change-one", UNDER_BIT, keys, ["world", "g"])
     check(question, measures, truths, pairs)
 
 
-@pytest.mark.parametrize("relation", ["presence", "bit"])
+@pytest.mark.parametrize("relation", ["add-remove", "change-one"])
 @pytest.mark.parametrize("max_groups", [1, 2])
 def test_people_with_several_rows_and_groups_change_no_more_than_was_charged(relation, max_groups):
     """With ids: a person's one or two rows over both groups and three values, beside somebody else's."""
@@ -147,7 +147,7 @@ def test_people_with_several_rows_and_groups_change_no_more_than_was_charged(rel
     }
     ends = list(itertools.product("ab", (-9.0, 3.0)))
     people = [(), (("a", None),), *((k,) for k in ends), *itertools.combinations_with_replacement(ends, 2)]
-    if relation == "presence":
+    if relation == "add-remove":
         pairs = [(0, k) for k in range(1, len(people))]
     else:
         places = {k: [g for g, _ in rows] for k, rows in enumerate(people)}
@@ -169,15 +169,15 @@ def test_people_with_several_rows_and_groups_change_no_more_than_was_charged(rel
 @pytest.mark.parametrize(
     ("relation", "text", "change"),
     [
-        ("presence", "x:0..100000/100", 1000),
-        ("presence", "x:-30..10", 30),
-        ("presence", "x:5..10/5", 2),
-        ("bit", "x:5..10 missing 7", 5),
-        ("bit", "x:5..10", 10),
-        ("bit", "x:-3..-1", 3),
-        ("bit", "x:-3..4 where y", 7),
-        ("bit", "x:0.5..10.5 missing 0.5", 10),
-        ("bit", "x:-4..4/2 where y missing 0", 4),
+        ("add-remove", "x:0..100000/100", 1000),
+        ("add-remove", "x:-30..10", 30),
+        ("add-remove", "x:5..10/5", 2),
+        ("change-one", "x:5..10 missing 7", 5),
+        ("change-one", "x:5..10", 10),
+        ("change-one", "x:-3..-1", 3),
+        ("change-one", "x:-3..4 where y", 7),
+        ("change-one", "x:0.5..10.5 missing 0.5", 10),
+        ("change-one", "x:-4..4/2 where y missing 0", 4),
     ],
 )
 def test_the_change_of_a_sum_follows_from_what_is_declared(relation, text, change):
@@ -188,10 +188,10 @@ def test_the_change_of_a_sum_follows_from_what_is_declared(relation, text, chang
 @pytest.mark.parametrize(
     ("relation", "text"),
     [
-        ("presence", "x:0.5..10.5"),
-        ("presence", "x:1..11/2 missing 1"),
-        ("bit", "x:0.5..10.5"),
-        ("bit", "x:1..11/2 where y missing 1"),
+        ("add-remove", "x:0.5..10.5"),
+        ("add-remove", "x:1..11/2 missing 1"),
+        ("change-one", "x:0.5..10.5"),
+        ("change-one", "x:1..11/2 where y missing 1"),
     ],
 )
 def test_bounds_that_would_tell_the_head_count_are_refused(relation, text):
@@ -218,7 +218,7 @@ def test_totals_get_the_noise_with_the_smaller_expected_error(change, alpha):
 
 def a_measure(relation, **asked):
     question = ask("d", "1", None, [], None, Fraction(1, 4), None, "auto", None, 1, False, **asked)
-    size = np.array([-1]) if relation == "presence" else np.array([6])
+    size = np.array([-1]) if relation == "add-remove" else np.array([6])
     return measures_for(question, terms_of(relation), size), size
 
 
@@ -233,7 +233,7 @@ def shown(measures, reports, size):
 def test_intervals_of_ratios_cover_every_truth_in_exact_enumeration(kind):
     """For each pair of true parts the probabilities of all reports whose interval holds the mean, as fractions."""
     asked = {"share": "y"} if kind == "share" else {"mean": "x:-1..2"}
-    measures, size = a_measure("presence", **asked)
+    measures, size = a_measure("add-remove", **asked)
     low, high = (0, 1) if kind == "share" else (-1, 2)
     noise = measures[0].plan[-1].channel.noise
     reach = 10 * measures[0].change
@@ -256,10 +256,10 @@ def test_intervals_of_ratios_cover_every_truth_in_exact_enumeration(kind):
     assert COVERAGE <= least < 1
 
 
-@pytest.mark.parametrize("relation", ["presence", "bit"])
+@pytest.mark.parametrize("relation", ["add-remove", "change-one"])
 @pytest.mark.parametrize("text", ["x:-1..2/0.5", "x:2..4/2", "x:-4..4/4 missing 0"])
 def test_intervals_of_sums_cover_every_truth_in_exact_enumeration(relation, text):
-    for kind in ("sum",) if relation == "presence" else ("sum", "mean"):
+    for kind in ("sum",) if relation == "add-remove" else ("sum", "mean"):
         (measure,), size = a_measure(relation, **{kind: text})
         (m,) = measure.plan.values()
         start, step = measure.units
@@ -294,7 +294,7 @@ def test_intervals_cover_in_ten_thousand_simulated_releases():
         ({"share": "y"}, (60, 140)),
         ({"sum": "x:0..10"}, (x.sum(),)),
     ):
-        measures, none = a_measure("presence", **asked)
+        measures, none = a_measure("add-remove", **asked)
         source = dt.insecure_source(11)
         drawn = [m.plan[-1].sample(np.full(times, t), source=source) for m, t in zip(measures, truths, strict=True)]
         truth = truths[0] if len(truths) == 1 else measures[0].bounds[1] * truths[0] / sum(truths)
@@ -314,8 +314,8 @@ def test_intervals_cover_in_ten_thousand_simulated_releases():
 @pytest.fixture
 def ledger(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as book:
-        book.create("bits", "50", relation="bit", public=["g", "h"])
-        book.create("people", "50", relation="presence")
+        book.create("bits", "50", relation="change-one", public=["g", "h"])
+        book.create("people", "50", relation="add-remove")
         yield book
 
 
@@ -487,7 +487,7 @@ def test_a_question_that_was_stored_by_an_earlier_version_is_found_and_read(peop
     question = ask("people", "1", asked["count"], ["g"], asked["domain"], None, 1, "auto", None, 1, False)
     terms = ledger.terms("people")
     found = counted_for(question, terms, people, None, None, False)
-    measures = measures_for(question, terms, found.sizes("presence"))
+    measures = measures_for(question, terms, found.sizes("add-remove"))
     spelling = spelling_of(question, found.columns)
     assert spelling.before is not None
     pending = ledger.begin("people", spelling.before, epsilon=Fraction(1), data=found.fingerprint)

@@ -28,7 +28,7 @@ DOMAIN = {
     "sex": ["f", "m"],
     "district": {"of": "town", "map": {"north": ["a", "b"], "south": ["c", "d"]}},
 }
-PRESENCE = Terms("people", Fraction(100), "presence", None, (), "")
+PRESENCE = Terms("people", Fraction(100), "add-remove", None, (), "")
 
 
 @pytest.fixture
@@ -48,9 +48,9 @@ def people() -> pd.DataFrame:
 @pytest.fixture
 def ledger(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as book:
-        book.create("people", budget=100, relation="presence")
-        book.create("ids", budget=100, relation="presence", unit="id")
-        book.create("public", budget=100, relation="bit", public=["town", "sex"])
+        book.create("people", budget=100, relation="add-remove")
+        book.create("ids", budget=100, relation="add-remove", unit="id")
+        book.create("public", budget=100, relation="change-one", public=["town", "sex"])
         yield book
 
 
@@ -231,7 +231,7 @@ def question(**more):
 def test_one_person_moves_all_levels_by_what_epsilon_allows(groups):
     """Brute force: a person in any set of up to `groups` cells, added to any data, against the levels of all reports."""
     asked = question(max_groups=groups, measure=[[], "district", "sex"])
-    terms = Terms("people", Fraction(100), "presence", "id" if groups > 1 else None, (), "")
+    terms = Terms("people", Fraction(100), "add-remove", "id" if groups > 1 else None, (), "")
     sizes = np.full(8, -1, dtype=np.int64)
     cells, tiers = measures_for(asked, terms, sizes)[0], tiers_for(asked, terms, sizes)
     worst = Fraction(1)

@@ -48,7 +48,7 @@ def closed_form(n: int, a: Fraction, b: Fraction) -> reference.Matrix:
 @pytest.mark.parametrize("a", ALPHAS)
 def test_a_more_private_geometric_is_a_remap_of_a_less_private_one(n, a):
     for b in ALPHAS:
-        found = dt.derivable(dt.geometric(n, alpha=b), alpha=a)
+        found = dt.theory.derivable(dt.geometric(n, alpha=b), alpha=a)
         assert found.holds == (a <= b)
         if found:
             assert [list(row) for row in found.remap] == closed_form(n, a, b)
@@ -60,7 +60,7 @@ def test_a_more_private_geometric_is_a_remap_of_a_less_private_one(n, a):
 def test_steps_of_a_cascade_compose():
     a, b, c = Fraction(3, 10), Fraction(1, 2), Fraction(4, 5)
     first, second, both = (
-        [list(row) for row in dt.derivable(dt.geometric(6, alpha=to), alpha=start).remap]
+        [list(row) for row in dt.theory.derivable(dt.geometric(6, alpha=to), alpha=start).remap]
         for start, to in ((a, b), (b, c), (a, c))
     )
     assert reference.multiply(first, second) == both
@@ -70,10 +70,10 @@ def test_steps_of_a_cascade_compose():
 def test_the_verdict_turns_at_the_level_itself():
     """At its own level the remap is the identity, whose zeros leave no room at all."""
     m, little = dt.geometric(6, alpha="1/2"), Fraction(1, 2**50)
-    found = dt.derivable(m)
+    found = dt.theory.derivable(m)
     assert [list(row) for row in found.remap] == reference.identity(7)
-    assert dt.derivable(m, alpha=Fraction(1, 2) - little)
-    assert not dt.derivable(m, alpha=Fraction(1, 2) + little)
+    assert dt.theory.derivable(m, alpha=Fraction(1, 2) - little)
+    assert not dt.theory.derivable(m, alpha=Fraction(1, 2) + little)
 
 
 @settings(max_examples=60, deadline=None)
@@ -90,7 +90,7 @@ def test_every_remap_is_found_again(data):
     if reports == 1:
         given_remap = [[*row, Fraction(0)] for row in given_remap]
     m = dt.geometric(n, alpha=a).remap(given_remap, outputs=grid)
-    found = dt.derivable(m, alpha=a)
+    found = dt.theory.derivable(m, alpha=a)
     assert found
     assert [list(row) for row in found.remap] == given_remap
     assert reference.multiply(reference.geometric(n, a), given_remap) == exact(m)
@@ -105,7 +105,7 @@ def test_the_verdict_is_that_of_the_inverse(data):
     rows = [[y - x for x, y in zip([0, *c], [*c, total], strict=True)] for c in cuts]
     m = table(rows)
     for a in (Fraction(1, 5), Fraction(1, 2), Fraction(4, 5)):
-        found = dt.derivable(m, alpha=a)
+        found = dt.theory.derivable(m, alpha=a)
         remap = reference.remap_from_geometric(exact(m), a)
         assert found.holds == all(t >= 0 for row in remap for t in row)
         if found:
@@ -119,7 +119,7 @@ def test_private_but_no_remap():
     """The example of Gupte and Sundararajan's kind: a column that bends inwards, within a factor of 2 everywhere."""
     m = dt.from_matrix([["1/2", "1/2"], ["1/4", "3/4"], ["1/2", "1/2"]], alpha="1/2")
     assert dt.check_privacy(m, alpha="1/2")
-    found = dt.derivable(m)
+    found = dt.theory.derivable(m)
     assert not found
     assert found.violation.truths == (0, 1, 2)
     assert found.violation.report == 0
@@ -130,74 +130,74 @@ def test_private_but_no_remap():
         _ = found.remap
     with pytest.raises(LevelError, match="smaller alpha"):
         _ = found.matrix
-    assert dt.derivable(m, alpha="1/5")  # (1 + 1/25)/4 >= 1/5 (1/2 + 1/2)
-    assert not dt.derivable(m, alpha="3/10")  # (1 + 9/100)/4 < 3/10
+    assert dt.theory.derivable(m, alpha="1/5")  # (1 + 1/25)/4 >= 1/5 (1/2 + 1/2)
+    assert not dt.theory.derivable(m, alpha="3/10")  # (1 + 9/100)/4 < 3/10
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 7, 12])
 @pytest.mark.parametrize("a", ["1/3", "1/2", "9/10"])
 def test_the_explicit_fair_mechanism_is_no_remap(n, a):
-    assert not dt.derivable(dt.explicit_fair(n, alpha=a))
+    assert not dt.theory.derivable(dt.explicit_fair(n, alpha=a))
     assert not reference.is_derivable(reference.explicit_fair(n, Fraction(a)), Fraction(a))
 
 
 def test_on_two_values_it_is():
     """With n = 1 both are randomised response."""
-    assert dt.derivable(dt.explicit_fair(1, alpha="1/2"))
+    assert dt.theory.derivable(dt.explicit_fair(1, alpha="1/2"))
 
 
 def test_what_is_not_private_fails_at_an_end():
-    found = dt.derivable(table([[4, 12], [12, 4]]), alpha="1/2")
+    found = dt.theory.derivable(table([[4, 12], [12, 4]]), alpha="1/2")
     assert found.violation.truths == (0, 1)
     assert found.violation.amount == Fraction(1, 4) - Fraction(1, 2) * Fraction(3, 4)
     assert str(found.violation) == "Pr[0 | 0] is less than a Pr[0 | 1], by 0.125"
-    last = dt.derivable(table([[8, 8], [4, 12], [1, 15]]), alpha="1/2")
+    last = dt.theory.derivable(table([[8, 8], [4, 12], [1, 15]]), alpha="1/2")
     assert last.violation.truths == (1, 2)
     assert str(last.violation) == "Pr[0 | 2] is less than a Pr[0 | 1], by 0.0625"
 
 
 def test_a_sensitivity_of_two_steps_compares_with_the_geometric_mechanism_of_two_steps():
     m = dt.geometric(9, alpha="1/4", sensitivity=2)
-    found = dt.derivable(m)
+    found = dt.theory.derivable(m)
     assert found
     assert found.alpha == Fraction(1, 2)
-    assert not dt.derivable(m, alpha="1/3")
+    assert not dt.theory.derivable(m, alpha="1/3")
 
 
 def test_the_remap_can_be_applied():
     m = dt.geometric(5, alpha="2/3").remap(lambda x: min(max(x, 1), 4), outputs=dt.Grid(1, 4))
-    found = dt.derivable(m, epsilon="ln 2")
+    found = dt.theory.derivable(m, epsilon="ln 2")
     assert str(found.level) == "epsilon ln(2) (epsilon <= 0.693148)"
     assert found.alpha == Fraction(1, 2)
     again = dt.geometric(5, alpha="1/2").remap(found.matrix, outputs=dt.Grid(1, 4))
     assert np.abs(again.matrix - m.matrix).max() < 1e-15
-    assert dt.derivable(m, Level.of(alpha="1/2")).remap == found.remap
+    assert dt.theory.derivable(m, Level.of(alpha="1/2")).remap == found.remap
 
 
 def test_values_stand_in_the_units_of_the_grid():
     grid = dt.Grid(10, 11, "1/2")
     m = dt.from_matrix([["1/2", "1/2"], ["1/4", "3/4"], ["1/2", "1/2"]], alpha="1/2", inputs=grid, sensitivity="1/2")
-    assert dt.derivable(m).violation.truths == (10, Fraction(21, 2), 11)
+    assert dt.theory.derivable(m).violation.truths == (10, Fraction(21, 2), 11)
 
 
 def test_what_cannot_be_asked():
     with pytest.raises(LevelError, match="alpha = 1 there is no geometric"):
-        dt.derivable(dt.uniform(3))
-    assert dt.derivable(dt.uniform(3), alpha="99/100")
+        dt.theory.derivable(dt.uniform(3))
+    assert dt.theory.derivable(dt.uniform(3), alpha="99/100")
     with pytest.raises(LevelError, match="alpha = 0"):
-        dt.derivable(dt.random_rounding(9, base=3))
+        dt.theory.derivable(dt.traditional.random_rounding(9, base=3))
     with pytest.raises(LevelError, match="stand alone"):
-        dt.derivable(dt.uniform(3), Level.of(alpha="1/2"), alpha="1/2")
+        dt.theory.derivable(dt.uniform(3), Level.of(alpha="1/2"), alpha="1/2")
     with pytest.raises(LevelError, match="must be a Level"):
-        dt.derivable(dt.uniform(3), 0.5)
+        dt.theory.derivable(dt.uniform(3), 0.5)
     with pytest.raises(SizeError, match="truncate"):
-        dt.derivable(dt.geometric(dt.Grid(None, None), alpha="1/2"))
+        dt.theory.derivable(dt.geometric(dt.Grid(None, None), alpha="1/2"))
     with pytest.raises(SizeError, match="smaller grid"):
-        dt.derivable(dt.geometric(10**6, alpha="1/2"))
+        dt.theory.derivable(dt.geometric(10**6, alpha="1/2"))
 
 
 def test_a_large_remap_comes_as_floats():
-    found = dt.derivable(dt.uniform(300), alpha="9/10")
+    found = dt.theory.derivable(dt.uniform(300), alpha="9/10")
     with pytest.raises(SizeError, match="matrix"):
         _ = found.remap
     assert np.abs(found.matrix - 1 / 301).max() < 1e-15
@@ -267,7 +267,7 @@ def m_entry(n: int, a: Fraction, i: int, r: int) -> Fraction:
     ids=repr,
 )
 def test_the_shortfall_and_the_distance_are_those_of_the_definitions(m):
-    found = dt.derivable(m)
+    found = dt.theory.derivable(m)
     shortfall, apart, bound = brute(m, found.alpha)
     assert (found.shortfall, found.distance) == (shortfall, bound)
     assert apart <= found.distance
@@ -280,7 +280,7 @@ def test_the_shortfall_and_the_distance_are_those_of_the_definitions(m):
 )
 def test_a_sealed_minimax_design_is_a_remap_up_to_its_rounding(n, alpha, loss):
     """By the theorem the best one is a remap; its integers are one up to 1e-15 in each row, and the verdict says both."""
-    found = dt.derivable(dt.design(n, alpha=alpha, loss=loss, risk="worst").mechanism)
+    found = dt.theory.derivable(dt.design(n, alpha=alpha, loss=loss, risk="worst").mechanism)
     assert found.nearly
     assert found.within == Fraction(1, 10**15)
     assert found.distance < Fraction(1, 10**13)
@@ -288,24 +288,24 @@ def test_a_sealed_minimax_design_is_a_remap_up_to_its_rounding(n, alpha, loss):
         assert "does not hold" in str(found)
         assert "holds up to 1e-15 in each row, and a remap lies within " in str(found)
         assert found.shortfall > 0
-        assert not dt.derivable(dt.design(n, alpha=alpha, loss=loss, risk="worst").mechanism, within=0).nearly
+        assert not dt.theory.derivable(dt.design(n, alpha=alpha, loss=loss, risk="worst").mechanism, within=0).nearly
 
 
 def test_what_is_no_remap_is_none_up_to_rounding_either():
     """The negative control: short by 0.05, and the tolerance that admits it must be asked for by name."""
     fair = dt.explicit_fair(4, alpha="1/2")
-    found = dt.derivable(fair)
+    found = dt.theory.derivable(fair)
     assert not found.nearly
     assert "up to" not in str(found)
-    assert dt.derivable(fair, within=found.shortfall).nearly
-    assert not dt.derivable(fair, within=found.shortfall - Fraction(1, 10**30)).nearly
-    assert not dt.derivable(fair, within=1)
+    assert dt.theory.derivable(fair, within=found.shortfall).nearly
+    assert not dt.theory.derivable(fair, within=found.shortfall - Fraction(1, 10**30)).nearly
+    assert not dt.theory.derivable(fair, within=1)
     for bad in (-1, "x", math.nan, None, True):
         with pytest.raises(LevelError, match="within"):
-            dt.derivable(fair, within=bad)
+            dt.theory.derivable(fair, within=bad)
 
 
 def test_on_a_long_grid_the_distance_is_still_a_bound():
     m = dt.from_matrix(dt.geometric(80, alpha="2/3").matrix, alpha="2/3")
-    found = dt.derivable(m)
+    found = dt.theory.derivable(m)
     assert 0 < brute(m, found.alpha)[2] <= found.distance < Fraction(1, 10**9)

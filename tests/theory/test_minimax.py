@@ -48,7 +48,7 @@ def test_on_the_geometric_mechanism_it_is_the_best_of_all(seed):
     loss: Any = r.choice(["l0", "l1", "l2", a_monotone_loss(r, n), "asymmetric(1, 3)"])
     among = r.choice([None, sorted(r.sample(range(n + 1), r.randint(1, n + 1)))])
     g = dt.geometric(n, alpha=alpha)
-    found = dt.minimax_remap(g, loss, among=among)
+    found = dt.theory.minimax_remap(g, loss, among=among)
     best = dt.design(n, alpha=alpha, loss=loss, risk="worst", among=among)
     assert float(found.risk) == pytest.approx(best.objective, abs=1e-8)
     assert found.bound <= found.risk <= found.bound + Fraction(1, 10**9)
@@ -82,18 +82,20 @@ def test_on_any_mechanism_it_is_the_best_remap(seed):
     size = m.inputs.size
     loss = [[r.randint(0, 9) for _ in range(size)] for _ in range(size)]
     places = sorted(r.sample(range(size), r.randint(1, size)))
-    found = dt.minimax_remap(m, loss, among=places)
+    found = dt.theory.minimax_remap(m, loss, among=places)
     assert float(found.risk) == pytest.approx(best_worst_loss(m.matrix, np.array(loss, dtype=float), places), abs=1e-8)
-    assert dt.worst_loss(found.mechanism, loss, among=places) == pytest.approx(float(found.risk), abs=1e-9)
+    assert dt.measure.worst_loss(found.mechanism, loss, among=places) == pytest.approx(float(found.risk), abs=1e-9)
     assert {i for i, w in enumerate(found.prior.weights) if w} <= set(places)
-    assert found.bound == dt.bayes_risk(m, loss, found.prior, exact=True)  # what the best remap has under the prior
+    assert found.bound == dt.measure.bayes_risk(
+        m, loss, found.prior, exact=True
+    )  # what the best remap has under the prior
 
 
 def test_the_fair_mechanisms_worst_case_is_reached_by_a_remap_though_it_is_none():
     a, n = Fraction(9, 10), 4
     y = (1 - a) / (1 + a - 2 * a ** (n // 2 + 1))
-    found = dt.minimax_remap(dt.geometric(n, alpha=a), "l0")
-    assert not dt.derivable(dt.explicit_fair(n, alpha=a))
+    found = dt.theory.minimax_remap(dt.geometric(n, alpha=a), "l0")
+    assert not dt.theory.derivable(dt.explicit_fair(n, alpha=a))
     assert float(found.risk) == pytest.approx(float(1 - y), abs=1e-9)
     assert found.is_random
     # no remap that is certain does as well: all of them, one by one
@@ -106,31 +108,31 @@ def test_who_asks_for_odd_numbers_needs_another_mechanism():
     """The theorem is about losses that never fall with the distance; parity is not one."""
     odd = [[(i + j) % 2 for j in range(4)] for i in range(4)]
     best = dt.design(3, alpha="1/2", loss=odd, risk="worst").objective
-    assert float(dt.minimax_remap(dt.geometric(3, alpha="1/2"), odd).bound) > best + 0.01
+    assert float(dt.theory.minimax_remap(dt.geometric(3, alpha="1/2"), odd).bound) > best + 0.01
 
 
 def test_other_guesses_and_grids():
     g = dt.geometric(dt.Grid(0, 2, "1/2"), alpha="1/2", sensitivity="1/2")
-    whole = dt.minimax_remap(g, "l1", guesses=dt.Grid(0, 2, 1), among=["1/2", 2])
+    whole = dt.theory.minimax_remap(g, "l1", guesses=dt.Grid(0, 2, 1), among=["1/2", 2])
     losses = np.array([[abs(i / 2 - j) for j in range(3)] for i in range(5)])
     assert float(whole.risk) == pytest.approx(best_worst_loss(g.matrix, losses, [1, 4]), abs=1e-9)
     assert whole.mechanism.outputs == dt.Grid(0, 2, 1)
 
 
 def test_it_is_shown_like_other_results():
-    found = dt.minimax_remap(dt.geometric(2, alpha="1/2"), "l1")
+    found = dt.theory.minimax_remap(dt.geometric(2, alpha="1/2"), "l1")
     told = found.to_dict()
     assert Fraction(told["risk"]) == found.risk
     assert np.array(told["remap"]).shape == (3, 3)
     assert "worst loss" in str(found)
     assert len(repr(found)) < 200
-    assert not dt.minimax_remap(dt.geometric(2, alpha="1/2"), "l0", among=[1]).is_random
+    assert not dt.theory.minimax_remap(dt.geometric(2, alpha="1/2"), "l0", among=[1]).is_random
 
 
 def test_what_cannot_be_answered_is_refused():
     g = dt.geometric(4, alpha="1/2")
     for among, error in (([], RemapError), ("0 1", RemapError), (3, RemapError), ([9], (RemapError, OutOfRangeError))):
         with pytest.raises(error):
-            dt.minimax_remap(g, "l1", among=among)
+            dt.theory.minimax_remap(g, "l1", among=among)
     with pytest.raises(SizeError, match="too large"):
-        dt.minimax_remap(dt.geometric(400, alpha="1/2"), "l1")
+        dt.theory.minimax_remap(dt.geometric(400, alpha="1/2"), "l1")

@@ -11,7 +11,7 @@ import pytest
 import discreet as dt
 from discreet.errors import DiscreetError, LossError, MetricError, PriorError, PrivacyError, SizeError
 from discreet.theory.graphs import Graph, tree_mechanism
-from discreet.theory.regret import _heights, _Rays, _user, regret, subset_users
+from discreet.theory.regrets import _heights, _Rays, _user, regret, subset_users
 from tests import reference
 
 
@@ -75,28 +75,28 @@ def best_of_all(graph: Graph, a: float, prior, loss) -> float:
 
 def test_a_count_is_a_path_and_other_queries_are_not():
     people = list(itertools.product((0, 1), repeat=4))
-    assert dt.query_graph(people, sum) == path(4)
-    assert dt.query_graph(people, sum).is_path
+    assert dt.theory.query_graph(people, sum) == path(4)
+    assert dt.theory.query_graph(people, sum).is_path
     two = list(itertools.product((0, 1, 2), repeat=2))
-    assert dt.query_graph(two, sum) == TWO_SUMS
+    assert dt.theory.query_graph(two, sum) == TWO_SUMS
     assert not TWO_SUMS.is_path
-    ring = dt.query_graph(people, lambda d: sum(d) % 3)  # a count modulo 3
+    ring = dt.theory.query_graph(people, lambda d: sum(d) % 3)  # a count modulo 3
     assert ring == cycle(3)
-    pair = dt.query_graph(people, lambda d: (sum(d[:2]), sum(d[2:])))  # two counts at once
+    pair = dt.theory.query_graph(people, lambda d: (sum(d[:2]), sum(d[2:])))  # two counts at once
     assert (len(pair.vertices), len(pair.edges), pair.degree) == (9, 12, 4)
-    assert dt.query_graph(people, max).is_path  # does anyone: two answers
-    assert dt.query_graph(people, lambda d: sum(d) >= 3).edges == ((False, True),)
-    assert dt.query_graph(people, lambda d: 7) == Graph((7,), ())
-    votes = dt.query_graph(itertools.product("ab", "ab", "ab"), lambda d: d.count("b"))
+    assert dt.theory.query_graph(people, max).is_path  # does anyone: two answers
+    assert dt.theory.query_graph(people, lambda d: sum(d) >= 3).edges == ((False, True),)
+    assert dt.theory.query_graph(people, lambda d: 7) == Graph((7,), ())
+    votes = dt.theory.query_graph(itertools.product("ab", "ab", "ab"), lambda d: d.count("b"))
     assert votes == path(3)
 
 
 def test_neighbours_may_be_a_predicate_or_pairs():
     sets = [frozenset(s) for k in range(4) for s in itertools.combinations("abc", k)]
-    assert dt.query_graph(sets, len, lambda x, y: len(x ^ y) == 1) == path(3)  # people come and go
-    assert dt.query_graph(sets, len, lambda x, y: len(x ^ y) <= 2) != path(3)
-    assert dt.query_graph([1, 2, 3, 4], lambda x: x % 4, [(1, 2), (2, 3), (3, 4), (4, 1)]) == cycle(4)
-    assert not dt.query_graph([1, 2, 3], lambda x: x, [(1, 2)]).is_connected
+    assert dt.theory.query_graph(sets, len, lambda x, y: len(x ^ y) == 1) == path(3)  # people come and go
+    assert dt.theory.query_graph(sets, len, lambda x, y: len(x ^ y) <= 2) != path(3)
+    assert dt.theory.query_graph([1, 2, 3, 4], lambda x: x % 4, [(1, 2), (2, 3), (3, 4), (4, 1)]) == cycle(4)
+    assert not dt.theory.query_graph([1, 2, 3], lambda x: x, [(1, 2)]).is_connected
 
 
 def test_shapes_of_graphs():
@@ -117,12 +117,12 @@ def test_shapes_of_graphs():
 @pytest.mark.parametrize(
     ("call", "match"),
     [
-        (lambda: dt.query_graph([], sum), "at least one"),
-        (lambda: dt.query_graph([(0, 1), (1,)], sum), "one length"),
-        (lambda: dt.query_graph([0, 1], lambda d: d), "give tuples"),
-        (lambda: dt.query_graph([(0,)], sum, "edit"), "hamming"),
-        (lambda: dt.query_graph([(0,)], sum, 3), "not 3"),
-        (lambda: dt.query_graph([(0,)], sum, [(1, 2, 3)]), "pairs of databases"),
+        (lambda: dt.theory.query_graph([], sum), "at least one"),
+        (lambda: dt.theory.query_graph([(0, 1), (1,)], sum), "one length"),
+        (lambda: dt.theory.query_graph([0, 1], lambda d: d), "give tuples"),
+        (lambda: dt.theory.query_graph([(0,)], sum, "edit"), "hamming"),
+        (lambda: dt.theory.query_graph([(0,)], sum, 3), "not 3"),
+        (lambda: dt.theory.query_graph([(0,)], sum, [(1, 2, 3)]), "pairs of databases"),
         (lambda: Graph.of([]), "list of edges"),
         (lambda: Graph((0, 0), ()), "once"),
         (lambda: Graph((0, 1), ((0, 2),)), "no new edge"),
@@ -136,9 +136,9 @@ def test_graphs_that_cannot_be_read(call, match):
 
 def test_too_many_databases():
     with pytest.raises(SizeError, match="give fewer"):
-        dt.query_graph(itertools.product((0, 1), repeat=17), sum)
+        dt.theory.query_graph(itertools.product((0, 1), repeat=17), sum)
     with pytest.raises(SizeError, match="hamming"):
-        dt.query_graph(itertools.product((0, 1), repeat=12), sum, lambda x, y: True)
+        dt.theory.query_graph(itertools.product((0, 1), repeat=12), sum, lambda x, y: True)
 
 
 # Extreme columns
@@ -369,13 +369,13 @@ def test_a_loss_that_is_not_monotone_is_not_served():
     law = [[ends[r] / (1 + a) * a ** abs(i - r) for r in range(4)] for i in range(4)]
     by_hand = sum(min(sum(quarter * law[i][r] for i in range(4) if i % 2 != odd) for odd in (0, 1)) for r in range(4))
     assert by_hand == Fraction(3, 8)
-    assert dt.bayes_risk(dt.geometric(3, alpha="1/2"), parity, exact=True) == by_hand
+    assert dt.measure.bayes_risk(dt.geometric(3, alpha="1/2"), parity, exact=True) == by_hand
     own = dt.design(3, alpha="1/2", loss=parity)
     assert float(own.objective) == pytest.approx(1 / 3, abs=1e-9)
     assert best_of_all(path(3), 0.5, np.full(4, 0.25), parity) == pytest.approx(1 / 3, abs=1e-9)
     # the other side: a monotone loss for the same user is served
     for loss in ("l0", "l1", "tail(1)"):
-        served = dt.bayes_risk(dt.geometric(3, alpha="1/2"), loss)
+        served = dt.measure.bayes_risk(dt.geometric(3, alpha="1/2"), loss)
         assert served == pytest.approx(float(dt.design(3, alpha="1/2", loss=loss).objective), abs=1e-9)
 
 

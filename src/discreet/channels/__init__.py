@@ -8,7 +8,7 @@
     │       └── Clamped     other laws
     └── Finite              adds row, push, pull, solve, matrix, integers
         ├── Table           integer weights: the truth of every small mechanism
-        ├── Keep            the value is kept, or drawn uniformly or by another channel
+        ├── Mixture            the value is kept, or drawn uniformly or by another channel
         ├── Window          reports near the truth at one level, all others at another
         ├── Map             a deterministic map: a remap, or suppression
         └── Then            two channels in sequence
@@ -28,7 +28,7 @@ from ..errors import FileError
 from ..noise import read_noise
 from .contract import Channel, Fault, Finite, Ratio
 from .geometric import Geometric, closed
-from .keep import Keep
+from .mixture import Mixture
 from .noisy import Additive, Clamped
 from .room import Room
 from .table import MAX_ENTRIES, Table
@@ -43,8 +43,8 @@ __all__ = [
     "Fault",
     "Finite",
     "Geometric",
-    "Keep",
     "Map",
+    "Mixture",
     "Ratio",
     "Room",
     "Table",
@@ -62,9 +62,9 @@ def read_channel(part: Mapping[str, Any]) -> Channel:
             return Table(np.array([[int(w) for w in row.split()] for row in part["rows"]], dtype=np.uint64))
         case "geometric":
             return Geometric(int(part["n"]), Fraction(part["a"]))
-        case "keep":
+        case "mixture":
             other, ends = part.get("other"), part.get("ends")
-            return Keep(
+            return Mixture(
                 int(part["size"]),
                 Fraction(part["keep"]),
                 None if other is None else _read_finite(other),

@@ -33,7 +33,7 @@ class Window(Finite):
     """Reports 0..n + 2 width; from the truth x those of x..x + 2 width have weight 1, all others weight a.
 
     The window is centred when report j stands for the value j - width. Turned by -x around the circle of reports it is
-    the same for every truth, so one law of turns serves all of them. Without a width it is Keep.
+    the same for every truth, so one law of turns serves all of them. Without a width it is Mixture.
     """
 
     n: int

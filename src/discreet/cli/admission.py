@@ -42,7 +42,7 @@ Codes = Annotated[
 
 
 @command
-def look(
+def profile(
     table: Table,
     /,
     *,
@@ -69,14 +69,14 @@ def look(
     Its columns, what is missing, what would not be read as it is meant, and how it compares with --domain. For you alone,
     not for publication. Exit code 1 when something was found that would keep the file from being admitted.
 
-    Example: discreet look people.csv -o learned.json
+    Example: discreet profile people.csv -o learned.json
     """
     from pathlib import Path
 
     from ..errors import FileError
     from ..files import write_whole
     from ..questions.domain import read_groups
-    from ..tables.admission import look as run
+    from ..tables.admission import profile as run
     from . import terminal
 
     one_of(json, csv)
@@ -108,7 +108,7 @@ def look(
         terminal.print_csv(found.rows())
     else:
         console = make_console()
-        terminal.show(console, found.shown(), most=1000)
+        terminal.show(console, found.view(), most=1000)
         if out is not None:
             console.print(
                 f"Written: {out}, learned from the data: no release takes it until its keys have a public source.",
@@ -175,7 +175,7 @@ def admit(
         terminal.print_csv(found.rows())
     else:
         console = make_console()
-        terminal.show(console, found.shown(), most=1000)
+        terminal.show(console, found.view(), most=1000)
         console.print(f"Admitted as version {version} of {dataset}.", markup=False)
     return 0
 

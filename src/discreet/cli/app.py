@@ -24,7 +24,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 # Who asks for what, in the order of their work, and the module of each command
 KINDS = {
     "For an office that publishes tables": {
-        "look": "admission",
+        "profile": "admission",
         "ledger": "ledgers",
         "admit": "admission",
         "release": "tables",

@@ -109,7 +109,7 @@ def cascade(
     elif csv:
         terminal.print_csv(found.rows())
     else:
-        terminal.show(make_console(), found.shown())
+        terminal.show(make_console(), found.view())
     machine = out == "-" or json or csv
     for line in told if stored is not None or not machine else ():  # which state to go on with is said in any case
         print(line, file=sys.stderr if machine else sys.stdout)

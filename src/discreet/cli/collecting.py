@@ -144,7 +144,7 @@ def perturb(
     elif csv:
         terminal.print_csv(made.rows())
     else:
-        terminal.show(make_console(), made.shown())
+        terminal.show(make_console(), made.view())
     return 0
 
 

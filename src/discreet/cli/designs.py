@@ -191,7 +191,7 @@ def compare(
     elif csv:
         terminal.print_csv(found.rows())
     else:
-        terminal.show(make_console(), found.shown())
+        terminal.show(make_console(), found.view())
     return 0
 
 

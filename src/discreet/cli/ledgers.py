@@ -10,7 +10,7 @@ from .app import apart, command, dump, make_console, one_of
 from .options import DATASET, Alpha, Csv, Debug, EpsilonText, Json, LedgerPlace, Out, Unit
 
 if TYPE_CHECKING:
-    from ..present.shown import Shown
+    from ..present.views import View
 
 ledger = App(
     name="ledger",
@@ -28,12 +28,12 @@ def create(
     ledger: LedgerPlace,
     budget: Annotated[str, Parameter(help='The whole epsilon that may ever be spent, for example "1" or "1/2".')],
     relation: Annotated[
-        Literal["bit", "presence"],
+        Literal["change-one", "add-remove"],
         Parameter(
-            help="bit: groups are public, what is counted is private; presence: nothing about a person is public."
+            help="change-one: groups are public, what is counted is private; add-remove: nothing about a person is public."
         ),
     ],
-    public: Annotated[str, Parameter(help="bit: the public columns, separated by commas.")] = "",
+    public: Annotated[str, Parameter(help="change-one: the public columns, separated by commas.")] = "",
     unit: Unit = None,
     per: Annotated[
         list[tuple[str, str]] | None,
@@ -48,7 +48,7 @@ def create(
 
     Both are fixed once: how much may be spent in all, and with --per in a month, quarter or year.
 
-    Example: discreet ledger create survey-2026 --ledger budget.db --budget 6 --per month 3/2 --relation bit --public
+    Example: discreet ledger create survey-2026 --ledger budget.db --budget 6 --per month 3/2 --relation change-one --public
     sex,education
     """
     from ..ledger.ledger import Ledger
@@ -119,7 +119,7 @@ def show(
     one_of(json, csv)
     with Ledger.existing(ledger) as book:
         found = book.balances(dataset)
-    _print_rows(found.shown(), json, csv)
+    _print_rows(found.view(), json, csv)
     return 0
 
 
@@ -133,12 +133,12 @@ def history(
     Example: discreet ledger history survey-2026 --ledger budget.db
     """
     from ..ledger.ledger import Ledger
-    from ..present.shown import Shown
+    from ..present.views import View
 
     one_of(json, csv)
     with Ledger.existing(ledger) as book:
         rows = [row for entry in book.history(dataset) for row in entry.rows()]
-    _print_rows(Shown.of("", rows), json, csv)
+    _print_rows(View.of("", rows), json, csv)
     return 0
 
 
@@ -233,8 +233,8 @@ for _place, _name in enumerate(("create", "show", "history", "charge", "verify",
     ledger[_name].sort_key = _place
 
 
-def _print_rows(shown: Shown, json: bool, csv: bool) -> None:
-    from ..present.shown import plain
+def _print_rows(shown: View, json: bool, csv: bool) -> None:
+    from ..present.views import plain
     from ..present.words import csv_lines
     from . import terminal
 

@@ -50,7 +50,7 @@ def sensitivity(
     Example: discreet sensitivity --query mean --records 100 --low 0 --high 120
     """
     from ..errors import DiscreetError, OutOfRangeError
-    from ..scalar.calculator import sensitivity as run
+    from ..queries.calculator import sensitivity as run
     from . import terminal
 
     one_of(json, csv)
@@ -72,7 +72,7 @@ def sensitivity(
     elif csv:
         terminal.print_csv(found.rows())
     else:
-        terminal.show(make_console(), found.shown())
+        terminal.show(make_console(), found.view())
     return 0
 
 

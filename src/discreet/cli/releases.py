@@ -39,5 +39,5 @@ def check_release(
     elif csv:
         terminal.print_csv(found.rows())
     else:
-        terminal.show(make_console(), found.shown())
+        terminal.show(make_console(), found.view())
     return 0 if found else 1  # what could not be checked counts

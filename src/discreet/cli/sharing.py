@@ -89,7 +89,7 @@ def collude(
     elif csv:
         terminal.print_csv(found.rows())
     else:
-        terminal.show(make_console(), found.shown())
+        terminal.show(make_console(), found.view())
     return 0
 
 
@@ -141,7 +141,7 @@ def compose(
     deltas, epsilons = DELTAS if delta is None else (delta,), () if epsilon is None else (epsilon,)
     with terminal.progress("composing") as progress:
         found = make(load_mechanism(mechanism), k, of=of.replace("-", " "), progress=progress)
-        told, shown = (found.to_dict(deltas, epsilons), None) if json else (None, found.shown(deltas, epsilons))
+        told, shown = (found.to_dict(deltas, epsilons), None) if json else (None, found.view(deltas, epsilons))
     if shown is None:
         print(dump(told))
     elif csv:

@@ -77,7 +77,7 @@ def study(
             lines = (found[-1]._title(), *(f"UNEXPECTED: {line}" for line in found[-1].unexpected))
             console.print("\n    ".join(lines), markup=False)
         else:
-            terminal.show(console, found[-1].shown())
+            terminal.show(console, found[-1].view())
             console.print("")
     written = [] if folder is None else _write(folder, found, whole=name == "all")
     if json:

@@ -114,8 +114,8 @@ def release(
 
     The data set's budget is charged; the same question asked again has the stored answer, and costs nothing.
 
-    What is private is fixed when the data set is created. bit: who is in which group is public, what is counted is not.
-    presence: nothing about a person is public, not even that they are in the data.
+    What is private is fixed when the data set is created. change-one: who is in which group is public, what is counted is not.
+    add-remove: nothing about a person is public, not even that they are in the data.
 
     --purpose "least error" takes --loss and --prior; the prior must come from public facts, not from this table.
 
@@ -191,7 +191,7 @@ def release(
             elif csv:
                 terminal.print_csv(expected.rows())
             else:
-                terminal.show(console, expected.shown())
+                terminal.show(console, expected.view())
             return 0
         with terminal.progress("releasing") as advance:
             most = 1.0 if out is None else 0.7  # writing takes about as long as drawing and reading
@@ -218,7 +218,7 @@ def release(
         print(each_release(made)[0].csv_text(), end="")
     else:
         everything = f"{out} has all" if out is not None else "-o FILE.csv writes all"
-        terminal.show(console, replace(made.shown(), where=everything))
+        terminal.show(console, replace(made.view(), where=everything))
         if out is not None:
             written = ", ".join(map(str, places))
             console.print(f"Written: {written}, with the record and a page for people beside it.", markup=False)

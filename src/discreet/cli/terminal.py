@@ -18,7 +18,7 @@ from rich.text import Text
 from ..exact.grid import Grid
 from ..measure.description import Description
 from ..mechanism import Mechanism
-from ..present.shown import Shown
+from ..present.views import View
 from ..present.words import are_right, cells, csv_text
 from ..progress import Progress, Told
 
@@ -68,7 +68,7 @@ def _colour(level: float) -> str:
     return "".join(f"{round(float(c)):02x}" for c in mixed)
 
 
-def show(console: Console, shown: Shown, most: int = _MOST_ROWS) -> None:
+def show(console: Console, shown: View, most: int = _MOST_ROWS) -> None:
     """Title, table, parts and notes. The table has its full width: in a narrow terminal its lines wrap, and no number is
     cut off."""
     if shown.title:
@@ -96,7 +96,7 @@ def show(console: Console, shown: Shown, most: int = _MOST_ROWS) -> None:
 
 def print_rows(console: Console, rows: Sequence[Mapping[str, Any]], most: int = _MOST_ROWS) -> None:
     """Rows that are all there is to see."""
-    show(console, Shown.of("", rows), most)
+    show(console, View.of("", rows), most)
 
 
 def print_csv(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -155,7 +155,7 @@ def bars(grid: Grid, law: NDArray[np.float64], width: int) -> Text:
 
 def show_description(console: Console, found: Description) -> None:
     """Headline, heat map, failing properties with their witnesses, and bias and loss per true value, as far as they fit."""
-    m, shown = found.mechanism, found.shown()
+    m, shown = found.mechanism, found.view()
     channel = m.channel.finite()
     console.print(shown.title, markup=False)
     if channel is None:

@@ -100,7 +100,7 @@ def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
         console.print(
             'Four ways to answer "how many of these eight?" at alpha = 9/10, every level proved:', style="bold"
         )
-        terminal.show(console, compared.shown())
+        terminal.show(console, compared.view())
         console.print(
             "GM is right most often, but likes to say 0 or 8; EM says the truth equally often whatever it is:"
         )
@@ -131,7 +131,7 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
     for old in folder.glob("budget.db*"):
         old.unlink()
     with Ledger(place) as book:
-        book.create("town", "2", relation="bit", public=["district", "age"])
+        book.create("town", "2", relation="change-one", public=["district", "age"])
         say("\nThe ledger: budget 2; who lives where and how old they are is public, who is ill is not.")
         ask: dict[str, Any] = {
             "dataset": "town",

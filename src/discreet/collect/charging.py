@@ -92,7 +92,7 @@ class Account:
         """All that can be refused before any data are read."""
         terms = book.terms(dataset)
         most = 1 if max_rows is None else whole(max_rows, "max_rows", error=ReleaseError)
-        if terms.relation == "presence":
+        if terms.relation == "add-remove":
             raise ReleaseError(
                 f"In {show(dataset)} it is private who is in the data, and the number of reports is the number of "
                 "people; release counts of it instead. Nothing was charged."

@@ -28,7 +28,7 @@ from ..errors import MissingExtraError, PrivacyWarning, TableInputError
 from ..exact.arithmetic import show
 from ..ledger.ledger import Answer, Ledger
 from ..mechanism import Mechanism, mechanism_of
-from ..present.shown import Result, Shown
+from ..present.views import Result, View
 from ..progress import Progress, tell
 from ..randomness.source import FROM_SEED, KeyedSource, mark, marked, warn_of_seed
 from ..tables.frames import as_kind, kind_of
@@ -289,14 +289,14 @@ class Perturbed(Result):
     def _title(self) -> str:
         return f"{self.reports} reports of {self.column} by {self.mechanism.recipe.family} on {self.mechanism.inputs}"
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         paid: tuple[str, ...] = ()
         if self.charged is not None:
             cost = "The stored answer, free of charge" if self.repeated else f"Charged: epsilon {self.charged}"
             paid = (f"{cost}; left: {self.left}.",)
         done = () if self.written is None else (f"Written: {self.written}",)
         columns = (self.column, "count") if self.tally else ()
-        return Shown(self._title(), columns, self.tally, (str(self.levels), *self.notes, *paid, *done))
+        return View(self._title(), columns, self.tally, (str(self.levels), *self.notes, *paid, *done))
 
     def to_dict(self) -> dict[str, Any]:
         near, far = (None if x == float("inf") else x for x in (self.levels.near, self.levels.far))

@@ -209,7 +209,7 @@ const KINDS = {
     need(rows.every(fits), "the rows of its table do not sum to the total");
     return { draw: (i, chances) => chances.pick(rows[Number(i)]), rows: BigInt(rows.length), reports: BigInt(rows[0].length) };
   }],
-  keep: [["size", "keep", "ends", "other"], (part) => {
+  mixture: [["size", "keep", "ends", "other"], (part) => {
     const size = whole(part.get("size"), 2n);
     const keep = rational(part.get("keep"));
     const ends = part.get("ends") == null ? keep : rational(part.get("ends"));

@@ -125,7 +125,7 @@ def _table(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
     return lambda i, chances: chances.pick(rows[i]), len(rows), len(rows[0])
 
 
-def _keep(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
+def _mixture(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
     size, keep = _whole(part["size"], 2), _rational(part["keep"])
     ends = keep if part.get("ends") is None else _rational(part["ends"])
     _need(0 <= keep < 1 and 0 <= ends < 1, "a probability in it is none")
@@ -184,7 +184,7 @@ def _then(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
 
 _KINDS = {
     "table": _table,
-    "keep": _keep,
+    "mixture": _mixture,
     "window": _window,
     "geometric": _geometric,
     "clamped": _clamped,
@@ -194,7 +194,7 @@ _KINDS = {
 }
 _KEYS = {
     "table": "kind total rows",
-    "keep": "kind size keep ends other",
+    "mixture": "kind size keep ends other",
     "window": "kind n width a",
     "geometric": "kind n a",
     "clamped": "kind n noise",

@@ -1,1 +1,7 @@
-"""The best mechanism for a loss, a prior and a set of properties, with a certificate."""
+"""The best mechanism for a loss, a prior (or a set of `Priors`) and a set of properties, with a certificate."""
+
+from __future__ import annotations
+
+from ..lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__, __package__)

@@ -26,7 +26,7 @@ from ..measure.utility import loss_per_value
 from ..mechanism import Mechanism, Recipe
 from ..mechanisms.geometric import geometric
 from ..present import plot
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from ..progress import Progress
 from ..seal import seal
 from . import many_steps
@@ -80,9 +80,9 @@ class Design(Result):
         """The prior that proves the bound: the given one, or the least favourable of the set or of the worst case."""
         return self.problem.prior if self.certificate is None else self.certificate.prior
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         required = " ".join(letter for letter in LETTERS if letter in self.problem.require) or "no property required"
-        return Shown(
+        return View(
             f"{self.problem.risk_name} {self.problem.loss.name} {self.objective:.9g} at {self.problem.level}, {required}; "
             + (
                 "best by theorem, without a certificate; "

@@ -33,7 +33,7 @@ from .risks import Floats, RiskProgram
 
 _BITS = 60  # of rounded weights
 _LONG = 2**12  # bits of a mixture's common denominator
-_USE = 'give a list of priors, dt.Priors.moments(mean=(-2, 2), second=(None, 5)) or dt.Priors.limits([("x", -2, 2)])'
+_USE = 'give a list of priors, Priors.moments(mean=(-2, 2), second=(None, 5)) or Priors.limits([("x", -2, 2)])'
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Priors:
     """A set of priors for `design(priors=...)`, on whatever grid that is for: `hull`, `limits` or `moments`.
 
     >>> import discreet as dt
-    >>> near_two = dt.Priors.moments(mean=(1, 3), second=(None, 1), about=2)
+    >>> near_two = Priors.moments(mean=(1, 3), second=(None, 1), about=2)
     >>> d = dt.design(4, alpha="1/2", loss="l1", priors=near_two)
     >>> round(d.objective, 6), d.gap < 1e-8, d.worst_prior.floats.round(3).tolist()
     (0.666667, True, [0.067, 0.233, 0.4, 0.233, 0.067])

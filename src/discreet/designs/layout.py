@@ -95,7 +95,7 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class KeptInequalities:
     """The inequalities that are kept: X[first] - factor X[second] >= bound. Without a second entry: the first, factor 0."""
 
     numbers: Indices  # among all inequalities of the problem
@@ -128,7 +128,7 @@ class Kept:
         return scatter(self.first, z, unknowns) - scatter(self.second, self.factor * z, unknowns)
 
 
-def keep_half(layout: Layout, whole: Inequalities) -> Kept:
+def keep_half(layout: Layout, whole: Inequalities) -> KeptInequalities:
     """One of every two inequalities that mirror each other (all, if nothing is folded), between unknowns."""
     size, second = whole.size, np.where(whole.q < whole.size**2, whole.q, whole.p)
     keep = np.ones(len(whole), dtype=bool)
@@ -139,4 +139,4 @@ def keep_half(layout: Layout, whole: Inequalities) -> Kept:
     first, second = layout.unknown_of(whole.p[keep]), layout.unknown_of(second[keep])
     bound = whole.h[keep] * size  # scaled: entries are 1 on average
     numbers, is_ch, factor = np.flatnonzero(keep), whole.is_ch[keep], whole.u[keep]
-    return Kept(numbers, is_ch, first, second, factor, bound, first // size, second // size)
+    return KeptInequalities(numbers, is_ch, first, second, factor, bound, first // size, second // size)

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import DesignError, SizeError
 from ..exact.arithmetic import show
 from ..lp import Program
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from .constraints import Inequalities, essential
 from .design import Design
 from .problem import Problem
@@ -47,9 +47,9 @@ class Uniqueness(Result):
     def is_unique(self) -> bool:
         return self.second is None
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         risk = f"{self.problem.loss.name} of {float(self.optimum):.9g} at {self.problem.level}"
-        return Shown(f"{'one mechanism alone has' if self.is_unique else 'several mechanisms have'} the least {risk}")
+        return View(f"{'one mechanism alone has' if self.is_unique else 'several mechanisms have'} the least {risk}")
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict, the optimum and the matrices, exactly."""
@@ -65,9 +65,9 @@ def uniqueness(d: Design) -> Uniqueness:
     """Is the best mechanism for what a design was asked the only one? For the average risk and up to 13 values.
 
     >>> import discreet as dt
-    >>> bool(dt.uniqueness(dt.design(4, alpha="9/10", loss="l0")))     # the geometric mechanism
+    >>> bool(dt.theory.uniqueness(dt.design(4, alpha="9/10", loss="l0")))     # the geometric mechanism
     True
-    >>> bool(dt.uniqueness(dt.design(4, alpha="9/10", loss="l0", require={"WH"})))
+    >>> bool(dt.theory.uniqueness(dt.design(4, alpha="9/10", loss="l0", require={"WH"})))
     False
     """
     if not isinstance(d, Design):

@@ -16,8 +16,8 @@ def agreement(name: Any, budget: Any, relation: Any, public: Any, unit: Any, per
     total = arithmetic.parse_exact(budget)
     if total is None or not chargeable(total):
         raise LedgerError(f'A budget is a positive rational such as "1" or "1/2", not {arithmetic.show(budget)}.')
-    if relation not in ("bit", "presence"):
-        raise LedgerError(f'A relation is "bit" or "presence", not {arithmetic.show(relation)}.')
+    if relation not in ("change-one", "add-remove"):
+        raise LedgerError(f'A relation is "change-one" or "add-remove", not {arithmetic.show(relation)}.')
     if (
         isinstance(public, str)
         or not isinstance(public, Sequence)
@@ -25,8 +25,8 @@ def agreement(name: Any, budget: Any, relation: Any, public: Any, unit: Any, per
         or len({*public}) < len(public)
     ):
         raise LedgerError("Public columns are a list of different names, such as ['district'].")
-    if relation == "presence" and public:
-        raise LedgerError("Under presence privacy nothing about a person is public; leave out the public columns.")
+    if relation == "add-remove" and public:
+        raise LedgerError("Under add-remove privacy nothing about a person is public; leave out the public columns.")
     if not (isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable()):
         raise LedgerError("A data set's name is 1 to 200 printable characters. Choose another one.")
     if unit is not None and not isinstance(unit, str):

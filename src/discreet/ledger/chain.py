@@ -15,12 +15,12 @@ from typing import Any, Literal, NoReturn, cast
 
 from ..errors import LedgerError
 from ..exact import arithmetic
-from ..present.shown import Result, Shown
+from ..present.views import Result, View
 from .periods import Caps, Period, Running, is_time, read_caps
 from .rationals import rational
 from .stores import Rows
 
-Relation = Literal["bit", "presence"]
+Relation = Literal["change-one", "add-remove"]
 
 STATED = "stated, unverified"  # the basis of a charge for what was drawn elsewhere
 SPENT = "drawn by a mechanism"  # of one for a single report
@@ -32,7 +32,8 @@ START = "0" * 64  # what the first entry follows
 class Terms(Result):
     """What was agreed for a data set when it was made; nothing changes it later.
 
-    `relation` says what one neighbour differs in: one person's "bit", or one person's "presence". `per` has the caps on
+    `relation` says what neighbouring data sets differ in: one person's private attributes ("change-one"), or whether one
+    person is there ("add-remove"). `per` has the caps on
     what is spent in a year, a quarter or a month; they pace spending and promise no privacy.
     """
 
@@ -44,10 +45,10 @@ class Terms(Result):
     created: str
     per: Caps = ()
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         caps = "".join(f", at most {cap} a {kind}" for kind, cap in self.per)
-        return Shown(
-            f"{self.name}: budget {self.budget}{caps}, {self.relation} private, public: {', '.join(self.public) or 'none'}, "
+        return View(
+            f"{self.name}: budget {self.budget}{caps}, relation {self.relation}, public: {', '.join(self.public) or 'none'}, "
             f"a person is {self.unit or 'a row'}"
         )
 
@@ -75,11 +76,11 @@ class Balance(Result):
     pending: int
     periods: tuple[Period, ...] = ()
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         waiting = f"; {self.pending} charged without an answer" if self.pending else ""
         capped = "".join(f"; {period}" for period in self.periods)
         spent, budget, left = map(arithmetic.show_amount, (self.spent, self.budget, self.left))
-        return Shown(f"{spent} of {budget} spent, {left} left{capped}{waiting}")
+        return View(f"{spent} of {budget} spent, {left} left{capped}{waiting}")
 
     def to_dict(self) -> dict[str, Any]:
         """Exact texts, and the number of charges without an answer."""
@@ -98,7 +99,7 @@ class Balances(Result):
 
     accounts: tuple[tuple[Terms, Balance], ...]
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         columns = ("data set", "relation", "budget", "spent", "left", "without answer", "left by caps")
         rows = tuple(
             (
@@ -110,7 +111,7 @@ class Balances(Result):
             )
             for t, b in self.accounts
         )
-        return Shown("", columns, rows) if rows else Shown("nothing yet", columns)
+        return View("", columns, rows) if rows else View("nothing yet", columns)
 
     def to_dict(self) -> dict[str, Any]:
         """Each data set by its name."""
@@ -156,8 +157,8 @@ class Admission(Result):
     columns: tuple[str, ...]
     fingerprint: str  # of the file, under the ledger's secret
 
-    def shown(self) -> Shown:
-        return Shown(f"{self.name}: version {self.version} was admitted by line {self.number}, {self.when}")
+    def view(self) -> View:
+        return View(f"{self.name}: version {self.version} was admitted by line {self.number}, {self.when}")
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -184,8 +185,8 @@ class Entry(Result):
     hash: str
     what: str = ""
 
-    def shown(self) -> Shown:
-        return Shown(f"line {self.number}: {self.kind}, {self.when}")
+    def view(self) -> View:
+        return View(f"line {self.number}: {self.kind}, {self.when}")
 
     def rows(self) -> list[dict[str, Any]]:
         """One row: what was charged, as a decimal, with the exact value beside it where that differs, and for what."""
@@ -223,8 +224,8 @@ class Head(Result):
             raise LedgerError("A head is written as count:hash, as `discreet ledger head` prints it.")
         return cls(int(count), link)
 
-    def shown(self) -> Shown:
-        return Shown(f"{self.count}:{self.hash}")
+    def view(self) -> View:
+        return View(f"{self.count}:{self.hash}")
 
     def to_dict(self) -> dict[str, Any]:
         return {"count": self.count, "hash": self.hash}
@@ -312,7 +313,7 @@ def words_of(facts: Mapping[str, Any], version: str | None, stored: tuple[str, s
             )
             public, person = ", ".join(map(str, facts.get("public") or ())), facts.get("unit") or "a row"
             return (
-                f"budget {decimal_and_exact(facts.get('budget'))}{caps}; {facts.get('relation')} private; "
+                f"budget {decimal_and_exact(facts.get('budget'))}{caps}; relation {facts.get('relation')}; "
                 f"public: {public or 'none'}; a person is {person}"
             )
         case "admitted":
@@ -352,7 +353,7 @@ def terms_of(facts: Mapping[str, Any]) -> Terms:
     """The terms that the first line of a data set states."""
     name, relation, unit = str(facts.get("name")), cast(Relation, facts.get("relation")), facts.get("unit")
     public = facts.get("public")
-    if relation not in ("bit", "presence") or not isinstance(public, list) or not isinstance(unit, str | None):
+    if relation not in ("change-one", "add-remove") or not isinstance(public, list) or not isinstance(unit, str | None):
         bad(name, 1, "has no terms that can be read")
     budget, per = total_of(name, facts.get("budget")), caps_of(facts)
     if per is None:

@@ -137,7 +137,7 @@ class Ledger:
         name: str,
         budget: str | int | float | Fraction,
         *,
-        relation: Relation = "bit",
+        relation: Relation = "change-one",
         public: Sequence[str] = (),
         unit: str | None = None,
         per: Mapping[str, Any] | Sequence[tuple[str, Any]] = (),
@@ -170,7 +170,7 @@ class Ledger:
 
         `encoding`, `separator`, `decimal`, `quote`, `null` and `sheet` say how it is read, `domain` declares groups
         and `sum` bounds to compare it with, `codes` names columns in which what looks like a number is none. Returns the
-        report (a Look). A grave finding refuses the file; the report is the error's `report`.
+        report (a Profile). A grave finding refuses the file; the report is the error's `report`.
         """
         from ..tables.admission import admit
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import LedgerError
 from ..exact import arithmetic
-from ..present.shown import Result, Shown
+from ..present.views import Result, View
 from .rationals import chargeable, rational, rational_text
 
 MONTHS = {
@@ -44,9 +44,9 @@ class Period(Result):
     def left(self) -> Fraction:
         return self.cap - self.spent
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         left, cap = arithmetic.show_amount(self.left), arithmetic.show_amount(self.cap)
-        return Shown(f"{left} of {cap} left in the {self.kind} {self.name}, the next begins on {self.next} (UTC)")
+        return View(f"{left} of {cap} left in the {self.kind} {self.name}, the next begins on {self.next} (UTC)")
 
     def to_dict(self) -> dict[str, Any]:
         """Exact texts."""

@@ -22,7 +22,7 @@ from ..exact.given import share, whole
 from ..exact.level import Level
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, mechanism_of
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from ..randomness.source import Source
 
 Sampler = Callable[[NDArray[Any]], Any]
@@ -52,18 +52,18 @@ class Audit(Result):
         """Do the draws contradict the claimed level?"""
         return self.claimed is not None and self.epsilon_lower > self.claimed
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         told = (
             f"epsilon >= {self.epsilon_lower:.6g} at confidence {self.confidence:.12g}: reports {self.event} came "
             f"{self.counts[0]} and {self.counts[1]} times in {self.draws} draws each at the true values "
             f"{self.pair[0]} and {self.pair[1]} (source: {self.source})"
         )
         if self.claimed is None:
-            return Shown(told)
+            return View(told)
         if self.claimed == math.inf:
-            return Shown(f"no level is claimed; {told}")
+            return View(f"no level is claimed; {told}")
         verdict = "FLAGGED: the draws contradict" if self.flagged else "nothing in the draws contradicts"
-        return Shown(f"{verdict} the claimed epsilon {self.claimed:.6g}; {told}")
+        return View(f"{verdict} the claimed epsilon {self.claimed:.6g}; {told}")
 
     def to_dict(self) -> dict[str, Any]:
         """What was drawn and what it shows; `claimed` is null where no level is claimed."""

@@ -1,6 +1,6 @@
 """Laws that lie above a sum of errors: exact convolutions in whole numbers, for the tails of totals.
 
-A `Rise` is a law on the multiples of a unit, with whole weights that add up to 2^60. It lies above an error X in the sense
+A `ErrorBound` is a law on the multiples of a unit, with whole weights that add up to 2^60. It lies above an error X in the sense
 that Pr[X >= k] <= tail(k) + lost and E(X - t)+ <= the law's own + excess: probabilities are rounded up, masses are moved up,
 and what is cut off far out is accounted for in `lost` and `excess`. Both relations survive adding independent errors, so the
 product of two polynomials, in whole numbers, lies above the sum (docs/theory/totals.md).
@@ -34,7 +34,7 @@ _SLACK = WHOLE >> 40  # what floats may be off by, in a tail that was summed in 
 
 @final
 @dataclass(frozen=True)
-class Rise:
+class ErrorBound:
     """Weights of start, start + 1, ... times 2^power; make one with `of_noise` or `of_tails`."""
 
     power: int
@@ -44,7 +44,7 @@ class Rise:
     excess: Fraction  # E(X - last)+, what lies beyond it, in steps
 
     @classmethod
-    def of_tails(cls, power: int, start: int, tails: list[int], lost: Fraction, excess: Fraction) -> Rise:
+    def of_tails(cls, power: int, start: int, tails: list[int], lost: Fraction, excess: Fraction) -> ErrorBound:
         """From 2^60 Pr[X >= start + k], rounded up, for k = 0, 1, ...; the ends are cut where nearly nothing lies."""
         last = len(tails) - 1
         over = 0
@@ -74,15 +74,15 @@ class Rise:
     def _tails(self) -> list[int]:
         return [int(t) for t in accumulate(reversed(self.weights.coeffs()))][::-1]
 
-    def coarser(self) -> Rise:
+    def coarser(self) -> ErrorBound:
         """The same on a unit twice as wide, every value rounded up to it."""
         odd = self.start % 2 == 0  # place 2j - 1 is the first that is rounded up to 2j
         tails = self._tails()
-        return Rise.of_tails(
+        return ErrorBound.of_tails(
             self.power + 1, -(-self.start // 2), [WHOLE, *tails[1 if odd else 2 :: 2]], self.lost, self.excess
         )
 
-    def plus(self, other: Rise) -> Rise:
+    def plus(self, other: ErrorBound) -> ErrorBound:
         """Above the sum of two independent errors."""
         one, two = self, other
         while one.power < two.power:
@@ -91,9 +91,11 @@ class Rise:
             two = two.coarser()
         product = (one.weights * two.weights).coeffs()
         tails = [-(-int(t) >> BITS) for t in accumulate(reversed(product))][::-1]
-        return Rise.of_tails(one.power, one.start + two.start, tails, one.lost + two.lost, one.excess + two.excess)
+        return ErrorBound.of_tails(
+            one.power, one.start + two.start, tails, one.lost + two.lost, one.excess + two.excess
+        )
 
-    def times(self, count: int) -> Rise:
+    def times(self, count: int) -> ErrorBound:
         """Above the sum of `count` >= 1 independent errors of this law, by squaring."""
         found, square = None, self
         while True:
@@ -127,7 +129,7 @@ class Rise:
 
 
 @lru_cache(maxsize=256)
-def of_noise(noise: DiscreteNoise, floor: int | None = None) -> Rise:
+def of_noise(noise: DiscreteNoise, floor: int | None = None) -> ErrorBound:
     """Above noise, or above the larger of noise and -floor. On the unit 1 it is the law itself, rounded up by 2^-60."""
     far = noise.reach(Fraction(_CUT, WHOLE))
     power = max(0, (2 * far // _LONGEST).bit_length())
@@ -140,7 +142,7 @@ def of_noise(noise: DiscreteNoise, floor: int | None = None) -> Rise:
         beyond = Fraction(tail(last * unit + 1), WHOLE)
     # Pr[X >= k + stride] = Pr[X >= k] / r: what lies beyond has a mean of at most beyond * stride / (1 - 1/r)
     factor = 1 / noise.shift(1)[0]
-    return Rise.of_tails(power, first, tails, beyond, beyond * noise.stride / (1 - factor))
+    return ErrorBound.of_tails(power, first, tails, beyond, beyond * noise.stride / (1 - factor))
 
 
 def _tail_of(noise: DiscreteNoise) -> Callable[[int], int]:
@@ -164,7 +166,7 @@ def _tail_of(noise: DiscreteNoise) -> Callable[[int], int]:
     return tail
 
 
-def of_errors(values: Floats, chances: Floats, unit: int) -> tuple[Rise, Rise]:
+def of_errors(values: Floats, chances: Floats, unit: int) -> tuple[ErrorBound, ErrorBound]:
     """Two laws above one of several errors, whichever it is, on multiples of 2^unit; each row has values and their chances.
 
     The first lies above each in the tails: Pr[X >= k] is the largest of theirs. The second lies above each in the increasing
@@ -190,6 +192,6 @@ def of_errors(values: Floats, chances: Floats, unit: int) -> tuple[Rise, Rise]:
     return _rounded(unit, start, highest), _rounded(unit, start, convex)
 
 
-def _rounded(power: int, start: int, tails: Floats) -> Rise:
+def _rounded(power: int, start: int, tails: Floats) -> ErrorBound:
     whole = [min(math.ceil(t * WHOLE) + _SLACK, WHOLE) for t in tails.tolist()]
-    return Rise.of_tails(power, start, [WHOLE, *whole[1:]], Fraction(0), Fraction(0))
+    return ErrorBound.of_tails(power, start, [WHOLE, *whole[1:]], Fraction(0), Fraction(0))

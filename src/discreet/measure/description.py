@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import DiscreetError
 from ..exact.arithmetic import show_above, show_rational
 from ..mechanism import Mechanism, mechanism_of
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from .privacy import Verdict, check_privacy
 from .properties import LETTERS, explain, properties
 from .utility import bias, loss_per_value
@@ -52,18 +52,18 @@ class Description(Result):
             lines.append("properties: " + (" ".join(self.properties) or "none"))
         return "\n".join(lines)
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         """The headline, the size of unbounded noise, the properties that fail and where, and a row for each true value."""
         failing = explain(self.mechanism) if self.properties is not None else {}
         noise = _noise_words(self.mechanism)
         rows, parts = self.rows(), []
         if failing:
             where = tuple(f"  {letter:2}  {sentence}" for letter, sentence in failing.items())
-            parts.append(Shown("Properties that fail, and where:", notes=where))
+            parts.append(View("Properties that fail, and where:", notes=where))
         if rows:
             words = "For each true value (l0: chance of a wrong report, l1: mean distance, l2: mean square):"
-            parts.append(Shown.of(words, rows))
-        return Shown(self.headline + (f"\n{noise}" if noise else ""), parts=tuple(parts))
+            parts.append(View.of(words, rows))
+        return View(self.headline + (f"\n{noise}" if noise else ""), parts=tuple(parts))
 
     def _title(self) -> str:
         return self.headline
@@ -107,7 +107,7 @@ def describe(m: Mechanism, *, matrix: bool = False) -> Description:
     With matrix=True the matrix, where it is small, stands in `to_dict()` too.
 
     >>> import discreet as dt
-    >>> print(dt.describe(dt.geometric(8, alpha="9/10")).headline)
+    >>> print(dt.measure.describe(dt.geometric(8, alpha="9/10")).headline)
     geometric on 0..8
     level: alpha 9/10, epsilon <= 0.105361, proved for neighbours at most 1 apart; tight: epsilon <= 0.105361
     between any two values (local privacy): epsilon <= 0.842885

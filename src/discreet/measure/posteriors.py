@@ -2,7 +2,7 @@
 
     posterior             Bayes' rule: the prior times the chance of the report
     credible_interval     the shortest run of values that holds so much of the posterior
-    likelihood_interval   covers the truth, as rounded to the grid, so often whatever it is: no prior
+    confidence_interval   covers the truth, as rounded to the grid, so often whatever it is: no prior
     coverage              how often any rule of intervals covers each true value, exactly
     unbiased              a number for each report whose mean is the truth, or its square
 
@@ -38,7 +38,7 @@ def posterior(m: Mechanism, report: Any, prior: Any = None) -> Floats:
     """The law of the true value given a report: prior times likelihood, divided by its sum (Bayes).
 
     >>> import discreet as dt
-    >>> dt.posterior(dt.geometric(2, alpha="1/2"), 0).round(4).tolist()    # 4 : 2 : 1
+    >>> dt.measure.posterior(dt.geometric(2, alpha="1/2"), 0).round(4).tolist()    # 4 : 2 : 1
     [0.5714, 0.2857, 0.1429]
     """
     column, law = mechanism_of(m).outputs.place_of(report, "The report"), prior_of(prior, m.inputs)
@@ -64,7 +64,7 @@ def credible_interval(m: Mechanism, report: Any, prior: Any = None, confidence: 
     the interval is never too narrow.
 
     >>> import discreet as dt
-    >>> dt.credible_interval(dt.geometric(20, alpha="1/2"), 7)
+    >>> dt.measure.credible_interval(dt.geometric(20, alpha="1/2"), 7)
     (3, 11)
     """
     wanted = share(confidence, "confidence", "the part of the posterior that the interval holds")
@@ -79,7 +79,7 @@ def credible_interval(m: Mechanism, report: Any, prior: Any = None, confidence: 
     return m.inputs.value(low), m.inputs.value(high)
 
 
-def likelihood_interval(m: Mechanism, report: Any, confidence: Any = "0.95", *, between: bool = False) -> Interval:
+def confidence_interval(m: Mechanism, report: Any, confidence: Any = "0.95", *, between: bool = False) -> Interval:
     """An interval that covers the truth with probability at least `confidence`, whatever the truth is; its two ends.
 
     Neyman's construction: the values for which the report is in neither tail of half the rest (see discreet.channels.contract).
@@ -88,9 +88,9 @@ def likelihood_interval(m: Mechanism, report: Any, confidence: Any = "0.95", *, 
     the interval by half a step on either side, within the grid's ends.
 
     >>> import discreet as dt
-    >>> dt.likelihood_interval(dt.geometric(20, alpha="1/2"), 7)
+    >>> dt.measure.confidence_interval(dt.geometric(20, alpha="1/2"), 7)
     (3, 11)
-    >>> dt.likelihood_interval(dt.geometric(20, alpha="1/2"), 7, between=True)
+    >>> dt.measure.confidence_interval(dt.geometric(20, alpha="1/2"), 7, between=True)
     (Fraction(5, 2), Fraction(23, 2))
     """
     error = 1 - share(confidence, "confidence", "how often the interval covers the truth")
@@ -112,7 +112,7 @@ def coverage(m: Mechanism, intervals: Sequence[Sequence[Any]] | Callable[[Value]
 
     >>> import discreet as dt
     >>> g = dt.geometric(3, alpha="1/2")
-    >>> min(dt.coverage(g, lambda report: dt.likelihood_interval(g, report, "3/4")))
+    >>> min(dt.measure.coverage(g, lambda report: dt.measure.confidence_interval(g, report, "3/4")))
     Fraction(11, 12)
     """
     channel = mechanism_of(m).finite()
@@ -141,7 +141,7 @@ def coverage(m: Mechanism, intervals: Sequence[Sequence[Any]] | Callable[[Value]
     return [Fraction(c, total) for c in covered]
 
 
-def unbiased(m: Mechanism, *, square: bool = False) -> Floats:
+def unbiased_estimate(m: Mechanism, *, square: bool = False) -> Floats:
     """For each report an estimate whose mean is the true value, whatever it is; or its square.
 
     For the geometric mechanism on 0..n the estimate of the count is the report itself, but -a/(1-a) at 0 and
@@ -149,7 +149,7 @@ def unbiased(m: Mechanism, *, square: bool = False) -> Floats:
     the n+1 equations, and refuse where there is no solution (see discreet.channels).
 
     >>> import discreet as dt
-    >>> dt.unbiased(dt.geometric(4, alpha="1/2")).tolist()
+    >>> dt.measure.unbiased_estimate(dt.geometric(4, alpha="1/2")).tolist()
     [-1.0, 1.0, 2.0, 3.0, 5.0]
     """
     channel, anchor, step = mechanism_of(m).finite(), float(m.inputs.anchor), float(m.inputs.step)

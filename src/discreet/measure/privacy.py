@@ -29,7 +29,7 @@ from ..exact.level import BITS, Epsilon, Level
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, allows, mechanism_of
 from ..mechanisms.geometric import geometric
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,9 +42,9 @@ class Witness(Result):
     ratio: Fraction | None
     power: int = 1
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         if self.ratio is None:
-            return Shown(
+            return View(
                 f"report {self.report} is possible when the truth is {self.first} "
                 f"and impossible when it is {self.second}"
             )
@@ -52,7 +52,7 @@ class Witness(Result):
         times = f"{float(self.ratio):.6g}" if size < 1000 else f"about 2^{size}"
         times = times if self.power == 1 else f"({times})^{self.power}"
         report = "some report" if self.report is None else f"report {self.report}"
-        return Shown(f"{report} is {times} times as likely when the truth is {self.first} as when it is {self.second}")
+        return View(f"{report} is {times} times as likely when the truth is {self.first} as when it is {self.second}")
 
     def to_dict(self) -> dict[str, Any]:
         """The two true values and the report as texts; `ratio` is null where it is infinite."""
@@ -81,8 +81,8 @@ class Verdict(Result):
     def __bool__(self) -> bool:
         return self.holds
 
-    def shown(self) -> Shown:
-        return Shown(self._sentence())
+    def view(self) -> View:
+        return View(self._sentence())
 
     def to_dict(self) -> dict[str, Any]:
         """What was asked and what is true; `tight_epsilon` is null where there is none."""
@@ -249,8 +249,8 @@ class Calibration(Result):
         """The geometric mechanism at this level a step."""
         return geometric(self.grid, alpha=self.level, sensitivity=self.grid.step)
 
-    def shown(self) -> Shown:
-        return Shown(
+    def view(self) -> View:
+        return View(
             f"{self.level} a step: no report is more than {show_above(self.bound)} times as likely for one true value as "
             f"for another within {self.radius} of it; over all of {self.grid}, local epsilon <= "
             f"{show_above(self.local_epsilon)}"
@@ -278,7 +278,7 @@ def calibrate(
     al.: 2 within 10 gives ln(2)/10). The epsilon of local privacy, over the whole grid, always stands beside it.
 
     >>> import discreet as dt
-    >>> str(dt.calibrate(100, bound=2, radius=10).level.asked)
+    >>> str(dt.measure.calibrate(100, bound=2, radius=10).level.asked)
     'ln(2)/10'
     """
     grid = Grid.of(n)

@@ -64,7 +64,7 @@ def best_remap(
     factor (Ghosh et al. 2009). `m.remap(best_remap(m, ...))` is as private as m.
 
     >>> import discreet as dt
-    >>> dt.best_remap(dt.geometric(4, alpha="1/2"), "l2")
+    >>> dt.measure.best_remap(dt.geometric(4, alpha="1/2"), "l2")
     [1, 1, 2, 3, 3]
     """
     grid = mechanism_of(m).inputs if guesses is None else Grid.of(guesses)
@@ -80,7 +80,7 @@ def bayes_risk(
     be left out: bayes_risk(m, prior) is that of l0. `exact=True` gives the rational number itself.
 
     >>> import discreet as dt
-    >>> dt.bayes_risk(dt.geometric(4, alpha="1/2"), exact=True)
+    >>> dt.measure.bayes_risk(dt.geometric(4, alpha="1/2"), exact=True)
     Fraction(8, 15)
     """
     loss, prior = _loss_then_prior(loss, prior, "l0")
@@ -92,7 +92,7 @@ def vulnerability(m: Mechanism, prior: Any = None, *, exact: bool = False) -> Fr
     """The chance that the best guess of someone who knows the prior is the truth (Smith 2009): 1 - bayes_risk.
 
     >>> import discreet as dt
-    >>> dt.vulnerability(dt.uniform(4)), dt.vulnerability(dt.uniform(4), {0: "0.9", 3: "0.1"}, exact=True)
+    >>> dt.theory.vulnerability(dt.uniform(4)), dt.theory.vulnerability(dt.uniform(4), {0: "0.9", 3: "0.1"}, exact=True)
     (0.2, Fraction(9, 10))
     """
     chance = 1 - _read(m, "l0", prior, exact=exact).risk
@@ -113,10 +113,10 @@ def user_utility(
     0), guesses are answers, and the rows and columns of a matrix of gains are the different answers, in rising order.
 
     >>> import discreet as dt
-    >>> dt.user_utility(dt.geometric(4, alpha="1/2"), exact=True)       # ((n+1) - (n-1) a) / ((n+1) (1+a))
+    >>> dt.theory.user_utility(dt.geometric(4, alpha="1/2"), exact=True)       # ((n+1) - (n-1) a) / ((n+1) (1+a))
     Fraction(7, 15)
     >>> two_people = [["2/3", "1/3", "0"], ["1/3", "1/3", "1/3"], ["1/3", "1/3", "1/3"], ["0", "1/3", "2/3"]]
-    >>> dt.user_utility(two_people, query=[0, 1, 1, 2], exact=True)
+    >>> dt.theory.user_utility(two_people, query=[0, 1, 1, 2], exact=True)
     Fraction(1, 2)
     """
     gain, prior = _loss_then_prior(gain, prior, "identity")

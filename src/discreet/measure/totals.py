@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..channels import Channel
-from .convolution import Rise, of_errors, of_noise
+from .convolution import ErrorBound, of_errors, of_noise
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -106,7 +106,7 @@ class TotalBound:
         ends = [[-_NOWHERE if end is None else end for end in c.ends] for c in self._channels]
         self._first, self._last = np.array(ends, dtype=np.int64).reshape(-1, 2).T
         self._ways: dict[tuple[tuple[int, int], ...], Way] = {}
-        self._powers: dict[tuple[object, int], Rise] = {}
+        self._powers: dict[tuple[object, int], ErrorBound] = {}
         self._tables: dict[int, Tables | None] = {}
 
     def interval(self, kinds: Indices, reports: Indices, estimates: Floats) -> tuple[int, int, str]:
@@ -217,12 +217,12 @@ class TotalBound:
             ways.append((float(sum(ends)), Way(WORST, ends[0], ends[1])))
         return ways
 
-    def _sum(self, parts: list[Summand]) -> Rise:
+    def _sum(self, parts: list[Summand]) -> ErrorBound:
         """Above the sum of so many errors of each law."""
-        together: dict[object, tuple[Rise, int]] = {}
+        together: dict[object, tuple[ErrorBound, int]] = {}
         for name, law, count in parts:
             together[name] = law, together.get(name, (law, 0))[1] + count
-        total: Rise | None = None
+        total: ErrorBound | None = None
         for name, (law, count) in together.items():
             if (name, count) not in self._powers:
                 self._powers[name, count] = law.times(count)
@@ -239,8 +239,10 @@ class TotalBound:
         return self._tables[law]
 
 
-Summand = tuple[object, Rise, int]  # the name of a law, the law, and how many errors have it
-Tables = tuple[tuple[Rise, Rise], tuple[Rise, Rise]]  # above estimate - truth and truth - estimate: by tails; convex
+Summand = tuple[object, ErrorBound, int]  # the name of a law, the law, and how many errors have it
+Tables = tuple[
+    tuple[ErrorBound, ErrorBound], tuple[ErrorBound, ErrorBound]
+]  # above estimate - truth, truth - estimate: by tails; convex
 
 
 def _written_out(channel: Channel) -> Tables | None:

@@ -74,7 +74,7 @@ def worst_loss(m: Mechanism, loss: Any, among: Iterable[Any] | None = None) -> f
 
     >>> import discreet as dt
     >>> g = dt.geometric(4, alpha="1/2")
-    >>> round(dt.worst_loss(g, "l1"), 6), round(dt.worst_loss(g, "l1", among=[0, 4]), 6)
+    >>> round(dt.measure.worst_loss(g, "l1"), 6), round(dt.measure.worst_loss(g, "l1", among=[0, 4]), 6)
     (1.0, 0.625)
     """
     losses = loss_per_value(m, loss)
@@ -117,7 +117,7 @@ def rmse(m: Mechanism, prior: Any = None) -> float:
     """The root mean squared error when the true value has the law `prior` (uniform by default).
 
     >>> import discreet as dt
-    >>> round(dt.rmse(dt.explicit_fair(4, alpha="9/10")), 4)
+    >>> round(dt.measure.rmse(dt.explicit_fair(4, alpha="9/10")), 4)
     1.9314
     """
     return math.sqrt(expected_loss(m, "l2", prior))

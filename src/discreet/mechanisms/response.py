@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..channels import Keep
+from ..channels import Mixture
 from ..errors import GridError
 from ..exact.grid import Grid
 from ..exact.level import Level
@@ -24,7 +24,7 @@ def randomized_response(n: int | Grid, *, alpha: object = None, epsilon: object 
     grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
     if grid.n is None:
         raise GridError(f"Randomised response needs a finite grid, not {grid}; give both ends.")
-    channel = Keep(grid.n + 1, (1 - level.alpha) / (1 + grid.n * level.alpha))
+    channel = Mixture(grid.n + 1, (1 - level.alpha) / (1 + grid.n * level.alpha))
     return Mechanism(
         grid, grid, channel, level, Neighbours.any(), Recipe.made("randomized_response", CITATION, level, grid=grid)
     )

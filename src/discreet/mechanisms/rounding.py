@@ -43,7 +43,7 @@ def random_rounding(n: int | Grid, base: int = 3, *, sensitivity: object = 1) ->
     another matter: reports at 1 and 2 differ by a factor of 2 in base 3.
 
     >>> import discreet as dt
-    >>> m = dt.random_rounding(7, base=3)
+    >>> m = dt.traditional.random_rounding(7, base=3)
     >>> m.matrix[7].round(3).tolist()              # of the reports 0, 3, 6, 9
     [0.0, 0.0, 0.667, 0.333]
     >>> print(dt.check_privacy(m).witness)
@@ -75,7 +75,7 @@ def suppression(n: int | Grid, below: int = 5, *, show_zero: bool = True) -> Mec
     its neighbours. Only where every count from 0 to n is suppressed does the report tell nothing, and alpha is 1.
 
     >>> import discreet as dt
-    >>> m = dt.suppression(10, below=5)
+    >>> m = dt.traditional.suppression(10, below=5)
     >>> m.sample([0, 1, 4, 5, 9])
     [0, -1, -1, 5, 9]
     >>> print(dt.check_privacy(m).witness)
@@ -109,7 +109,7 @@ def cell_key(n: int | Grid, deviation: int = 5, variance: object = 2, *, never_r
     cell always has the same noise; that is kept by whoever samples. There is no privacy: 0 is never moved.
 
     >>> import discreet as dt
-    >>> m = dt.cell_key(20, deviation=2, variance=1)
+    >>> m = dt.traditional.cell_key(20, deviation=2, variance=1)
     >>> m.matrix[10, 8:13].round(3).tolist()       # of the reports 8, 9, 10, 11, 12
     [0.064, 0.245, 0.383, 0.245, 0.064]
     >>> print(dt.check_privacy(m).witness)

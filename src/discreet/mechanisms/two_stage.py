@@ -68,7 +68,7 @@ def rounded(
     Reports keep to the range of the values; `outputs` is a wider (or finer) grid for them.
 
     >>> import discreet as dt
-    >>> m = dt.rounded(dt.Grid(-10, 10, "1/2"), [-10, 0, 10], alpha="3/10", sensitivity=10)
+    >>> m = dt.queries.rounded(dt.Grid(-10, 10, "1/2"), [-10, 0, 10], alpha="3/10", sensitivity=10)
     >>> m, m.matrix[m.inputs.place(-5)].round(4).tolist()
     (<rounded -10..10 in steps of 1/2 -> -10..10 in steps of 10, alpha 3/10, epsilon <= 1.20398>, [0.2308, 0.5385, 0.2308])
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ..channels import Keep
+from ..channels import Mixture
 from ..errors import GridError
 from ..exact.grid import Grid
 from ..exact.level import Level
@@ -24,7 +24,7 @@ def uniform(n: int | Grid) -> Mechanism:
     grid = Grid.of(n)
     if grid.n is None:
         raise GridError(f"A uniform report needs a finite grid, not {grid}; give both ends.")
-    channel = Keep(grid.n + 1, Fraction(0))
+    channel = Mixture(grid.n + 1, Fraction(0))
     return Mechanism(
         grid, grid, channel, Level(Fraction(1)), Neighbours.any(), Recipe.made("uniform", CITATION, grid=grid)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from ..channels import Keep, Window
+from ..channels import Mixture, Window
 from ..errors import GridError
 from ..exact.arithmetic import ball, certified_ceil, parse_exact, show
 from ..exact.grid import Grid
@@ -39,7 +39,7 @@ def square_wave(n: int | Grid, *, alpha: object = None, epsilon: object = None, 
     w = usual_width(grid.n, level.alpha) if width is None else _width_of(width, grid)
     reports = Grid(grid.low - w * grid.step, grid.high + w * grid.step, grid.step)
     a = level.alpha
-    channel = Window(grid.n, w, a) if w else Keep(grid.n + 1, (1 - a) / (1 + grid.n * a))
+    channel = Window(grid.n, w, a) if w else Mixture(grid.n + 1, (1 - a) / (1 + grid.n * a))
     recipe = Recipe.made("square_wave", CITATION, level, grid=grid, width=w)
     return Mechanism(grid, reports, channel, level, Neighbours.any(), recipe)
 

@@ -1,6 +1,6 @@
 """Noise laws: small values of their own. Discrete ones are added to true values and drawn; all serve analysis.
 
-NoiseLaw              cdf, sf, quantile, moments, expected_loss
+NoiseDistribution              cdf, sf, quantile, moments, expected_loss
 ├── DiscreteNoise     on the integers, with exact probabilities and exact draws
 │   ├── GeometricNoise    geometric(...)
 │   └── StaircaseNoise    discrete_staircase(...)
@@ -25,11 +25,11 @@ from ..exact.given import whole
 from ..exact.grid import Grid
 from ..exact.level import Level
 from .continuous import Gauss, Laplace, Staircase
-from .geometric import GeometricNoise
+from .distributions import ContinuousNoise, DiscreteNoise, NoiseDistribution, NoiseDraws, positive
+from .geometric_noise import GeometricNoise
 from .heavy import Cauchy, Student
-from .law import ContinuousNoise, DiscreteNoise, NoiseDraws, NoiseLaw, positive
-from .nearest import Nearest
 from .ongrid import OnGrid
+from .rounded_noise import Nearest
 from .stairs import StaircaseNoise
 
 __all__ = [
@@ -40,8 +40,8 @@ __all__ = [
     "GeometricNoise",
     "Laplace",
     "Nearest",
+    "NoiseDistribution",
     "NoiseDraws",
-    "NoiseLaw",
     "OnGrid",
     "Staircase",
     "StaircaseNoise",

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from ..errors import DiscreetError
 from ..exact.arithmetic import show
+from .distributions import ContinuousNoise, positive
 from .expectation import Floats
-from .law import ContinuousNoise, positive
 
 
 @final

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..exact.arithmetic import precision
+from .distributions import ContinuousNoise, positive
 from .expectation import Floats
-from .law import ContinuousNoise, positive
 
 _FAR = 1e10  # in units of sqrt(freedom) scale: from here on the tail is a power to the last digit
 

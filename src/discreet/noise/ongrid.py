@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike
 
 from ..errors import GridError
 from ..exact.arithmetic import parse_exact, show
+from .distributions import NOWHERE, DiscreteNoise, NoiseDistribution
 from .expectation import Floats, Loss
-from .law import NOWHERE, DiscreteNoise, NoiseLaw
 
 _SAME = 2.0**-50  # relative: 0.3 and 3 * 0.1 are both the third step of 1/10
 
 
 @final
 @dataclass(frozen=True)
-class OnGrid(NoiseLaw):
+class OnGrid(NoiseDistribution):
     """The law of step * K, K of the law `law`: everything in the answer's units, no probability off the grid.
 
     Draws are those of `law`, in steps.

@@ -16,8 +16,8 @@ from ..exact.arithmetic import ball
 from ..randomness.alias import RealAlias
 from ..randomness.digits import REACH, GeometricDraws
 from ..randomness.source import Stream
+from .distributions import DiscreteNoise, log_of_level
 from .expectation import Floats
-from .law import DiscreteNoise, log_of_level
 
 LONGEST_STAIR = 2**13  # steps of one stair: the alias table of a draw holds twice as many outcomes
 

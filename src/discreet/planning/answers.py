@@ -19,9 +19,9 @@ from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, worst_loss
 from ..mechanism import Mechanism
 from ..progress import Progress
-from ..scalar.candidates import answer_grid, candidates, no_data
-from ..scalar.curves import tradeoff
-from ..scalar.queries import query_of
+from ..queries.candidates import answer_grid, candidates, no_data
+from ..queries.curves import tradeoff
+from ..queries.queries import query_of
 from .compare import Comparison
 
 

@@ -15,7 +15,7 @@ from ..exact.arithmetic import show, show_above, show_rational
 from ..exact.grid import Grid
 from ..exact.level import Level
 from ..mechanism import Mechanism
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from ..registry import COLLECTED, PLANNED, Family
 
 LARGE = 2**24  # values beyond which nothing is looked at value by value
@@ -60,8 +60,8 @@ class Choice(Result):
         """The level as epsilon, a float never below the truth; infinite when the family cannot be used."""
         return math.inf if self.level is None else self.level.epsilon
 
-    def shown(self) -> Shown:
-        return Shown(self._sentence())
+    def view(self) -> View:
+        return View(self._sentence())
 
     def to_dict(self) -> dict[str, Any]:
         told = {
@@ -125,8 +125,8 @@ class Plan(Result):
     def __iter__(self) -> Iterator[Choice]:
         return iter(self.choices)
 
-    def shown(self) -> Shown:
-        return Shown(self.question, notes=(*(f"  {choice}" for choice in self.choices), *self.notes))
+    def view(self) -> View:
+        return View(self.question, notes=(*(f"  {choice}" for choice in self.choices), *self.notes))
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each family, as `to_dict` has it."""

@@ -23,7 +23,7 @@ from ..measure.properties import LETTERS
 from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, rmse, worst_loss
 from ..mechanism import Mechanism, mechanism_of
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from ..progress import Progress
 from ..registry import FAMILIES, legend
 from .choices import named
@@ -45,8 +45,8 @@ class Comparison(Result):
             raise DiscreetError(f"{name} was not compared; choose from {'; '.join(found)}.")
         return found[name]
 
-    def shown(self) -> Shown:
-        return replace(Shown.of(self.question, self.table), notes=self.notes)
+    def view(self) -> View:
+        return replace(View.of(self.question, self.table), notes=self.notes)
 
     def plot(self) -> Any:
         """The mean loss of a report, of the worst truth and after the best remap, for each mechanism."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from .shown import Shown
+from .views import View
 from .words import are_right, cells
 
 MOST_ROWS = 100
@@ -25,7 +25,7 @@ svg { display: block } svg.marks { max-width: 100%; height: auto }
 """
 
 
-def section(shown: Shown, most: int = MOST_ROWS) -> str:
+def section(shown: View, most: int = MOST_ROWS) -> str:
     """Title, table, parts and notes as HTML."""
     parts = [f"<p>{_lines(shown.title)}</p>"] if shown.title else []
     if shown.rows:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..exact.arithmetic import show_above, show_rational
-from .shown import Shown, one_line
+from .views import View, one_line
 
 MOST_ROWS = 24
 
@@ -26,7 +26,7 @@ def cell(value: Any, *, above: bool = False) -> str:
     return one_line(show_rational(value) if isinstance(value, Fraction) else str(value))
 
 
-def cells(shown: Shown, most: int) -> tuple[list[list[str]], str]:
+def cells(shown: View, most: int) -> tuple[list[list[str]], str]:
     """The table as texts, and what to say about the rows that are left out."""
     kept = shown.rows[:most]
     columns = [_column(name, [row[k] for row in kept]) for k, name in enumerate(shown.columns)]
@@ -43,7 +43,7 @@ def _column(name: str, values: list[Any]) -> list[str]:
     return [f"{round(x, 4) + 0.0:.4f}" if isinstance(x, float) and math.isfinite(x) else cell(x) for x in values]
 
 
-def are_right(shown: Shown) -> list[bool]:
+def are_right(shown: View) -> list[bool]:
     """For each column: does it stand to the right, so that the digits of its numbers are below each other?"""
     numbers = (int, float, Fraction)
     return [
@@ -52,7 +52,7 @@ def are_right(shown: Shown) -> list[bool]:
     ]
 
 
-def text(shown: Shown, most: int = MOST_ROWS) -> str:
+def text(shown: View, most: int = MOST_ROWS) -> str:
     """Title, table, parts and notes; columns are as wide as they need to be, and long tables are cut with a word about it."""
     lines = [shown.title] if shown.title else []
     if shown.rows:

@@ -2,7 +2,7 @@
 
 In a file, {"column": [values], ...} declares every combination, with null for missing values where they are to be
 counted, {"column": {label: band or codes}} groups by labels (recoding.py), and {"column": {"of": column, "map": ...}} says in
-what the keys of a column lie (hierarchy.py). What `discreet look` writes says so:
+what the keys of a column lie (hierarchy.py). What `discreet profile` writes says so:
 
     {"format": "discreet-domain", "version": 1, "learned": ..., "source": ..., "columns": {"column": [values], ...}}
 

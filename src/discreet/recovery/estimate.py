@@ -27,7 +27,7 @@ from ..exact.arithmetic import show
 from ..exact.frozen import Frozen, frozen
 from ..exact.given import number, share, vector, whole
 from ..mechanism import Mechanism
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from .agreement import Agreement, agreement
 from .bands import PROGRAMS, as_distribution_functions, band_over_laws, direct_band, moments
 from .likelihood import Floats, Trace
@@ -288,7 +288,7 @@ class Estimate(Frozen, Result):
         number = "1 report" if self.reports == 1 else f"{self.reports} reports"
         return f"{number} of {self.mechanism.recipe.family} on {self.mechanism.inputs}, by {ways}"
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         lines = [self._title()] if self.fit.holds else [self._title(), str(self.fit)]
         lines.append(
             f"mean {self.mean():.6g}, standard deviation {math.sqrt(max(self.variance(), 0.0)):.6g}; "
@@ -306,7 +306,7 @@ class Estimate(Frozen, Result):
         lines.append(f"log-likelihood {self.log_likelihood:.8g}; no law has more than {self.gap:.2g} more per report")
         if self.unique is False:
             lines.append("other laws are as likely: the reports do not tell them apart")
-        return Shown("\n".join(lines), notes=self.notes)
+        return View("\n".join(lines), notes=self.notes)
 
     def rows(self) -> list[dict[str, Any]]:
         """The recovered law: a probability for each true value."""

@@ -14,15 +14,15 @@ from ..mechanism import Mechanism
 from ..noise.expectation import Floats
 from ..progress import Progress, tell
 from .answers import Answer, as_floats, of_matrix
+from .guarantee import Guarantee
 from .guesses import Guesser
-from .kept import Kept
 from .report_types import MOST_TYPES, Types, number_of_types
 from .scaled import ROUNDING, Scaled
 
 _EXACT_WORK = 2**23  # products of integers
 _EXACT_BITS = 2**33  # of all of them together, where they are short
 _LOGS = 2**16  # entries of a channel whose logarithms are taken from integers: none of them underflows
-_NO_LEVEL = Kept(Fraction(0), math.inf, False)
+_NO_LEVEL = Guarantee(Fraction(0), math.inf, False)
 
 
 def has_few_types(m: Mechanism, k: int) -> bool:
@@ -42,7 +42,7 @@ def log_matrix(channel: Finite) -> Floats:
 
 def by_types(
     m: Mechanism, k: int, guesser: Guesser, loss: Any, prior: Any, progress: Progress | None
-) -> tuple[Answer, Kept]:
+) -> tuple[Answer, Guarantee]:
     """The law of the guess: every type adds its probability to that of its guess. In integers where that is little work,
     else in floats whose roundings are counted, so that the level is certain either way."""
     channel, types = m.finite(), Types(k, m.finite().reports)
@@ -77,7 +77,7 @@ def by_types(
         matrix, share, kept = (
             as_floats(weights, exact[1] ** k),
             as_floats(likely, exact[1] ** k),
-            Kept.between(m, weights),
+            Guarantee.between(m, weights),
         )
     else:
         # a term passes the roundings of its type, those of its block's sum, and two for each block: at most three a type
@@ -92,18 +92,18 @@ def _is_long(products: int, total: int, k: int) -> bool:
     return products > _EXACT_WORK or products * bits * (1 + bits // 2**10) > _EXACT_BITS
 
 
-def bound_of(found: Scaled, roundings: int, m: Mechanism) -> Kept:
+def bound_of(found: Scaled, roundings: int, m: Mechanism) -> Guarantee:
     """A level that a channel keeps for certain, from weights that have passed so many roundings, a row for each truth."""
     surely, rows = 1 - (2 * roundings + 1) * ROUNDING, len(found.part)  # one for the quotient
     span = m.neighbours.span(m.inputs)
     if span is not None:
         apart = range(1, min(span, rows - 1) + 1)
-        return Kept.of(min(_least_ratio(found[d:], found[:-d]) for d in apart) * surely, exact=False)
+        return Guarantee.of(min(_least_ratio(found[d:], found[:-d]) for d in apart) * surely, exact=False)
     demands = m.neighbours.demands(m.inputs)  # at distance 0 the reports have one law, and so has what is made of them
     ratios = (
         (_least_ratio(found[i : i + 1], found[j : j + 1]) * surely, distance) for i, j, distance in demands if distance
     )
-    return Kept.worst(ratios, exact=False)
+    return Guarantee.worst(ratios, exact=False)
 
 
 def _least_ratio(first: Scaled, second: Scaled) -> Fraction:

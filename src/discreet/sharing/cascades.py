@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import Finite, Geometric, Keep
+from ..channels import Finite, Geometric, Mixture
 from ..channels.contract import Integers
 from ..channels.ratios import worst_ratio
 from ..errors import GridError, LevelError, SizeError
@@ -30,7 +30,7 @@ from ..exact.level import Level
 from ..measure.privacy import Verdict, Witness, check_privacy
 from ..mechanism import Mechanism, allows
 from ..mechanisms.geometric import geometric
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from ..randomness.source import warn_of_seed
 from ..sampling import Places, checked_source, draw_chain
 from .bridge import kept
@@ -52,7 +52,7 @@ def cascade(levels: Any = None, n: Any = None, *, epsilons: Any = None, sensitiv
     have. `epsilons` are the levels as epsilons, the largest first.
 
     >>> import discreet as dt
-    >>> c = dt.cascade(["3/10", "1/2", "4/5"], 100)
+    >>> c = dt.sharing.cascade(["3/10", "1/2", "4/5"], 100)
     >>> reports = c.release(42)
     >>> len(reports)
     3
@@ -93,7 +93,7 @@ def _level(given: Any, name: str) -> Level:
 @final
 @dataclass(frozen=True, repr=False)
 class Cascade(Result):
-    """Levels from the most accurate to the most private, on one grid; make one with `discreet.cascade`."""
+    """Levels from the most accurate to the most private, on one grid; make one with `discreet.sharing.cascade`."""
 
     levels: tuple[Level, ...]
     grid: Grid
@@ -298,8 +298,8 @@ class Cascade(Result):
             for k, (level, each) in enumerate(zip(self.levels, last, strict=True), 1)
         )
 
-    def shown(self) -> Shown:
-        return Shown(
+    def view(self) -> View:
+        return View(
             f"cascade of {len(self.levels)} level{'s' if len(self.levels) > 1 else ''} on {self.grid}",
             self.columns("standard error"),
             self.lines([_error(m) for m in self.mechanisms]),
@@ -319,9 +319,9 @@ class Cascade(Result):
         }
 
 
-def step(n: int, a: Fraction, b: Fraction) -> Keep:
+def step(n: int, a: Fraction, b: Fraction) -> Mixture:
     """T_{a,b} = G_a^-1 G_b on 0..n, for a < b: a remap of reports at level a into reports at level b."""
-    return Keep(n + 1, kept(a, b, end=False), Geometric(n, b), kept(a, b, end=True))
+    return Mixture(n + 1, kept(a, b, end=False), Geometric(n, b), kept(a, b, end=True))
 
 
 def _error(m: Mechanism) -> float:

@@ -16,15 +16,15 @@ from ..measure.loss import loss_name
 from ..measure.prior import prior_of
 from ..measure.privacy import check_privacy
 from ..mechanism import Mechanism, mechanism_of
-from ..noise import ContinuousNoise, Laplace, NoiseLaw, Staircase
-from ..noise.law import LOSSES
-from ..present.shown import Result, Shown, plain
+from ..noise import ContinuousNoise, Laplace, NoiseDistribution, Staircase
+from ..noise.distributions import LOSSES
+from ..present.views import Result, View, plain
 from ..progress import Progress
 from .answers import ALONE, Answer, Drawn, Errors, closed_median, open_median, table_median
 from .bytypes import by_types, has_few_types
 from .drawing import finite_drawn, open_drawn
+from .guarantee import Guarantee
 from .guesses import Guesser, Strategy
-from .kept import Kept
 from .medians import median_level
 from .noise_medians import median_noise
 from .stairs import stairs_drawn
@@ -54,8 +54,8 @@ class Collusion(Result):
     expected_loss: float
     worst: float | None
     exact_answer: float
-    joint_level: Kept | None
-    level: Kept | None
+    joint_level: Guarantee | None
+    level: Guarantee | None
     large_k: float | None = None
     one_report: float | None = None
     interval: tuple[float, float] | None = None
@@ -63,7 +63,7 @@ class Collusion(Result):
     median_is_likeliest: float | None = None
     runs: int | None = None
     seed: int | None = None
-    errors: Errors | Drawn | NoiseLaw = field(default=None, compare=False)  # type: ignore[assignment]
+    errors: Errors | Drawn | NoiseDistribution = field(default=None, compare=False)  # type: ignore[assignment]
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -87,7 +87,7 @@ class Collusion(Result):
             "estimate's eps <=": None if self.level is None else self.level.epsilon,
         }
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         drawn = (
             ""
             if self.interval is None
@@ -103,7 +103,7 @@ class Collusion(Result):
                 f"epsilon {show_above(self.joint_level.written)} for the reports together, "
                 f"{most}{show_above(self.level.epsilon)} for the estimate alone"
             )
-        return Shown("\n".join(lines), notes=self.notes)
+        return View("\n".join(lines), notes=self.notes)
 
     def to_dict(self) -> dict[str, Any]:
         levels = {name: getattr(self, name) for name in ("joint_level", "level")}
@@ -140,7 +140,7 @@ class Collusions(Result):
     def __len__(self) -> int:
         return len(self.found)
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         first = self.found[0]
         rows = [one.row() for one in self.found]
         for name in [name for name in rows[0] if all(row[name] is None for row in rows)]:
@@ -153,7 +153,7 @@ class Collusions(Result):
             notes.append(f"from, to: 95 % interval of what was drawn, seed {first.seed}")
         title = f"k users share their reports: {first.loss} of their estimate ({first.strategy})"
         told = dict.fromkeys(note for one in self.found for note in one.notes)
-        return replace(Shown.of(title, rows), notes=(*(notes if "for large k" in rows[0] else notes[1:]), *told))
+        return replace(View.of(title, rows), notes=(*(notes if "for large k" in rows[0] else notes[1:]), *told))
 
     def plot(self) -> Any:
         """The loss of the estimate against k, a line for each mechanism, with the 95 % band of what was drawn."""
@@ -230,7 +230,7 @@ def collude(
 
     >>> import discreet as dt
     >>> g = dt.geometric(dt.Grid(None, None), alpha="1/2")
-    >>> three = dt.collude(g, 3)
+    >>> three = dt.sharing.collude(g, 3)
     >>> round(three.expected_loss, 4), three.joint_level.alpha, three.level.alpha
     (0.7196, Fraction(1, 8), Fraction(1, 4))
     """
@@ -280,12 +280,12 @@ def _collude(
                 "Grid(None, None), where all truths are alike."
             )
         one = check_privacy(m)
-        joint = Kept.power(one, k).for_asked(m.level, one, k)
+        joint = Guarantee.power(one, k).for_asked(m.level, one, k)
         answer, kept = _estimated(m, k, strategy, loss, prior, runs, seed, progress)
         if kept is None:
-            kept = median_level(m, k, one) if answer.runs is None else Kept(joint.alpha, joint.epsilon, False)
+            kept = median_level(m, k, one) if answer.runs is None else Guarantee(joint.alpha, joint.epsilon, False)
         elif not kept.exact:
-            kept = kept.better(Kept(joint.alpha, joint.epsilon, False))
+            kept = kept.better(Guarantee(joint.alpha, joint.epsilon, False))
         sharper = at_once(m, k)
         other = None if sharper is None else _median(sharper, 1, loss, prior).loss
     told = loss_name(loss) or getattr(loss, "__name__", "") or "loss"
@@ -332,7 +332,7 @@ def _estimated(
     runs: int | None,
     seed: int,
     progress: Progress | None,
-) -> tuple[Answer, Kept | None]:
+) -> tuple[Answer, Guarantee | None]:
     """The estimate of a strategy, and its level where the way of computing it knows that."""
     if strategy == "median":
         return _median(m, k, loss, prior), None

@@ -20,7 +20,7 @@ from ..exact.given import share, whole
 from ..exact.level import Epsilon
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, mechanism_of
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from ..progress import Progress
 from .curve import Bounds, Candidates, Curve, Listed, SamePair
 from .losses import Losses, losses_of
@@ -96,7 +96,7 @@ class Composition(Result):
         asked = float(_share(delta))
         return math.inf if 0 in self._alphas else min(self.basic, self._by_levels.epsilon_bounds(asked)[1])
 
-    def shown(self, deltas: Sequence[Any] = DELTAS, epsilons: Sequence[Any] = ()) -> Shown:
+    def view(self, deltas: Sequence[Any] = DELTAS, epsilons: Sequence[Any] = ()) -> View:
         """The epsilon at a few deltas, or the delta at a few epsilons."""
         asked, found = ("epsilon", "delta") if epsilons else ("delta", "epsilon")
         columns = (asked, f"{found} <=", "at least", "from levels <=", "pure epsilon <=")
@@ -105,7 +105,7 @@ class Composition(Result):
             (str(x), min(high, most), low, min(levels, most), self._pure)
             for x, low, high, levels in self._at(deltas, epsilons)
         )
-        return Shown(self._title(), columns, rows, self._notes())
+        return View(self._title(), columns, rows, self._notes())
 
     def to_dict(self, deltas: Sequence[Any] = DELTAS, epsilons: Sequence[Any] = ()) -> dict[str, Any]:
         """The curve at a few deltas or epsilons, bounds on both sides; what is infinite is null."""
@@ -190,7 +190,7 @@ def compose(
     (Kairouz, Oh and Viswanath 2015) is attained:
 
     >>> import discreet as dt
-    >>> c = dt.compose(dt.geometric(100, epsilon="1/10"), 20)
+    >>> c = dt.sharing.compose(dt.geometric(100, epsilon="1/10"), 20)
     >>> f"{c.basic:.4g} {c.epsilon('1e-3'):.4g} {c.delta('1.6'):.4g}"
     '2 1.154 9.128e-06'
     """

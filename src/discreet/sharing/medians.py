@@ -20,7 +20,7 @@ from ..measure.privacy import Verdict
 from ..mechanism import Mechanism
 from ..noise import DiscreteNoise
 from ..noise.expectation import Floats
-from .kept import Kept
+from .guarantee import Guarantee
 
 _MOST_STEPS = 2**24  # of noise that is summed one by one
 _EXACT_BITS = 2**20  # of one number, where few are needed
@@ -107,7 +107,7 @@ def at_least_exact(k: int, need: int, part: int, total: int) -> int:
     return int(found * hit**need)
 
 
-def median_level(m: Mechanism, k: int, one: Verdict) -> Kept:
+def median_level(m: Mechanism, k: int, one: Verdict) -> Guarantee:
     """The tight level of the channel from the truth to the median of k reports, or a bound of it.
 
     The law of the r-th smallest of k reports is that of a beta variable, whose density is c u^(r-1) (1-u)^(k-r), between
@@ -119,18 +119,18 @@ def median_level(m: Mechanism, k: int, one: Verdict) -> Kept:
     channel = m.channel.finite()
     if channel is None:
         assert noise is not None
-        return Kept.power(one, max(needs(k)), exact=span is not None and span % noise.stride == 0)
+        return Guarantee.power(one, max(needs(k)), exact=span is not None and span % noise.stride == 0)
     if span is not None and channel.decay is not None and noise is not None:
         found = _at_the_ends(channel.rows - 1, channel.decay, k, span)
         if found is not None:
             return found
     law = exact_law(channel, k)
     if law is not None:
-        return Kept.between(m, law[0])
-    return Kept.power(one, k if noise is None else max(needs(k)), exact=False)
+        return Guarantee.between(m, law[0])
+    return Guarantee.power(one, k if noise is None else max(needs(k)), exact=False)
 
 
-def _at_the_ends(n: int, a: Fraction, k: int, span: int) -> Kept | None:
+def _at_the_ends(n: int, a: Fraction, k: int, span: int) -> Guarantee | None:
     """The tight level of the median of k truncated geometric reports: Pr[median = n] at the truths 0 and `span`, or the same
     at the other end.
 
@@ -143,6 +143,7 @@ def _at_the_ends(n: int, a: Fraction, k: int, span: int) -> Kept | None:
     total = (top + bottom) * bottom**n
     far, near = top**n * bottom, top ** (n - distance) * bottom ** (distance + 1)
     ends = [
-        Kept.ratio(at_least_exact(k, need, far, total), at_least_exact(k, need, near, total)) for need in set(needs(k))
+        Guarantee.ratio(at_least_exact(k, need, far, total), at_least_exact(k, need, near, total))
+        for need in set(needs(k))
     ]
     return min(ends, key=lambda kept: kept.alpha)

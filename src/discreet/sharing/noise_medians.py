@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..noise import ContinuousNoise
+from ..noise.distributions import LOSSES
 from ..noise.expectation import Floats
-from ..noise.law import LOSSES
 from .medians import at_least, rank
 
 

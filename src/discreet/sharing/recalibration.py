@@ -16,7 +16,7 @@ from ..exact.level import Level
 from ..measure.utility import expected_loss
 from ..mechanisms.geometric import geometric
 from ..noise import GeometricNoise
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from .curve import Curve, Listed
 from .losses import shifted_losses
 
@@ -37,8 +37,8 @@ class Recalibration(Result):
             raise DiscreetError(f"{way} is none of the ways; choose from {'; '.join(found)}.")
         return found[way]
 
-    def shown(self) -> Shown:
-        return replace(Shown.of(self.question, self.table), notes=self.notes)
+    def view(self) -> View:
+        return replace(View.of(self.question, self.table), notes=self.notes)
 
     def to_dict(self) -> dict[str, Any]:
         return {"question": self.question, "rows": plain(self.table), "notes": list(self.notes)}
@@ -53,7 +53,7 @@ def recalibrate(k: Any, *, alpha: Any = None, epsilon: Any = None, delta: Any = 
     no end.
 
     >>> import discreet as dt
-    >>> ways = dt.recalibrate(4, alpha="1/16")
+    >>> ways = dt.sharing.recalibrate(4, alpha="1/16")
     >>> [(row["way"], str(row["alpha"])) for row in ways.table]
     [('pure composition', '1/2'), ('cascade', '1/16')]
     """

@@ -31,7 +31,7 @@ from ..exact.level import Epsilon, Level
 from ..exact.positions import values_at
 from ..files import file_name, write_whole, written_grid, written_level
 from ..formats import Format
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from ..randomness.source import FROM_SEED, KeyedSource, Source, fork_mark, warn_of_seed
 from ..sampling import Places, checked_source, draw_chain
 from ..verify import digest
@@ -113,7 +113,7 @@ class CascadeReports(Result):
         Go on with what is returned: two levels drawn from the same state, each without the other, are no cascade.
 
         >>> import discreet as dt
-        >>> reports = dt.cascade(["3/10", "4/5"], 100).release(42)
+        >>> reports = dt.sharing.cascade(["3/10", "4/5"], 100).release(42)
         >>> more = reports.add("1/2")
         >>> [str(x.alpha) for x in more.cascade.levels], more[0] == reports[0], more[2] == reports[1]
         (['3/10', '1/2', '4/5'], True, True)
@@ -256,9 +256,9 @@ class CascadeReports(Result):
 
     # Showing
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         one = self.shape is None
-        return Shown(
+        return View(
             f"reports of a cascade of {len(self)} level{'s' if len(self) > 1 else ''} on {self.cascade.grid}",
             self.cascade.columns("report" if one else "reports"),
             self.cascade.lines(self if one else [self.places[0].size] * len(self)),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from ..progress import Progress, tell
 
 Word = Literal["holds", "holds in part", "does not hold"]
@@ -63,7 +63,7 @@ class Found:
     """What a study's work gives."""
 
     claims: Sequence[Claim]
-    tables: Sequence[Shown] = ()
+    tables: Sequence[View] = ()
     pictures: Sequence[Picture] = ()
     values: Mapping[str, float] = field(default_factory=dict)
     notes: Sequence[str] = ()
@@ -121,7 +121,7 @@ class Findings(Result):
     place: str
     quick: bool
     claims: tuple[Claim, ...]
-    tables: tuple[Shown, ...]
+    tables: tuple[View, ...]
     pictures: tuple[Picture, ...]
     values: Mapping[str, float]
     notes: tuple[str, ...]
@@ -139,12 +139,12 @@ class Findings(Result):
         counts = {word: sum(claim.verdict == word for claim in self.claims) for word in Word.__args__}  # type: ignore[attr-defined]
         return f"{self.name}: {self.title} ({', '.join(_counted(n, word) for word, n in counts.items() if n)})"
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         lines = [f"{claim.verdict.upper()}: {claim.says} ({claim.where})\n    {claim.found}" for claim in self.claims]
         size = "small sizes (quick)" if self.quick else "the paper's sizes"
         notes = [*self.notes, *(f"UNEXPECTED: {line}" for line in self.unexpected)]
         title = f"{self._title()}\n{self.paper.title}, {self.place}; {size}"
-        return Shown("\n".join([title, "", *lines]), parts=self.tables, notes=tuple(notes))
+        return View("\n".join([title, "", *lines]), parts=self.tables, notes=tuple(notes))
 
     def rows(self) -> list[dict[str, Any]]:
         """The claims, one in each row."""

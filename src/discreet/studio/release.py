@@ -19,7 +19,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ..errors import DiscreetError, TableInputError
 from ..ledger.ledger import Ledger
-from ..present.shown import Shown, plain
+from ..present.views import View, plain
 from ..tables import admission
 from ..tables.question import ask as ask_of
 from ..tables.question import charge_of
@@ -111,7 +111,7 @@ class Opening(Book):
 
     dataset: Text
     budget: Text
-    relation: Literal["bit", "presence"]
+    relation: Literal["change-one", "add-remove"]
     public: list[Text] = Field(default_factory=list, max_length=50)
     unit: Text | None = None
 
@@ -170,7 +170,7 @@ class Made(BaseModel):
     left: str
 
 
-def _sheet(shown: Shown) -> Sheet:
+def _sheet(shown: View) -> Sheet:
     rows = [[plain(x) for x in row] for row in shown.rows]
     return Sheet(title=shown.title, columns=list(shown.columns), rows=rows, notes=list(shown.notes))
 
@@ -219,10 +219,10 @@ async def take_table(request: Request, kind: Literal["csv", "tsv", "txt", "parqu
 def look(request: Request, asked: Looking) -> Seen:
     """What can be read of the file and what cannot: for you alone, not for publication."""
     path = _place(request).tables.take(asked.table, "file")
-    return _seen(admission.look(path, unit=asked.unit, progress=under_way(), **asked.way.model_dump()))
+    return _seen(admission.profile(path, unit=asked.unit, progress=under_way(), **asked.way.model_dump()))
 
 
-def _seen(found: admission.Look) -> Seen:
+def _seen(found: admission.Profile) -> Seen:
     return Seen(columns=list(found.names), grave=bool(found.grave), told=str(found))
 
 
@@ -297,7 +297,7 @@ def expect(request: Request, asked: Question) -> Sheet:
     path = place.tables.take(asked.table, "file")
     with Ledger.existing(place.ledger(asked.ledger)) as book:
         found = release(path, ledger=book, dry_run=True, progress=under_way(), **_asked(asked))
-    return _sheet(found.shown())
+    return _sheet(found.view())
 
 
 @router.post("/release/before")
@@ -323,7 +323,7 @@ def ask(request: Request, asked: Question) -> Made:
     with Ledger.existing(place.ledger(asked.ledger)) as book:
         made = release(path, ledger=book, **_asked(asked))
         left = str(book.balance(asked.dataset).left)
-    shown = made.shown()
+    shown = made.view()
     return Made(
         name=place.made.put(made), sheet=_sheet(shown), totals=[_sheet(part) for part in shown.parts], left=left
     )

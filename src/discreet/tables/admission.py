@@ -25,7 +25,7 @@ from ..engines.sources import open_table, stamp
 from ..errors import MissingExtraError, ReleaseError, TableInputError
 from ..exact.arithmetic import show
 from ..ledger.ledger import Admission, Ledger
-from ..present.shown import Result, Shown
+from ..present.views import Result, View
 from ..progress import Progress
 from ..questions.domain import FORMAT, VERSION, Domain, declared_columns
 from ..questions.predicate import find_column
@@ -72,7 +72,7 @@ class Finding:
 
 
 @dataclass(frozen=True, repr=False)
-class Look(Result):
+class Profile(Result):
     """What a table holds, for whoever holds it: its columns, and findings with the numbers of their lines (or rows)."""
 
     name: str
@@ -106,7 +106,7 @@ class Look(Result):
             "columns": {name: list(keys) for name, keys in self.keys},
         }
 
-    def with_dropped(self, rows: int) -> Look:
+    def with_dropped(self, rows: int) -> Profile:
         """The same, with how many rows stood in none of the groups of a question."""
         lost = Finding("", "rows in no group", rows, (), "declare their keys, or pool them with other")
         return replace(self, findings=(*self.findings, *([lost] if rows else [])))
@@ -116,7 +116,7 @@ class Look(Result):
             f"{self.name}: {'the first ' if self.first else ''}{self.size} rows, {len(self.columns)} columns. {ALONE}"
         )
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         rows = [
             {
                 "column": f.column,
@@ -127,8 +127,8 @@ class Look(Result):
             }
             for f in self.findings
         ]
-        found = Shown.of("What may not be meant:", rows) if rows else Shown("Nothing that may not be meant was found.")
-        return Shown(
+        found = View.of("What may not be meant:", rows) if rows else View("Nothing that may not be meant was found.")
+        return View(
             self._title(),
             ("column", "holds", "different values", "missing"),
             tuple(tuple(column.values()) for column in self.columns),
@@ -159,7 +159,7 @@ class Look(Result):
         }
 
 
-def look(
+def profile(
     table: Any,
     *,
     encoding: str = "utf-8",
@@ -173,7 +173,7 @@ def look(
     unit: str | None = None,
     codes: Sequence[str] = (),
     progress: Progress | None = None,
-) -> Look:
+) -> Profile:
     """Look at a file or a table that you hold: its columns, what is missing, what will not be read as it is meant.
 
     `domain` declares groups, and `sum` bounds of columns ({"income": Grid(0, 100000, 100)}, or texts), which are then compared
@@ -181,8 +181,8 @@ def look(
     bounds are ever proposed from the data. The result's `domain()` holds keys to start from, marked as learned from the data.
 
     >>> import pyarrow
-    >>> look(pyarrow.table({"town": ["a", "b", None]}))
-    <Look a table: 3 rows, 1 columns. For you alone, not for publication.>
+    >>> profile(pyarrow.table({"town": ["a", "b", None]}))
+    <Profile a table: 3 rows, 1 columns. For you alone, not for publication.>
     """
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
     return examined(table, reading, domain, unit, progress, sums=read_sums(sum), codes=codes)
@@ -204,7 +204,7 @@ def admit(
     sum: Any = None,
     codes: Sequence[str] = (),
     progress: Progress | None = None,
-) -> Look:
+) -> Profile:
     """Admit a file as a version of a data set (`Ledger.admit`)."""
     if not isinstance(table, (str, os.PathLike)):
         raise TableInputError(
@@ -259,7 +259,7 @@ def examined(
     only: Set[str] | None = None,
     sums: Mapping[str, SumOf] = MappingProxyType({}),
     codes: Sequence[str] = (),
-) -> Look:
+) -> Profile:
     """The same for a reading that was made before, of all columns, or of the first rows of a few."""
     try:
         import pyarrow  # noqa: F401  # what hands tables over
@@ -301,7 +301,7 @@ def examined(
     )
     keys = {c.name: _keys(c) for c in columns if c.name != person}
     place = "line" if untyped and not cells else "row"
-    return Look(
+    return Profile(
         "a table" if path is None else path.name,
         size,
         place,

@@ -24,7 +24,7 @@ from ..exact.grid import Grid
 from ..exact.level import Level
 from ..formats import Format
 from ..ledger.ledger import Answer
-from ..present.shown import Result, Shown, one_line
+from ..present.views import Result, View, one_line
 from ..sharing.cascades import Cascade, told
 from .measures import Measure
 from .question import Question, charge_of
@@ -79,7 +79,7 @@ class Audiences(Result):
     def __getstate__(self) -> dict[str, Any]:
         return {"audiences": dict(self.audiences)}
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         """A line for each audience, and what all of it cost."""
         records = [made.record for made in self.audiences.values()]
         first = records[0]
@@ -98,7 +98,7 @@ class Audiences(Result):
             else (f"Charged epsilon {amount(first['audience']['charged'])}, once for all of them.")
         )
         return replace(
-            Shown.of(one_line(f"{first['dataset']}: {asked_in_words(first)}; {len(self)} audiences"), lines),
+            View.of(one_line(f"{first['dataset']}: {asked_in_words(first)}; {len(self)} audiences"), lines),
             notes=(
                 paid,
                 "Give each audience its own release alone: together they tell what the least private one tells.",

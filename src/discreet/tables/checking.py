@@ -19,7 +19,7 @@ from ..errors import DiscreetError, LedgerError, MissingExtraError
 from ..exact.level import Epsilon, Level
 from ..ledger.ledger import Ledger
 from ..measure.privacy import check_privacy
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from ..present.words import csv_lines
 from .matched import Unknown, is_same, unmatched_totals
 from .measures import Measure
@@ -63,10 +63,10 @@ class ReleaseVerdict(Result):
         """Was everything checked, and did all of it hold? What nobody looked at is no good news."""
         return self.holds and self.complete
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         words = {True: "yes", False: "NO", None: "not checked"}
         rows = tuple((check.matter, words[check.held], check.told) for check in self.checks)
-        return Shown(f"{self.path}: {self._verdict()}", ("what", "holds", "why"), rows)
+        return View(f"{self.path}: {self._verdict()}", ("what", "holds", "why"), rows)
 
     def _verdict(self) -> str:
         """In a few words, with what is missing from the verdict before anything else."""

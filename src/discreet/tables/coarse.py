@@ -165,7 +165,7 @@ class MergedReports:
     def cells(self, places: Indices) -> Cells:
         return self._coarse.cells(self._line, places)
 
-    def shown(self, places: Indices) -> NDArray[Any]:
+    def view(self, places: Indices) -> NDArray[Any]:
         """What is shown for each report, None where it is hidden; with `in_steps`, as steps from the anchor."""
         shown = self.cells(places).shown
         if self._in_steps:

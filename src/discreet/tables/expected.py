@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..exact.positions import positions
-from ..present.shown import Result, Shown, one_line, plain
+from ..present.views import Result, View, one_line, plain
 from .results import amount, asked_in_words, key_for_people
 from .sheet import Sheet
 from .values import error_of
@@ -38,7 +38,7 @@ class Expected(Result):
             f"{self.record['dataset']}: {asked_in_words(self.record)}; a dry run of {len(self.lines)} reports"
         )
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         parts = [
             {
                 "statistic": one["name"],
@@ -50,7 +50,7 @@ class Expected(Result):
             for one in self.record["statistics"]
         ]
         keys = set(self.record["by"])
-        shown = Shown.of(
+        shown = View.of(
             self._title(),
             [
                 {name: key_for_people(value) if name in keys else value for name, value in line.items()}
@@ -61,7 +61,7 @@ class Expected(Result):
             f"It would charge epsilon {amount(self.record['epsilon_charged'])}; nothing was drawn, nothing charged.",
         )
         more = len(self.lines) - len(shown.rows)
-        tables = [Shown.of("Parts of epsilon:", parts)]
+        tables = [View.of("Parts of epsilon:", parts)]
         if self.record.get("measured"):
             levels = [
                 {
@@ -72,8 +72,8 @@ class Expected(Result):
                 }
                 for level in self.record["measured"]
             ]
-            tables.append(Shown.of("Levels that are measured, and their parts of it:", levels))
-        return Shown(shown.title, shown.columns, shown.rows, notes, tuple(tables), more)
+            tables.append(View.of("Levels that are measured, and their parts of it:", levels))
+        return View(shown.title, shown.columns, shown.rows, notes, tuple(tables), more)
 
     def to_dict(self) -> dict[str, Any]:
         """All rows, and the record that the release would have but for its answer."""

@@ -53,8 +53,8 @@ class Found:
         return hashlib.sha256(json.dumps(each, sort_keys=True).encode()).hexdigest()
 
     def sizes(self, relation: str) -> Indices:
-        """The public size of each group under bit privacy; -1, for all alike, under presence privacy."""
-        if relation == "bit":
+        """The public size of each group under change-one privacy; -1, for all alike, under add-remove privacy."""
+        if relation == "change-one":
             return self._cells(self.first.sizes, self.first.other_size)
         return np.full(len(self.question.cells), -1, dtype=np.int64)
 

@@ -1,8 +1,8 @@
 """What is drawn for a statistic: one measure of each group, or two, and how far one person moves them.
 
     count, sum             one measure
-    share, mean            under bit privacy one, over the public size of the group
-                           under presence privacy two, u = sum of x and v = sum of (D - x), x in steps 0..D from the lower bound
+    share, mean            under change-one privacy one, over the public size of the group
+                           under add-remove privacy two, u = sum of x and v = sum of (D - x), x in steps 0..D from the lower bound
 
 A measure's `change` is how many steps one person can move it within one group; the two of a pair move by that much
 together, so that they share one level (docs/theory/sums.md has the proofs).
@@ -112,7 +112,7 @@ def _measures(one: Statistic, question: Question, terms: Terms, sizes: Indices, 
     from .question import level_of, mechanisms_for
 
     level = level_of(question, terms, one.weight * part)
-    if terms.relation == "presence" and one.kind in ("mean", "share"):
+    if terms.relation == "add-remove" and one.kind in ("mean", "share"):
         return _pair(one, level, sizes)
     if not one.of_values:
         return [Measure(one, "", 1, level, mechanisms_for(question, level, sizes))]
@@ -128,15 +128,17 @@ def change_of(one: Statistic, terms: Terms) -> tuple[int, Fraction]:
     assert grid.low is not None
     assert grid.high is not None
     everybody = one.missing is not None and one.where is None  # adds a value within the bounds
-    if everybody if terms.relation == "bit" else one.kind == "mean":
+    if everybody if terms.relation == "change-one" else one.kind == "mean":
         return whole_change(one)
     if (grid.low / grid.step).denominator != 1:
-        why = "what a person adds who is there" if terms.relation == "presence" else "a missing value or the condition"
+        why = (
+            "what a person adds who is there" if terms.relation == "add-remove" else "a missing value or the condition"
+        )
         raise ReleaseError(
             f"The bounds of {show(one.words())} must be multiples of its step: else the remainder of the sum tells "
             f"of {why}. Move the bounds, or choose a step that divides them."
         )
-    if terms.relation == "presence":
+    if terms.relation == "add-remove":
         return _steps(one, max(abs(grid.low), abs(grid.high))), Fraction(0)
     return _steps(one, max(grid.high, Fraction(0)) - min(grid.low, Fraction(0))), Fraction(0)
 

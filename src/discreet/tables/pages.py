@@ -24,7 +24,9 @@ _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the 
 def statement(record: Mapping[str, Any]) -> str:
     """What the people in the data should know, in plain words."""
     bound = times_at_most(Fraction(record["epsilon_charged"]))
-    otherwise = "with any other data of yours" if record["relation"] == "bit" else "if you were not in the data at all"
+    otherwise = (
+        "with any other data of yours" if record["relation"] == "change-one" else "if you were not in the data at all"
+    )
     return (
         "<div class='box'><p><b>For the people in these data.</b> These numbers are not exact. Random noise was added to them "
         f"before anyone saw them. {escape(str(record['protects']))} Whatever somebody concludes about you from this table "

@@ -89,7 +89,7 @@ class Purpose:
 
     def check(self, kinds: Iterable[str], relation: str) -> None:
         """Does it make sense for what is asked? Sums and means, and shares of unknown sizes, are for adding alone."""
-        wrong = [kind for kind in kinds if kind in ("sum", "mean") or (kind == "share" and relation == "presence")]
+        wrong = [kind for kind in kinds if kind in ("sum", "mean") or (kind == "share" and relation == "add-remove")]
         if self.declared and self.name != ADDING and wrong:
             raise ReleaseError(
                 f'A {wrong[0]} is for adding, with noise that has no ends; for another purpose than "adding" ask '

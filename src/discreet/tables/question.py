@@ -228,32 +228,34 @@ def ask(
 def check_relation(question: Question, terms: Terms) -> None:
     """Does the relation of the data set allow this question?"""
     question.purpose.check([one.kind for one in question.statistics], terms.relation)
-    if terms.relation == "bit":
+    if terms.relation == "change-one":
         public = {name.lower() for name in terms.public}  # the engine knows no case
         outside = [c for c in question.by if c.lower() not in public]
         if outside:
             raise ReleaseError(
-                f"{', '.join(outside)} is not public in {question.dataset!r}, where only the counted bit is "
-                f"private; group by {', '.join(terms.public) or 'nothing'}, or make the data set presence "
-                "private."
+                f"{', '.join(outside)} is not public in {question.dataset!r}, where only what is counted is "
+                f"private; group by {', '.join(terms.public) or 'nothing'}, or create the data set with "
+                "relation add-remove."
             )
         if any(one.where is None and not one.of_values for one in question.statistics):
             raise ReleaseError(
-                "Under bit privacy the size of a group is public: say what to count, for example "
+                "Under change-one privacy the size of a group is public: say what to count, for example "
                 "count=\"income = '>50K'\"."
             )
         if question.bound is not None:
             raise ReleaseError(
-                "bound goes with presence privacy; under bit privacy the public size of a group bounds it."
+                "bound goes with add-remove privacy; under change-one privacy the public size of a group bounds it."
             )
         partial = [one.name for one in question.statistics if one.kind == "mean" and one.where is not None]
         if partial:
             raise ReleaseError(
-                f"The mean {partial[0]!r} is of people who are chosen by a condition, and under bit privacy their "
+                f"The mean {partial[0]!r} is of people who are chosen by a condition, and under change-one privacy their "
                 "number is private; ask for a sum and a count with that condition."
             )
     counted = [
-        one for one in question.statistics if one.kind == "count" or (one.kind == "share" and terms.relation == "bit")
+        one
+        for one in question.statistics
+        if one.kind == "count" or (one.kind == "share" and terms.relation == "change-one")
     ]
     if not counted and (question.bound is not None or question.mechanism != "auto"):
         word = "mechanism" if question.bound is None else "bound"
@@ -273,7 +275,7 @@ def check_columns(question: Question, terms: Terms, looked_at: Mapping[str, froz
         columns = {name.lower() for name in looked_at[one.name]}
         if terms.unit is not None and terms.unit.lower() in columns:
             raise ReleaseError(f"The {one.kind} {one.name!r} uses {terms.unit}, which identifies people; leave it out.")
-        if terms.relation == "bit" and columns and columns <= {name.lower() for name in terms.public}:
+        if terms.relation == "change-one" and columns and columns <= {name.lower() for name in terms.public}:
             raise ReleaseError(
                 f"The {one.kind} {one.name!r} uses public columns alone: its answer is public and needs no noise."
             )

@@ -55,7 +55,7 @@ def rebuild(saved: Saved) -> Rebuilt:
     if not 0 < size <= len(saved.columns["report"]):
         raise ValueError("there are fewer rows than groups")
     question, terms = _question(saved, size), _terms(record)
-    numbers = saved.columns["n"] if terms.relation == "bit" else ["-1"] * size
+    numbers = saved.columns["n"] if terms.relation == "change-one" else ["-1"] * size
     sizes = np.array([int(n) for n in numbers[:size]], dtype=np.int64)
     coarse = Coarse.of(record["round_to"], record["hide_below"])
     alphas = [one["alpha"] for one in record["statistics"]]
@@ -150,8 +150,8 @@ def _hierarchy(told: Mapping[str, Any]) -> Hierarchy:
 
 
 def _terms(record: Mapping[str, Any]) -> Terms:
-    if record["relation"] not in ("bit", "presence"):
-        raise ValueError("the relation is neither bit nor presence")
+    if record["relation"] not in ("change-one", "add-remove"):
+        raise ValueError("the relation is neither change-one nor add-remove")
     return Terms(record["dataset"], number_in(record["budget"]["budget"]), record["relation"], (), record["unit"], "")
 
 
@@ -213,7 +213,7 @@ def _measures(
 ) -> list[Measure]:
     """The measures of one statistic, with the mechanisms that its rows name."""
     one, level = question.statistics[k], Level(number_in(alpha))
-    pair = terms.relation == "presence" and one.kind in ("mean", "share")
+    pair = terms.relation == "add-remove" and one.kind in ("mean", "share")
     if not one.of_values:
         change, origin = 1, Fraction(0)
     else:

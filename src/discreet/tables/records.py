@@ -212,13 +212,13 @@ def record_of(written: Mapping[str, Any]) -> dict[str, Any]:
 
 
 PROTECTS = {
-    "bit": "Group membership and sizes are public. What is protected is whether a person in a group was counted.",
-    "presence": "What is protected is whether a person is in the data at all, and everything about them.",
+    "change-one": "Group membership and sizes are public. What is protected is whether a person in a group was counted.",
+    "add-remove": "What is protected is whether a person is in the data at all, and everything about them.",
 }
 
 
 PROTECTS_VALUES = PROTECTS | {
-    "bit": "Group membership and sizes are public. What is protected is what a person in a group adds to the numbers.",
+    "change-one": "Group membership and sizes are public. What is protected is what a person in a group adds to the numbers.",
 }
 
 
@@ -231,13 +231,13 @@ def _person(terms: Terms, question: Question) -> str:
 def _about(one: Statistic, terms: Terms) -> list[str]:
     """What one statistic does not mean."""
     if one.grid is None:
-        unknown = one.kind == "share" and terms.relation == "presence"
+        unknown = one.kind == "share" and terms.relation == "add-remove"
         return [f"{one.name}: nothing is claimed of a group of nobody."] if unknown else []
     person = "what a person adds in a group" if terms.unit is not None else "a value"
     said = [f"{one.name}: {person} counts as the nearest number of {one.grid}, and beyond its ends as the end."]
     if one.missing is not None:
         said.append(f"{one.name}: a missing value stands for {one.missing}.")
-    elif terms.relation == "bit":
+    elif terms.relation == "change-one":
         divided = ", and is in the size that is divided by" if one.kind == "mean" else ""
         said.append(f"{one.name}: a missing value adds nothing{divided}.")
     elif one.kind == "mean":
@@ -260,7 +260,7 @@ def _beware(terms: Terms, question: Question) -> list[str]:
         )
     for one in question.statistics:
         warnings += _about(one, terms)
-    if terms.relation == "bit":
+    if terms.relation == "change-one":
         warnings.append("A group of nobody is an exact zero without noise; its mechanism is named public zero.")
     if any(_like_a_formula(x) for key in question.cells for x in key):
         warnings.append(

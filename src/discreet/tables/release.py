@@ -24,7 +24,7 @@ from ..errors import ReleaseError, TableInputError
 from ..ledger.ledger import Answer, Ledger, Terms
 from ..mechanism import Mechanism
 from ..progress import Progress, part, tell
-from .admission import Look, admission_for, examined
+from .admission import Profile, admission_for, examined
 from .answers import answer_text, mechanisms_text, read_answer, read_levels
 from .audiences import (
     Audiences,
@@ -101,8 +101,8 @@ def release(
         mean    written like sum
         share   of the people for whom a condition is true, written like count
 
-    The ledger's terms for the data set say what is protected. Under "bit", group membership is public and what a person
-    adds is private: group sizes are public, and every group gets a mechanism for its own size. Under "presence",
+    The ledger's terms for the data set say what is protected. Under "change-one", group membership is public and what a person
+    adds is private: group sizes are public, and every group gets a mechanism for its own size. Under "add-remove",
     one person is added or removed: give `bound`, the largest count that can be, or the noise of counts has no upper end.
     `epsilon` is spent once for the whole call: disjoint groups share it; several statistics divide it, equally or as
     `weights` say, {name: number}. A file must have been admitted as this `version` (`Ledger.admit`); a table in memory is
@@ -388,7 +388,7 @@ class _Ready:
     found: Found
     spelling: Spelling
     admission: int | None  # the line that admitted the file
-    operator: Look | None  # of a table in memory
+    operator: Profile | None  # of a table in memory
 
     @property
     def dropped(self) -> int:
@@ -430,7 +430,7 @@ def _prepare(
     return ready
 
 
-def _operator(table: Any, terms: Terms, question: Question, found: Found) -> Look | None:
+def _operator(table: Any, terms: Terms, question: Question, found: Found) -> Profile | None:
     """What the call that admits a table in memory saw of the columns that it used: for whoever holds it, alone.
 
     A value that cannot be looked at must not stop a release, which would tell of it: then there is no report.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exact.arithmetic import show_amount
-from ..present.shown import Result, Shown, one_line, plain
+from ..present.views import Result, View, one_line, plain
 from ..present.words import csv_lines, text
 from .margins import OF_TOTALS, TOTAL
 from .question import MISSING
@@ -42,7 +42,7 @@ class Release(Result):
 
     @property
     def operator(self) -> Any:
-        """Of a table in memory, what was seen of it as it was admitted (a Look): for you alone, not for publication.
+        """Of a table in memory, what was seen of it as it was admitted (a Profile): for you alone, not for publication.
 
         It is no part of the release: neither shown nor written, nor pickled with it.
         """
@@ -99,14 +99,14 @@ class Release(Result):
         return save_release(self, path, overwrite=overwrite, bom=bom)
 
     def __str__(self) -> str:
-        return text(self.shown(), _PRINTED)
+        return text(self.view(), _PRINTED)
 
     def _title(self) -> str:
         what = asked_in_words(self.record)
         by = f" by {', '.join(self.record['by'])}" if self.record["by"] else ""
         return one_line(f"{self.record['dataset']}: {what}{by}; {self.size} reports")
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         """The first rows without what is for machines, the totals, what protects them and what they cost."""
         names = tuple(name for name in self.columns if name not in _FOR_MACHINES)
         first = zip(*(self.columns[name][:_FIRST] for name in names), strict=True)
@@ -116,7 +116,7 @@ class Release(Result):
         )
         totals = tuple(
             replace(
-                Shown.of(
+                View.of(
                     f"{totals_title(margin)}, matching the fitted parts:",
                     [
                         {
@@ -131,7 +131,7 @@ class Release(Result):
             )
             for margin, lines in self.margins.items()
         )
-        return Shown(self._title(), names, rows, self._notes(), totals, more=self.size - len(rows), where=_WHERE)
+        return View(self._title(), names, rows, self._notes(), totals, more=self.size - len(rows), where=_WHERE)
 
     def _notes(self) -> tuple[str, ...]:
         record, left = self.record, self.record["budget"]

@@ -195,7 +195,7 @@ def _fixed_columns(
     if len(asked) > 1:
         columns[question.name_column] = [one.name for one in asked for _ in keys]
     columns |= {name: [] for name in ("report", "low", "high", "estimate", "standard_error")}
-    if terms.relation == "bit":
+    if terms.relation == "change-one":
         columns["n"] = sizes.tolist() * len(asked)
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
     used = [[first[one.name].plan[size] for size in sizes.tolist()] for one in asked]

@@ -2,7 +2,7 @@
 
 A charge covers a mechanism when the worst ratio of its channel, between all true values that one person can turn into one
 another, is at most e^epsilon: decided exactly, on the channel itself. One person changes a count by 1, whether a bit or
-a presence is private, and a mechanism whose neighbours are further apart was made for more: the larger of both is meant,
+a person's presence is private, and a mechanism whose neighbours are further apart was made for more: the larger of both is meant,
 unless `change` says how far one person moves this value.
 """
 

@@ -102,7 +102,7 @@ class Sums:
                         **named,
                         **dict(zip(groups.margin, self.question.spelled_key(key, groups.margin), strict=True)),
                     }
-                    line |= {"n": int(sizes[k])} if self.terms.relation == "bit" else {}
+                    line |= {"n": int(sizes[k])} if self.terms.relation == "change-one" else {}
                     line |= {
                         "total": _said(shown["report"][k]),
                         "low": _said(shown["low"][k]),

@@ -135,7 +135,7 @@ def _tier(question: Question, terms: Terms, sizes: Indices, margin: Margin, part
 
 def sizes_of(groups: Groups, terms: Terms, sizes: Indices) -> Indices:
     """The public sizes of totals, from those of the cells; -1 where they are private."""
-    if terms.relation != "bit":
+    if terms.relation != "change-one":
         return np.full(len(groups.keys), -1, dtype=np.int64)
     return np.bincount(groups.place, sizes, len(groups.keys)).astype(np.int64)
 

@@ -69,7 +69,7 @@ def in_steps(measure: Measure, readings: Mapping[int, Reading], sizes: Indices, 
         read["standard_error"][chosen] = reading.standard_error
         read["centre"][chosen] = read["estimate"][chosen]
         if isinstance(reading, MergedReports):
-            read["report"][chosen] = reading.shown(places)
+            read["report"][chosen] = reading.view(places)
             below, above = reading.around(places)
             with np.errstate(invalid="ignore"):
                 read["centre"][chosen], read["slack"][chosen] = (below + above) / 2, (above - below) / 2

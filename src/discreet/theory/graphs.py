@@ -17,7 +17,7 @@ from ..errors import MetricError, PrivacyError, SizeError
 from ..exact.arithmetic import show
 from ..exact.level import Level
 from ..exact.neighbours import Neighbours
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 
 _MOST_DATABASES = 2**16
 _NEAR = 10  # neighbours of an answer that are printed
@@ -104,12 +104,12 @@ class Graph(Result):
         )
         return f"{len(self.vertices)} answers and {len(self.edges)} edges, {kind}"
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         rows = tuple(
             (str(v), ", ".join(str(self.vertices[k]) for k in near[:_NEAR]) + (", ..." if len(near) > _NEAR else ""))
             for v, near in zip(self.vertices, self.near, strict=True)
         )
-        return Shown(self._title(), ("answer", "neighbours"), rows)
+        return View(self._title(), ("answer", "neighbours"), rows)
 
     def to_dict(self) -> dict[str, Any]:
         """The answers and the edges between them, numbers as they are."""
@@ -124,9 +124,9 @@ def query_graph(databases: Iterable[Any], query: Callable[[Any], Hashable], neig
 
     >>> import discreet as dt
     >>> from itertools import product
-    >>> dt.query_graph(product((0, 1), repeat=3), sum).is_path              # a count
+    >>> dt.theory.query_graph(product((0, 1), repeat=3), sum).is_path              # a count
     True
-    >>> dt.query_graph(product((0, 1, 2), repeat=2), sum).edges             # a sum of larger numbers
+    >>> dt.theory.query_graph(product((0, 1, 2), repeat=2), sum).edges             # a sum of larger numbers
     ((0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4))
     """
     known = list(itertools.islice(databases, _MOST_DATABASES + 1))

@@ -29,7 +29,7 @@ from ..measure.loss import Loss, loss_of
 from ..measure.prior import Prior
 from ..measure.remaps import bayes_risk
 from ..mechanism import Mechanism, mechanism_of
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 
 Floats = NDArray[np.float64]
 
@@ -61,9 +61,9 @@ class MinimaxRemap(Result):
         """Does some report have two guesses?"""
         return any(max(row) < 1 for row in self.remap)
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         kind = "a random remap" if self.is_random else "a remap"
-        return Shown(
+        return View(
             f"{kind} with a worst loss of {float(self.risk):.9g}; no remap is better by more than {show_above(self.gap, 2)}"
         )
 
@@ -81,7 +81,7 @@ def minimax_remap(
 
     >>> import discreet as dt
     >>> g = dt.geometric(4, alpha="9/10")
-    >>> safe = dt.minimax_remap(g, "l0")
+    >>> safe = dt.theory.minimax_remap(g, "l0")
     >>> fair = dt.design(4, alpha="9/10", loss="l0", require={"F"})      # is no remap of g, and has the same worst loss
     >>> safe.is_random, abs(float(safe.risk) - fair.objective) < 1e-9, safe.gap < 1e-9
     (True, True, True)

@@ -7,7 +7,7 @@ from .charts import curves, dots, heat_map, heat_maps, law, laws, recovered, wor
 from .live import live_curves, live_heat_map, live_law
 from .looks import below, beside, can_draw
 from .saving import KINDS, inline, save, svg
-from .tracks import tracks
+from .track_charts import tracks
 
 __all__ = [
     "KINDS",

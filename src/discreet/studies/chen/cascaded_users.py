@@ -12,7 +12,7 @@ import numpy as np
 from ...exact.grid import Grid
 from ...mechanisms.geometric import geometric
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ...randomness.source import simulation
 from ...sharing.cascades import cascade
 from ...sharing.collusion import collude
@@ -131,8 +131,8 @@ def work(setting: Setting) -> Found:
         for k in users
     ]
     tables = [
-        Shown.of(f"k users at a = 1/2; cascades from {draws:,} draws, within: half of a 95 % interval", rows),
-        Shown.of(
+        View.of(f"k users at a = 1/2; cascades from {draws:,} draws, within: half of a 95 % interval", rows),
+        View.of(
             "mean |error| of a user's own report, epsilon ln 2 for all together",
             [{"k": k, **row} for k, row in own.items()],
         ),

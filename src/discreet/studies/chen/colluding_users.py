@@ -12,7 +12,7 @@ from ...mechanisms.geometric import geometric
 from ...mechanisms.two_stage import rounded
 from ...noise import laplace, staircase
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ...sharing.collusion import Collusion, collude
 from ...sharing.composition import compose
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
@@ -156,7 +156,7 @@ def work(setting: Setting) -> Found:
         }
         for (name, k), value in loss.items()
     ]
-    table = Shown.of("k users share their reports at a = 1/2: mean |error| / sensitivity", rows)
+    table = View.of("k users share their reports at a = 1/2: mean |error| / sensitivity", rows)
     return Found(claims, [table], [Picture("colluding-users", lambda: _draw(loss, bound, users))], values, [NOTE])
 
 

@@ -11,7 +11,7 @@ from ...exact.grid import Grid
 from ...mechanisms.geometric import geometric
 from ...noise import laplace, staircase
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ...sharing.collusion import Collusion, collude
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
@@ -112,7 +112,7 @@ def work(setting: Setting) -> Found:
         }
         for (strategy, k), one in found.items()
     ]
-    table = Shown.of(f"staircase noise at a = 1/2; mle and bayes from {runs:,} runs, with 95 % intervals", rows)
+    table = View.of(f"staircase noise at a = 1/2; mle and bayes from {runs:,} runs, with 95 % intervals", rows)
     return Found(claims, [table], [Picture("collusion-strategies", lambda: _draw(found, printed))], values)
 
 

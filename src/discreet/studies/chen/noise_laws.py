@@ -10,7 +10,7 @@ import numpy as np
 
 from ...noise import geometric, laplace, staircase
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 
@@ -140,7 +140,7 @@ def work(setting: Setting) -> Found:
     ]
     return Found(
         claims,
-        [Shown.of("the three laws at a = 1/4, D = 1, d = 1/2", rows)],
+        [View.of("the three laws at a = 1/4, D = 1, d = 1/2", rows)],
         [Picture("noise-laws", lambda: _draw(line, stairs, grid))],
         values,
         ["The paper does not say which alpha its figure has; here it is 1/4."],

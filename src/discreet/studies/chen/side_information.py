@@ -10,8 +10,8 @@ from ...designs.design import design
 from ...exact.grid import Grid
 from ...measure.utility import expected_loss
 from ...present import plot
-from ...present.shown import Shown
-from ...scalar.curves import ALPHAS, Point, tradeoff
+from ...present.views import View
+from ...queries.curves import ALPHAS, Point, tradeoff
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 
@@ -147,14 +147,14 @@ def work(setting: Setting) -> Found:
     values |= {f"{q}, no data": loss[q, "no data", first] for q in PRIORS}
     values["N(2, 1), two-stage, open at 1/20"] = moved[2, "two-stage, open", first]
     tables = [
-        Shown.of(
+        View.of(
             f"mean |error| / {D} for the {q}, prior {prior}",
             [{"alpha": float(a), **{WORDS.get(n, n): loss[q, n, a] for n in NAMES}} for a in alphas],
         )
         for q, prior in PRIORS.items()
     ]
     tables.append(
-        Shown.of(
+        View.of(
             f"drawn {draws:,} times, with half of a 95 % interval",
             [
                 {
@@ -170,7 +170,7 @@ def work(setting: Setting) -> Found:
         )
     )
     tables.append(
-        Shown.of(
+        View.of(
             "best against any mixture of N(-2, 1), N(0, 1) and N(2, 1), / 10",
             [{"alpha": float(a), "at most": worst, "under N(0, 1)": centre} for a, (worst, centre) in robust.items()],
         )

@@ -12,8 +12,8 @@ from ...measure.remaps import bayes_risk
 from ...mechanisms.geometric import geometric
 from ...noise import laplace, staircase
 from ...present import plot
-from ...present.shown import Shown
-from ...scalar.curves import ALPHAS, Point, tradeoff
+from ...present.views import View
+from ...queries.curves import ALPHAS, Point, tradeoff
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 
@@ -149,7 +149,7 @@ def work(setting: Setting) -> Found:
         }
         for key, p in points.items()
     ]
-    table = Shown.of(f"mean |error| / sensitivity; within: half of a 95 % interval of {draws:,} draws", rows)
+    table = View.of(f"mean |error| / sensitivity; within: half of a 95 % interval of {draws:,} draws", rows)
     pictures = [
         Picture("tradeoff-curves", lambda: _draw(points, printed, draws)),
         Picture("tradeoff-draws", lambda: _draws(points, printed, draws, f"{sum(inside)} of {len(inside)}")),

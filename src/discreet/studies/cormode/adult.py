@@ -18,7 +18,7 @@ import numpy as np
 from ...errors import MissingExtraError, TableInputError
 from ...measure.utility import rmse
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 from .mechanisms import made
@@ -147,7 +147,7 @@ def work(setting: Setting) -> Found:
     pictures = [Picture("adult", lambda: _draw(cells, levels))]
     return Found(
         claims,
-        [Shown.of("root mean squared error of a group's report, exact expectation", rows)],
+        [View.of("root mean squared error of a group's report, exact expectation", rows)],
         pictures,
         values,
         [note],

@@ -13,7 +13,7 @@ from ...designs.design import design
 from ...measure.properties import LETTERS, properties
 from ...mechanisms.fair import explicit_fair
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 from .mechanisms import rescaled
@@ -98,7 +98,7 @@ def work(setting: Setting) -> Found:
             "EM for n = 7, alpha = 0.62",
         ),
     )
-    return Found(claims, [Shown.of("EM for n = 7 and the best that a fair mechanism can do", rows)], [picture], values)
+    return Found(claims, [View.of("EM for n = 7 and the best that a fair mechanism can do", rows)], [picture], values)
 
 
 STUDY = Study(

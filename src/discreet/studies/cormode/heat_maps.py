@@ -9,7 +9,7 @@ import numpy as np
 from ...designs.design import design
 from ...measure.distances import total_variation
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 from .mechanisms import made, rescaled
@@ -72,7 +72,7 @@ def work(setting: Setting) -> Found:
     values |= {f"values never reported, {loss}": len(u) for loss, u in unused.items()}
     values |= {f"values never reported, l1, n = 7, {alpha}": len(u) for alpha, u in seven.items()}
     return Found(
-        claims, [Shown.of("n = 4, alpha = 9/10", rows)], [Picture("heat-maps", lambda: _draw(mechanisms, ends))], values
+        claims, [View.of("n = 4, alpha = 9/10", rows)], [Picture("heat-maps", lambda: _draw(mechanisms, ends))], values
     )
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from ...designs.design import design
 from ...measure.properties import LETTERS
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 from .subsets import subsets
@@ -137,11 +137,11 @@ def work(setting: Setting) -> Found:
     values |= {"closed forms that fail": failed, "cells beaten by guessing the middle": len(beaten)}
     values["price of S"] = max(float(p["largest price"]) for p in prices if p["property"] == "S")
     tables = [
-        Shown.of(
+        View.of(
             "the least mean loss at a uniform truth; m: the least value that the optimum without properties reports",
             table,
         ),
-        Shown.of("what a property costs at most, added to any set of the others (relative)", prices),
+        View.of("what a property costs at most, added to any set of the others (relative)", prices),
     ]
     return Found(claims, tables, [Picture("optima", lambda: _draw(table))], values)
 

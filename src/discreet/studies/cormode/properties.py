@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from ...measure.properties import properties
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 from .mechanisms import NAMES, made, rescaled
@@ -83,7 +83,7 @@ def work(setting: Setting) -> Found:
             verdict(least),
         )
     )
-    table = Shown.of(f"n = {sizes[0]} to {sizes[-1]}, {len(alphas)} levels: always, never, or at some", rows)
+    table = View.of(f"n = {sizes[0]} to {sizes[-1]}, {len(alphas)} levels: always, never, or at some", rows)
     values = {f"L0 {name}": score for name, score in scores.items()} | {"disagreements with the rules for GM": against}
     return Found(claims, [table], [Picture("properties", lambda: _draw(cells, len(sizes) * len(alphas)))], values)
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 from .mechanisms import best_rescaled, made, rescaled
@@ -80,8 +80,8 @@ def work(setting: Setting) -> Found:
         "cells where the rule fails": len(wrong),
     }
     tables = [
-        Shown.of("rescaled L0 against n, alpha = 9/10", [{"n": n, **row} for n, row in by_n.items()]),
-        Shown.of("rescaled L0 against alpha, n = 8", [{"alpha": str(a), **row} for a, row in by_alpha.items()]),
+        View.of("rescaled L0 against n, alpha = 9/10", [{"n": n, **row} for n, row in by_n.items()]),
+        View.of("rescaled L0 against alpha, n = 8", [{"alpha": str(a), **row} for a, row in by_alpha.items()]),
     ]
     return Found(claims, tables, [Picture("score-curves", lambda: _draw(by_n, by_alpha))], values)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...measure.utility import expected_loss
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 from .mechanisms import best_rescaled, made
@@ -80,7 +80,7 @@ def work(setting: Setting) -> Found:
     series = {name: (places, [score(name, a) for a in places]) for name in SLIDE}
     return Found(
         claims,
-        [Shown.of("probability of a wrong report, n = 4, uniform truth (unscaled L0)", table)],
+        [View.of("probability of a wrong report, n = 4, uniform truth (unscaled L0)", table)],
         [Picture("scores", lambda: _draw(series, ranges))],
         values,
     )

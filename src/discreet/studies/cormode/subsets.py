@@ -8,7 +8,7 @@ from itertools import combinations
 
 from ...measure.properties import LETTERS
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 from .mechanisms import best_rescaled
@@ -109,7 +109,7 @@ def work(setting: Setting) -> Found:
     ]
     return Found(
         claims,
-        [Shown.of("the least rescaled L0 over all sets of properties", tables)],
+        [View.of("the least rescaled L0 over all sets of properties", tables)],
         [Picture("subsets", lambda: _draw(first))],
         first | {"sets against the rule": against},
     )

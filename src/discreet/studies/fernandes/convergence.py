@@ -6,7 +6,7 @@ from typing import Any
 
 from ...measure.distances import kantorovich
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ...recovery.recover import recover
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
@@ -100,7 +100,7 @@ def work(setting: Setting) -> Found:
     }
     return Found(
         claims,
-        [Shown.of(f"{size:,} reports, from the uniform law", rows)],
+        [View.of(f"{size:,} reports, from the uniform law", rows)],
         [Picture("convergence", lambda: _draw(gain, distance))],
         values,
     )

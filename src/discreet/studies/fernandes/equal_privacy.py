@@ -8,7 +8,7 @@ import numpy as np
 
 from ...measure.privacy import check_privacy
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 from .cells import N, drawn, mechanism, off, recovered, reports_of
@@ -101,7 +101,7 @@ def work(setting: Setting) -> Found:
     ]
     return Found(
         claims,
-        [Shown.of(f"mean Kantorovich distance, {size:,} reports, {runs} runs", rows)],
+        [View.of(f"mean Kantorovich distance, {size:,} reports, {runs} runs", rows)],
         [Picture("equal-privacy", lambda: _draw(mean, wins, levels))],
         values,
         notes,

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...measure.distances import total_variation
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 from .cells import NAMES, VALUES, drawn, mechanism, off, recovered, reports_of
@@ -77,7 +77,7 @@ def work(setting: Setting) -> Found:
         Picture("recovered-laws-auto", lambda: _draw(shown, "auto")),
     ]
     return Found(
-        claims, [Shown.of(f"distance between the recovered law and the sample, {size:,} reports", rows)], pictures, tv
+        claims, [View.of(f"distance between the recovered law and the sample, {size:,} reports", rows)], pictures, tv
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 from .cells import NAMES, SIZES, drawn, mechanism, off, recovered, reports_of
@@ -110,7 +110,7 @@ def work(setting: Setting) -> Found:
     ]
     values = {f"{t}, {kind}, {n}": mean[t, kind, "ibu", n] for t in TRUTHS for kind in NAMES for n in sizes}
     pictures = [Picture("recovery-error", lambda: _draw(mean, found, sizes, ratios))]
-    return Found(claims, [Shown.of("mean Kantorovich distance to the sample, in values", rows)], pictures, values)
+    return Found(claims, [View.of("mean Kantorovich distance to the sample, in values", rows)], pictures, values)
 
 
 def _draw(mean: Any, found: Any, sizes: tuple[int, ...], ratios: dict[tuple[str, int], float]) -> object:

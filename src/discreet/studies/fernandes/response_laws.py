@@ -7,7 +7,7 @@ import math
 from ...measure.privacy import check_privacy
 from ...mechanisms.geometric import geometric
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 from .cells import NAMES, VALUES, mechanism
@@ -87,7 +87,7 @@ def work(setting: Setting) -> Found:
     )
     return Found(
         claims,
-        [Shown.of("probability of a report when the truth is 50", rows)],
+        [View.of("probability of a report when the truth is 50", rows)],
         [picture],
         {key: float(v) for key, v in values.items()},
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 from .cells import FOUR_POINTS, VALUES, drawn, mechanism, off, recovered, reports_of
@@ -56,7 +56,7 @@ def work(setting: Setting) -> Found:
     values = {f"atoms, {truth}": float(len(found)) for truth, found in atoms.items()} | {"points found": float(near)}
     return Found(
         claims,
-        [Shown.of(f"Kantorovich distance to the sample, {size:,} geometric reports", rows)],
+        [View.of(f"Kantorovich distance to the sample, {size:,} geometric reports", rows)],
         [Picture("shapes", lambda: _draw(shown))],
         values,
     )

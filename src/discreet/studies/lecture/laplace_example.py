@@ -9,8 +9,8 @@ import numpy as np
 
 from ...noise import gauss, laplace
 from ...present import plot
-from ...present.shown import Shown
-from ...scalar.calculator import sensitivity
+from ...present.views import View
+from ...queries.calculator import sensitivity
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 
@@ -117,7 +117,7 @@ def work(setting: Setting) -> Found:
     ]
     return Found(
         claims,
-        [Shown.of("Laplace densities at the answers 10 and 20, epsilon 1", rows)],
+        [View.of("Laplace densities at the answers 10 and 20, epsilon 1", rows)],
         [Picture("laplace-example", _draw)],
         values,
     )

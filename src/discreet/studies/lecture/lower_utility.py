@@ -15,7 +15,7 @@ from ...mechanisms.fair import explicit_fair
 from ...mechanisms.geometric import geometric
 from ...mechanisms.response import randomized_response
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 
@@ -114,7 +114,7 @@ def work(setting: Setting) -> Found:
     ]
     return Found(
         claims,
-        [Shown.of(f"utilities at n = {N}, a = {LEVEL}, every count equally likely; alpha between neighbours", rows)],
+        [View.of(f"utilities at n = {N}, a = {LEVEL}, every count equally likely; alpha between neighbours", rows)],
         [Picture("lower-utility", lambda: _draw(utility))],
         values | {"post-processings that gain": gained},
     )

@@ -7,9 +7,9 @@ from itertools import permutations, product
 from typing import Any
 
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ...theory.graphs import Graph, query_graph
-from ...theory.regret import regret, subset_users
+from ...theory.regrets import regret, subset_users
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 
@@ -137,7 +137,7 @@ def work(setting: Setting) -> Found:
     ]
     return Found(
         claims,
-        [Shown.of("the least regret that one mechanism leaves the worst served user", shown)],
+        [View.of("the least regret that one mechanism leaves the worst served user", shown)],
         [Picture("three-graphs", lambda: _draw(least, levels))],
         values,
         notes,

@@ -16,8 +16,8 @@ from ...mechanisms.laplace import laplace
 from ...noise import GeometricNoise
 from ...noise import laplace as laplace_noise
 from ...present import plot
-from ...present.shown import Shown
-from ...scalar.calculator import sensitivity
+from ...present.views import View
+from ...queries.calculator import sensitivity
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 
@@ -136,7 +136,7 @@ def work(setting: Setting) -> Found:
     ]
     return Found(
         claims,
-        [Shown.of(f"the geometric mechanism truncated to [0, 100], a = {A}", rows)],
+        [View.of(f"the geometric mechanism truncated to [0, 100], a = {A}", rows)],
         [Picture("truncation", lambda: _draw(cut, noise))],
         values,
     )

@@ -20,8 +20,8 @@ from ...mechanisms.geometric import geometric
 from ...mechanisms.response import randomized_response
 from ...mechanisms.uniform import uniform
 from ...present import plot
-from ...present.shown import Shown
-from ...theory.regret import regret
+from ...present.views import View
+from ...theory.regrets import regret
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 
@@ -150,7 +150,7 @@ def work(setting: Setting) -> Found:
     }
     return Found(
         claims,
-        [Shown.of("random users to whom a report is worth something", rows)],
+        [View.of("random users to whom a report is worth something", rows)],
         [Picture("universal-optimality", lambda: _draw(worth))],
         values,
         [

@@ -13,7 +13,7 @@ from ...measure.remaps import bayes_risk, best_remap, user_utility
 from ...measure.utility import expected_loss
 from ...mechanisms.geometric import geometric
 from ...present import plot
-from ...present.shown import Shown
+from ...present.views import View
 from ..frame import Claim, Found, Picture, Setting, Study, verdict
 from . import PAPER
 
@@ -124,7 +124,7 @@ def work(setting: Setting) -> Found:
     rows = [_row(Fraction(k, 20)) for k in range(1, 20)]
     return Found(
         claims,
-        [Shown.of("utilities of the geometric mechanism, n = 10, every count equally likely", rows)],
+        [View.of("utilities of the geometric mechanism, n = 10, every count equally likely", rows)],
         [Picture("utility", lambda: _draw(rows))],
         values,
     )

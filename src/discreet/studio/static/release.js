@@ -71,7 +71,7 @@ async function terms() {
     if (ledger !== book().ledger) return; // another one was named meanwhile
     $("#datasets").replaceChildren(...found.map((a) => element("option", { value: a.dataset })));
     const mine = found.find((a) => a.dataset === book().dataset);
-    $("#terms").textContent = mine ? `${mine.relation} private; ${mine.left} of ${mine.budget} left${mine.public.length ? `; public: ${mine.public.join(", ")}` : ""}.`
+    $("#terms").textContent = mine ? `relation ${mine.relation}; ${mine.left} of ${mine.budget} left${mine.public.length ? `; public: ${mine.public.join(", ")}` : ""}.`
       : book().dataset ? "There is no such data set yet: fix its terms below." : "";
     $("#opening").open = !mine && Boolean(book().dataset);
     say();

@@ -17,9 +17,9 @@ from scipy import integrate, stats
 
 import discreet as dt
 from discreet.errors import DiscreetError, GridError, LevelError, OutOfRangeError, PrivacyError, SizeError, SourceError
+from discreet.queries.splits import growth_below
 from discreet.randomness.source import Source, simulation
-from discreet.scalar.splits import growth_below
-from tests.scalar.test_queries import ANSWERS, by_definition
+from tests.queries.test_queries import ANSWERS, by_definition
 
 LAWS = {
     "cauchy": stats.cauchy,
@@ -30,7 +30,7 @@ LAWS = {
 }
 
 
-def moves(a: dt.Admissible) -> list[tuple[float, float]]:
+def moves(a: dt.results.Admissible) -> list[tuple[float, float]]:
     """(the neighbour's scale, how far its answer is) where this data set has S = 1: S' from 1/q to q, |f - f'| <= both."""
     q = float(a.growth)
     return [(r, d * min(1, r)) for r in np.geomspace(1 / q, q, 9) for d in (0, 0.3, 0.7, 1)]
@@ -50,7 +50,7 @@ def test_no_loss_of_the_density_is_above_epsilon(law, epsilon):
         return -(d + 1) / 2 * np.log1p(z * z / d)
 
     for beta in (None, Fraction(epsilon) / 20, Fraction(epsilon) / 12):
-        a = dt.admissible(law, epsilon=epsilon, beta=beta)
+        a = dt.queries.admissible(law, epsilon=epsilon, beta=beta)
         scale = float(1 / a.s)
         worst = max(
             float(np.abs(log(z) - log((z * scale - far) / (r * scale)) + math.log(r)).max()) for r, far in moves(a)
@@ -69,7 +69,7 @@ def test_what_sliding_and_dilating_cost_for_students_law(d):
     assert dilate <= max(1, d) * (1 + 1e-4)
     assert dilate >= 0.98 * max(1, d)
     for epsilon in (0.1, 2, 8):  # their sum is enough, and more than what is spent
-        a = dt.admissible(f"student({d})", epsilon=epsilon)
+        a = dt.queries.admissible(f"student({d})", epsilon=epsilon)
         assert max(1, d) * float(a.beta) + float(a.s) * (d + 1) / (2 * math.sqrt(d)) >= 1.2 * epsilon
 
 
@@ -87,19 +87,19 @@ def test_the_split_is_tighter_than_those_in_print():
     """beta + s <= epsilon is enough for Cauchy, and half of it wasted; the split of 2007 costs a quarter of what it is charged."""
     for epsilon in ("1/10", "1", "3"):
         for part in (6, 3, 2):
-            a = dt.admissible(epsilon=epsilon, beta=Fraction(epsilon) / part)
+            a = dt.queries.admissible(epsilon=epsilon, beta=Fraction(epsilon) / part)
             assert float(a.s) > float(Fraction(epsilon)) - float(a.beta)
     s, q = 1 / 6, math.exp(1 / 6)
     spent = math.acosh(max((q + (1 + s * s) / q) / 2, 1 + s * s / 2))
     assert spent == pytest.approx(0.226, abs=1e-3)
-    assert float(1 / dt.admissible(epsilon=1, beta="1/6").s) < 1  # where theirs is 6
+    assert float(1 / dt.queries.admissible(epsilon=1, beta="1/6").s) < 1  # where theirs is 6
 
 
 @pytest.mark.parametrize("law", ["laplace", "gauss"])
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-2"), ("1/2", "1e-3"), (3, "1/4")])
 def test_laplace_and_gauss_keep_epsilon_with_their_delta(law, epsilon, delta):
     """delta >= the integral of (h - e^epsilon h')+ for every neighbour."""
-    a = dt.admissible(law, epsilon=epsilon, delta=delta)
+    a = dt.queries.admissible(law, epsilon=epsilon, delta=delta)
     h = {"laplace": stats.laplace, "gauss": stats.norm}[law]
     assert a.delta is not None
     scale, factor = float(1 / a.s), math.exp(float(Fraction(epsilon)))
@@ -112,12 +112,12 @@ def test_laplace_and_gauss_keep_epsilon_with_their_delta(law, epsilon, delta):
     assert worst > 0  # some delta is needed
     if law == "laplace":  # the split in print, 2S/epsilon, is allowed
         beta = float(Fraction(epsilon)) / 2 / math.log(2 / float(Fraction(delta)))
-        printed = dt.admissible(law, epsilon=epsilon, delta=delta, beta=beta)
+        printed = dt.queries.admissible(law, epsilon=epsilon, delta=delta, beta=beta)
         assert float(printed.s) >= float(Fraction(epsilon)) / 2
     assert "analysis" in str(a)
     assert not a.to_dict()["releasable"]
     with pytest.raises(LevelError, match="delta"):
-        replace(dt.query("mean", records=2, low=0, high=1).smooth_law(step="1/2", epsilon=1), noise=a)
+        replace(dt.queries.query("mean", records=2, low=0, high=1).smooth_noise(step="1/2", epsilon=1), noise=a)
 
 
 def test_the_default_split_is_the_best_for_evenly_spaced_records():
@@ -127,20 +127,22 @@ def test_the_default_split_is_the_best_for_evenly_spaced_records():
         def size(a):
             return max((k + 1) * math.exp(-k * float(a.beta)) for k in range(2000)) / float(a.s)
 
-        chosen = size(dt.admissible(law, epsilon=epsilon))
+        chosen = size(dt.queries.admissible(law, epsilon=epsilon))
         for part in (1.2, 1.5, 2, 3, 5, 8, 20):
             beta = Fraction(epsilon) / 3 / Fraction(part) if "3" in law else Fraction(epsilon) / Fraction(part)
-            assert chosen <= size(dt.admissible(law, epsilon=epsilon, beta=beta)) * 1.02  # growth is rounded to 2 %
+            assert (
+                chosen <= size(dt.queries.admissible(law, epsilon=epsilon, beta=beta)) * 1.02
+            )  # growth is rounded to 2 %
 
 
 def test_growth_is_below_and_near():
     for text in ("1/6", "1e-5", "3", "ln(2)/3", "0.0123"):
-        beta = dt.admissible(epsilon=9, beta=text).beta if text != "3" else None
+        beta = dt.queries.admissible(epsilon=9, beta=text).beta if text != "3" else None
         q = growth_below(dt.Level.of(epsilon=text).asked)
         wanted = float(dt.Level.of(epsilon=text).asked)
         assert 0.98 * wanted < math.log1p(float(q - 1)) <= wanted * (1 + 1e-12)
         assert beta is None or beta.base == q
-    assert dt.admissible(epsilon=1, beta="ln 2").growth == 2
+    assert dt.queries.admissible(epsilon=1, beta="ln 2").growth == 2
 
 
 @pytest.mark.parametrize(
@@ -158,13 +160,13 @@ def test_growth_is_below_and_near():
 )
 def test_splits_that_make_no_sense(given_, words):
     with pytest.raises(DiscreetError, match=words):
-        dt.admissible(**given_)
+        dt.queries.admissible(**given_)
 
 
 # Releases on a grid
 
 
-def level_by_definition(law: dt.SmoothLaw, nearby: list[Fraction]) -> int:
+def level_by_definition(law: dt.results.SmoothNoise, nearby: list[Fraction]) -> int:
     """The least j >= 0 with q^j >= max over k of q^-k ceil(A_k), in rationals; A_k from all data sets."""
     q = law.noise.growth
     size = max(math.ceil(a) / q**k for k, a in enumerate(nearby))
@@ -187,7 +189,7 @@ def test_the_level_holds_between_all_neighbouring_data_sets(name, n, top, law, b
     """Every data set of the grid, its pair by definition, and every neighbour of it: on the integers that are drawn from."""
     ends = {} if name == "count" else {"low": 1, "high": 1 + Fraction(top, 2)}
     step = 1 if name == "count" else "1/2"
-    made = dt.query(name, records=n, **ends).smooth_law(step=step, epsilon=1, law=law, beta=beta)
+    made = dt.queries.query(name, records=n, **ends).smooth_noise(step=step, epsilon=1, law=law, beta=beta)
     answer = {**ANSWERS, "count": sum, "mean": lambda x: math.floor(Fraction(2 * sum(x) + n, 2 * n))}[name]
     steps = lambda x: tuple(Fraction(v) for v in x)  # noqa: E731
     _, nearby = by_definition({**ANSWERS, "count": sum}[name], [Fraction(v) for v in range(top + 1)], n)
@@ -222,7 +224,7 @@ def test_the_level_holds_between_all_neighbouring_data_sets(name, n, top, law, b
 def test_neighbours_have_levels_one_apart_and_answers_that_these_cover(name, x, value, data):
     """What the proof needs of the pairs, on data sets too many to list."""
     beta = data.draw(st.sampled_from(["ln(9/8)", "1/3", "ln 2"]))
-    made = dt.query(name, records=len(x), low=0, high=40).smooth_law(step=1, epsilon=1, beta=beta)
+    made = dt.queries.query(name, records=len(x), low=0, high=40).smooth_noise(step=1, epsilon=1, beta=beta)
     y = list(x)
     y[data.draw(st.integers(0, len(x) - 1))] = value
     (f, j), (g, k) = made.true_pair(x), made.true_pair(y)
@@ -232,7 +234,7 @@ def test_neighbours_have_levels_one_apart_and_answers_that_these_cover(name, x, 
 
 def test_a_count_in_finer_steps_than_one():
     """One person is two steps of 1/2, and the noise covers both."""
-    made = dt.query("count", records=3).smooth_law(step="1/2", epsilon=1)
+    made = dt.queries.query("count", records=3).smooth_noise(step="1/2", epsilon=1)
     pairs = {x: made.true_pair(x) for x in itertools.product((0, 1), repeat=3)}
     for x, (f, j) in pairs.items():
         assert f == 2 * sum(x)
@@ -244,7 +246,7 @@ def test_a_count_in_finer_steps_than_one():
 
 def test_more_noise_than_the_budget_allows_is_seen():
     """Negative control: s a tenth too large, or scales that grow twice as fast as beta says."""
-    made = dt.query("median", records=3, low=0, high=12).smooth_law(step=1, epsilon=1, beta="ln(3/2)")
+    made = dt.queries.query("median", records=3, low=0, high=12).smooth_noise(step=1, epsilon=1, beta="ln(3/2)")
     assert made.verify().holds
     assert made.verify().alpha < Fraction(40, 100)  # close to e^-1
     for name, wrong in (("s", made.noise.s * Fraction(11, 10)), ("growth", Fraction(9, 4))):
@@ -258,7 +260,7 @@ def test_more_noise_than_the_budget_allows_is_seen():
 @pytest.mark.parametrize("law", LAWS)
 def test_the_integers_are_those_of_the_law(law):
     """Against scipy's distribution functions; the ends have the tails."""
-    made = dt.query("median", records=3, low=0, high=30).smooth_law(step=1, epsilon="1/2", law=law)
+    made = dt.queries.query("median", records=3, low=0, high=30).smooth_noise(step=1, epsilon="1/2", law=law)
     for f, j in ((0, 0), (7, 1), (30, len(made.scales) - 1)):
         scale = float(made.noise.growth) ** j / float(made.noise.s)
         cdf = LAWS[law].cdf((np.arange(30) + 0.5 - f) / scale)
@@ -286,7 +288,7 @@ class Told(Source):
 
 def test_every_report_is_drawn_from_exactly_its_weight():
     """The first and the last number of each report's stretch, and no other, give that report."""
-    made = dt.query("max", records=2, low=0, high=9).smooth_law(step=1, epsilon=1)
+    made = dt.queries.query("max", records=2, low=0, high=9).smooth_noise(step=1, epsilon=1)
     for f, j in ((0, 0), (4, 2), (9, 1)):
         start = 0
         for report, weight in enumerate(made.weights(f, j)):
@@ -297,7 +299,7 @@ def test_every_report_is_drawn_from_exactly_its_weight():
 
 def test_draws_follow_the_weights():
     """Chi-square over 11 reports at a fixed seed; a law of another level of noise is rejected."""
-    made = dt.query("median", records=5, low=0, high=10).smooth_law(step=1, epsilon=1)
+    made = dt.queries.query("median", records=5, low=0, high=10).smooth_noise(step=1, epsilon=1)
     source = simulation(7)
     counts = np.bincount([made.draw(4, 1, source) for _ in range(4000)], minlength=11)
     fits = lambda j: stats.chisquare(counts, 4000 * np.array(made.weights(4, j), dtype=float) / 2.0**made.bits).pvalue  # noqa: E731
@@ -307,12 +309,12 @@ def test_draws_follow_the_weights():
 
 def test_nothing_that_is_told_depends_on_the_size_of_the_noise():
     """Two data sets of the same answer with very different noise: where the reports agree, so does everything that is written."""
-    q = dt.query("median", records=101, low=0, high=1000)
+    q = dt.queries.query("median", records=101, low=0, high=1000)
     tight, wide = [500] * 101, [0] * 50 + [500] + [1000] * 50
-    made = q.smooth_law(step=1, epsilon=1)
+    made = q.smooth_noise(step=1, epsilon=1)
     assert made.true_pair(tight)[0] == made.true_pair(wide)[0]
     assert made.true_pair(tight)[1] + 3 < made.true_pair(wide)[1]
-    found: dict[int, list[dt.SmoothReport]] = {}
+    found: dict[int, list[dt.results.SmoothReport]] = {}
     for data, source in ((d, simulation(k)) for d in (tight, wide) for k in range(150)):
         told = made.release(data, source=source)
         found.setdefault(int(told.report), []).append(told)
@@ -326,7 +328,7 @@ def test_nothing_that_is_told_depends_on_the_size_of_the_noise():
 
 def test_a_million_records_and_a_fine_grid():
     x = np.random.default_rng(4).beta(2, 5, 10**6) * 100
-    q = dt.query("median", records=10**6, low=0, high=100)
+    q = dt.queries.query("median", records=10**6, low=0, high=100)
     told = q.release(x, step="1/100000", epsilon=1, source=simulation(2))
     assert told.report.denominator <= 100000
     assert abs(float(told.report) - float(np.median(x))) < 0.05
@@ -334,7 +336,7 @@ def test_a_million_records_and_a_fine_grid():
 
 
 def test_releases_that_make_no_sense():
-    q = dt.query("median", records=3, low=0, high=1)
+    q = dt.queries.query("median", records=3, low=0, high=1)
     with pytest.raises(GridError, match="whole number of steps"):
         q.release([0, 0, 1], step="2/5", epsilon=1)
     with pytest.raises(LevelError, match="delta"):
@@ -346,12 +348,12 @@ def test_releases_that_make_no_sense():
     with pytest.raises(GridError, match="levels"):
         q.release([0, 0, 1], step="1e-6", epsilon=1, beta="1e-5")
     with pytest.raises(SizeError, match="coarser"):
-        q.smooth_law(step="1e-3", epsilon=1).verify()
+        q.smooth_noise(step="1e-3", epsilon=1).verify()
 
 
 def test_nothing_that_a_law_is_drawn_from_can_be_written_to():
     """Levels that covered more than they do would make the noise too small for what was proved."""
-    made = dt.query("median", records=5, low=0, high=100).smooth_law(step=1, epsilon=1)
+    made = dt.queries.query("median", records=5, low=0, high=100).smooth_noise(step=1, epsilon=1)
     made.release([1, 2, 3, 50, 99], source=simulation(1))
     kept = [value for value in vars(made).values() if isinstance(value, (np.ndarray, list, dict))]
     assert kept == []

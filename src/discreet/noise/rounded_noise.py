@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from ..errors import DiscreetError
 from .continuous import Laplace, Staircase
+from .distributions import NOWHERE, NoiseDistribution, positive
 from .expectation import Floats, Loss, summed
-from .law import NOWHERE, NoiseLaw, positive
 
 _SAME = 1e-12  # relative: 0.3 and 3 * 0.1 are one length
 _LONGEST = 2**20  # steps after which the tail must repeat itself
@@ -22,7 +22,7 @@ _LONGEST = 2**20  # steps after which the tail must repeat itself
 
 @final
 @dataclass(frozen=True)
-class Nearest(NoiseLaw):
+class Nearest(NoiseDistribution):
     """step * K, where K is the whole number nearest to X/step and X has the law `law`, Laplace or staircase.
 
     The errors are those of a true value on the grid, in its units, when noise of the line is added and the sum rounded

@@ -30,7 +30,7 @@ def exact_sum(values: Any, grid: Grid) -> Fraction:
 
     >>> import discreet as dt
     >>> incomes = dt.Grid(0, 100_000, 100)
-    >>> total = dt.exact_sum([31_049.99, 28_450, 250_000], incomes)
+    >>> total = dt.queries.exact_sum([31_049.99, 28_450, 250_000], incomes)
     >>> int(total)
     159500
     >>> report = dt.laplace(step=100, epsilon=1, sensitivity=100_000).sample(total)
@@ -46,7 +46,7 @@ def exact_mean(values: Any, grid: Grid, size: int) -> Fraction:
     the mean changes by at most (high - low)/size.
 
     >>> import discreet as dt
-    >>> dt.exact_mean([1, 2, 2], dt.Grid(0, 10), size=3)
+    >>> dt.queries.exact_mean([1, 2, 2], dt.Grid(0, 10), size=3)
     Fraction(5, 3)
     """
     return exact_sum(values, grid) / whole(size, "size", example=1000, error=GridError)

@@ -29,8 +29,8 @@ from discreet.errors import (
     SizeError,
     TableInputError,
 )
-from discreet.scalar.reach import best_of
-from discreet.scalar.records import in_units
+from discreet.queries.reach import best_of
+from discreet.queries.records import in_units
 
 ANSWERS: dict[str, Callable[[tuple[Fraction, ...]], Fraction]] = {
     "sum": lambda x: sum(x, Fraction(0)),
@@ -71,7 +71,7 @@ def test_sensitivities_are_those_of_the_definition(name, n, values):
     beta = ln 2 makes the discounts powers of 1/2, so that nothing is rounded on this side."""
     low, high = Fraction(values[0], 3), Fraction(values[-1], 3)
     domain = [Fraction(v, 3) for v in values]
-    q = dt.query(name, records=n, low=low, high=high)
+    q = dt.queries.query(name, records=n, low=low, high=high)
     local, nearby = by_definition(ANSWERS[name], domain, n)
     assert q.global_sensitivity == max(local.values())
     assert q.output == (min(map(ANSWERS[name], local)), max(map(ANSWERS[name], local)))
@@ -101,12 +101,12 @@ def test_the_closed_forms_as_they_are_printed(name):
             "mean": [max(length - at(1), at(n)) / n, *[length / n] * n],
         }
         smooth = max(a * math.exp(-k * beta) for k, a in enumerate(forms[name]))
-        told = dt.query(name, records=n, low=0, high=4).smooth_sensitivity(x, beta=beta)
+        told = dt.queries.query(name, records=n, low=0, high=4).smooth_sensitivity(x, beta=beta)
         assert float(told) == pytest.approx(smooth, rel=1e-13)
 
 
 def test_a_count_moves_by_one():
-    q = dt.query("count", records=3)
+    q = dt.queries.query("count", records=3)
     local, nearby = by_definition(sum, (0, 1), 3)
     assert q.global_sensitivity == 1 == max(local.values())
     for x in local:
@@ -115,7 +115,7 @@ def test_a_count_moves_by_one():
             max(nearby(x)),
             sum(x),
         )
-    assert dt.query("count", records=2).answer([True, False])._value == 1
+    assert dt.queries.query("count", records=2).answer([True, False])._value == 1
     with pytest.raises(OutOfRangeError, match="position 1 is neither 0 nor 1"):
         q.answer([1, 0.5, 0])
 
@@ -126,7 +126,7 @@ def test_min_is_max_reflected_and_ranks_are_reflected_quantiles():
         x = np.round(rng.random(n) * 8) / 8  # exact binary numbers with ties
         pairs = [("min", "max")] + ([("median", "median")] if n % 2 else [("median", f"quantile({n // 2 + 1}/{n})")])
         for name, mirrored in pairs:
-            one, other = (dt.query(k, records=n, low=0, high=1) for k in (name, mirrored))
+            one, other = (dt.queries.query(k, records=n, low=0, high=1) for k in (name, mirrored))
             for beta in ("1/50", "1/3", 2):
                 assert one.smooth_sensitivity(x, beta=beta) == other.smooth_sensitivity(1 - x, beta=beta)
 
@@ -135,7 +135,7 @@ def test_it_is_smooth_and_above_the_local_one():
     """S(x) <= e^beta S(y) for neighbours, LS <= S: what privacy rests on, over all pairs of a small domain."""
     n, values = 4, (0, 1, 2, 6)
     for name in ("median", "max", "quantile(1/4)", "mean"):
-        q = dt.query(name, records=n, low=0, high=6)
+        q = dt.queries.query(name, records=n, low=0, high=6)
         found = {x: float(q.smooth_sensitivity(x, beta="ln(3/2)")) for x in itertools.product(values, repeat=n)}
         for x, size in found.items():
             assert size >= float(q.local_sensitivity(x))
@@ -147,7 +147,7 @@ def test_it_is_smooth_and_above_the_local_one():
 def test_the_search_misses_no_window(x, beta, p):
     """Against all windows, in Fractions and with the mathematical constant in 60 digits."""
     n, low, high = len(x), Fraction(-3), Fraction(5)
-    q = dt.query("quantile", p=p, records=n, low=low, high=high)
+    q = dt.queries.query("quantile", p=p, records=n, low=low, high=high)
     ends = [low, *sorted(map(Fraction, x)), high]
     m = max(math.ceil(p * n), 1)
     decay = (-Decimal(beta.numerator) / Decimal(beta.denominator)).exp()
@@ -165,15 +165,15 @@ def test_the_search_on_flat_stretches_and_where_all_records_are_alike():
     gaps = 1.05 ** np.arange(150)
     x = np.concatenate([-np.cumsum(gaps)[::-1], [0], np.cumsum(gaps)])
     top = float(np.cumsum(1.05 ** np.arange(151))[-1])
-    q = dt.query("median", records=301, low=-top, high=top)
+    q = dt.queries.query("median", records=301, low=-top, high=top)
     ends = np.concatenate([[-top], x, [top]])
     direct = max((ends[b] - ends[a]) * 1.05 ** -(b - a - 1) for a in range(152) for b in range(151, 303) if a < b)
     assert float(q.smooth_sensitivity(x, beta="ln(1.05)")) == pytest.approx(direct, rel=1e-12)
-    same = dt.query("median", records=20001, low=0, high=100).smooth_sensitivity(np.full(20001, 50.0), beta=1)
+    same = dt.queries.query("median", records=20001, low=0, high=100).smooth_sensitivity(np.full(20001, 50.0), beta=1)
     assert 0 < float(same) <= 5e-324  # 50 e^-10000, rounded up
-    assert float(dt.query("median", records=5, low=0, high=100).smooth_sensitivity([50] * 5, beta=1)) == pytest.approx(
-        max(50 * math.exp(-2), 100 * math.exp(-5))
-    )
+    assert float(
+        dt.queries.query("median", records=5, low=0, high=100).smooth_sensitivity([50] * 5, beta=1)
+    ) == pytest.approx(max(50 * math.exp(-2), 100 * math.exp(-5)))
 
 
 def test_a_search_that_cannot_trust_the_order_would_show():
@@ -191,7 +191,7 @@ def test_a_search_that_cannot_trust_the_order_would_show():
 def test_a_million_records_take_less_than_a_second():
     x = np.random.default_rng(3).beta(2, 5, 10**6)
     for name, beta in (("mean", "1/6"), ("max", "1/6"), ("median", "1/6"), ("median", "1e-4"), ("median", "1e-7")):
-        q = dt.query(name, records=10**6, low=0, high=1)
+        q = dt.queries.query(name, records=10**6, low=0, high=1)
         spent = []
         for _ in range(3):
             start = time.process_time()
@@ -201,7 +201,7 @@ def test_a_million_records_take_less_than_a_second():
 
 
 def test_records_of_every_kind():
-    q = dt.query("median", records=3, low=0, high=1)
+    q = dt.queries.query("median", records=3, low=0, high=1)
     kinds = [
         [0.25, 0.5, 1],
         (Fraction(1, 4), "1/2", 1),
@@ -212,17 +212,17 @@ def test_records_of_every_kind():
     assert {float(q.local_sensitivity(k)) for k in kinds} == {0.5}
     assert {float(q.smooth_sensitivity(k, beta=1)) for k in kinds} == {0.5}
     assert {float(q.answer(k)) for k in kinds} == {0.5}
-    big = dt.query("max", records=2, low=0, high=2**80)
+    big = dt.queries.query("max", records=2, low=0, high=2**80)
     assert big.local_sensitivity([2**70 + 1, 1])._value == 2**80 - 2**70 - 1
-    assert dt.query("sum", records=3, low=0, high=1).answer([0.1, 0.2, 1e-300])._value == sum(
+    assert dt.queries.query("sum", records=3, low=0, high=1).answer([0.1, 0.2, 1e-300])._value == sum(
         map(Fraction, [0.1, 0.2, 1e-300])
     )
-    assert dt.query("sum", records=2, low=-9, high=2**62).answer(np.array([2**62, -7]))._value == 2**62 - 7
+    assert dt.queries.query("sum", records=2, low=-9, high=2**62).answer(np.array([2**62, -7]))._value == 2**62 - 7
 
 
 def test_ends_that_are_no_floats():
     """1/3 lies between two floats: the local sensitivity is exact, the smooth one at most a float's width above."""
-    q = dt.query("max", records=1, low="1/3", high="2/3")
+    q = dt.queries.query("max", records=1, low="1/3", high="2/3")
     x = 0.5
     assert q.local_sensitivity([x])._value == Fraction(1, 6)
     told = q.smooth_sensitivity([x], beta="ln 2")._value
@@ -252,7 +252,7 @@ def test_units_keep_fractions_exactly():
     ],
 )
 def test_bad_records_are_named_by_their_position_alone(data):
-    q = dt.query("median", records=3, low=0, high=1)
+    q = dt.queries.query("median", records=3, low=0, high=1)
     bad = next(k for k, v in enumerate(data) if not 0 <= float(Fraction(v) if isinstance(v, str) else v) <= 1)
     for ask in (q.answer, q.local_sensitivity, q.smooth_sensitivity, lambda d: q.release(d, step="1/4", epsilon=1)):
         with pytest.raises(OutOfRangeError, match=f"position {bad} ") as told:
@@ -262,7 +262,7 @@ def test_bad_records_are_named_by_their_position_alone(data):
 
 
 def test_a_wrong_number_of_records_and_two_dimensions():
-    q = dt.query("mean", records=3, low=0, high=1)
+    q = dt.queries.query("mean", records=3, low=0, high=1)
     with pytest.raises(TableInputError, match="2 records, and 3 were declared"):
         q.answer([0, 1])
     with pytest.raises(TableInputError, match="one column"):
@@ -279,7 +279,7 @@ def test_a_wrong_number_of_records_and_two_dimensions():
         ({"name": "quantile(2)", "records": 3, "low": 0, "high": 1}, DiscreetError, "from 0 to 1"),
         ({"name": "max", "p": "0.9", "records": 3, "low": 0, "high": 1}, DiscreetError, "quantile"),
         ({"name": "count", "records": 3, "low": 0, "high": 9}, GridError, "0 or 1"),
-        ({"name": "mean", "records": 3, "low": 0, "high": 1, "relation": "presence"}, ReleaseError, "public"),
+        ({"name": "mean", "records": 3, "low": 0, "high": 1, "relation": "add-remove"}, ReleaseError, "public"),
         (
             {"name": "median", "records": 3, "low": 0, "high": 10**400},
             GridError,
@@ -290,7 +290,7 @@ def test_a_wrong_number_of_records_and_two_dimensions():
 def test_queries_that_make_no_sense(given_, error, words):
     name = given_.pop("name")
     with pytest.raises(error, match=words):
-        dt.query(name, **given_)
+        dt.queries.query(name, **given_)
 
 
 @pytest.mark.parametrize(
@@ -311,8 +311,8 @@ def test_queries_that_make_no_sense(given_, error, words):
 )
 def test_parts_that_make_no_query_are_refused(parts):
     with pytest.raises(GridError, match="make one by its name"):
-        dt.Query(*parts)
-    assert dt.Query("median", 3, "9", "10", 2) == dt.query("median", records=3, low=9, high=10)
+        dt.results.Query(*parts)
+    assert dt.results.Query("median", 3, "9", "10", 2) == dt.queries.query("median", records=3, low=9, high=10)
 
 
 def test_whole_sums_of_every_kind_of_record():
@@ -323,8 +323,8 @@ def test_whole_sums_of_every_kind_of_record():
         [2**70, Fraction(1, 3**50), -(2**61) - 1],
     ):
         low, high, exact = min(x) - 1, max(x) + Fraction(1, 5), list(map(Fraction, x))
-        assert dt.query("sum", records=len(x), low=low, high=high).answer(x)._value == sum(exact)
-        q = dt.query("median", records=len(x), low=low, high=high)
+        assert dt.queries.query("sum", records=len(x), low=low, high=high).answer(x)._value == sum(exact)
+        q = dt.queries.query("median", records=len(x), low=low, high=high)
         placed = [Fraction(low), *sorted(exact), Fraction(high)]
         m = (len(x) + 1) // 2
         assert q.answer(x)._value == placed[m]
@@ -332,11 +332,11 @@ def test_whole_sums_of_every_kind_of_record():
 
 
 def test_a_grid_for_a_mechanism():
-    q = dt.query("sum", records=10, low="-1/2", high=2)
+    q = dt.queries.query("sum", records=10, low="-1/2", high=2)
     grid = q.grid("1/2")
     assert q.steps("1/2") == 5
     with pytest.raises(GridError, match="by its name"):
-        dt.Query("median", 3, Fraction(0), Fraction(1), rank=4)
+        dt.results.Query("median", 3, Fraction(0), Fraction(1), rank=4)
     assert (grid.low, grid.high) == (-5, 20)
     assert dt.geometric(grid, epsilon=1, sensitivity=q.global_sensitivity).sensitivity == 5
     with pytest.raises(LevelError, match="beta"):
@@ -347,8 +347,8 @@ def test_a_grid_for_a_mechanism():
 
 
 def test_a_private_number_says_so_wherever_it_is_written():
-    v = dt.query("median", records=3, low=0, high=1).smooth_sensitivity([0.1, 0.5, 0.9])
-    found = dt.sensitivity("median", [0.1, 0.5, 0.9], low=0, high=1)
+    v = dt.queries.query("median", records=3, low=0, high=1).smooth_sensitivity([0.1, 0.5, 0.9])
+    found = dt.queries.sensitivity("median", [0.1, 0.5, 0.9], low=0, high=1)
     texts = [
         str(v),
         repr(v),
@@ -385,12 +385,12 @@ def test_a_private_number_says_so_wherever_it_is_written():
     with pytest.raises(DiscreetError, match="do not publish"):
         pickle.dumps(v)
     assert copy.deepcopy(v) is v
-    assert v == dt.PrivateNumber(Fraction(0.4))
-    assert hash(dt.PrivateNumber(Fraction(77))) != 77
+    assert v == dt.results.PrivateNumber(Fraction(0.4))
+    assert hash(dt.results.PrivateNumber(Fraction(77))) != 77
 
 
 def test_a_private_number_opens_upwards():
-    third = dt.PrivateNumber(Fraction(1, 3))
+    third = dt.results.PrivateNumber(Fraction(1, 3))
     assert Fraction(float(third)) >= Fraction(1, 3) > Fraction(math.nextafter(float(third), 0))
 
 
@@ -399,9 +399,9 @@ def test_a_private_number_opens_upwards():
 
 def test_the_calculator_agrees_with_the_closed_forms():
     for name in ("median", "max", "mean"):
-        q = dt.query(name, records=3, low=0, high=4)
-        found = dt.sensitivity(ANSWERS[name], (0, 1, 4), domain=range(5), records=3, beta="ln 2")
-        known = dt.sensitivity(q, [0, 1, 4], beta="ln 2")
+        q = dt.queries.query(name, records=3, low=0, high=4)
+        found = dt.queries.sensitivity(ANSWERS[name], (0, 1, 4), domain=range(5), records=3, beta="ln 2")
+        known = dt.queries.sensitivity(q, [0, 1, 4], beta="ln 2")
         assert found.global_sensitivity == known.global_sensitivity
         assert float(found.local) == float(known.local)
         assert float(found.smooth) == pytest.approx(float(known.smooth), rel=1e-15)
@@ -413,61 +413,61 @@ def test_the_calculator_agrees_with_the_closed_forms():
 
 def test_the_lecture_on_the_average_age():
     """ "What is the average age?", ages 0..120: with 100 records 6/5. Without a least number one record is a database."""
-    assert dt.sensitivity("mean", records=100, low=0, high=120).global_sensitivity == Fraction(6, 5)
-    assert dt.sensitivity("mean", records=1, low=0, high=120).global_sensitivity == 120
-    small = dt.sensitivity(lambda ages: Fraction(sum(ages), len(ages)), domain=[0, 60, 120], records=4)
-    assert small.global_sensitivity == 30 == dt.query("mean", records=4, low=0, high=120).global_sensitivity
-    ill = dt.sensitivity(lambda people: people.count("diabetic"), domain=["diabetic", "well"], records=5)
+    assert dt.queries.sensitivity("mean", records=100, low=0, high=120).global_sensitivity == Fraction(6, 5)
+    assert dt.queries.sensitivity("mean", records=1, low=0, high=120).global_sensitivity == 120
+    small = dt.queries.sensitivity(lambda ages: Fraction(sum(ages), len(ages)), domain=[0, 60, 120], records=4)
+    assert small.global_sensitivity == 30 == dt.queries.query("mean", records=4, low=0, high=120).global_sensitivity
+    ill = dt.queries.sensitivity(lambda people: people.count("diabetic"), domain=["diabetic", "well"], records=5)
     assert ill.global_sensitivity == 1
-    assert dt.sensitivity(lambda x: all(x), domain=[False, True], records=3).global_sensitivity == 1
+    assert dt.queries.sensitivity(lambda x: all(x), domain=[False, True], records=3).global_sensitivity == 1
 
 
 def test_the_calculator_refuses_in_a_sentence():
     with pytest.raises(SizeError, match="2\\^20"):
-        dt.sensitivity(max, domain=range(100), records=50)
+        dt.queries.sensitivity(max, domain=range(100), records=50)
     with pytest.raises(DiscreetError, match="no finite number"):
-        dt.sensitivity(lambda x: math.inf, domain=[0, 1], records=2)
+        dt.queries.sensitivity(lambda x: math.inf, domain=[0, 1], records=2)
     with pytest.raises(DiscreetError, match="ZeroDivisionError"):
-        dt.sensitivity(lambda x: 1 / sum(x), domain=[0, 1], records=2)
+        dt.queries.sensitivity(lambda x: 1 / sum(x), domain=[0, 1], records=2)
     with pytest.raises(DiscreetError, match="values that one record can have"):
-        dt.sensitivity(max, records=2)
+        dt.queries.sensitivity(max, records=2)
     with pytest.raises(OutOfRangeError, match="position 1") as told:
-        dt.sensitivity(max, [0, 77], domain=[0, 1], records=2)
+        dt.queries.sensitivity(max, [0, 77], domain=[0, 1], records=2)
     assert "77" not in str(told.value)
     with pytest.raises(OutOfRangeError, match="position 0"):
-        dt.sensitivity(max, [[0], 1], domain=[0, 1], records=2)
+        dt.queries.sensitivity(max, [[0], 1], domain=[0, 1], records=2)
     with pytest.raises(DiscreetError, match="list of 2 records"):
-        dt.sensitivity(max, 77, domain=[0, 1], records=2)
+        dt.queries.sensitivity(max, 77, domain=[0, 1], records=2)
     with pytest.raises(DiscreetError, match="not both"):
-        dt.sensitivity("mean", records=2, low=0, high=1, beta=1, epsilon=1)
+        dt.queries.sensitivity("mean", records=2, low=0, high=1, beta=1, epsilon=1)
     with pytest.raises(GridError, match="number of records"):
-        dt.sensitivity("mean", low=0, high=1)
+        dt.queries.sensitivity("mean", low=0, high=1)
 
 
 def test_a_function_of_floats_says_so_and_counts_the_records_that_are_given():
-    found = dt.sensitivity(np.var, [0, 1, 2], domain=[0, 1, 2])
+    found = dt.queries.sensitivity(np.var, [0, 1, 2], domain=[0, 1, 2])
     assert "global sensitivity ~0.888888889" in str(found)  # 8/9 between (0, 0, 0) and (2, 0, 0), up to float rounding
     assert abs(found.global_sensitivity - Fraction(8, 9)) < Fraction(1, 10**15)
     assert any("rounding of the function itself" in note for note in found.notes)
     assert any("The number of records, 3, was taken" in note for note in found.notes)
-    assert dt.sensitivity(max, domain=[0, 1], records=2).notes == ()
+    assert dt.queries.sensitivity(max, domain=[0, 1], records=2).notes == ()
 
 
 def test_the_next_move_is_one_that_can_be_made():
-    q = dt.query("mean", records=2, low=0, high=1)
+    q = dt.queries.query("mean", records=2, low=0, high=1)
     with pytest.raises(LevelError, match=r'not for release; use law="cauchy" or law="student\(3\)"'):
         q.release([0, 1], step="1/2", epsilon=1, law="laplace")
     with pytest.raises(OutOfRangeError, match="neither 0 nor 1") as refused:
-        dt.sensitivity("count", [0, 1, 7])
+        dt.queries.sensitivity("count", [0, 1, 7])
     assert (refused.value.position, refused.value.value) == (2, 7)
     assert "widen" not in str(refused.value)
     with pytest.raises(GridError, match="low is missing"):
-        dt.query("mean", records=2)
+        dt.queries.query("mean", records=2)
 
 
 def test_the_smooth_sensitivity_at_a_level_is_that_of_its_beta():
-    q, data = dt.query("median", records=5, low=0, high=100), [1, 2, 50, 70, 71]
-    beta = dt.admissible("cauchy", epsilon="1/2").beta
+    q, data = dt.queries.query("median", records=5, low=0, high=100), [1, 2, 50, 70, 71]
+    beta = dt.queries.admissible("cauchy", epsilon="1/2").beta
     assert float(q.smooth_sensitivity(data, epsilon="1/2")) == float(q.smooth_sensitivity(data, beta))
     assert float(q.smooth_sensitivity(data, epsilon="1/2")) != float(q.smooth_sensitivity(data))
     with pytest.raises(DiscreetError, match="not both"):

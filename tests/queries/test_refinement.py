@@ -13,13 +13,13 @@ from scipy import integrate, stats
 
 import discreet as dt
 from discreet.errors import DesignError, GridError, LevelError, LossError, PriorError
-from discreet.scalar.refinement import ContinuousBounds
+from discreet.queries.refinement import ContinuousBounds
 
 HALVES = {0: "1/2", 1: "1/2"}
 
 
 def bounds(low: object, high: object, **given: Any) -> ContinuousBounds:
-    found = dt.continuous_bounds(low, high, **{"alpha": "1/2", **given})
+    found = dt.queries.continuous_bounds(low, high, **{"alpha": "1/2", **given})
     for one in found.refinements:
         assert 0 <= one.lower <= one.upper
     assert found.lower <= found.upper
@@ -142,4 +142,6 @@ def test_it_is_a_table_like_others():
 )
 def test_what_is_wrong_is_said(given, error, words):
     with pytest.raises(error, match=f"(?i){words}"):
-        dt.continuous_bounds(**{"low": 0, "high": 1, "sensitivity": "1/2", "alpha": "1/2", "cells": [4], **given})
+        dt.queries.continuous_bounds(
+            **{"low": 0, "high": 1, "sensitivity": "1/2", "alpha": "1/2", "cells": [4], **given}
+        )

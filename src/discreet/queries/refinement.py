@@ -27,7 +27,7 @@ from ..exact.arithmetic import parse_exact, show
 from ..exact.grid import Grid
 from ..exact.level import Level
 from ..measure.prior import Prior, prior_of
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from ..progress import Progress, tell
 
 _FLOATS = Fraction(
@@ -69,7 +69,7 @@ class ContinuousBounds(Result):
         """Some mechanism on the interval has this loss or less: a grid's, after rounding."""
         return min(one.upper for one in self.refinements)
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         rows = [
             {
                 "cells": one.cells,
@@ -82,7 +82,7 @@ class ContinuousBounds(Result):
             for one in self.refinements
         ]
         title = f"{self.title}: between {_below(self.lower):.6g} and {_above(self.upper):.6g}"
-        return replace(Shown.of(title, rows), notes=(_COLUMNS,))
+        return replace(View.of(title, rows), notes=(_COLUMNS,))
 
     def plot(self) -> Any:
         """The bounds of each grid against its cells: the least loss is above every lower and below every upper one."""
@@ -126,7 +126,7 @@ def continuous_bounds(
     when they are as many, which some mechanism on the interval reaches up to rounding (`upper bound`).
 
     >>> import discreet as dt
-    >>> two = dt.continuous_bounds(0, 1, sensitivity=1, alpha="1/2", prior={0: "1/2", 1: "1/2"}, cells=[4, 16])
+    >>> two = dt.queries.continuous_bounds(0, 1, sensitivity=1, alpha="1/2", prior={0: "1/2", 1: "1/2"}, cells=[4, 16])
     >>> two.lower <= dt.Level.of(alpha="1/3").alpha <= two.upper          # a/(1+a), by hand
     True
     >>> print(two)                                            # doctest: +ELLIPSIS

@@ -32,7 +32,7 @@ _MAX_BITS = 2**28  # of all integer weights together, when the law is written ou
 
 @final
 @dataclass(frozen=True)
-class Keep(Finite):
+class Mixture(Finite):
     """The value is kept with probability `keep`, else `other` draws: without another channel, uniformly from all values.
 
     `ends_kept` is the probability with which the first and the last value are kept, where it is another one. keep = 0 is the
@@ -306,7 +306,7 @@ class Keep(Finite):
         return Fit(law, found, 1, ((1, mean_log_likelihood(self, q, law), found),), unique=True)
 
     def written(self) -> dict[str, Any]:
-        part: dict[str, Any] = {"kind": "keep", "size": self.size, "keep": str(self.keep)}
+        part: dict[str, Any] = {"kind": "mixture", "size": self.size, "keep": str(self.keep)}
         if self.other is not None:
             part["other"] = self.other.written()
             part["ends"] = None if self.ends_kept is None else str(self.ends_kept)

@@ -20,14 +20,14 @@ from ..exact.given import called, number, positive, whole
 from ..exact.grid import Grid
 from ..exact.level import Epsilon
 from ..exact.positions import greatest_float, least_float
-from ..present.shown import Result, Shown
+from ..present.views import Result, View
 from .private import PrivateNumber
 from .reach import FixedReach, LinearReach, OrderReach, Reach, smooth_above
 from .records import Records, records_of
 from .sums import whole_sum
 
 if TYPE_CHECKING:
-    from .smooth_law import SmoothLaw, SmoothReport
+    from .smooth_noise import SmoothNoise, SmoothReport
 
 _NAMES = {"count": 0, "sum": 0, "mean": 0, "max": 0, "min": 0, "median": 0, "quantile": 1}
 _MOST_RECORDS = 2**32
@@ -90,7 +90,7 @@ class Query(Result):
         """The grid of answers with this step, for a mechanism: its sensitivity is `global_sensitivity`.
 
         >>> import discreet as dt
-        >>> q = dt.query("mean", records=100, low=0, high=120)
+        >>> q = dt.queries.query("mean", records=100, low=0, high=120)
         >>> m = dt.laplace(q.grid("1/10"), epsilon=1, sensitivity=q.global_sensitivity)
         >>> m.sensitivity                                        # in steps
         12
@@ -135,14 +135,14 @@ class Query(Result):
             rate = admissible("cauchy", alpha=alpha, epsilon=epsilon).beta
         return self._smooth(self._read(data, clamp), rate)
 
-    def smooth_law(
+    def smooth_noise(
         self, *, step: object, alpha: object = None, epsilon: object = None, law: str = "cauchy", beta: object = None
-    ) -> SmoothLaw:
+    ) -> SmoothNoise:
         """The law of a release with smooth sensitivity at a level, on a grid of this step: what `release` draws from.
 
         It is public: it depends on no data. `law` is "cauchy" or "student(d)"; `beta` as for `admissible`.
         """
-        from .smooth_law import SmoothLaw
+        from .smooth_noise import SmoothNoise
         from .splits import admissible
 
         if isinstance(law, str) and law.strip().lower() in ("laplace", "gauss"):
@@ -152,7 +152,7 @@ class Query(Result):
                 value=law,
             )
         width = positive(step, "step", "that divides the range of a record", error=GridError)
-        return SmoothLaw(self, width, admissible(law, alpha=alpha, epsilon=epsilon, beta=beta))
+        return SmoothNoise(self, width, admissible(law, alpha=alpha, epsilon=epsilon, beta=beta))
 
     def release(
         self,
@@ -172,12 +172,12 @@ class Query(Result):
         noise was is private. Every call is a charge of its own.
 
         >>> import discreet as dt
-        >>> q = dt.query("median", records=1001, low=0, high=1000)
+        >>> q = dt.queries.query("median", records=1001, low=0, high=1000)
         >>> told = q.release(range(1001), step=1, epsilon=1)
         >>> 0 <= float(told) <= 1000
         True
         """
-        made = self.smooth_law(step=step, alpha=alpha, epsilon=epsilon, law=law, beta=beta)
+        made = self.smooth_noise(step=step, alpha=alpha, epsilon=epsilon, law=law, beta=beta)
         return made.release(data, clamp=clamp, source=source)
 
     def _read(self, data: Any, clamp: bool = False) -> Records:
@@ -220,7 +220,7 @@ class Query(Result):
             return reach_of(self, numbers, self.low, self.high)
         return OrderReach.of(numbers, greatest_float(self.low), least_float(self.high), self.rank)
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         low, high = (str(end) for end in self.output)
         rows = ((self.name, self.records, f"{self.low}..{self.high}", f"{low}..{high}", str(self.global_sensitivity)),)
         columns = ("query", "records", "one record", "answer", "global sensitivity")
@@ -228,7 +228,7 @@ class Query(Result):
             () if self.rank is None else (f"The answer is the record of rank {self.rank}, counted from the smallest.",)
         )
         notes = (*order, "Neighbours differ in one record; the number of records is public.")
-        return Shown(self._title(), columns, rows, notes)
+        return View(self._title(), columns, rows, notes)
 
     def _title(self) -> str:
         return f"{self.name} of {self.records} records in {self.low}..{self.high}"
@@ -263,7 +263,7 @@ def query(
     low: object = None,
     high: object = None,
     p: object = None,
-    relation: str = "change",
+    relation: str = "change-one",
 ) -> Query:
     """A query by its name: "count", "sum", "mean", "max", "min", "median" or "quantile(p)", on n records in [low, high].
 
@@ -272,7 +272,7 @@ def query(
     are 0 or 1, and needs no range.
 
     >>> import discreet as dt
-    >>> dt.query("quantile(0.9)", records=100, low=0, high=120).rank
+    >>> dt.queries.query("quantile(0.9)", records=100, low=0, high=120).rank
     90
     """
     parsed = called(name, _NAMES | {"quantile": 1 if p is None else 0}) if isinstance(name, str) else None
@@ -280,10 +280,10 @@ def query(
         raise DiscreetError(
             f'query = {show(name)} is not known; use "count", "sum", "mean", "max", "min", "median" or "quantile(0.9)".'
         )
-    if relation != "change":
+    if relation != "change-one":
         raise ReleaseError(
             f"relation = {show(relation)}: these sensitivities hold where one record changes and the number of records is "
-            "public. Where presence is private that number is too: leave relation out, or use release(...) with a bound."
+            "public. Under add-remove that number is private too: leave relation out, or use release(...) with max_count."
         )
     kind, numbers = parsed
     n = whole(records, "records", 1, _MOST_RECORDS, example=1000, error=GridError)

@@ -35,7 +35,7 @@ from ..exact.level import Level
 from ..lp import Optimum, Program, dense
 from ..measure.loss import Loss, loss_name, loss_of
 from ..measure.prior import Prior, prior_of
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from .graphs import Graph
 
 Floats = NDArray[np.float64]
@@ -70,14 +70,14 @@ class Regret(Result):
         """Proved: no private mechanism is the best for all of these users at once."""
         return self.lower > 0
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         told = f"{len(self.losses)} users at {self.level}"
         if self.is_positive:
-            return Shown(
+            return View(
                 f"no mechanism serves all {told}: the best leaves some user a regret between "
                 f"{float(self.lower):.6g} and {float(self.upper):.6g}"
             )
-        return Shown(f"one mechanism serves all {told}, up to a regret of {float(self.upper):.2g}")
+        return View(f"one mechanism serves all {told}, up to a regret of {float(self.upper):.2g}")
 
     def rows(self) -> list[dict[str, Any]]:
         """What each user loses by the mechanism, and at least by the user's own best; exact."""
@@ -114,11 +114,11 @@ def regret(graph: Any, *, alpha: object = None, epsilon: object = None, users: S
     users (seconds); up to 13 on a path or star and 12 on a cycle with 200 users of your own (half a minute).
 
     >>> import discreet as dt
-    >>> triangle = dt.regret([("red", "green"), ("green", "blue"), ("blue", "red")], alpha="1/2")
+    >>> triangle = dt.theory.regret([("red", "green"), ("green", "blue"), ("blue", "red")], alpha="1/2")
     >>> print(triangle)
     no mechanism serves all 4 users at alpha 1/2 (epsilon <= 0.693148): the best leaves some user a regret between \
 0.0416667 and 0.0416667
-    >>> triangle.is_positive, dt.regret([(0, 1), (1, 2)], alpha="1/2").is_positive
+    >>> triangle.is_positive, dt.theory.regret([(0, 1), (1, 2)], alpha="1/2").is_positive
     (True, False)
     """
     answers, level = Graph.of(graph), Level.of(alpha=alpha, epsilon=epsilon)

@@ -23,10 +23,10 @@ from ..exact.arithmetic import ball, precision, show
 from ..exact.given import called, number, share
 from ..exact.level import Epsilon, Level
 from ..noise import Cauchy, ContinuousNoise, Gauss, Laplace, Student
-from ..present.shown import Result, Shown
+from ..present.views import Result, View
 from .queries import beta_of
 
-SLACK = Fraction(1, 2**64)  # of epsilon: what drawing from integers may cost (see smooth_law)
+SLACK = Fraction(1, 2**64)  # of epsilon: what drawing from integers may cost (see smooth_noise)
 _LAWS = {"cauchy": 0, "student": 1, "laplace": 0, "gauss": 0}
 _MOST_EPSILON = 100
 _FINE = 6  # bits of q - 1: ln q is within 2 % of the beta that was asked for
@@ -40,7 +40,7 @@ _SAFE = 1e-9  # relative: what floats may be wrong by, in laws that are for anal
 class Admissible(Result):
     """Noise S Z/s for a beta-smooth S, beta = ln(growth): which level it keeps, and how the budget is split.
 
-    `delta` is None where the level is pure. Otherwise the law is for analysis, and `smooth_law` refuses it.
+    `delta` is None where the level is pure. Otherwise the law is for analysis, and `smooth_noise` refuses it.
     """
 
     law: str
@@ -90,12 +90,12 @@ class Admissible(Result):
         pure = f"{self.name} noise of {float(1 / self.s):.6g} S keeps {self.level}"
         return pure if self.delta is None else f"{pure} with delta {float(self.delta):.6g}, for analysis only"
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         rows = ((self.name, f"ln({self.growth})", float(self.beta), float(self.s), float(1 / self.s)),)
         mixed = ("An epsilon with a delta, not a pure one: for analysis, refused for release.",)
         private = "S is the smooth sensitivity at this beta; it is private, and so is the size of the noise."
         notes = (*(() if self.delta is None else mixed), private)
-        return Shown(self._title(), ("law", "beta", "beta as a float", "s", "noise / S"), rows, notes)
+        return View(self._title(), ("law", "beta", "beta as a float", "s", "noise / S"), rows, notes)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -119,7 +119,7 @@ def admissible(
     choice that looks at no data. beta is rounded down to the logarithm of a short rational, `growth`.
 
     >>> import discreet as dt
-    >>> a = dt.admissible("cauchy", epsilon=1, beta="1/6")
+    >>> a = dt.queries.admissible("cauchy", epsilon=1, beta="1/6")
     >>> f"{float(1 / a.s):.2f} S"                                # 6 S with the split of Nissim et al., 1.2 S by beta + s
     '0.96 S'
     """

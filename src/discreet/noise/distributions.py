@@ -45,7 +45,7 @@ def log_of_level(a: Fraction) -> float:
     return -minus_log_above(a)
 
 
-class NoiseLaw(ABC):
+class NoiseDistribution(ABC):
     """A law of noise on a line, symmetric about 0. Functions of numbers also take arrays."""
 
     @abstractmethod
@@ -156,7 +156,7 @@ def _probabilities(p: ArrayLike) -> Floats:
     return chances
 
 
-class ContinuousNoise(NoiseLaw):
+class ContinuousNoise(NoiseDistribution):
     """A law with a density, for analysis only: it has no draws, because what is released is drawn on a grid."""
 
     @abstractmethod
@@ -197,7 +197,7 @@ class ContinuousNoise(NoiseLaw):
         return integrated(self._place, self._beyond, loss, self._kinks(), breaks)
 
 
-class DiscreteNoise(NoiseLaw):
+class DiscreteNoise(NoiseDistribution):
     """Noise on the integers with rational probabilities: what mechanisms add, prove and draw."""
 
     @abstractmethod

@@ -12,7 +12,7 @@ from ..errors import DiscreetError, GridError, OutOfRangeError, SizeError
 from ..exact.arithmetic import parse_exact, show, show_rational
 from ..exact.given import whole
 from ..exact.level import Epsilon
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from .private import PrivateNumber
 from .queries import Query, beta_of, query_of
 from .reach import discounted
@@ -21,7 +21,7 @@ from .splits import admissible
 _MOST_DATA_SETS = 2**20
 _COUNTED = "The number of records, {}, was taken from the data: it must be public."
 _ROUNDED = "The function's answers are floats: the rounding of the function itself is in these numbers."
-_GIVE = "for example dt.sensitivity(max, domain=[0, 1, 2], records=3)"
+_GIVE = "for example dt.queries.sensitivity(max, domain=[0, 1, 2], records=3)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,7 +41,7 @@ class Sensitivity(Result):
     data_sets: int | None = None
     notes: tuple[str, ...] = ()
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         rows: list[tuple[Any, ...]] = [
             ("global", show_rational(self.global_sensitivity), "public: the same for every data set")
         ]
@@ -58,7 +58,7 @@ class Sensitivity(Result):
                 f"Attained between {show(self.pair[0])} and {show(self.pair[1])}, of {self.data_sets} data sets.",
                 *notes,
             )
-        return Shown(self._title(), ("sensitivity", "value", "who may see it"), tuple(rows), notes)
+        return View(self._title(), ("sensitivity", "value", "who may see it"), tuple(rows), notes)
 
     def _title(self) -> str:
         return f"{self.what}: global sensitivity {show_rational(self.global_sensitivity)}"
@@ -97,9 +97,9 @@ def sensitivity(
     for the beta that `admissible` chooses for Cauchy noise at a level (by default epsilon = 1).
 
     >>> import discreet as dt
-    >>> dt.sensitivity("mean", records=100, low=0, high=120).global_sensitivity
+    >>> dt.queries.sensitivity("mean", records=100, low=0, high=120).global_sensitivity
     Fraction(6, 5)
-    >>> found = dt.sensitivity(lambda ages: max(ages) - min(ages), domain=[0, 60, 120], records=2)
+    >>> found = dt.queries.sensitivity(lambda ages: max(ages) - min(ages), domain=[0, 60, 120], records=2)
     >>> found.global_sensitivity, found.pair
     (Fraction(120, 1), ((0, 0), (120, 0)))
     """

@@ -19,7 +19,7 @@ _WRITTEN_BITS = 2**13  # of a rational that is written out; beyond, it is shown 
 
 @final
 @dataclass(frozen=True)
-class Shown:
+class View:
     """A title of one or more lines; a table where there are columns; further parts; notes.
 
     A column named "... <=" is rounded up. `more` counts the rows that a long table has beyond those given here, and
@@ -30,7 +30,7 @@ class Shown:
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
     notes: tuple[str, ...] = ()
-    parts: tuple[Shown, ...] = ()  # between the table and the notes
+    parts: tuple[View, ...] = ()  # between the table and the notes
     more: int = 0
     where: str = ""
 
@@ -41,7 +41,7 @@ class Shown:
         object.__setattr__(self, "notes", tuple(map(_lines, self.notes)))
 
     @classmethod
-    def of(cls, title: str, rows: Sequence[Mapping[str, Any]]) -> Shown:
+    def of(cls, title: str, rows: Sequence[Mapping[str, Any]]) -> View:
         """A table of rows that name their columns, all the same ones."""
         return cls(title, tuple(rows[0]) if rows else (), tuple(tuple(row.values()) for row in rows))
 
@@ -51,7 +51,7 @@ class Result(ABC):
     it is a table, HTML in a notebook, `plot()` where there is a picture. Subclasses are dataclasses with repr=False."""
 
     @abstractmethod
-    def shown(self) -> Shown:
+    def view(self) -> View:
         """What there is to see, as plain values."""
 
     @abstractmethod
@@ -60,12 +60,12 @@ class Result(ABC):
 
     def rows(self) -> list[dict[str, Any]]:
         """The table as one dict for each row; empty where there is none."""
-        shown = self.shown()
+        shown = self.view()
         return [dict(zip(shown.columns, row, strict=True)) for row in shown.rows]
 
     def _title(self) -> str:
         """What a repr begins with; a result whose table takes work to make says it without."""
-        return self.shown().title
+        return self.view().title
 
     def __repr__(self) -> str:
         title = one_line(next(iter(self._title().splitlines()), ""))
@@ -75,17 +75,17 @@ class Result(ABC):
     def __str__(self) -> str:
         from .words import text
 
-        return text(self.shown())
+        return text(self.view())
 
     def _repr_html_(self) -> str:
         from .html import section
 
         draw = getattr(self, "plot", None)
         if draw is None:
-            return section(self.shown())
+            return section(self.view())
         from .plot import inline
 
-        return section(self.shown()) + inline(draw)
+        return section(self.view()) + inline(draw)
 
 
 def one_line(text: str) -> str:

@@ -54,8 +54,8 @@ def literal(values, grid: dt.Grid) -> Fraction:
 @exactly
 @given(grids(), st.lists(records, max_size=8))
 def test_the_sum_is_that_of_fractions(grid, values):
-    assert dt.exact_sum(values, grid) == literal(values, grid)
-    assert dt.exact_mean(values, grid, size=7) == literal(values, grid) / 7
+    assert dt.queries.exact_sum(values, grid) == literal(values, grid)
+    assert dt.queries.exact_mean(values, grid, size=7) == literal(values, grid) / 7
 
 
 @exactly
@@ -73,7 +73,7 @@ def test_arrays_of_every_kind_have_the_sum_of_the_list(grid, values):
         np.array(values)[::-1],
         np.array([values, values])[1],
     ):
-        assert dt.exact_sum(same, grid) == expected
+        assert dt.queries.exact_sum(same, grid) == expected
 
 
 @pytest.mark.parametrize(
@@ -82,39 +82,41 @@ def test_arrays_of_every_kind_have_the_sum_of_the_list(grid, values):
 def test_whole_numbers_and_narrow_floats_are_read_as_they_are(kind):
     values = np.array([0, 1, 1, 0, 1], dtype=kind) if kind is bool else np.array([0, 3, 100, 7, 42], dtype=kind)
     grid = dt.Grid("1/2", "99/2", "7/3" if kind is not bool else "7/2")
-    assert dt.exact_sum(values, grid) == literal([v.item() for v in values], grid)
+    assert dt.queries.exact_sum(values, grid) == literal([v.item() for v in values], grid)
 
 
 def test_tables_of_records_are_summed_whole_and_none_is_zero():
     grid = dt.Grid(0, 10)
-    assert dt.exact_sum([], grid) == 0
-    assert dt.exact_sum(np.zeros((0, 3)), grid) == 0
-    assert dt.exact_sum(np.arange(6).reshape(2, 3), grid) == 15
-    assert dt.exact_sum(range(11), grid) == 55
-    assert dt.exact_sum([1, Fraction(1, 2), Decimal("2.5"), "7/2", True], dt.Grid(0, 10, "1/2")) == Fraction(17, 2)
+    assert dt.queries.exact_sum([], grid) == 0
+    assert dt.queries.exact_sum(np.zeros((0, 3)), grid) == 0
+    assert dt.queries.exact_sum(np.arange(6).reshape(2, 3), grid) == 15
+    assert dt.queries.exact_sum(range(11), grid) == 55
+    assert dt.queries.exact_sum([1, Fraction(1, 2), Decimal("2.5"), "7/2", True], dt.Grid(0, 10, "1/2")) == Fraction(
+        17, 2
+    )
 
 
 def test_an_offset_grid_counts_its_low_end_once_for_each_record():
-    assert dt.exact_sum([5, 5, 5], dt.Grid(5, 9)) == 15
-    assert dt.exact_sum([-7, -7], dt.Grid(-7, -3, 2)) == -14
+    assert dt.queries.exact_sum([5, 5, 5], dt.Grid(5, 9)) == 15
+    assert dt.queries.exact_sum([-7, -7], dt.Grid(-7, -3, 2)) == -14
 
 
 def test_halves_are_rounded_up_on_either_side_of_zero():
     grid = dt.Grid(-10, 10)
-    assert dt.exact_sum([0.5], grid) == 1
-    assert dt.exact_sum([-0.5], grid) == 0
-    assert dt.exact_sum([-1.5, 2.5], grid) == 2
-    assert dt.exact_sum([math.nextafter(0.5, 0)], grid) == 0
-    assert dt.exact_sum([25], dt.Grid(0, 100, 10)) == 30
-    assert dt.exact_sum([24.999999999999996], dt.Grid(0, 100, 10)) == 20
+    assert dt.queries.exact_sum([0.5], grid) == 1
+    assert dt.queries.exact_sum([-0.5], grid) == 0
+    assert dt.queries.exact_sum([-1.5, 2.5], grid) == 2
+    assert dt.queries.exact_sum([math.nextafter(0.5, 0)], grid) == 0
+    assert dt.queries.exact_sum([25], dt.Grid(0, 100, 10)) == 30
+    assert dt.queries.exact_sum([24.999999999999996], dt.Grid(0, 100, 10)) == 20
 
 
 def test_what_lies_beyond_the_ends_is_moved_to_them():
     grid = dt.Grid(0, 100, 5)
-    assert dt.exact_sum([-3, 1e300, math.inf, -math.inf, 10**40, 7], grid) == 0 + 100 + 100 + 0 + 100 + 5
-    assert dt.exact_sum(np.array([-(2**63), 2**63 - 1]), grid) == 100
-    assert dt.exact_sum(np.array([2**64 - 1], dtype=np.uint64), grid) == 100
-    assert dt.exact_sum([-1, 0.25], dt.Grid("1/3", "4/3", "1/3")) == Fraction(2, 3)
+    assert dt.queries.exact_sum([-3, 1e300, math.inf, -math.inf, 10**40, 7], grid) == 0 + 100 + 100 + 0 + 100 + 5
+    assert dt.queries.exact_sum(np.array([-(2**63), 2**63 - 1]), grid) == 100
+    assert dt.queries.exact_sum(np.array([2**64 - 1], dtype=np.uint64), grid) == 100
+    assert dt.queries.exact_sum([-1, 0.25], dt.Grid("1/3", "4/3", "1/3")) == Fraction(2, 3)
 
 
 # Sensitivity
@@ -125,19 +127,21 @@ def test_what_lies_beyond_the_ends_is_moved_to_them():
 def test_replacing_a_record_changes_the_sum_by_at_most_the_length_of_the_grid(grid, values, other, data):
     place = data.draw(st.integers(0, len(values) - 1))
     changed = [*values[:place], other, *values[place + 1 :]]
-    apart = abs(dt.exact_sum(values, grid) - dt.exact_sum(changed, grid))
+    apart = abs(dt.queries.exact_sum(values, grid) - dt.queries.exact_sum(changed, grid))
     assert apart <= grid.high - grid.low
     size = len(values)
-    means = [dt.exact_mean(v, grid, size=size) for v in (values, changed)]
+    means = [dt.queries.exact_mean(v, grid, size=size) for v in (values, changed)]
     assert abs(means[0] - means[1]) <= (grid.high - grid.low) / size
     gone = [*values[:place], *values[place + 1 :]]
-    assert abs(dt.exact_sum(values, grid) - dt.exact_sum(gone, grid)) <= max(abs(grid.low), abs(grid.high))
+    assert abs(dt.queries.exact_sum(values, grid) - dt.queries.exact_sum(gone, grid)) <= max(
+        abs(grid.low), abs(grid.high)
+    )
 
 
 def test_the_sensitivity_is_reached_and_not_smaller():
     grid = dt.Grid(-3, 8, "1/2")
-    assert dt.exact_sum([100, 1], grid) - dt.exact_sum([-100, 1], grid) == 11
-    assert dt.exact_sum([100, 1], grid) - dt.exact_sum([1], grid) == 8
+    assert dt.queries.exact_sum([100, 1], grid) - dt.queries.exact_sum([-100, 1], grid) == 11
+    assert dt.queries.exact_sum([100, 1], grid) - dt.queries.exact_sum([1], grid) == 8
 
 
 @exactly
@@ -146,7 +150,7 @@ def test_the_order_of_records_does_not_matter(values, random):
     grid = dt.Grid(0, 1, Fraction(1, 2**30))
     shuffled = values[:]
     random.shuffle(shuffled)
-    assert dt.exact_sum(values, grid) == dt.exact_sum(shuffled, grid)
+    assert dt.queries.exact_sum(values, grid) == dt.queries.exact_sum(shuffled, grid)
 
 
 def test_a_sum_of_floats_breaks_the_sensitivity_that_the_exact_sum_keeps():
@@ -170,9 +174,9 @@ def test_a_sum_of_floats_breaks_the_sensitivity_that_the_exact_sum_keeps():
     assert narrow[0] - narrow[1] == 1 + 300 * Fraction(1, 4) / 2**10, "in half precision by 7 %"
 
     grid = dt.Grid(0, 1, Fraction(1, 2**60))
-    assert dt.exact_sum(one, grid) - dt.exact_sum(other, grid) == 1
-    assert dt.exact_sum(one, grid) == dt.exact_sum(one[::-1], grid) == sum(map(Fraction, one))
-    assert dt.exact_sum(coarse[0], grid) - dt.exact_sum(coarse[1], grid) == 1
+    assert dt.queries.exact_sum(one, grid) - dt.queries.exact_sum(other, grid) == 1
+    assert dt.queries.exact_sum(one, grid) == dt.queries.exact_sum(one[::-1], grid) == sum(map(Fraction, one))
+    assert dt.queries.exact_sum(coarse[0], grid) - dt.queries.exact_sum(coarse[1], grid) == 1
 
 
 # Size
@@ -183,13 +187,13 @@ def test_positions_of_2_to_the_60_do_not_overflow_across_chunks():
     far = 2**60
     count = CHUNK + 3
     values = np.full(count, far - 1)
-    assert dt.exact_sum(values, dt.Grid(0, far)) == count * (far - 1)
-    assert dt.exact_sum(values, dt.Grid(1 - far, far)) == count * (far - 1)
+    assert dt.queries.exact_sum(values, dt.Grid(0, far)) == count * (far - 1)
+    assert dt.queries.exact_sum(values, dt.Grid(1 - far, far)) == count * (far - 1)
     fine = dt.Grid(0, 1, Fraction(1, far))
-    assert dt.exact_sum(np.ones(count), fine) == count
+    assert dt.queries.exact_sum(np.ones(count), fine) == count
     mixed = np.where(np.arange(count) % 2, far - 1, 5)
-    assert dt.exact_sum(mixed, dt.Grid(0, far)) == (count // 2) * (far - 1) + (count - count // 2) * 5
-    assert int(mixed.sum(dtype=np.int64)) != dt.exact_sum(mixed, dt.Grid(0, far)), "where 64 bits wrap"
+    assert dt.queries.exact_sum(mixed, dt.Grid(0, far)) == (count // 2) * (far - 1) + (count - count // 2) * 5
+    assert int(mixed.sum(dtype=np.int64)) != dt.queries.exact_sum(mixed, dt.Grid(0, far)), "where 64 bits wrap"
 
 
 # Refusals
@@ -209,7 +213,7 @@ def test_positions_of_2_to_the_60_do_not_overflow_across_chunks():
 )
 def test_a_value_that_is_no_number_is_refused_by_position_and_never_shown(values):
     with pytest.raises(OutOfRangeError, match="position 2 ") as caught:
-        dt.exact_sum(values, dt.Grid(0, 10))
+        dt.queries.exact_sum(values, dt.Grid(0, 10))
     assert caught.value.position == 2
     assert "12345" not in str(caught.value)
     assert "secret" not in str(caught.value)
@@ -220,7 +224,7 @@ def test_the_position_counts_through_all_chunks():
     values = np.zeros(CHUNK + 10)
     values[CHUNK + 4] = np.nan
     with pytest.raises(OutOfRangeError, match=f"position {CHUNK + 4} "):
-        dt.exact_sum(values, dt.Grid(0, 10))
+        dt.queries.exact_sum(values, dt.Grid(0, 10))
 
 
 @pytest.mark.parametrize(
@@ -242,27 +246,27 @@ def test_the_position_counts_through_all_chunks():
 )
 def test_missing_values_and_what_is_no_list_of_numbers_are_refused(values):
     with pytest.raises(OutOfRangeError):
-        dt.exact_sum(values, dt.Grid(0, 10))
+        dt.queries.exact_sum(values, dt.Grid(0, 10))
 
 
 @pytest.mark.parametrize("grid", [dt.Grid(0, None), dt.Grid(None, 10), dt.Grid(None, None), None, 10, (0, 10)], ids=str)
 def test_records_need_a_grid_with_two_ends(grid):
     with pytest.raises(GridError, match=r"two ends.*for example Grid"):
-        dt.exact_sum([1, 2], grid)
+        dt.queries.exact_sum([1, 2], grid)
     with pytest.raises(GridError, match="two ends"):
-        dt.exact_mean([1, 2], grid, size=2)
+        dt.queries.exact_mean([1, 2], grid, size=2)
 
 
 @pytest.mark.parametrize("size", [0, -1, 1.5, "many", None, float("nan"), True])
 def test_the_size_of_a_mean_is_a_public_whole_number(size):
     with pytest.raises(GridError, match=r"size = .* whole number"):
-        dt.exact_mean([1, 2], dt.Grid(0, 10), size=size)
+        dt.queries.exact_mean([1, 2], dt.Grid(0, 10), size=size)
 
 
 def test_the_size_of_a_mean_is_the_one_given_not_the_one_counted():
     """The number of records may be private: it never enters by itself."""
-    assert dt.exact_mean([1, 2, 3], dt.Grid(0, 10), size=1000) == Fraction(6, 1000)
-    assert dt.exact_mean([1, 2, 3], dt.Grid(0, 10), size="1000") == Fraction(6, 1000)
+    assert dt.queries.exact_mean([1, 2, 3], dt.Grid(0, 10), size=1000) == Fraction(6, 1000)
+    assert dt.queries.exact_mean([1, 2, 3], dt.Grid(0, 10), size="1000") == Fraction(6, 1000)
 
 
 # With a mechanism
@@ -273,9 +277,9 @@ def test_a_private_sum_from_records_to_report():
     grid = dt.Grid(0, 100_000, 100)
     m = dt.laplace(step=100, epsilon=1, sensitivity=grid.high - grid.low)
     one, other = [31_049.99, 28_450, 250_000], [31_049.99, 28_450, -5]
-    places = [m.inputs.position(dt.exact_sum(v, grid)) for v in (one, other)]
+    places = [m.inputs.position(dt.queries.exact_sum(v, grid)) for v in (one, other)]
     assert places[0] - places[1] == m.sensitivity == 1000
     ratio = m.channel.ratio(*places)
     assert m.level.admits(ratio.alpha, ratio.power)
-    report = m.sample(dt.exact_sum(one, grid), source=dt.insecure_source(1))
+    report = m.sample(dt.queries.exact_sum(one, grid), source=dt.insecure_source(1))
     assert report % 100 == 0

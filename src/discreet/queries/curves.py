@@ -27,10 +27,10 @@ from ..measure.prior import prior_of
 from ..measure.utility import expected_loss
 from ..mechanism import Mechanism
 from ..mechanisms.two_stage import rounded
-from ..noise import NoiseLaw, discrete_staircase, geometric, laplace, nearest, staircase
+from ..noise import NoiseDistribution, discrete_staircase, geometric, laplace, nearest, staircase
+from ..noise.distributions import LOSSES
 from ..noise.expectation import TOLERANCE
-from ..noise.law import LOSSES
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from ..progress import Progress, tell
 from ..randomness.source import insecure_source
 from .candidates import candidate, even_values, no_data
@@ -93,9 +93,9 @@ class Tradeoff(Result):
             raise DiscreetError(f"{show(mechanism)} has no curve here; choose from {'; '.join(self.mechanisms)}.")
         return found
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         if len(self.ways) > 1:
-            shown = Shown.of(self.question, [self._row(point) for point in self.points])
+            shown = View.of(self.question, [self._row(point) for point in self.points])
         else:
             table: dict[Fraction, dict[str, Any]] = {}
             for point in self.points:
@@ -103,7 +103,7 @@ class Tradeoff(Result):
                 row[point.mechanism] = point.loss
                 if point.within is not None:
                     row[f"{point.mechanism} +-"] = point.within
-            shown = Shown.of(self.question, list(table.values()))
+            shown = View.of(self.question, list(table.values()))
         return replace(shown, notes=self.notes)
 
     def plot(self) -> Any:
@@ -176,7 +176,7 @@ def tradeoff(
     1/20 to 19/20 unless given, as numbers or Levels, or as `epsilons`.
 
     >>> import discreet as dt
-    >>> print(dt.tradeoff(alphas=["1/10", "1/2"]))
+    >>> print(dt.queries.tradeoff(alphas=["1/10", "1/2"]))
     expected l1 / sensitivity 1 on the line
      alpha  laplace  staircase
     0.1000   0.4343     0.3514
@@ -243,7 +243,7 @@ def _several(given: Any) -> list[Any]:
     return found
 
 
-def _noise(name: str, level: Level, delta: Fraction, step: object, grid: Grid | None, cost: str) -> NoiseLaw:
+def _noise(name: str, level: Level, delta: Fraction, step: object, grid: Grid | None, cost: str) -> NoiseDistribution:
     """The law of the error, where it does not depend on the truth."""
     best = "l2" if cost == "l2" else "l1"
     width = step if grid is None else grid.step
@@ -288,7 +288,7 @@ class _Way:
     draws: int
     seed: int
 
-    def of_noise(self, alpha: Fraction, name: str, law: NoiseLaw) -> Point:
+    def of_noise(self, alpha: Fraction, name: str, law: NoiseDistribution) -> Point:
         cost: Any = self.loss
         point = Point(alpha, name)
         if "closed" in self.ways:

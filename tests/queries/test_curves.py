@@ -14,8 +14,8 @@ from scipy import stats
 import discreet as dt
 from discreet.errors import DiscreetError
 from discreet.measure.prior import prior_of
-from discreet.scalar.candidates import answer_grid, candidates, even_values, no_data
-from discreet.scalar.curves import ALPHAS
+from discreet.queries.candidates import answer_grid, candidates, even_values, no_data
+from discreet.queries.curves import ALPHAS
 
 LINE = {"laplace": lambda a: 1 / -math.log(a), "staircase": lambda a: math.sqrt(a) / (1 - a)}  # (11), (12)
 COUNTS = {
@@ -28,7 +28,7 @@ COUNTS = {
 @pytest.mark.parametrize(("step", "printed"), [(None, LINE), (1, COUNTS)])
 def test_equations_11_to_15_in_three_ways(step, printed):
     """All 19 levels: the printed formula, the integral within its tolerance, draws within 5.5 standard errors."""
-    found = dt.tradeoff(step=step, how="all", draws=10**5, seed=3, mechanisms=list(printed))
+    found = dt.queries.tradeoff(step=step, how="all", draws=10**5, seed=3, mechanisms=list(printed))
     assert {point.alpha for point in found.points} == set(ALPHAS)
     assert len(found.points) == 19 * len(printed)
     for point in found.points:
@@ -44,17 +44,17 @@ def test_equations_11_to_15_in_three_ways(step, printed):
 def test_the_curves_scale_with_the_sensitivity():
     """Normalised they do not depend on it; otherwise they are multiples, squared for l2."""
     for loss, power in (("l1", 1), ("l2", 2)):
-        one = dt.tradeoff(loss=loss, alphas=["1/3"])
+        one = dt.queries.tradeoff(loss=loss, alphas=["1/3"])
         for name in one.mechanisms:
-            size = dt.tradeoff(loss=loss, alphas=["1/3"], sensitivity="5/2").curve(name)[0][1]
+            size = dt.queries.tradeoff(loss=loss, alphas=["1/3"], sensitivity="5/2").curve(name)[0][1]
             assert size == pytest.approx(one.curve(name)[0][1], rel=1e-12)
-            size = dt.tradeoff(loss=loss, alphas=["1/3"], sensitivity="5/2", normalised=False).curve(name)[0][1]
+            size = dt.queries.tradeoff(loss=loss, alphas=["1/3"], sensitivity="5/2", normalised=False).curve(name)[0][1]
             assert size == pytest.approx(one.curve(name)[0][1] * 2.5**power, rel=1e-12)
 
 
 def test_other_steps_and_losses_in_three_ways():
     """Two and a half stairs of noise on steps of 2/5: sums over all errors, from the laws' own definitions."""
-    found = dt.tradeoff(
+    found = dt.queries.tradeoff(
         sensitivity=1, step="2/5", loss="l2", alphas=["1/4", "9/10"], how="all", draws=10**5, normalised=False
     )
     assert found.mechanisms == ("laplace", "staircase", "geometric", "discrete staircase")
@@ -88,7 +88,7 @@ def test_other_steps_and_losses_in_three_ways():
 def test_figure_3_with_side_information(prior, density):
     """The two-stage curve, open as in the paper and closed, against the real line; the optimum below all; nothing beats it."""
     grid = dt.Grid(-10, 10, "1/2")
-    found = dt.tradeoff(grid, sensitivity=10, prior=prior, alphas=["1/20", "3/10", "19/20"], normalised=False)
+    found = dt.queries.tradeoff(grid, sensitivity=10, prior=prior, alphas=["1/20", "3/10", "19/20"], normalised=False)
     curves = {name: dict(found.curve(name)) for name in found.mechanisms}
     assert list(curves) == ["laplace", "staircase", "two-stage", "two-stage, open", "optimum", "no data"]
     truths = np.linspace(-10, 10, 20_001)
@@ -119,7 +119,7 @@ def test_what_the_paper_claims_and_what_is_true():
     """Staircase below Laplace at every level, by less than 2 % from 0.5 on; the heuristic below both for alpha < 0.5; but
     the answer that looks at no data is better than all three."""
     for prior in ("normal(0, 1)", "maximum(100)"):
-        found = dt.tradeoff(
+        found = dt.queries.tradeoff(
             dt.Grid(-10, 10, "1/2"),
             sensitivity=10,
             prior=prior,
@@ -136,7 +136,7 @@ def test_what_the_paper_claims_and_what_is_true():
 
 
 def test_draws_of_mechanisms_agree_with_their_sums():
-    found = dt.tradeoff(
+    found = dt.queries.tradeoff(
         dt.Grid(0, 5, "1/4"),
         sensitivity=2,
         prior="beta(2, 5)",
@@ -152,17 +152,19 @@ def test_draws_of_mechanisms_agree_with_their_sums():
 
 
 def test_one_story_for_people_and_machines():
-    found = dt.tradeoff(alphas=["1/2"], how="draws", draws=100)
+    found = dt.queries.tradeoff(alphas=["1/2"], how="draws", draws=100)
     assert [list(row) for row in found.rows()] == [["alpha", "laplace", "laplace +-", "staircase", "staircase +-"]]
-    assert dt.tradeoff(alphas=["1/2"], how="draws", draws=100) == found
-    assert dt.tradeoff(alphas=["1/2"], how="draws", draws=100, seed=1) != found
+    assert dt.queries.tradeoff(alphas=["1/2"], how="draws", draws=100) == found
+    assert dt.queries.tradeoff(alphas=["1/2"], how="draws", draws=100, seed=1) != found
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert [(p["alpha"], p["mechanism"]) for p in told["points"]] == [("1/2", "laplace"), ("1/2", "staircase")]
     assert repr(found) == "<Tradeoff expected l1 / sensitivity 1 on the line>"
-    assert [a for a, _ in dt.tradeoff().curve("laplace")] == [pytest.approx(k / 20) for k in range(1, 20)]
-    assert dt.tradeoff(alphas="1/2", mechanisms="Laplace").points == (dt.tradeoff(alphas=["1/2"]).points[0],)
+    assert [a for a, _ in dt.queries.tradeoff().curve("laplace")] == [pytest.approx(k / 20) for k in range(1, 20)]
+    assert dt.queries.tradeoff(alphas="1/2", mechanisms="Laplace").points == (
+        dt.queries.tradeoff(alphas=["1/2"]).points[0],
+    )
     heard = []
-    dt.tradeoff(alphas=["1/2", "1/3"], progress=heard.append)
+    dt.queries.tradeoff(alphas=["1/2", "1/3"], progress=heard.append)
     assert heard == ["curves: 0 %", "curves: 50 %"]
 
 
@@ -187,9 +189,9 @@ def test_one_story_for_people_and_machines():
 )
 def test_what_has_no_curve_is_refused(wrong, told):
     with pytest.raises(DiscreetError, match=told):
-        dt.tradeoff(**wrong)
+        dt.queries.tradeoff(**wrong)
     with pytest.raises(DiscreetError, match="choose from laplace"):
-        dt.tradeoff(alphas=["1/2"]).curve("cauchy")
+        dt.queries.tradeoff(alphas=["1/2"]).curve("cauchy")
 
 
 # What can be released about one number
@@ -232,14 +234,14 @@ def test_the_candidates_are_what_their_names_say():
             errors = np.abs(m.outputs.floats(m.outputs.size) - truth)
             assert m.matrix[row] @ errors == pytest.approx(area, rel=0.01)
     assert found["geometric"] == dt.geometric(grid, alpha="1/3", sensitivity=2)
-    assert found["two-stage"] == dt.rounded(grid, [0, 2, 4], alpha="1/3", sensitivity=2)
+    assert found["two-stage"] == dt.queries.rounded(grid, [0, 2, 4], alpha="1/3", sensitivity=2)
     nothing = no_data(grid, level, 2, "l2", {0: "1/2", 3: "1/2"})
     assert set(np.flatnonzero(nothing.matrix.sum(axis=0))) == {3}  # 3/2, the mean
 
 
 def test_levels_of_curves_may_be_epsilons():
     """Laplace noise at epsilon e has the mean error 1/e."""
-    found = dt.tradeoff(epsilons=["1", "1/2"], mechanisms="laplace")
+    found = dt.queries.tradeoff(epsilons=["1", "1/2"], mechanisms="laplace")
     assert [round(point.loss, 9) for point in found.points] == [1, 2]
     with pytest.raises(DiscreetError, match="give one of them"):
-        dt.tradeoff(epsilons=[1], alphas=["1/2"])
+        dt.queries.tradeoff(epsilons=[1], alphas=["1/2"])

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from ..errors import LevelError
 from ..randomness.digits import GeometricDraws
+from .distributions import DiscreteNoise, log_of_level
 from .expectation import Floats
-from .law import DiscreteNoise, log_of_level
 
 
 @final

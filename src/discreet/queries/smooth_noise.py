@@ -27,7 +27,7 @@ from ..exact.arithmetic import ball, precision, show
 from ..exact.grid import Grid
 from ..exact.level import Level
 from ..exact.positions import positions
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 from ..randomness.source import FROM_SEED, Source, fork_mark, secure_source, warn_of_seed
 from .queries import Query, reach_of
 from .reach import best_of
@@ -56,10 +56,10 @@ class SmoothReport(Result):
     def __float__(self) -> float:
         return float(self.report)
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         note = f"{self.law} noise with smooth sensitivity, in steps of {self.step}; its size is private, so no interval is told."
         notes = (note, FROM_SEED) if self.insecure else (note,)
-        return Shown(f"{self.query._title()}: {self.report} at {self.level}", notes=notes)
+        return View(f"{self.query._title()}: {self.report} at {self.level}", notes=notes)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -86,11 +86,11 @@ class PairVerdict(Result):
     def __bool__(self) -> bool:
         return self.holds
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         (f, j), (g, k), report = self.witness
         told = "holds" if self.holds else "does NOT hold"
         epsilon = Level(self.alpha).epsilon if self.alpha else math.inf
-        return Shown(
+        return View(
             f"{self.claimed} {told} between {self.pairs} pairs of neighbours; the tight epsilon is {epsilon:.9g}",
             notes=(
                 f"reached at report {report} between (answer {f}, level {j}) and (answer {g}, level {k}), in steps",
@@ -108,7 +108,7 @@ class PairVerdict(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class SmoothLaw(Result):
+class SmoothNoise(Result):
     """The law of a report given the true answer and the level of the noise, all in steps of a grid. It knows no data."""
 
     query: Query
@@ -294,9 +294,9 @@ class SmoothLaw(Result):
     def _title(self) -> str:
         return f"{self.query._title()}, {self.noise.name} noise in steps of {self.step}, {self.level}"
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         rows = ((str(self.outputs), len(self.scales), float(self.noise.beta), float(self.noise.s), self.bits),)
-        return Shown(
+        return View(
             self._title(),
             ("reports", "levels of noise", "beta", "s", "bits"),
             rows,

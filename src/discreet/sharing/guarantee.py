@@ -16,7 +16,7 @@ from ..exact.arithmetic import as_written, minus_log_above, precision, show_abov
 from ..exact.level import Level
 from ..measure.privacy import Verdict, tight_level
 from ..mechanism import Mechanism
-from ..present.shown import plain
+from ..present.views import plain
 from ..randomness.digits import floor_of
 
 _KEPT_BITS = 64  # of a level that is too long to write out
@@ -24,7 +24,7 @@ _LARGEST_EPSILON = 2700.0
 
 
 @dataclass(frozen=True)
-class Kept:
+class Guarantee:
     """alpha is kept, and no better one if `exact`; epsilon is -ln(alpha), rounded up. `asked` is a sum of epsilons that people
     asked for, no less than -ln(alpha) either."""
 
@@ -39,14 +39,14 @@ class Kept:
         return self.epsilon if self.asked is None else as_written(self.asked, self.epsilon)
 
     @classmethod
-    def of(cls, alpha: Fraction, exact: bool = True) -> Kept:
+    def of(cls, alpha: Fraction, exact: bool = True) -> Guarantee:
         """A level, rounded down where it is too long to write out."""
         if alpha and alpha.denominator.bit_length() > 2 * WRITTEN_BITS:
             return cls.ratio(alpha.numerator, alpha.denominator)
         return cls(alpha, minus_log_above(alpha), exact)
 
     @classmethod
-    def ratio(cls, top: int, bottom: int) -> Kept:
+    def ratio(cls, top: int, bottom: int) -> Guarantee:
         """The level top/bottom; in lowest terms only where that is soon done."""
         if bottom.bit_length() <= 2 * WRITTEN_BITS:
             return cls.of(Fraction(top, bottom))
@@ -55,7 +55,7 @@ class Kept:
         return cls(alpha, minus_log_above(alpha), False)
 
     @classmethod
-    def power(cls, one: Verdict, times: int, exact: bool = True) -> Kept:
+    def power(cls, one: Verdict, times: int, exact: bool = True) -> Guarantee:
         """What `times` reports keep together, each at the tight level of a verdict: the ratios of a pair multiply."""
         exact = exact and one.exact
         if one.tight.denominator.bit_length() * times <= 2 * WRITTEN_BITS:
@@ -68,7 +68,7 @@ class Kept:
         return cls(below_exp(epsilon), epsilon, False)
 
     @classmethod
-    def between(cls, m: Mechanism, weights: Integers) -> Kept:
+    def between(cls, m: Mechanism, weights: Integers) -> Guarantee:
         """The tight level, between the neighbours of m, of a channel with these integer weights."""
         span = m.neighbours.span(m.inputs)
         if span is not None:
@@ -77,7 +77,7 @@ class Kept:
         return cls.worst((pair_ratio(weights, i, j).alpha, distance) for i, j, distance in demands)
 
     @classmethod
-    def worst(cls, pairs: Iterable[tuple[Fraction, Fraction]], exact: bool = True) -> Kept:
+    def worst(cls, pairs: Iterable[tuple[Fraction, Fraction]], exact: bool = True) -> Guarantee:
         """What is left by ratios, each at its distance."""
         found = cls(Fraction(1), 0.0, exact)
         for ratio, distance in pairs:
@@ -88,11 +88,11 @@ class Kept:
             found = cls(least, max(found.epsilon, epsilon), tight if here.alpha < found.alpha else found.exact)
         return found
 
-    def better(self, other: Kept) -> Kept:
+    def better(self, other: Guarantee) -> Guarantee:
         """Of two levels that are both kept the better one; either is true, so that floats may choose."""
         return self if self.epsilon <= other.epsilon else other
 
-    def for_asked(self, level: Level, one: Verdict, times: int) -> Kept:
+    def for_asked(self, level: Level, one: Verdict, times: int) -> Guarantee:
         """The same with the sum of the epsilons, where the level was asked as a rational one that each report keeps."""
         if level.asked is None or level.asked.base is not None or not level.asked.admits(one.tight):
             return self

@@ -33,7 +33,7 @@ from ..exact.arithmetic import show
 from ..exact.given import positive
 from ..exact.level import Level
 from ..mechanism import Mechanism, mechanism_of
-from ..present.shown import Result, Shown, plain
+from ..present.views import Result, View, plain
 
 WITHIN = Fraction(1, 10**15)  # a shortfall that rounding to 63 bits may leave
 _LONG = 64  # steps beyond which the distance is bounded more coarsely: its exact value has too many digits
@@ -53,14 +53,14 @@ class Violation(Result):
     chances: tuple[Fraction, ...]
     amount: Fraction
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         terms = [f"Pr[{self.report} | {i}]" for i in self.truths]
         if len(terms) == 3:
             left, right = f"(1 + a^2) {terms[1]}", f"a ({terms[0]} + {terms[2]})"
         else:  # the end itself is the less likely of the two
             low = 0 if self.chances[0] < self.chances[1] else 1
             left, right = terms[low], f"a {terms[1 - low]}"
-        return Shown(f"{left} is less than {right}, by {_short(-self.amount)}")
+        return View(f"{left} is less than {right}, by {_short(-self.amount)}")
 
     def to_dict(self) -> dict[str, Any]:
         """The true values and the report as texts, the probabilities exactly."""
@@ -116,14 +116,14 @@ class Derivation(Result):
         if not self.holds:
             raise LevelError(f"There is no such remap: {self.violation}; try a smaller alpha.", value=self.level.alpha)
 
-    def shown(self) -> Shown:
+    def view(self) -> View:
         if self.holds:
-            return Shown(f"holds: a remap of the geometric mechanism at {self.level}")
+            return View(f"holds: a remap of the geometric mechanism at {self.level}")
         a = "" if self.alpha == self.level.alpha else f" with a = {_short(self.alpha)} a step"
         told = f"does not hold: no remap of the geometric mechanism at {self.level}{a}; {self.violation}"
         if not self.nearly:
-            return Shown(told)
-        return Shown(
+            return View(told)
+        return View(
             f"{told}; it holds up to {_short(self.within)} in each row, and a remap lies within {_short(self.distance)}"
         )
 
@@ -144,9 +144,9 @@ def derivable(
     integers and so, literally, hardly ever one: `nearly` is the verdict up to `within` in each row, beside the literal one.
 
     >>> import discreet as dt
-    >>> print(dt.derivable(dt.geometric(4, alpha="2/3"), alpha="1/2"))
+    >>> print(dt.theory.derivable(dt.geometric(4, alpha="2/3"), alpha="1/2"))
     holds: a remap of the geometric mechanism at alpha 1/2 (epsilon <= 0.693148)
-    >>> print(dt.derivable(dt.explicit_fair(4, alpha="1/2")))
+    >>> print(dt.theory.derivable(dt.explicit_fair(4, alpha="1/2")))
     does not hold: no remap of the geometric mechanism at alpha 1/2 (epsilon <= 0.693148); (1 + a^2) Pr[2 | 1] is less \
 than a (Pr[2 | 0] + Pr[2 | 2]), by 0.05
     """

@@ -1,0 +1,1 @@
+from .families import Priors as Priors

@@ -1,1 +1,0 @@
-"""Scalar answers: sums and means of records, made ready for noise."""
