@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreet.results import Collusion
-
 from discreet import Grid, geometric
 from discreet.noise import laplace, staircase
 from discreet.present import plot
 from discreet.present.views import View
 from discreet.queries import rounded
+from discreet.results import Collusion
 from discreet.sharing import collude, compose
 
 from ..frame import Claim, Found, Picture, Setting, Study, verdict

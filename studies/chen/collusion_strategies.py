@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-from discreet.results import Collusion
 
 from discreet import Grid, geometric
 from discreet.noise import laplace, staircase
 from discreet.present import plot
 from discreet.present.views import View
+from discreet.results import Collusion
 from discreet.sharing import collude
 
 from ..frame import Claim, Found, Picture, Setting, Study, verdict

@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from discreet.results import Estimate
 from numpy.typing import NDArray
 
 from discreet import Grid, Level, Mechanism, from_matrix, geometric, insecure_source, randomized_response, recover
 from discreet.measure import kantorovich
+from discreet.results import Estimate
 
 Floats = NDArray[np.float64]
 N = 100  # true values and reports are 0..100
