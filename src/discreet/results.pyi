@@ -33,7 +33,7 @@ from .sharing.collusion import Collusion as Collusion
 from .sharing.collusion import Collusions as Collusions
 from .sharing.composition import Composition as Composition
 from .sharing.recalibration import Recalibration as Recalibration
-from .sharing.stored import CascadeReports as CascadeReports
+from .sharing.cascade_reports import CascadeReports as CascadeReports
 from .tables.admission import Profile as Profile
 from .tables.audiences import Audiences as Audiences
 from .tables.checking import ReleaseVerdict as ReleaseVerdict

@@ -14,7 +14,7 @@ import os
 import threading
 from fractions import Fraction
 from types import TracebackType
-from typing import Any, NoReturn, final
+from typing import Any, NoReturn, Protocol, final
 
 import numpy as np
 
@@ -22,18 +22,28 @@ from ..errors import DiscreetError, FileError, LedgerError
 from ..exact import arithmetic, given
 from ..exact.level import Epsilon
 from ..exact.neighbours import Neighbours
-from ..ledger.chain import SPENT, Pending, canonical
-from ..ledger.ledger import Ledger
+from ..formats import VERSION
 from ..mechanism import Mechanism, mechanism_of
+from .chain import SPENT, Answer, Pending, canonical
 
 FORMAT = "discreet-draw"
+
+
+class Book(Protocol):
+    """What paying needs of a ledger: to charge, to store, and to say what is stored."""
+
+    def note_charge(self, name: str, epsilon: Fraction, what: str, *, basis: str) -> Pending: ...
+
+    def finish(self, pending: Pending, answer: str) -> Answer: ...
+
+    def drawn(self, name: str, line: int) -> dict[str, Any] | None: ...
 
 
 @final
 class Paid:
     """A charge for one report, made by `Ledger.spend` and used in a `with` block."""
 
-    def __init__(self, ledger: Ledger, dataset: str, epsilon: Fraction, what: str) -> None:
+    def __init__(self, ledger: Book, dataset: str, epsilon: Fraction, what: str) -> None:
         self.dataset, self.epsilon, self.what = dataset, epsilon, what
         self._ledger, self._lock = ledger, threading.Lock()
         self._pending: Pending | None = None
@@ -168,4 +178,4 @@ def _digest(m: Mechanism) -> str | None:
 
 
 def _text(law: str | None, m: Mechanism, report: Any) -> str:
-    return canonical({"format": FORMAT, "version": 1, "mechanism": repr(m), "digest": law, "report": str(report)})
+    return canonical({"format": FORMAT, "version": VERSION, "mechanism": repr(m), "digest": law, "report": str(report)})

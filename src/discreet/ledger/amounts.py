@@ -1,4 +1,4 @@
-"""Rationals as a ledger keeps them: texts 'p/q' of a limited length, so that sums stay exact and short."""
+"""Amounts of a budget as a ledger keeps them: texts 'p/q' of a limited length, so that sums stay exact and short."""
 
 from __future__ import annotations
 

@@ -1,21 +1,47 @@
-"""Writing lines: the next one of a chain with its time and its words, and a charge within the budget and its caps."""
+"""Writing lines: the terms of a data set, the next line of a chain with its time and its words, a charge within budget and caps."""
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from ..errors import BudgetError, LedgerError
 from ..exact import arithmetic
 from . import periods
+from .amounts import TOTAL_BITS, chargeable, fits, rational_text
 from .chain import START, STATED, Account, Terms, bad, canonical, facts_of, link_of, salted, terms_of, total_of
-from .periods import Period, Running
-from .rationals import TOTAL_BITS, chargeable, fits, rational_text
+from .periods import Period, Running, read_caps
 from .stores import Run
 
 ENTRIES = "SELECT number, body, hash FROM discreet_entry WHERE name = :name"
 _LONGEST = 1000  # characters of what somebody writes about a charge
+
+
+def terms_given(name: Any, budget: Any, relation: Any, public: Any, unit: Any, per: Any) -> dict[str, Any]:
+    """The terms of a data set as someone writes them, checked before they are fixed for good: what its first line will say."""
+    total = arithmetic.parse_exact(budget)
+    if total is None or not chargeable(total):
+        raise LedgerError(f'A budget is a positive rational such as "1" or "1/2", not {arithmetic.show(budget)}.')
+    if relation not in ("change-one", "add-remove"):
+        raise LedgerError(f'A relation is "change-one" or "add-remove", not {arithmetic.show(relation)}.')
+    if (
+        isinstance(public, str)
+        or not isinstance(public, Sequence)
+        or not all(isinstance(c, str) for c in public)
+        or len({*public}) < len(public)
+    ):
+        raise LedgerError("Public columns are a list of different names, such as ['district'].")
+    if relation == "add-remove" and public:
+        raise LedgerError("Under add-remove privacy nothing about a person is public; leave out the public columns.")
+    if not (isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable()):
+        raise LedgerError("A data set's name is 1 to 200 printable characters. Choose another one.")
+    if unit is not None and not isinstance(unit, str):
+        raise LedgerError("A unit is the name of a column, or None.")
+    caps = {kind: rational_text(cap) for kind, cap in read_caps(per, total)}
+    facts = {"name": name, "budget": rational_text(total), "relation": relation, "public": list(public), "unit": unit}
+    return facts | ({"per": caps} if caps else {})
 
 
 def append(

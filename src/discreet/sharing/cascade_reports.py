@@ -30,7 +30,7 @@ from ..exact.intake import Kind
 from ..exact.level import Epsilon, Level
 from ..exact.positions import values_at
 from ..files import file_name, write_whole, written_grid, written_level
-from ..formats import Format
+from ..formats import VERSION, check_version
 from ..present.views import Result, View, plain
 from ..randomness.source import FROM_SEED, KeyedSource, Source, fork_mark, warn_of_seed
 from ..sampling import Places, checked_source, draw_chain
@@ -40,8 +40,7 @@ from .cascades import Cascade, step, told
 
 Indices = NDArray[np.int64]
 
-NAME = "discreet-cascade"
-FORMAT: Format[dict[str, Any]] = Format("file of a cascade's reports")
+FORMAT = "discreet-cascade"
 _RATIONAL = re.compile(r"-?[0-9]+(?:/0*[1-9][0-9]*)?")
 _LONGEST = 8000  # characters of a number
 _TOGETHER = 2**20  # reports for which one table of each distance is made
@@ -211,8 +210,8 @@ class CascadeReports(Result):
         """The content of that file."""
         cascade = self.cascade
         body: dict[str, Any] = {
-            "format": NAME,
-            "version": FORMAT.version,
+            "format": FORMAT,
+            "version": VERSION,
             "note": _SECRET,
             "grid": written_grid(cascade.grid),
             "sensitivity": str(cascade.sensitivity),
@@ -243,11 +242,13 @@ class CascadeReports(Result):
             whole = digest(content) if isinstance(content, dict) else ""
         except (TypeError, ValueError, RecursionError):
             content = None
-        if not isinstance(content, dict) or content.get("format") != NAME:
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise FileError(f"{name} is no file of a cascade's reports; write one with save.", kind="shape")
         if content.get("digest") != whole:
             raise FileError(f"{name} was cut or changed after it was written; take a whole copy.", kind="digest")
-        content = FORMAT.upgrade(content, content.get("version"))
+        check_version(
+            "file of a cascade's reports", content.get("version"), instead="release a new cascade, charged whole"
+        )
         try:
             return _read(content)
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:

@@ -21,7 +21,7 @@ import pytest
 import discreet as dt
 from discreet.errors import BudgetError, LedgerError, OutOfRangeError
 from discreet.ledger.ledger import Ledger
-from discreet.tables.spending import covers
+from discreet.ledger.spending import covers
 from tests import crashes
 
 G = dt.geometric(100, epsilon="1/2")
