@@ -8,13 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-from tests import postgres
+from tests import postgres, profiles
 
-# How long an example takes says something of the machine and nothing of the code.
-settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("house")
+profiles.load()
 
 
 @pytest.fixture(autouse=True, scope="session")
