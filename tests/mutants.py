@@ -48,7 +48,7 @@ OPERATORS = {
 }
 TWINS = [("min", "max"), ("minimum", "maximum"), ("argmin", "argmax"), ("ceil", "floor"), ("any", "all")]
 NAMES = {a: b for pair in TWINS for a, b in (pair, pair[::-1])}
-SUITE = "not campaign"  # the suite, as `make test` runs it
+SUITE = "not campaign"  # the suite, as `make check` runs it
 SPARE = ("__pycache__", ".*", "demo-out", "build", "dist", "results")  # what no test needs, left out of the copy
 
 # Rooms without tests of their own name, and the tests that look at them: files or folders below tests/.

@@ -1,13 +1,19 @@
-"""The number of examples follows the profile."""
+"""The number of examples follows the profile; ids are the same in every worker, and a folder can stay on one."""
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import profiles
+from tests.conftest import folder_of, has_address
 from tests.profiles import examples
+
+TESTS = Path(__file__).parent
 
 
 def test_the_profile_scales_the_number():
@@ -42,3 +48,21 @@ def test_hypothesis_tries_that_many():
     searched()
     assert len(tried) == examples(60)
     assert settings().max_examples == examples(profiles.USUAL)
+
+
+def test_a_folder_is_what_one_worker_runs():
+    """Also where the text of a parameter looks like a path."""
+    assert folder_of("tests/engines/test_spark.py::test_it[a/b::c]") == "tests/engines"
+    assert folder_of("tests/test_site.py::test_it") == "tests/test_site.py"
+
+
+def test_no_test_names_a_number_that_no_profile_can_change():
+    literal = re.compile(r"max_examples=\d")
+    assert literal.search("@settings(max_examples=" + "25)")
+    assert not [path.name for path in sorted(TESTS.rglob("*.py")) if literal.search(path.read_text("utf-8"))]
+
+
+def test_an_id_with_an_address_is_refused():
+    """Each worker has another one, and pytest-xdist runs nothing where workers disagree."""
+    assert has_address("tests/test_it.py::test_it[<object object at 0x7fc1dd990690>]")
+    assert not has_address("tests/test_it.py::test_it[0x10-at 0 o'clock]")
