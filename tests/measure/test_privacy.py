@@ -231,8 +231,8 @@ def test_a_tight_level_that_is_rounded_says_so():
 
 
 def test_an_epsilon_that_fails_by_the_last_digit_looks_like_it():
-    """The float 0.1 is a little more than 1/10: the message must not say 0.1 twice."""
-    verdict = dt.check_privacy(dt.geometric(10, epsilon=0.1), epsilon="0.1")
+    """The binary value of the float 0.1 is a little more than 1/10: the message must not say 0.1 twice."""
+    verdict = dt.check_privacy(dt.geometric(10, epsilon=Fraction(0.1)), epsilon="0.1")
     assert not verdict.holds
     assert "epsilon <= 0.1 " not in str(verdict)
 

@@ -336,7 +336,7 @@ def _is_infinite(value: Any) -> bool:
 
 
 def _are_nearly_values(rows: list[Any], grid: Grid) -> bool:
-    """Is each a float next to a value of the grid? 5.1 is not 51/10, but whoever writes it may well mean that value."""
+    """Is each next to a value of the grid? 0.333333 is not 1/3, but whoever writes it may well mean that value."""
     numbers = [parse_exact(x) for row in rows for x in row]
     steps = [None if x is None else (x - grid.anchor) / grid.step for x in numbers]
     return all(s is not None and abs(s - round(s)) <= _NEXT and 0 <= round(s) <= 1 for s in steps)

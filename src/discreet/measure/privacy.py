@@ -98,7 +98,7 @@ class Verdict(Result):
         }
 
     def _sentence(self) -> str:
-        # an epsilon that fails by the last digit (the float 0.1 is more than 1/10) must not look like one that holds
+        # an epsilon that fails by the last digit (0.1000000000000000056 for 1/10) must not look like one that holds
         close = not self.holds and show_above(self.epsilon) == show_above(self.asked.epsilon)
         told = show_above(self.epsilon, 17 if close else 6)
         best = f"it is private at epsilon <= {told} (alpha {show_rational(self.tight)})"
