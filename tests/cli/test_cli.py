@@ -448,9 +448,9 @@ def test_check_holds(run, gm):
         (["--epsilon", "0.105360516"], 0),
         (["--epsilon", "0.2", "--group", "2"], 1),
         (["--epsilon", "0.22", "--group", "2"], 0),
-        (["--epsilon", "0.5", "--metric", "discrete"], 1),
-        (["--epsilon", "0.9", "--metric", "discrete"], 0),
-        (["--alpha", "9/10", "--metric", "line"], 0),
+        (["--epsilon", "0.5", "--neighbours", "any"], 1),
+        (["--epsilon", "0.9", "--neighbours", "any"], 0),
+        (["--alpha", "9/10", "--neighbours", "line"], 0),
     ],
     ids=str,
 )
@@ -487,7 +487,7 @@ def test_check_refuses_a_tampered_file(run, gm):
 def test_check_of_an_unbounded_mechanism(run):
     run("make", "geometric", "--low", 0, "--high", "none", "--alpha", "1/2", "-o", "m.json")
     assert run("check", "m.json").code == 0
-    assert_one_good_error(run("check", "m.json", "--metric", "discrete"))
+    assert_one_good_error(run("check", "m.json", "--neighbours", "any"))
 
 
 # show
@@ -572,7 +572,7 @@ def test_the_tour_compares_releases_repeats_and_refuses(run):
     assert run("recover", folder / "ages.csv", "-m", folder / "wave.json").code == 0
     assert json.loads((folder / "asthma.json").read_text())["record"]["relation"] == "change-one"
     assert dt.load(folder / "GM.json").digest == dt.geometric(8, alpha="9/10").digest
-    assert run("check", folder / "kRR.json", "--metric", "discrete").code == 0
+    assert run("check", folder / "kRR.json", "--neighbours", "any").code == 0
     assert run("ledger", "verify", "town", "--ledger", folder / "budget.db").code == 0
 
 
@@ -1169,8 +1169,8 @@ BAD = {
     "check alpha and epsilon": ["check", "gm.json", "--alpha", "1/2", "--epsilon", "1"],
     "check group 0": ["check", "gm.json", "--group", "0"],
     "check group abc": ["check", "gm.json", "--group", "abc"],
-    "check group with line": ["check", "gm.json", "--group", "2", "--metric", "line"],
-    "check metric abc": ["check", "gm.json", "--metric", "abc"],
+    "check group with line": ["check", "gm.json", "--group", "2", "--neighbours", "line"],
+    "check neighbours abc": ["check", "gm.json", "--neighbours", "abc"],
 }
 
 

@@ -171,12 +171,12 @@ def test_a_tight_level_that_is_a_power_of_two_is_found(bits, part):
     """At the distance bits/part the level 2^-bits is 2^-part a unit: exactly, where it took for ever."""
     m = dt.geometric(1, alpha=Fraction(1, 2**bits))
     distance = Fraction(bits, part)
-    verdict = dt.check_privacy(m, alpha=Fraction(1, 2**part), metric=[[0, distance], [distance, 0]])
+    verdict = dt.check_privacy(m, alpha=Fraction(1, 2**part), neighbours=[[0, distance], [distance, 0]])
     assert verdict.holds
     assert verdict.tight == Fraction(1, 2**part)
     assert verdict.exact
     stronger = dt.check_privacy(
-        m, alpha=Fraction(1, 2**part) + Fraction(1, 2**99), metric=[[0, distance], [distance, 0]]
+        m, alpha=Fraction(1, 2**part) + Fraction(1, 2**99), neighbours=[[0, distance], [distance, 0]]
     )
     assert not stronger.holds
 

@@ -126,8 +126,8 @@ def test_between_two_multiples_rounding_hides_up_to_a_factor_of_two(base):
     """The only finite ratios: remainders r and r + 1, at their worst 1 and 2. One multiple among them, and it is gone."""
     m = random_rounding(2 * base, base)
     inside = [(r, r + 1) for r in range(1, base - 1)]
-    assert check_privacy(m, epsilon=1, metric=inside).tight == Fraction(1, 2)
-    assert check_privacy(m, epsilon=1, metric=[*inside, (base - 1, base)]).tight == 0
+    assert check_privacy(m, epsilon=1, neighbours=inside).tight == Fraction(1, 2)
+    assert check_privacy(m, epsilon=1, neighbours=[*inside, (base - 1, base)]).tight == 0
 
 
 def test_random_rounding_of_large_counts_is_refused():

@@ -18,6 +18,7 @@ from .options import (
     SENSITIVITY,
     STEP,
     Alpha,
+    CheckedNeighbours,
     Clamp,
     Column,
     Csv,
@@ -214,11 +215,8 @@ def check(
     *,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
-    metric: Annotated[
-        Literal["adjacent", "discrete", "line"],
-        Parameter(help="adjacent: neighbours (DP); discrete: any two values (local DP); line: by distance."),
-    ] = "adjacent",
-    group: Annotated[int, Parameter(help="The number of people protected together, with --metric adjacent.")] = 1,
+    neighbours: CheckedNeighbours = None,
+    group: Annotated[int, Parameter(help="The number of people protected together, without --neighbours.")] = 1,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
@@ -231,7 +229,8 @@ def check(
     from ..measure.privacy import check_privacy
 
     m = load_mechanism(file)
-    verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, metric=metric, group=group)
+    near = int(neighbours) if neighbours is not None and neighbours.isdecimal() else neighbours
+    verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, neighbours=near, group=group)
     if json:
         print(dump(verdict.to_dict()))
     else:

@@ -49,6 +49,13 @@ RECORDS = "The number of records, which is public; with a file, as many as it ha
 RECORD_LOW, RECORD_HIGH = "The smallest value that a record can have.", "The largest value that a record can have."
 SENSITIVITY = entry("How much one person can change the answer, in its units; by default 1.")
 SEED = Parameter(help="Makes what is drawn repeatable: for analysis and tests, never for reports about people.")
+CheckedNeighbours = Annotated[
+    str | None,
+    Parameter(
+        help="Between which values: a number of steps, any (two values: local privacy) or line (by their distance); by "
+        "default those of the mechanism."
+    ),
+]
 Neighbours = Annotated[str | None, Parameter(help="any: one level between any two values, as local privacy has it.")]
 
 # Files and tables

@@ -65,6 +65,21 @@ class Neighbours:
         return cls("any")
 
     @classmethod
+    def line(cls, grid: Grid) -> Neighbours:
+        """Any two true values of a grid, as far apart as their difference.
+
+        Distances add along the grid and ratios multiply, so that those of one step say it all.
+        """
+        if grid.step == 1:
+            return cls.steps(1)
+        if grid.n is None or grid.n > _MOST_PAIRS:
+            raise MetricError(
+                f"The line through {grid} has too many steps to be listed; give both ends, or a step of 1."
+            )
+        ends = [Fraction(grid.value(k)) for k in range(grid.n + 1)]
+        return cls("distances", links=tuple((a, b, grid.step) for a, b in itertools.pairwise(ends)))
+
+    @classmethod
     def pairs(cls, edges: Any) -> Neighbours:
         """These pairs of true values, one apart, in either order."""
         links = tuple((*_pair(edge), Fraction(1)) for edge in _listed(_edges(edges)))
@@ -106,8 +121,10 @@ class Neighbours:
         if isinstance(given, (str, bytes)):
             if given == "any":
                 return cls.any()
+            if given == "line":
+                return cls.line(grid)
             raise MetricError(
-                f'neighbours = {show(given)} is not known; use "any", a number of steps, pairs or distances.'
+                f'neighbours = {show(given)} is not known; use "any", "line", a number of steps, pairs or distances.'
             )
         if isinstance(given, Mapping):
             return cls.distances(given)

@@ -115,7 +115,7 @@ def describe(m: Mechanism, *, matrix: bool = False) -> Description:
     """
     m = mechanism_of(m)
     letters = property_letters(m)
-    local = None if m.inputs.n is None else check_privacy(m, metric="discrete")
+    local = None if m.inputs.n is None else check_privacy(m, neighbours="any")
     return Description(m, check_privacy(m), local, None if letters is None else tuple(letters), matrix)
 
 

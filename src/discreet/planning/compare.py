@@ -239,7 +239,7 @@ def _row(
     return {
         "mechanism": name,
         "epsilon <=": verdict.epsilon,
-        "local <=": check_privacy(m, metric="discrete").epsilon,
+        "local <=": check_privacy(m, neighbours="any").epsilon,
         "proved": bool(verdict),
         "properties": "all seven" if letters == list(LETTERS) else " ".join(letters),
         "L0": l0,
