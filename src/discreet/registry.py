@@ -1,4 +1,4 @@
-"""Every family of mechanisms in one list: README, command line, plan, compare, release and the tests read it.
+"""Every family of mechanisms in one list: README, command line, planning, compare, release and the tests read it.
 
 It loads nothing but itself: a family's code is imported when a mechanism of it is made.
 """

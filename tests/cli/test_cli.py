@@ -171,8 +171,8 @@ def test_make_knows_every_family(run, name):
 
 def test_compare_answers_a_query(run):
     words = [
-        "compare",
-        "--query=max",
+        "compare-query",
+        "max",
         "--low=0",
         "--high=4",
         "--records=9",
@@ -181,13 +181,15 @@ def test_compare_answers_a_query(run):
         "--step=1",
         "--prior=maximum(9)",
     ]
-    found = dt.compare(query="max", low=0, high=4, records=9, alpha="1/2", sensitivity=2, step=1, prior="maximum(9)")
+    found = dt.queries.compare_query(
+        "max", low=0, high=4, records=9, alpha="1/2", sensitivity=2, step=1, prior="maximum(9)"
+    )
     assert json.loads(run(*words, "--json").out) == found.to_dict()["rows"]
     assert [row["mechanism"] for row in csv.DictReader(io.StringIO(run(*words, "--csv").out))] == list(found.mechanisms)
     told = run(*words)
     assert (told.code, told.err) == (0, "")
     assert all(name in told.out for name in found.mechanisms)
-    assert_one_good_error(run("compare", "--query", "mode", "--alpha", "1/2"))
+    assert_one_good_error(run("compare-query", "mode", "--alpha", "1/2"))
     assert_one_good_error(run("compare", "--n", "5", "--low", "3", "--alpha", "1/2"))
     assert_one_good_error(run("make", "rounded", "--n", "5", "--alpha", "1/2"))
     assert_one_good_error(run("make", "rounded", "--n", "5", "--alpha", "1/2", "--cells", "0..2: 1; 3..5: 2"))
@@ -1274,11 +1276,12 @@ def test_compare_shows_that_the_geometric_serves_the_prior_as_well_as_the_best(r
 
 
 def test_plans_for_people_and_machines(run):
-    found = json.loads(run("plan", "--n", "100", "--error", "5", "--json").out)
+    found = json.loads(run("plan-epsilon", "--n", "100", "--error", "5", "--json").out)
     assert {row["family"] for row in found["choices"]} == {"geometric", "explicit_fair", "randomized_response"}
-    needed = json.loads(run("plan", "--n", "10", "--epsilon", "1", "--standard-error", "0.1", "--json").out)
+    assert run("plan-error", "--n", "100", "--epsilon", "1/2", "--csv").out.startswith("family,")
+    needed = json.loads(run("plan-reports", "--n", "10", "--epsilon", "1", "--standard-error", "0.1", "--json").out)
     assert all(isinstance(row["reports"], int) for row in needed["choices"])
-    assert "reports" in run("plan", "--n", "10", "--epsilon", "1", "--standard-error", "0.1").out
+    assert "reports" in run("plan-reports", "--n", "10", "--epsilon", "1", "--standard-error", "0.1").out
 
 
 def test_recovering_from_files_of_reports_and_of_counts(run):

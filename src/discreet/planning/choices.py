@@ -14,6 +14,7 @@ from ..errors import DiscreetError, SizeError
 from ..exact.arithmetic import show, show_above, show_rational
 from ..exact.grid import Grid
 from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism
 from ..present.views import Result, View, plain
 from ..registry import COLLECTED, PLANNED, Family
@@ -31,7 +32,8 @@ class Choice(Result):
     of reports was asked for there are instead `reports` and, from one report, the standard deviation `spread` of the
     estimate; or `monte_carlo`, the standard error of a number that was found by simulation, and the `curve` that it comes
     from: (reports, mean distance, its standard error). Where a number of reports was given, `distance` is the mean one that
-    is predicted. `hidden` says which values the level hides from each other; `width` is that of a square wave.
+    is predicted, and `simulated` the mean of some runs with its standard error, where runs were asked for. `hidden` says
+    which values the level hides from each other; `width` is that of a square wave.
     """
 
     family: str
@@ -49,6 +51,7 @@ class Choice(Result):
     note: str = ""
     distance: float = math.nan
     width: int | None = None
+    simulated: tuple[float, float] | None = None
 
     @property
     def alpha(self) -> Fraction | None:
@@ -77,6 +80,11 @@ class Choice(Result):
             "refused": self.refused or None,
             **({} if math.isnan(self.distance) else {"distance": self.distance}),
             **({} if self.width is None else {"width": self.width}),
+            **(
+                {}
+                if self.simulated is None
+                else dict(zip(("simulated", "simulated_error"), self.simulated, strict=True))
+            ),
             **({} if math.isnan(self.spread) else {"spread": self.spread}),
             **({"monte_carlo": self.monte_carlo, "note": self.note or None} if self.curve else {}),
         }
@@ -89,7 +97,8 @@ class Choice(Result):
         if self.width is not None:
             level = f"{level}, width {self.width}"
         if not math.isnan(self.distance):
-            return f"{self.family}: Kantorovich distance {self.distance:.3g} at {level}"
+            seen = "" if self.simulated is None else f", simulated {self.simulated[0]:.3g} +- {self.simulated[1]:.1g},"
+            return f"{self.family}: Kantorovich distance {self.distance:.3g}{seen} at {level}"
         if self.reports is None:
             return (
                 f"{self.family}: {level}; within {self.error}: {self.chance:.6g}, "
@@ -152,12 +161,23 @@ def makers_for(
     return {name: _maker(name, grid, within, known) for name in wanted}
 
 
+def span_of(grid: Grid, sensitivity: Any, neighbours: Any) -> Any:
+    """The sensitivity that is meant: as it is, or the whole length of the grid where any two values are neighbours."""
+    if neighbours is None:
+        return sensitivity
+    if sensitivity is not None or Neighbours.of(neighbours, grid).kind != "any":
+        raise DiscreetError(
+            'neighbours is "any" (two values), in place of a sensitivity; leave one out, or give a sensitivity.'
+        )
+    if grid.n is None:
+        raise DiscreetError(f"No noise hides any two values of {grid} from each other; give both ends.")
+    return grid.n * grid.step
+
+
 def _maker(name: str, grid: Grid, sensitivity: Any, known: Mapping[str, Family]) -> Make:
     family = known.get(name) if isinstance(name, str) else None
     if family is None and name in COLLECTED:
-        raise DiscreetError(
-            f"{show(name)} is for many reports, not for one; ask for standard_error, kantorovich or reports."
-        )
+        raise DiscreetError(f"{show(name)} is for many reports, not for one; use plan_reports.")
     if family is None:
         raise DiscreetError(f"{show(name)} cannot be planned with; choose from {', '.join(known)}.")
     extra = {"sensitivity": sensitivity} if "sensitivity" in family.takes else {}
