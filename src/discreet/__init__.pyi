@@ -37,6 +37,7 @@ from .planning.one_report import plan_error as plan_error
 from .planning.reports import plan_reports as plan_reports
 from .randomness.source import insecure_source as insecure_source
 from .recovery.recover import recover as recover
+from .tables.admission import admit as admit
 from .tables.admission import profile as profile
 from .tables.checking import check_release as check_release
 from .tables.release import release as release
