@@ -36,7 +36,6 @@ MEANINGS = {
     "--mechanism": 4,  # one file, one that checks, one of several words, several
     "--method": 2,
     "--out": 5,
-    "--reports": 2,
     "--sensitivity": 2,
     "--step": 3,
     "--then": 2,  # a second stage, a second loss

@@ -170,11 +170,12 @@ def test_a_plan_answers_one_question():
     for wrong in ({"reports": 10, "kantorovich": 1}, {"reports": -1}, {"reports": 10, "of": "mean"}, {}):
         with pytest.raises(DiscreetError):
             dt.plan_reports(8, prior="uniform", epsilon=1, **wrong)
-    for wrong in ({"families": "square_wave"}, {"neighbours": 2}, {"neighbours": "any", "sensitivity": 2}):
+    for wrong in ({"families": "square_wave"}, {"neighbours": [(0, 1)]}, {"neighbours": "any", "sensitivity": 2}):
         with pytest.raises(DiscreetError):
             dt.plan_epsilon(8, prior="uniform", error=1, **wrong)
         with pytest.raises(DiscreetError):
             dt.plan_error(8, prior="uniform", epsilon=1, **wrong)
+    assert dt.plan_epsilon(8, error=1, neighbours=2) == dt.plan_epsilon(8, error=1, sensitivity=2)
     halves = dt.plan_reports(dt.Grid(0, 4, "1/2"), epsilon=1, reports=100, families=["square_wave"])["square_wave"]
     whole = dt.plan_reports(8, epsilon=1, reports=100, families=["square_wave"])["square_wave"]
     assert halves.distance == pytest.approx(whole.distance / 2)

@@ -27,6 +27,7 @@ from .options import (
     Priors,
     Required,
     entry,
+    neighbours_of,
 )
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def compare(
             prior=prior_of(prior),
             require=require,
             sensitivity=sensitivity,
-            neighbours=int(neighbours) if neighbours is not None and neighbours.isdecimal() else neighbours,
+            neighbours=neighbours_of(neighbours),
             progress=progress,
         )
     return _show_comparison(found, json, csv)
@@ -242,7 +243,9 @@ def plan_epsilon(
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Find the smallest epsilon that keeps within an error, for each family.
+    """Find the smallest epsilon that keeps within an error.
+
+    For each family that can be planned with, whatever the truth is, or on average under a prior.
 
     Example: discreet plan-epsilon --n 100 --error 5
     """
@@ -254,7 +257,7 @@ def plan_epsilon(
         confidence=confidence,
         prior=prior_of(prior),
         sensitivity=sensitivity,
-        neighbours=neighbours,
+        neighbours=neighbours_of(neighbours),
     )
     return _show_plan(found, json, csv)
 
@@ -273,7 +276,9 @@ def plan_error(
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Find the smallest error that an epsilon gives, for each family.
+    """Find the smallest error that an epsilon gives.
+
+    For each family that can be planned with, whatever the truth is, or on average under a prior.
 
     Example: discreet plan-error --n 100 --epsilon 1/2
     """
@@ -286,7 +291,7 @@ def plan_error(
         confidence=confidence,
         prior=prior_of(prior),
         sensitivity=sensitivity,
-        neighbours=neighbours,
+        neighbours=neighbours_of(neighbours),
     )
     return _show_plan(found, json, csv)
 
@@ -310,13 +315,13 @@ def plan_reports(
     sensitivity: Annotated[str | None, SENSITIVITY] = None,
     neighbours: Neighbours = None,
     method: Annotated[str | None, Parameter(help="How distributions are recovered: auto, mle or ibu.")] = None,
-    runs: Annotated[int | None, Parameter(help="How often it is simulated, for each number of reports.")] = None,
+    runs: Annotated[int | None, Parameter(help="How often to simulate where that is needed.")] = None,
     seed: Annotated[int | None, SEED] = None,
     json: Json = False,
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Find how many reports a recovery needs, or how near it comes with so many.
+    """Find how many reports a recovery needs, or how near it comes.
 
     For each family, at one level. With --reports the distance is predicted; with --runs it is simulated as well.
 
@@ -335,7 +340,7 @@ def plan_reports(
         epsilon=epsilon,
         prior=prior_of(prior),
         sensitivity=sensitivity,
-        neighbours=neighbours,
+        neighbours=neighbours_of(neighbours),
         method=method,
         runs=runs,
         seed=seed,

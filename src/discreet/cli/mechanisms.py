@@ -18,7 +18,6 @@ from .options import (
     SENSITIVITY,
     STEP,
     Alpha,
-    CheckedNeighbours,
     Clamp,
     Column,
     Csv,
@@ -27,13 +26,15 @@ from .options import (
     File,
     Json,
     N,
+    Neighbours,
     Out,
     entry,
+    neighbours_of,
     switch,
 )
 
 if TYPE_CHECKING:
-    from ..mechanism import Mechanism
+    from ..mechanism import Mechanism, Procedure
 
 if TYPE_CHECKING:
     Family = str
@@ -152,7 +153,7 @@ def make(
 
 def _made(
     family: str, n: str | None, low: str | None, high: str | None, matrix: str | None, given: dict[str, Any]
-) -> Mechanism:
+) -> Procedure:
     """The mechanism that the words on the command line describe."""
     from ..errors import DiscreetError
 
@@ -174,14 +175,14 @@ def _made(
     step = given.pop("step", None)
     if matrix is not None:
         anywhere = n is None and low is None and high is None and step is None
-        return maker.make(_read_matrix(matrix), inputs=None if anywhere else grid_of(n, low, high, step), **given)
+        return maker.build(_read_matrix(matrix), inputs=None if anywhere else grid_of(n, low, high, step), **given)
     if "step" in maker.takes and low is None and high is None:
-        return maker.make(n, step=step, **given)  # it finds its own grid
+        return maker.build(n, step=step, **given)  # it finds its own grid
     if "step" in maker.takes and step is None and n is None:
         raise DiscreetError(
             f"Say how fine the grid of {family} between --low and --high is: give --step, such as 1/1024."
         )
-    return maker.make(grid_of(n, low, high, step), **given)
+    return maker.build(grid_of(n, low, high, step), **given)
 
 
 def _read_matrix(name: str) -> list[list[Any]]:
@@ -215,7 +216,7 @@ def check(
     *,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
-    neighbours: CheckedNeighbours = None,
+    neighbours: Neighbours = None,
     group: Annotated[int, Parameter(help="The number of people protected together, without --neighbours.")] = 1,
     json: Json = False,
     debug: Debug = False,
@@ -228,9 +229,8 @@ def check(
     """
     from ..measure.privacy import check_privacy
 
-    m = load_mechanism(file)
-    near = int(neighbours) if neighbours is not None and neighbours.isdecimal() else neighbours
-    verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, neighbours=near, group=group)
+    m = load_procedure(file)
+    verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, neighbours=neighbours_of(neighbours), group=group)
     if json:
         print(dump(verdict.to_dict()))
     else:
@@ -256,7 +256,7 @@ def show(
     from ..measure.description import describe, per_value_rows
     from . import terminal
 
-    m = load_mechanism(file)
+    m = load_procedure(file)
     one_of(json, csv)
     if json:
         print(dump(describe(m, matrix=True).to_dict()))
@@ -296,7 +296,7 @@ def audit(
     if ":" in sampler:
         target: Any = _function(sampler)
     else:
-        target = load_mechanism(sampler)
+        target = load_procedure(sampler)
     try:
         listed = (
             None
@@ -361,7 +361,7 @@ def sample(
     if file == "-" and values == ("-",):
         raise DiscreetError("Standard input is the mechanism or the true values, not both; give one of them as a file.")
     apart(out, file, *values[:1])
-    m = load_mechanism(file)
+    m = load_procedure(file)
     true = _true_values(values if value is None else (value,), column, alone=value is not None)
     if size is not None and len(true) != 1:
         raise DiscreetError(f"--size is for many reports of one true value, not of {len(true)}; leave it out.")
@@ -448,7 +448,21 @@ def grid_of(n: str | None, low: str | None, high: str | None, step: str | None) 
 
 
 def load_mechanism(file: str) -> Mechanism:
+    """The mechanism of a file; a traditional method is refused."""
     from ..files import load, loads
+
+    return loads(_from_stdin(), "standard input") if file == "-" else load(file)
+
+
+def load_procedure(file: str) -> Procedure:
+    """Whatever a file holds, mechanism or traditional method."""
+    from ..files import load_procedure as load
+    from ..files import loads_procedure as loads
+
+    return loads(_from_stdin(), "standard input") if file == "-" else load(file)
+
+
+def _from_stdin() -> bytes:
     from ..verify import MAX_BYTES
 
-    return loads(sys.stdin.buffer.read(MAX_BYTES + 1), "standard input") if file == "-" else load(file)
+    return sys.stdin.buffer.read(MAX_BYTES + 1)

@@ -25,7 +25,7 @@ from ..exact.given import number, positive, whole
 from ..exact.grid import Grid
 from ..exact.level import BITS, Epsilon, Level
 from ..exact.neighbours import Neighbours
-from ..mechanism import Mechanism, allows, mechanism_of
+from ..mechanism import Mechanism, Procedure, allows, procedure_of
 from ..mechanisms.geometric import geometric
 from ..present.views import Result, View, plain
 
@@ -111,7 +111,7 @@ class Verdict(Result):
 
 
 def check_privacy(
-    m: Mechanism,
+    m: Procedure,
     *,
     alpha: object = None,
     epsilon: object = None,
@@ -131,7 +131,7 @@ def check_privacy(
     >>> bool(dt.check_privacy(dt.geometric(8, alpha="9/10"), alpha="9/10"))
     True
     """
-    claimed = mechanism_of(m).level
+    claimed = procedure_of(m).claim
     level = claimed if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
     group = whole(group, "group", error=MetricError)
     if group != 1 and neighbours is not None:
@@ -146,7 +146,7 @@ def check_privacy(
     return _judge(m, level, words if group == 1 else words.replace("neighbours", f"groups of {group}"), m.ratios(told))
 
 
-def _together(m: Mechanism, group: int) -> Neighbours:
+def _together(m: Procedure, group: int) -> Neighbours:
     """The neighbours of a group of people: their sensitivities add up."""
     if group == 1:
         return m.neighbours
@@ -155,7 +155,7 @@ def _together(m: Mechanism, group: int) -> Neighbours:
     return Neighbours.steps(group * m.sensitivity)
 
 
-def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio, Fraction]]) -> Verdict:
+def _judge(m: Procedure, level: Level, name: str, demands: Iterator[tuple[Ratio, Fraction]]) -> Verdict:
     """Every demand must hold; the tight level is the smallest that one of them leaves."""
     holds, exact, measured, worst = level.alpha > 0, True, True, None  # a claim of nothing is no claim
     tight, epsilon = Fraction(1), 0.0

@@ -15,7 +15,7 @@ from ..exact.arithmetic import show, show_above, show_rational
 from ..exact.grid import Grid
 from ..exact.level import Level
 from ..exact.neighbours import Neighbours
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, Procedure
 from ..present.views import Result, View, plain
 from ..registry import COLLECTED, PLANNED, Family
 
@@ -145,7 +145,7 @@ class Plan(Result):
         return {"question": self.question, "choices": self.rows(), "notes": list(self.notes)}
 
 
-def hidden_by(m: Mechanism) -> str:
+def hidden_by(m: Procedure) -> str:
     """Which values its level hides from each other."""
     words = m.neighbours.words(m.inputs)
     return "neighbours" if m.sensitivity == 1 != m.inputs.n else words.replace("neighbours at most", "values up to")
@@ -162,13 +162,16 @@ def makers_for(
 
 
 def span_of(grid: Grid, sensitivity: Any, neighbours: Any) -> Any:
-    """The sensitivity that is meant: as it is, or the whole length of the grid where any two values are neighbours."""
+    """The sensitivity that is meant: as it is, or that of neighbours some steps apart; any two are as far as the grid is long."""
     if neighbours is None:
         return sensitivity
-    if sensitivity is not None or Neighbours.of(neighbours, grid).kind != "any":
-        raise DiscreetError(
-            'neighbours is "any" (two values), in place of a sensitivity; leave one out, or give a sensitivity.'
-        )
+    told = Neighbours.of(neighbours, grid)
+    if sensitivity is not None:
+        raise DiscreetError("Both sensitivity and neighbours say between which values a level holds; give one of them.")
+    if told.reach is not None:
+        return told.reach * grid.step
+    if told.kind != "any":
+        raise DiscreetError('neighbours must be "any" (two values) or a number of steps here; give one of these.')
     if grid.n is None:
         raise DiscreetError(f"No noise hides any two values of {grid} from each other; give both ends.")
     return grid.n * grid.step
@@ -197,13 +200,13 @@ def _is_row(x: Any) -> bool:
 
 def named(n: Any, mechanisms: Any) -> tuple[Grid, dict[str, Mechanism]]:
     """Mechanisms that somebody brings, one, a list or by name, and the grid of true values that they share."""
-    given = [mechanisms] if isinstance(mechanisms, Mechanism) else mechanisms
+    given = [mechanisms] if isinstance(mechanisms, Procedure) else mechanisms
     several = list(given.values()) if isinstance(given, Mapping) else given
     if isinstance(several, np.ndarray) or (isinstance(several, (list, tuple)) and any(_is_row(x) for x in several)):
         raise DiscreetError(
             "A matrix of probabilities is no mechanism yet; make one with from_matrix(matrix, alpha=...) first."
         )
-    if not isinstance(several, (list, tuple)) or not several or not all(isinstance(m, Mechanism) for m in several):
+    if not isinstance(several, (list, tuple)) or not several or not all(isinstance(m, Procedure) for m in several):
         raise DiscreetError(f"mechanism = {show(mechanisms)} must be a Mechanism or a list of them; make one first.")
     grid = several[0].inputs if n is None else Grid.of(n)
     if any(m.inputs != grid for m in several):

@@ -22,7 +22,7 @@ from ..measure.privacy import check_privacy
 from ..measure.properties import LETTERS
 from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, rmse, worst_loss
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Mechanism, Procedure, procedure_of
 from ..present.views import Result, View, plain
 from ..progress import Progress
 from ..registry import FAMILIES, legend
@@ -102,7 +102,7 @@ def compare(
     ('all seven', True)
     """
     if mechanisms is None and isinstance(getattr(n, "mechanism", None), Mechanism):
-        mechanism_of(n)  # a design: says to give its mechanism
+        procedure_of(n)  # a design: says to give its mechanism
     if mechanisms is None and (isinstance(n, (Mechanism, list, tuple, Mapping)) or np.ndim(n) > 0):
         n, mechanisms = None, n
     if sensitivity is not None and neighbours is not None:
@@ -197,7 +197,7 @@ def _known(grid: Grid, level: Level, told: Neighbours) -> tuple[dict[str, Mechan
 
 
 def _row(
-    name: str, m: Mechanism, told: Neighbours, level: Level | None, loss: Any, loss_name: str, prior: Any
+    name: str, m: Procedure, told: Neighbours, level: Level | None, loss: Any, loss_name: str, prior: Any
 ) -> dict[str, Any]:
     """One mechanism in one line, its level between the neighbours of all rows."""
     others = m.finite().rows - 1

@@ -28,6 +28,7 @@ from ..errors import DiscreetError, SizeError
 from ..exact.arithmetic import parse_exact, show
 from ..exact.grid import Grid
 from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..measure.prior import prior_of
 from ..mechanism import Mechanism
 from ..mechanisms.wave import square_wave
@@ -102,7 +103,8 @@ def plan_reports(
         sensitivity = span_of(Grid.of(n), sensitivity, neighbours)
     elif neighbours is not None:
         raise DiscreetError("A mechanism has neighbours of its own; leave neighbours out.")
-    made = made_of(n, alpha, epsilon, families, sensitivity, mechanism, neighbours is not None, prior)
+    any_two = isinstance(neighbours, (str, Neighbours)) and neighbours in ("any", Neighbours.any())
+    made = made_of(n, alpha, epsilon, families, sensitivity, mechanism, any_two, prior)
     if standard_error is not None:
         return plan_standard_error(*made, standard_error, "mean" if of is None else of, prior)
     way = Simulation(method or "auto", iterations, runs, 0 if seed is None else seed)

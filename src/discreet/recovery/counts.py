@@ -15,7 +15,7 @@ from ..exact.arithmetic import parse_entry, show
 from ..exact.grid import Grid
 from ..exact.intake import as_array
 from ..exact.positions import positions, values_at
-from ..mechanism import Mechanism
+from ..mechanism import Procedure
 
 Counts = NDArray[np.int64]
 
@@ -24,7 +24,7 @@ _FEW = 16  # so many reports may well be meant as reports
 _MOST = 2**53  # reports in all: as floats their number is exact
 
 
-def histogram_of(data: Any, mechanism: Mechanism, kind: str = "auto") -> Counts:
+def histogram_of(data: Any, mechanism: Procedure, kind: str = "auto") -> Counts:
     """How often each report of the mechanism was seen.
 
     `data` is a histogram (one count for each report, in the grid's order), a mapping {report: count}, a tally as `perturb`
