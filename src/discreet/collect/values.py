@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OutOfRangeError, TableInputError
-from ..exact.arithmetic import parse_exact, parse_value, show
+from ..exact.arithmetic import parse_entry, parse_value, show
 from ..exact.grid import Grid
 from ..exact.positions import positions, values_at
 from .plain import (
@@ -182,11 +182,11 @@ def numbers_of(column: Any, decimal: str = ".") -> tuple[list[Fraction | None], 
     elif is_number(words.type):
         values = stored(words.cast(pa.uint8()) if kinds.is_boolean(words.type) else words)
         each, inner = np.unique(values, return_inverse=True)
-        found, gone = [parse_exact(value) for value in each.tolist()], missing(words)
+        found, gone = [parse_entry(value) for value in each.tolist()], missing(words)
         inner = inner if gone is None else np.where(gone, -1, inner)
     else:
         given, inner = _written(words, decimal)
-        found = [None if word is None else parse_exact(word) for word in given]
+        found = [None if word is None else parse_entry(word) for word in given]
     return found, inner if codes is None else np.append(inner, -1)[codes]
 
 
