@@ -94,7 +94,7 @@ def test_a_bad_value_is_named_by_its_line(run, ages):  # noqa: F811
     assert_one_good_error(told)
     assert "line 902 of the column 'age'" in told.err
     assert "secret" not in told.err
-    assert "--on-bad clamp" in told.err
+    assert "--on-bad map=VALUE" in told.err
     assert not Path("x.csv").exists()
     assert_one_good_error(run("recover", "-m", "g.json"))
     assert_one_good_error(run("tally", "--column", "age"))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dt
-from discreet.collect.values import BadValueError, Rule, places_of
+from discreet.collect.placing import BadValueError, BadValueRule, places_of
 from discreet.errors import RecoveryError, TableInputError
 
 STEPS = [Fraction(1, q) for q in range(1, 61)] + [
@@ -80,7 +80,7 @@ def is_written(x: Fraction) -> bool:
 
 
 def read(grid: dt.Grid, column: pa.Array, on_bad: str) -> tuple[list[int], list[bool] | None]:
-    places, stay = places_of(grid, column, Rule.of(on_bad, grid))
+    places, stay = places_of(grid, column, BadValueRule.of(on_bad, grid))
     return places.tolist(), None if stay is None else stay.tolist()
 
 

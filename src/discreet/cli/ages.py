@@ -15,7 +15,8 @@ def collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str, 
     """Perturb the years, tally, recover; a section for the page, and what was found."""
     import numpy as np
 
-    from ..collect.perturbing import perturb_file
+    from ..collect.perturbing import perturb_summary
+    from ..collect.request import PerturbRequest
     from ..collect.tallying import tally
     from ..mechanisms.wave import square_wave
     from ..present.plot import inline
@@ -24,7 +25,8 @@ def collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str, 
 
     m = square_wave(100, epsilon=EPSILON)
     m.save(folder / "wave.json")
-    made = perturb_file(table, folder / "ages.csv", "years", m, overwrite=True)
+    request = PerturbRequest.of(column="years", mechanism=m)
+    made = perturb_summary(table, request, out=folder / "ages.csv", overwrite=True)
     estimate = recover(tally(folder / "ages.csv", "years", m), m)
     low, high = estimate.interval(0.95)
     truth = table.column("years").to_numpy()

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..engines.guard import without_values
 from ..errors import FileError
 from ..exact.arithmetic import show
 from ..files import check_writable, file_name, whole_file
-from .plain import without_values
 
 _SUFFIXES = (".parquet", ".csv", ".arrow")
 
