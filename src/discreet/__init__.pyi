@@ -34,6 +34,7 @@ from .planning.compare import compare as compare
 from .planning.plan import plan as plan
 from .randomness.source import insecure_source as insecure_source
 from .recovery.recover import recover as recover
+from .tables.admission import admit as admit
 from .tables.admission import profile as profile
 from .tables.checking import check_release as check_release
 from .tables.release import release as release

@@ -318,7 +318,7 @@ def test_the_same_kind_of_table_comes_back(people, ledger, tmp_path):
     }
     for version, (table, kind) in kinds.items():
         if kind is pyarrow.Table and version > "3":
-            ledger.admit(table, "bits", version)
+            dt.admit(table, dataset="bits", ledger=ledger, version=version)
         made = bits(table, ledger, version=version, epsilon="1/10")
         assert isinstance(made.table, kind)
         assert made.columns["n"] == bits(people, ledger, version="1", epsilon="1/10").columns["n"]
@@ -449,7 +449,7 @@ def test_a_missing_column_and_an_empty_file(ledger, tmp_path):
     with pytest.raises(TableInputError, match="empty"):
         bits(tmp_path / "e.csv", ledger)
     (tmp_path / "m.csv").write_text("district,age\na,old\n")
-    ledger.admit(tmp_path / "m.csv", "bits")
+    dt.admit(tmp_path / "m.csv", dataset="bits", ledger=ledger)
     with pytest.raises(dt.errors.DiscreetError, match="sick"):
         bits(tmp_path / "m.csv", ledger)
     assert ledger.balance("bits").spent == 0

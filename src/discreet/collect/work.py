@@ -25,7 +25,7 @@ from ..engines.sources import Source as Table
 from ..engines.sources import is_text, open_table, stamp
 from ..errors import PrivacyWarning, TableInputError
 from ..exact.arithmetic import show
-from ..ledger.ledger import Answer, Ledger
+from ..ledger.ledger import Answer, opened_ledger
 from ..progress import Progress, tell
 from ..randomness.source import FROM_SEED, KeyedSource, Source, marked, warn_of_seed
 from .account import DatasetCharge, stored_tally
@@ -99,8 +99,7 @@ class Work:
     ) -> Work:
         charge, reading, column = None, request.reading, request.column
         if request.charged is not None:
-            ledger = request.charged.ledger
-            book = ledger if isinstance(ledger, Ledger) else stack.enter_context(Ledger.existing(ledger))
+            book = stack.enter_context(opened_ledger(request.charged.ledger))
             charge = DatasetCharge.of(book, table, request, request.charged)
             if charge.reading is not None:
                 if reading != Reading():

@@ -24,7 +24,7 @@ def asked_alike(told: Mapping[str, Any], sheet: Sheet) -> bool:
     families = {m.recipe.family for one in counted for m in one.plan.values() if m is not None}
     aim = question.purpose.written()
     return bool(
-        told["rule"] == 2
+        told["rule"] == 1
         and told["version"] == question.version
         and (told["other"], told["bound"], told["max_groups"]) == (question.other, question.bound, question.max_groups)
         and told["by"] == sorted(name.lower() for name in question.by)

@@ -60,7 +60,7 @@ def rebuild(saved: Saved) -> Rebuilt:
     coarse = Coarse.of(record["round_to"], record["hide_below"])
     alphas = [one["alpha"] for one in record["statistics"]]
     measures, drawn = _drawn(question, terms, alphas, saved.columns, sizes, coarse)
-    asked = [tuple(margin) for margin in ([[name] for name in saved.margins] if saved.older else record["margins"])]
+    asked = [tuple(margin) for margin in record["margins"]]
     tiers, totals = [], []
     for told in record["measured"][:-1]:  # the last are the cells
         tier, reports = _tier(saved, question, terms, told, sizes, asked, coarse)
@@ -78,12 +78,11 @@ def rebuild(saved: Saved) -> Rebuilt:
         None if head is None else Head(head["count"], head["hash"]),
     )
     again = sheet.filled(drawn, balance, answer, totals)
-    return Rebuilt(sheet, drawn, totals, replace(again, record={**again.record, **_declared(saved, sheet)}))
+    return Rebuilt(sheet, drawn, totals, replace(again, record={**again.record, **_declared(record, sheet)}))
 
 
-def _declared(saved: Saved, sheet: Sheet) -> dict[str, Any]:
+def _declared(record: Mapping[str, Any], sheet: Sheet) -> dict[str, Any]:
     """What is declared, as far as it fits the rest: the purpose by its mechanisms, an audience by its level and its cost."""
-    record = saved.record
     counted = [(n, m) for one in sheet.measures if one.counts_people for n, m in one.plan.items() if m is not None]
     aim, bound = sheet.question.purpose, sheet.question.bound
     fits = all(
@@ -94,20 +93,16 @@ def _declared(saved: Saved, sheet: Sheet) -> dict[str, Any]:
         own, charged = number_in(record["epsilon_charged"]), number_in(mine["charged"])
         known = mine["alpha"] in asked["levels"] and charged >= own and bool(charged) == bool(own)
         mine = {"alpha": mine["alpha"], "epsilon": str(own), "charged": str(charged)} if known else None
-    unsaid = {} if record["margins"] is not None else {"margins": None}  # before version 4; today's have a list
-    if asked is not None and not (asked_alike(asked, sheet) and ("levels" in asked) == (mine is not None)):
-        asked = None
-    chosen = record["purpose"] is not None if asked is None else asked["mechanism"] == "auto"
-    if asked is None and not saved.older:
-        asked = "missing"  # only early records had none
-    return {**unsaid, "audience": mine, "question": asked, "purpose": aim.written() if chosen and fits else None}
+    alike = asked_alike(asked, sheet) and ("levels" in asked) == (mine is not None)
+    chosen = asked["mechanism"] == "auto" if alike else record["purpose"] is not None
+    purpose = aim.written() if chosen and fits else None
+    return {"audience": mine, "question": asked if alike else None, "purpose": purpose}
 
 
-def level_told(record: Mapping[str, Any]) -> Level | None:
-    """The level that a record was asked for at, by its question: that of its audience, where there are several; None where an
-    early record does not say."""
-    mine, asked = record["audience"], record["question"]
-    return None if asked is None else Level(number_in(asked["level"] if mine is None else mine["alpha"]))
+def level_told(record: Mapping[str, Any]) -> Level:
+    """The level that a record was asked for at, by its question: that of its audience, where there are several."""
+    mine = record["audience"]
+    return Level(number_in(record["question"]["level"] if mine is None else mine["alpha"]))
 
 
 def _question(saved: Saved, size: int) -> Question:
@@ -128,7 +123,7 @@ def _question(saved: Saved, size: int) -> Question:
         Domain(by, keys, (), record["domain_source"], tuple(map(_hierarchy, record["containers"]))),
         bool(record["other_cell"]),
         mechanism,
-        level_told(record) or Level(Fraction(1)),
+        level_told(record),
         record["bound"],
         record["max_groups"],
         Purpose.read(record["purpose"]),

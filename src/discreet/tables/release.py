@@ -8,8 +8,7 @@ data but the reports, and, where group membership is public, the sizes of the gr
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -21,11 +20,11 @@ from numpy.typing import NDArray
 from ..engines.reading import Reading
 from ..engines.sources import stamp, whole_table
 from ..errors import ReleaseError, TableInputError
-from ..ledger.ledger import Answer, Ledger, Terms
+from ..ledger.ledger import Answer, Ledger, Terms, opened_ledger
 from ..mechanism import Mechanism
 from ..progress import Progress, part, tell
 from .admission import Profile, admission_for, examined
-from .answers import answer_text, mechanisms_text, read_answer, read_levels
+from .answers import answer_text, mechanisms_text
 from .audiences import (
     Audiences,
     answers_of,
@@ -105,7 +104,7 @@ def release(
     adds is private: group sizes are public, and every group gets a mechanism for its own size. Under "add-remove",
     one person is added or removed: give `bound`, the largest count that can be, or the noise of counts has no upper end.
     `epsilon` is spent once for the whole call: disjoint groups share it; several statistics divide it, equally or as
-    `weights` say, {name: number}. A file must have been admitted as this `version` (`Ledger.admit`); a table in memory is
+    `weights` say, {name: number}. A file must have been admitted as this `version` (`admit`); a table in memory is
     admitted by this call, and `made.operator` has the report, which is not for publication. With `dry_run` the errors to
     expect are returned (an Expected); nothing is drawn and nothing charged.
 
@@ -120,7 +119,7 @@ def release(
     that whoever shares learns what the least private of them knows; the charge is that of the least private level, once.
     """
     coarse = Coarse.of(round_to, hide_below)
-    with _opened(ledger) as book:
+    with opened_ledger(ledger) as book:
         question = ask(
             dataset,
             version,
@@ -193,7 +192,7 @@ def expected_errors(
         "max_groups": 1,
         "other": False,
     }
-    with _opened(ledger) as book:
+    with opened_ledger(ledger) as book:
         return _expected(table, book, ask(**{**rest, **asked}), margins, Coarse.of(round_to, hide_below), progress)
 
 
@@ -230,7 +229,6 @@ def _released(
         return sheet.filled(zeros, book.balance(dataset), None, none).told(ready.operator), ready.dropped
     spelling = ready.spelling
     head = mechanisms_text(question, sheet.measures, spelling.contents, sheet.sizes, sheet.tiers)
-    before = [] if spelling.before is None else [(spelling.before, ready.found.fingerprint)]
     levels = [(sheet.sizes, sheet.measures), *((tier.sizes, tier.measures) for tier in sheet.tiers)]
     reports = sum(len(sizes) * len(measures) for sizes, measures in levels)
     with book.room(len(head) + reports * _LONGEST):
@@ -241,7 +239,6 @@ def _released(
             data=spelling.fingerprint(ready.found.each),
             fresh=fresh,
             admission=ready.admission,
-            spelled=before,
             what=question_words(question),
         )
         if isinstance(asked, Answer):
@@ -342,7 +339,7 @@ def _stored(
     table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse
 ) -> tuple[list[Release], Fraction] | None:
     """The stored answer about an admitted version, read without its file, of each audience, and what was charged for it; None
-    where there is none, or an older one."""
+    where there is none."""
     if not isinstance(table, (str, os.PathLike)):
         return None
     terms, names = book.terms(question.dataset), read_margins(margins, question.by, question.domain)
@@ -351,27 +348,23 @@ def _stored(
     if admission is None:
         return None
     spelling = spelling_of(question, dict.fromkeys(question.names, admission.columns))
-    answer = book.stored(question.dataset, spelling.all, admission.number)
+    answer = book.stored(question.dataset, spelling.question, admission.number)
     if answer is None:
         return None
     made, texts = [], answers_of(answer.text) if question.audiences else [answer.text]
     for level, text in zip(question.audiences or [question.level], texts, strict=True):
         mine = for_audience(question, level)
         again = served(text, mine, terms, paid_for(answer, mine), spelling.contents, names, table_maker(table), coarse)
-        if again is None:
-            return None
         made.append(_filled(book, again, answer, spelling))
     return made, charged_for(answer, question)
 
 
 def _repeated(book: Ledger, answer: Answer, text: str, sheet: Sheet, spelling: Spelling) -> Release:
-    """A stored answer once more, or that of one audience, where the data were read: early answers need their sizes."""
-    question, contents, charge = sheet.question, spelling.contents, paid_for(answer, sheet.question)
-    again = served(text, question, sheet.terms, charge, contents, sheet.margins, sheet.make_table, sheet.coarse)
-    if again is None:
-        stored = read_answer(text, question, sheet.measures, contents, sheet.sizes)
-        tiers, levels = read_levels(text, question, sheet.tiers, contents)
-        again = Served(sheet.drawn_by(stored.measures, tiers, charge), stored.reports, levels)
+    """A stored answer once more, or that of one audience, where the data were read."""
+    question, charge = sheet.question, paid_for(answer, sheet.question)
+    again = served(
+        text, question, sheet.terms, charge, spelling.contents, sheet.margins, sheet.make_table, sheet.coarse
+    )
     return _filled(book, again, answer, spelling)
 
 
@@ -448,16 +441,6 @@ def _operator(table: Any, terms: Terms, question: Question, found: Found) -> Pro
 
 _LONGEST = 26  # letters of a report as it is stored
 _COUNTING, _PLANNED, _STORED = 0.6, 0.7, 0.85  # the part of a release that is done by then, about
-
-
-@contextmanager
-def _opened(ledger: Ledger | str) -> Iterator[Ledger]:
-    """The ledger as it is, or opened for this call alone."""
-    if isinstance(ledger, Ledger):
-        yield ledger
-    else:
-        with Ledger.existing(ledger) as book:
-            yield book
 
 
 def _draw(plan: Plan, sizes: Indices, truth: Indices) -> NDArray[Any]:

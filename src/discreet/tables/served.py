@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
-from .answers import read_alone, read_levels
+from .answers import read_answer, read_levels
 from .coarse import Coarse
 from .margins import Margin
 from .measures import Measure
@@ -41,11 +41,9 @@ def served(
     margins: Sequence[Margin],
     make_table: Callable[[Mapping[str, list[Any]]], Any],
     coarse: Coarse,
-) -> Served | None:
-    """None for an answer of an earlier version, which does not say what it was drawn with."""
-    stored = read_alone(text, question, terms, contents)
-    if stored is None:
-        return None
+) -> Served:
+    """A stored answer for whoever asks this question, in this order and under these names."""
+    stored = read_answer(text, question, terms, contents)
     question = as_stored(question, stored.measures)
     tiers, totals = read_levels(text, question, tiers_for(question, terms, stored.sizes), contents)
     sheet = Sheet.of(question, terms, charge, stored.sizes, stored.measures, tuple(margins), make_table, coarse, tiers)

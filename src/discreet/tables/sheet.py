@@ -20,7 +20,7 @@ from ..ledger.ledger import Answer, Balance, Terms
 from ..mechanism import Mechanism
 from .coarse import AS_DRAWN, Coarse, merged_reading
 from .margins import Margin
-from .measures import Measure, Plan, digest_of, family_of
+from .measures import Measure, digest_of, family_of
 from .question import Question
 from .records import release_record
 from .results import Release
@@ -103,17 +103,6 @@ class Sheet:
     def draws_nothing(self) -> bool:
         """Are there public zeros alone?"""
         return not any(self.readings)
-
-    def drawn_by(self, mine: tuple[Measure, ...], tiers: tuple[Tier, ...], charge: Fraction) -> Sheet:
-        """The same for the mechanisms and the charge of a stored answer, where they are others."""
-        old = [m.plan for part in (self.measures, *(tier.measures for tier in self.tiers)) for m in part]
-        new = [m.plan for part in (mine, *(tier.measures for tier in tiers)) for m in part]
-        if charge == self.charge and all(_digests(one) == _digests(other) for one, other in zip(new, old, strict=True)):
-            return self
-        again = Sheet.of(
-            self.question, self.terms, charge, self.sizes, mine, self.margins, self.make_table, self.coarse, tiers
-        )
-        return again.asking(self.record["question"])
 
     def filled(
         self,
@@ -206,7 +195,3 @@ def _fixed_columns(
     if any(m.part for m in measures):
         columns |= {"report_u": [], "report_v": []}
     return columns
-
-
-def _digests(plan: Plan) -> dict[int, str]:
-    return {size: digest_of(m) for size, m in plan.items()}
