@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -302,6 +303,29 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(ask):
     with pytest.raises(dt.errors.DiscreetError) as refused:
         dt.perturb(table, **{"column": "age", "mechanism": SURE, **ask})
     assert str(refused.value).endswith(".")
+
+
+def test_plain_values_are_no_table_and_the_refusal_says_what_is():
+    for values in ([1, 2], np.array([1, 2]), {"age": [1, 2]}, 7):
+        with pytest.raises(TableInputError, match=r"is not a table; give .*pyarrow\.table\(") as refused:
+            dt.perturb(values, "age", SURE)
+        assert type(values).__name__ in str(refused.value)
+
+
+def test_a_request_is_checked_once_and_cannot_change():
+    """Named parts that a type checker sees, so that no two of them can be swapped."""
+    request = PerturbRequest.of(column="age", mechanism=SURE, rows=True, keep="town", on_bad="clamp, map=7")
+    assert (request.keep, request.rule.text, request.charged) == (("town",), "clamp,map=7", None)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        request.rows = False  # type: ignore[misc]
+    with pytest.raises(TableInputError, match="no room for kept columns"):
+        dataclasses.replace(request, rows=False)
+    with pytest.raises(TypeError):
+        PerturbRequest.of("age", SURE)  # type: ignore[misc]
+    with pytest.raises(dt.errors.ReleaseError, match="Kept columns"):
+        PerturbRequest.of(
+            column="age", mechanism=SURE, rows=True, keep=["town"], dataset="d", ledger="b.db", on_bad="map=0"
+        )
 
 
 def test_a_column_of_counts_cannot_be_confused():
