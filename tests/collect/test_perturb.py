@@ -169,7 +169,7 @@ def test_files_of_every_kind_go_round(tmp_path, kind, small_batches):
         assert dt.tally(out, "age").column("count").to_pylist() == counts
     with pytest.raises(FileError, match="there already"):
         dt.perturb(source, "age", SURE, out=out)
-    with pytest.raises(FileError, match="read as well"):
+    with pytest.raises(FileError, match="also read"):
         dt.perturb(source, "age", SURE, out=source, overwrite=True)
     with pytest.raises(FileError, match="must end in"):
         dt.perturb(source, "age", SURE, out=tmp_path / "x.txt")

@@ -95,11 +95,11 @@ class Cluster(Embedded):
         target = os.fspath(out).rstrip("/")
         if not target.lower().endswith(".parquet"):
             raise FileError(
-                f"Spark writes rows as a folder of Parquet files; let its name {show(target)} end in .parquet.",
+                f"Spark writes rows as a folder of Parquet files; give a name that ends in .parquet, not {show(target)}.",
                 kind="missing",
             )
         if target in [os.fspath(name).rstrip("/") for name in read]:
-            raise FileError(f"{target} is read as well and would be overwritten; choose another name.", kind="missing")
+            raise FileError(f"{target} is also read, and would be overwritten; choose another name.", kind="missing")
         return target
 
     def file(self, table: Any) -> Path | None:
@@ -261,7 +261,7 @@ class ClusterWork(Work):
                     raise _taken(target)
                 there.rename(old)
             if not folder.holds("_SUCCESS") or not folder.rename(there):
-                raise FileError(f"{target} could not be put in its place; check its folder.", kind="missing")
+                raise FileError(f"{target} could not be given its name; check its folder.", kind="missing")
         finally:
             folder.remove()
             if old.holds() and not there.holds():
@@ -456,8 +456,8 @@ def _taken(target: str | Path) -> FileError:
 
 def _shared() -> SourceError:
     return SourceError(
-        "Two rows of the table have one number, or some have none, and would share their noise; write the table to "
-        "Parquet, and perturb that. Nothing was written."
+        "Two rows of the table have the same number, or none, and would share their noise; write the table to Parquet "
+        "and perturb that. Nothing was written."
     )
 
 
