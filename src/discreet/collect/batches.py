@@ -131,7 +131,9 @@ class Drawing:
             )
         )
         if numbers is not None and not np.all(numbers[1:] > numbers[:-1]) and len(np.unique(numbers)) < len(numbers):
-            raise SourceError("Two rows have the same record number and would share their noise; give each row a number of its own.")
+            raise SourceError(
+                "Two rows have the same record number and would share their noise; give each row its own."
+            )
         if stay is not None:
             numbers = (np.arange(start, start + batch.num_rows) if numbers is None else numbers)[stay]
         reports = np.empty(len(places), dtype=np.int64)

@@ -37,6 +37,7 @@ from ..exact.positions import positions, values_at
 Flaws = NDArray[np.uint8]  # what is wrong with each value: 0, or one of the next three
 
 _MISSING, _NO_NUMBER, _OFF_GRID = 1, 2, 3
+_NOWHERE = 0  # stands for the position of a bad value until a rule says what becomes of it
 _WORDS = {_MISSING: "is missing", _NO_NUMBER: "is not a number", _OFF_GRID: "is not on the grid"}
 
 NOT_PRIVATE = "not private: that a value is left out tells that it was a bad one"
@@ -106,7 +107,7 @@ def places_of(
     words, codes = validated_words(column)
     places, flaws = _read(grid, words, rule.clamp, decimal)
     if codes is not None:  # the last word is for rows that have none
-        places = np.append(places, 0)[codes]
+        places = np.append(places, _NOWHERE)[codes]
         flaws = np.append(np.zeros(len(words), np.uint8) if flaws is None else flaws, np.uint8(_MISSING))[codes]
     if flaws is None or not flaws.any():
         return places, None
@@ -141,7 +142,7 @@ def _read(grid: Grid, words: Any, clamp: bool, decimal: str) -> tuple[Indices, F
 
     kind = words.type
     if kinds.is_null(kind):
-        return np.zeros(len(words), np.int64), np.full(len(words), _MISSING, np.uint8)
+        return np.full(len(words), _NOWHERE), np.full(len(words), _MISSING, np.uint8)
     if is_number(kind):
         places, flaws = _numbers(grid, stored(words.cast(pa.uint8()) if kinds.is_boolean(kind) else words), clamp)
         absent = missing(words)
@@ -149,7 +150,7 @@ def _read(grid: Grid, words: Any, clamp: bool, decimal: str) -> tuple[Indices, F
             flaws = np.where(absent, np.uint8(_MISSING), np.uint8(0) if flaws is None else flaws)
         return places, flaws
     values, codes = _written(words, decimal)
-    placed = [*(_place(grid, value, clamp) for value in values), (0, _MISSING)]
+    placed = [*(_place(grid, value, clamp) for value in values), (_NOWHERE, _MISSING)]
     each = np.array([place for place, _ in placed], dtype=np.int64)
     return each[codes], np.array([flaw for _, flaw in placed], dtype=np.uint8)[codes]
 
@@ -171,7 +172,7 @@ def _numbers(grid: Grid, values: NDArray[Any], clamp: bool) -> tuple[Indices, Fl
     if low > high:  # no plain grid of whole numbers
         each, which = np.unique(values, return_inverse=True)
         exact = [grid.place(int(value)) for value in each.tolist()]
-        places = np.array([0 if place is None else place for place in exact], dtype=np.int64)[which]
+        places = np.array([_NOWHERE if place is None else place for place in exact], dtype=np.int64)[which]
         return places, _flaws(np.array([place is None for place in exact])[which], _OFF_GRID)
     if low <= int(values.min()) and int(values.max()) <= high:
         return positions(grid, values), None
@@ -238,8 +239,8 @@ def _place(grid: Grid, value: str | Decimal | None, clamp: bool) -> tuple[int, i
     """The position of one text or decimal, and what is wrong with it, or 0."""
     number = None if value is None else parse_value(value)
     if value is None or number is None:
-        return 0, _NO_NUMBER
+        return _NOWHERE, _NO_NUMBER
     if clamp:
         return grid.position(value if isinstance(number, float) else number, clamp=True), 0
     place = grid.placed(number)
-    return (0, _OFF_GRID) if place is None else (place, 0)
+    return (_NOWHERE, _OFF_GRID) if place is None else (place, 0)

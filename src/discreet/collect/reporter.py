@@ -304,7 +304,10 @@ class Reporter:
             raise RefusedError(
                 "The mechanism file cannot be used: a part of it is misshapen. Check it with verify.py."
             ) from None
-        _need((self._inputs.size, self._outputs.size) == (self.rows, self.reports), "its grids do not fit its distribution")
+        _need(
+            (self._inputs.size, self._outputs.size) == (self.rows, self.reports),
+            "its grids do not fit its distribution",
+        )
 
     @classmethod
     def load(cls, path: str) -> Reporter:

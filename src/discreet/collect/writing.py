@@ -20,7 +20,8 @@ def check_out(out: str | os.PathLike[str], overwrite: bool, read: Sequence[str |
     target = Path(file_name(out))
     if target.suffix.lower() not in _SUFFIXES:
         raise FileError(
-            f"{show(target.name)} must end in {', '.join(_SUFFIXES)}: its ending says which format is written.", kind="missing"
+            f"{show(target.name)} must end in {', '.join(_SUFFIXES)}: its ending says which format is written.",
+            kind="missing",
         )
     check_writable([target])
     if target.resolve() in {Path(name).resolve() for name in read if "://" not in os.fspath(name)}:
@@ -47,9 +48,7 @@ def write_batches(target: Path, schema: Any, batches: Iterable[Any], overwrite: 
             return error
         return None
 
-    unfit = (
-        f"{target} was not written: a column holds what such a file cannot hold. Try a .parquet file."
-    )
+    unfit = f"{target} was not written: a column holds what such a file cannot hold. Try a .parquet file."
     error = without_values(write, unfit, FileError, kind="missing")
     if error is not None:
         why = os.strerror(error.errno) if error.errno else "the system refused it"
