@@ -158,7 +158,7 @@ def tally(
         )
     place = None if out is None else check_out(out, overwrite, [name for name in tables if name != "-"])
     with _files(tables) as named, terminal.progress("counting") as advance:
-        made = run(
+        histogram = run(
             named,
             column,
             None if mechanism is None else load_mechanism(mechanism),
@@ -166,8 +166,8 @@ def tally(
             progress=advance,
         )
     if place is not None:
-        write_batches(place, made.schema, made.to_batches(), overwrite)
-    rows = made.to_pylist()
+        write_batches(place, histogram.schema, histogram.to_batches(), overwrite)
+    rows = histogram.to_pylist()
     if json:
         print(dump(rows))
     elif csv:

@@ -40,7 +40,7 @@ _MISSING, _NO_NUMBER, _OFF_GRID = 1, 2, 3
 _NOWHERE = 0  # stands for the position of a bad value until a rule says what becomes of it
 _WORDS = {_MISSING: "is missing", _NO_NUMBER: "is not a number", _OFF_GRID: "is not on the grid"}
 
-NOT_PRIVATE = "not private: that a value is left out tells that it was a bad one"
+NOT_PRIVATE = "not private: leaving a value out reveals that it was a bad one"
 UNREADABLE = "The columns cannot be handed over as Arrow data; give them plain types. Nothing was drawn."
 DAMAGED = "The table could not be read: it is damaged, or its reader broke off. Nothing was drawn."
 _WAYS = 'use "error", "clamp", "map=VALUE", "clamp,map=VALUE" or "drop"'
@@ -163,10 +163,11 @@ def _numbers(grid: Grid, values: NDArray[Any], clamp: bool) -> tuple[Indices, Fl
         filled = np.where(nan, values.dtype.type(0), values)
         places = positions(grid, filled, clamp=True)
         if clamp:
-            return places, _flaws(nan, _NO_NUMBER)
+            return places, _flaws(nan, _NO_NUMBER)  # infinities too have a nearest value
         with np.errstate(over="ignore"):  # the nearest narrow float of a far value of the grid may be infinite
             stands = values_at(grid, places).astype(values.dtype) == filled
-        return places, np.where(nan, np.uint8(_NO_NUMBER), _flaws(np.isinf(values) | ~np.asarray(stands), _OFF_GRID))
+        bad = nan | np.isinf(values) | ~np.asarray(stands)
+        return places, np.where(nan, np.uint8(_NO_NUMBER), _flaws(bad, _OFF_GRID)) if bad.any() else None
     if clamp or not values.size:
         return positions(grid, values, clamp=True), None
     if low > high:  # no plain grid of whole numbers

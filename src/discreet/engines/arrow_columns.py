@@ -100,13 +100,13 @@ def as_bytes(words: Any) -> Any:
 
     kind = words.type
     if kinds.is_string_view(kind):
-        made = words.cast(pa.binary_view())
+        raw = words.cast(pa.binary_view())
     else:
-        made = words.cast(
+        raw = words.cast(
             pa.large_binary() if kinds.is_large_string(kind) or kinds.is_large_binary(kind) else pa.binary()
         )
-    made.validate(full=True)  # of where each begins and ends: of bytes there is nothing else to be wrong
-    return made
+    raw.validate(full=True)  # of where each begins and ends: of bytes there is nothing else to be wrong
+    return raw
 
 
 def fixed(words: Any, kind: Any) -> Any:

@@ -240,8 +240,8 @@ def _less(words: NDArray[Any], end: int) -> NDArray[np.bool_]:
     less = np.zeros(len(words), dtype=np.bool_)
     for k in range(words.shape[1]):
         last = k == words.shape[1] - 1
-        mine, other = (words[:, k] ^ turn, ends[k] ^ int(turn)) if last else (words[:, k], ends[k])
-        less = (mine < words.dtype.type(other)) | ((mine == words.dtype.type(other)) & less)
+        word, limit = (words[:, k] ^ turn, ends[k] ^ int(turn)) if last else (words[:, k], ends[k])
+        less = (word < words.dtype.type(limit)) | ((word == words.dtype.type(limit)) & less)
     return less
 
 
