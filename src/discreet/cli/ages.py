@@ -53,8 +53,8 @@ def collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str, 
         f"<h2>And {AGES}, without anybody telling</h2>",
         f"<p>Before it is collected, each age becomes a report: near the truth, or anywhere, so that no report tells any two ages "
         f"apart by more than epsilon {EPSILON}. The collector sees {summary.reports:,} reports, and recovers from their tally how "
-        f"old the town is: mean age {estimate.mean():.1f}, between {low:.1f} and {high:.1f} with 95 % confidence. The true mean, which "
-        f"nobody collected, is {true_mean:.1f}.</p>",
+        f"old the town is: mean age {estimate.mean():.1f}, between {low:.1f} and {high:.1f} with 95 % confidence. The true mean, "
+        f"which nobody collected, is {true_mean:.1f}.</p>",
         picture,
         f"<p class='small'>{html.escape(summary.notes[0])} On a device the reporters do the same for one value. Files: "
         "<a href='ages.csv'>the tally</a>, <a href='wave.json'>the mechanism</a>.</p>",
