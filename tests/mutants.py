@@ -58,7 +58,7 @@ TESTED_IN = {
     "channels.contract": "channels measure/test_posteriors.py",
     "channels.window": "channels mechanisms/test_wave.py",
     "cli": "cli test_documentation.py",
-    "collect.people": "collect/test_account.py collect/test_hostile.py",
+    "collect.account": "collect/test_account.py collect/test_hostile.py",
     "collect.reporter": "collect/test_reporter.py",
     "collect.cluster": "engines/test_spark.py",
     "engines.arrow_columns": "engines/test_arrow_columns.py collect/test_hostile.py collect/test_placing.py",

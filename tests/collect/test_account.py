@@ -12,8 +12,7 @@ import pytest
 
 import discreet as dt
 from discreet.collect import work
-from discreet.collect.account import cost
-from discreet.collect.people import FirstRows
+from discreet.collect.account import FirstRows, cost
 from discreet.collect.perturbing import perturb_summary
 from discreet.collect.request import PerturbRequest
 from discreet.collect.summary import ReportLevels

@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dt
+from discreet.collect.account import FirstRows, check_ids
 from discreet.collect.batches import handed_on, perturb_batches
-from discreet.collect.people import FirstRows, check_ids
 from discreet.collect.placing import BadValueRule, places_of
 from discreet.errors import DiscreetError, ReleaseError, TableInputError
 

@@ -174,8 +174,9 @@ def tally(
         terminal.print_csv(rows)
     else:
         console = make_console()
-        exact = [{**row, column: repr(row[column])} for row in rows]  # every digit: 20.0000000001 is not 20
-        terminal.print_rows(console, exact)
+        if any(isinstance(row[column], float) for row in rows):  # every digit: 20.0000000001 is not 20
+            rows = [{**row, column: repr(row[column])} for row in rows]
+        terminal.print_rows(console, rows)
         console.print(
             f"{sum(row['count'] for row in rows)} reports" + ("" if out is None else f"; written: {out}"), markup=False
         )

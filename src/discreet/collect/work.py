@@ -28,10 +28,9 @@ from ..exact.arithmetic import show
 from ..ledger.ledger import Answer, opened_ledger
 from ..progress import Progress, tell
 from ..randomness.source import FROM_SEED, KeyedSource, Source, marked, warn_of_seed
-from .account import DatasetCharge, stored_tally
+from .account import DatasetCharge, FirstRows, check_ids, stored_tally
 from .batches import Drawing, check_kept, report_array, report_type
 from .counting import TASK, Indices, PositionCounts, counted, in_order
-from .people import FirstRows, check_ids
 from .placing import DAMAGED, NOT_PRIVATE, UNREADABLE, BadValueError, check_type
 from .request import PerturbRequest
 from .summary import METADATA, PerturbSummary
