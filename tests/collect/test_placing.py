@@ -257,3 +257,11 @@ def test_numbers_of_a_column_are_exact_and_a_decimal_comma_is_a_point():
     ):
         numbers, codes = numbers_of(column, decimal)
         assert [-1 if code < 0 else numbers[code] for code in codes.tolist()] == expected
+
+
+def test_a_decimal_of_more_digits_than_its_type_has_is_no_number():
+    data = b"".join(number.to_bytes(16, "little", signed=True) for number in (99, 100, -99, -100))
+    column = pa.Array.from_buffers(pa.decimal128(2), 4, [None, pa.py_buffer(data)])
+    numbers, codes = numbers_of(column)
+    assert [numbers[code] for code in codes.tolist()] == [99, None, -99, None]
+    assert read(YEARS, column, "clamp,map=50") == ([99, 50, 0, 50], None)

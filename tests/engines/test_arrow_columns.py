@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import uuid
 
 import numpy as np
@@ -107,3 +108,23 @@ def test_of_a_large_dictionary_only_what_stands_in_the_rows_is_looked_at():
     assert np.asarray(made.weights()).tolist() == [8, 0, 6, 8]
     lists = by_dictionary(pa.array([[k] for k in range(9)]), 8, None)  # never compared, so never picked from
     assert settled(lists).rows(0, 2).to_pylist() == [True, None]
+
+
+def lengthened(column: pa.Array, size: int) -> pa.Array:
+    """A column that says it has more rows than its parts hold, as another program may hand it over: nobody has validated it."""
+    array, schema = ctypes.create_string_buffer(80), ctypes.create_string_buffer(72)
+    column._export_to_c(ctypes.addressof(array), ctypes.addressof(schema))
+    ctypes.c_int64.from_buffer(array).value = size
+    return pa.Array._import_from_c(ctypes.addressof(array), ctypes.addressof(schema))
+
+
+def test_rows_beyond_the_last_run_are_missing_and_refused_where_columns_are_validated():
+    runs = lengthened(by_runs(WORDS, 1, 2, 5, 6), 8)
+    _, codes = unwrapped(runs)
+    assert codes is not None
+    assert codes.tolist() == [0, 1, 2, 2, 2, 3, -1, -1]
+    assert settled(runs).rows(0, 8).to_pylist() == ["a", None, "b", "b", "b", "a", None, None]
+    with pytest.raises(pa.ArrowInvalid):
+        validated_words(runs)
+    with pytest.raises(pa.ArrowInvalid):
+        validated_words(by_dictionary(runs, 0))  # the column within it too
