@@ -7,7 +7,6 @@ from . import sharing as sharing
 from . import theory as theory
 from . import traditional as traditional
 from .collect.perturbing import perturb as perturb
-from .collect.perturbing import perturb_file as perturb_file
 from .collect.tallying import tally as tally
 from .designs.design import design as design
 from .designs.weakly_honest import weakly_honest as weakly_honest
