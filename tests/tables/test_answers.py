@@ -60,8 +60,8 @@ def stored(ledger: dt.Ledger) -> list[str]:
         return [text for (text,) in connection.execute("SELECT text FROM discreet_answer ORDER BY charge")]
 
 
-def a_question(mechanism="auto", bound=None, sizes=SIZES):
-    made = ask("town", "1", "ill", ["k"], {"k": list(range(len(sizes)))}, None, "1/2", mechanism, bound, 1, False)
+def a_question(mechanism="auto", max_count=None, sizes=SIZES):
+    made = ask("town", "1", "ill", ["k"], {"k": list(range(len(sizes)))}, None, "1/2", mechanism, max_count, 1, False)
     terms = Terms("town", Fraction(1), "change-one" if min(sizes) >= 0 else "add-remove", (), None, "then")
     return made, measures_for(made, terms, np.array(sizes)), np.array(sizes)
 
@@ -96,9 +96,9 @@ def test_the_threshold_is_what_a_new_question_follows(people, ledger, monkeypatc
 
 @pytest.mark.parametrize("bound", [None, 20, 5000])
 def test_under_presence_privacy_too(people, ledger, monkeypatch, bound):
-    first = asked(people, ledger, dataset="people", bound=bound)
+    first = asked(people, ledger, dataset="people", max_count=bound)
     monkeypatch.setattr(purpose, "SMALL_GROUP", 2000)
-    again = asked(people, ledger, dataset="people", bound=bound)
+    again = asked(people, ledger, dataset="people", max_count=bound)
     assert again.record["repeated"]
     assert dict(again.columns) == dict(first.columns)
 

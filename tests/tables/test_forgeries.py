@@ -63,7 +63,7 @@ ASKED = {
     "measured": {
         "dataset": "people",
         "domain": {**TOWNS, **MAP},
-        "measure": {"area": 1, "cells": 9},
+        "measure_totals": {"area": 1, "cells": 9},
         "margins": ["total"],
     },
     "staircase": {"dataset": "people", "sum": SUM, "domain": TOWNS, "epsilon": 4},
@@ -74,7 +74,7 @@ ASKED = {
         "max_groups": 2,
         "epsilon": "ln(3)",
         "domain": {"town": ["a", None]},
-        "other": True,
+        "pool_other": True,
     },
     "an audience": {
         "dataset": "people",
@@ -95,11 +95,11 @@ ASKED = {
         "dataset": "people",
         "by": ["age"],
         "domain": AGES,
-        "bound": 30,
+        "max_count": 30,
         "alpha": "1/2",
         "epsilon": None,
         "purpose": "adding",
-        "measure": ["total"],
+        "measure_totals": ["total"],
     },
 }
 

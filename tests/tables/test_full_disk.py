@@ -18,7 +18,7 @@ PEOPLE = pandas.DataFrame({"age": [1, 2, 3] * 20, "ill": [True, False] * 30})
 ASKED = [
     {"epsilon": "1/2"},
     {"alphas": ["1/2", "3/4"]},
-    {"epsilon": 1, "by": ["age"], "domain": {"age": [1, 2, 3]}, "measure": ["total"]},
+    {"epsilon": 1, "by": ["age"], "domain": {"age": [1, 2, 3]}, "measure_totals": ["total"]},
 ]
 
 

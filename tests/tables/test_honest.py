@@ -128,7 +128,7 @@ def test_the_empty_text_and_the_missing_value_are_two_keys(people, book):
         "by": ["town", "age"],
         "epsilon": 1,
         "margins": ["town"],
-        "measure": ["age"],
+        "measure_totals": ["age"],
     }
     made = dt.release(people, domain={"town": ["", None, " "], "age": [1, 2]}, **asked)
     assert not faults(made, book)
@@ -228,12 +228,12 @@ def test_random_questions_hold(people, book):
             "sum": rng.choice([None, of]),
             "mean": rng.choice([None, of.partition(" ")[0]]),
             "share": rng.choice([None, "ill"]),
-            "other": rng.random() < 0.3,
+            "pool_other": rng.random() < 0.3,
             "round_to": rng.choice([None, None, 5, "3/2"]),
             "hide_below": rng.choice([None, None, 5, "1/3"]),
             "max_groups": rng.choice([1, 3]) if dataset == "persons" else 1,
             "version": str(k),
-            "bound": rng.choice([None, 40]) if not bit else None,
+            "max_count": rng.choice([None, 40]) if not bit else None,
             **rng.choice([{"epsilon": 2}, {"alpha": "1/3"}, {"epsilon": "ln(5)"}, {"epsilons": [1, "ln(9)"]}]),
         }
         used = {*asked["by"], *(["part"] if "age" in asked["by"] else [])}
@@ -241,7 +241,7 @@ def test_random_questions_hold(people, book):
         possible = ["total", *(["age", "part+town", "part"] if len(asked["by"]) > 1 else [])] if asked["by"] else []
         asked["margins"] = rng.sample(possible, rng.randint(0, len(possible)))
         if "epsilons" not in asked and possible:
-            asked["measure"] = rng.choice([(), ["total"], possible[:2]])
+            asked["measure_totals"] = rng.choice([(), ["total"], possible[:2]])
         try:
             made, again = (dt.release(people, ledger=book, **asked) for _ in range(2))
         except ReleaseError:

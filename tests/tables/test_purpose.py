@@ -157,10 +157,10 @@ def test_what_makes_no_sense_is_refused_before_any_charge(people, ledger, asked,
 
 def test_designs_end_where_they_are_slow(people, ledger):
     least = {"purpose": "least error", "loss": "l1"}
-    with pytest.raises(ReleaseError, match="declare bound"):
+    with pytest.raises(ReleaseError, match="declare max_count"):
         release(people, dataset="people", ledger=ledger, **ASKED, **least)
     with pytest.raises(ReleaseError, match=f"up to {LARGEST}"):
-        release(people, dataset="people", ledger=ledger, **ASKED, **least, bound=LARGEST + 1)
+        release(people, dataset="people", ledger=ledger, **ASKED, **least, max_count=LARGEST + 1)
     with pytest.raises(ReleaseError, match="fewer groups"):
         Purpose.of("least error", "l1").check_sizes(101)
     assert ledger.balance("people").spent == 0

@@ -91,7 +91,7 @@ def test_the_same_question_gets_the_stored_answer_for_nothing(people, ledger):
         {"count": "sick = 'no'"},
         {"version": "2"},
         {"mechanism": "geometric"},
-        {"other": True},
+        {"pool_other": True},
         {"by": ["district"], "domain": {"district": ["a", "b"]}},
         {"domain": {"district": ["b", "a"], "age": ["old", "young"]}},
     ],
@@ -157,7 +157,13 @@ def test_presence_privacy_clamps_at_zero_and_at_the_bound(people, ledger):
     assert all(r["report"] >= 0 for r in open_ended.rows())
     assert "n" not in open_ended.columns
     bounded = release(
-        people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old", "none"]}, epsilon="1/2", bound=50
+        people,
+        dataset="people",
+        ledger=ledger,
+        by=["age"],
+        domain={"age": ["old", "none"]},
+        epsilon="1/2",
+        max_count=50,
     )
     assert all(r["report"] <= 50 and r["mechanism"] == "explicit_fair" for r in bounded.rows())
 
@@ -190,7 +196,7 @@ def test_a_release_reads_its_table_once(people, ledger, monkeypatch):
 
 def test_the_operator_is_told_what_was_dropped_by_the_count_itself(people, ledger):
     asked = {"dataset": "bits", "count": "sick = 'yes'", "by": ["district", "age"], "domain": DOMAIN, "epsilon": "1/2"}
-    rest = {"version": "1", "alpha": None, "mechanism": "auto", "bound": None, "max_groups": 1, "other": False}
+    rest = {"version": "1", "alpha": None, "mechanism": "auto", "max_count": None, "max_groups": 1, "pool_other": False}
     made, dropped = release_and_dropped(people, ledger=ledger, **asked, **rest)
     assert dropped == int((~people.district.isin(["a", "b", "c"])).sum()) > 0
     again, same = release_and_dropped(people, ledger=ledger, **asked, **rest)  # a stored answer, counted anew
@@ -217,7 +223,7 @@ def test_margins_match_their_parts(people, ledger):
 
 def test_other_pools_what_is_not_declared(people, ledger, monkeypatch):
     monkeypatch.setattr(dt.Mechanism, "sample", lambda self, values, clamp: np.asarray(values))
-    made = bits(people, ledger, other=True)
+    made = bits(people, ledger, pool_other=True)
     undeclared = people[~people.district.isin(["a", "b", "c"])]
     assert made.rows()[-1]["district"] == "(other)"
     assert made.rows()[-1]["n"] == len(undeclared)
@@ -260,7 +266,7 @@ def test_removing_one_person_changes_at_most_max_groups_cells_by_one(people, led
         ({"by": ["sick"], "domain": {"sick": ["yes"]}}, "not public"),
         ({"count": None}, "say what to count"),
         ({"count": "age = 'old'"}, "public columns alone"),
-        ({"bound": 10}, "add-remove"),
+        ({"max_count": 10}, "add-remove"),
         ({"max_groups": 2}, "id column"),
         ({"mechanism": "laplace"}, "not known"),
         ({"domain": None}, "Declare the groups"),
@@ -334,7 +340,7 @@ def test_public_zeros_alone_cost_nothing(people, ledger):
 
 def test_what_a_count_does_not_mean_is_said(people, ledger):
     capped = release(
-        people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old"]}, epsilon="1/8", bound=50
+        people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old"]}, epsilon="1/8", max_count=50
     )
     assert any("50 are counted as 50" in text for text in capped.record["beware"])
     assert "counted as 50" in release_page(capped)
@@ -472,11 +478,17 @@ def test_pooled_cells_beside_whole_numbers_make_a_table(people, ledger):
     people["district"] = np.arange(len(people)) % 5
     for table, version in ((people, "1"), (polars.from_pandas(people), "2"), (pyarrow.Table.from_pandas(people), "3")):
         made = bits(
-            table, ledger, by=["district"], domain={"district": [1, 2]}, other=True, version=version, epsilon="1/10"
+            table,
+            ledger,
+            by=["district"],
+            domain={"district": [1, 2]},
+            pool_other=True,
+            version=version,
+            epsilon="1/10",
         )
         assert len(made.table) == 3
     with pytest.raises(ReleaseError, match="pooled"):
-        bits(people, ledger, by=["age"], domain={"age": ["(other)"]}, other=True)
+        bits(people, ledger, by=["age"], domain={"age": ["(other)"]}, pool_other=True)
 
 
 @pytest.mark.parametrize("name", ["report", "n", "Digest", "fitted"])
@@ -503,7 +515,7 @@ def test_what_cannot_be_read_is_refused_before_the_charge(people, ledger):
             by=["age"],
             domain={"age": ["old"]},
             epsilon="1/2",
-            bound=10**5,
+            max_count=10**5,
             mechanism="randomized_response",
         )
     assert ledger.balance("people").spent == 0
@@ -544,7 +556,7 @@ def test_changing_one_person_s_bit_moves_few_cells_by_one_and_no_size(people, le
             count="sick = 'yes'",
             by=["district", "age"],
             domain=DOMAIN,
-            other=True,
+            pool_other=True,
             epsilon="1/1000",
             max_groups=max_groups,
             version=version,
@@ -594,7 +606,7 @@ def test_reports_that_would_say_nothing_are_refused_before_the_charge(ledger, as
     ledger.create("odd", "1", relation="add-remove")
     table = pyarrow.table({"x": [1, 2, 3, 4]})
     with pytest.raises(ReleaseError, match=r"epsilon below 2\^-61"):
-        dt.release(table, dataset="odd", ledger=ledger, bound=bound, **asked)
+        dt.release(table, dataset="odd", ledger=ledger, max_count=bound, **asked)
     assert ledger.balance("odd").spent == 0
 
 
@@ -633,7 +645,7 @@ def test_groups_of_a_size_are_reckoned_once(people, ledger, monkeypatch):
         by=["district"],
         domain=domain,
         epsilon="1/2",
-        bound=50,
+        max_count=50,
     ).rows()
     assert len(rows) == 2000
     assert len(times) < 10

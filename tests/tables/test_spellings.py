@@ -19,9 +19,9 @@ REST = {
     "alpha": None,
     "epsilon": "1/2",
     "mechanism": "auto",
-    "bound": None,
+    "max_count": None,
     "max_groups": 1,
-    "other": False,
+    "pool_other": False,
 }
 ROWS = [
     ("yes", "north"),

@@ -517,7 +517,7 @@ def test_a_question_that_was_stored_by_an_earlier_version_is_found_and_read(peop
         ({"share": ["ill", 3]}, "share is"),
         ({"sum": "x:0..9", "weights": {"y": 1}}, "named x"),
         ({"sum": "x:0..9", "weights": {"x": 0}}, "positive"),
-        ({"sum": "x:0..9", "bound": 5}, "bound is for counts"),
+        ({"sum": "x:0..9", "max_count": 5}, "max_count is for counts"),
         ({"sum": "x:0..9", "mechanism": "geometric"}, "mechanism is for counts"),
         ({"sum": "x:0..9", "by": ["statistic"], "domain": {"statistic": [1]}}, "rename"),
     ],

@@ -80,13 +80,13 @@ def release(
     loss: Annotated[str | None, LOSS] = None,
     prior: Annotated[str | None, PRIOR] = None,
     version: DataVersion = "1",
-    bound: Annotated[int | None, Parameter(help="Presence private: the largest count that can be.")] = None,
+    max_count: Annotated[int | None, Parameter(help="Add-remove: the largest count that can be.")] = None,
     max_groups: Annotated[int, Parameter(help="With an id column: in how many groups a person may count.")] = 1,
-    other: Annotated[bool, switch("Pool undeclared and missing keys in one cell.")] = False,
+    pool_other: Annotated[bool, switch("Pool undeclared and missing keys in one cell.")] = False,
     margins: Annotated[
         str, Parameter(help="Totals that match their parts, by columns of --by: sex,sex+district,total.")
     ] = "",
-    measure: Annotated[
+    measure_totals: Annotated[
         str,
         Parameter(
             help="Totals to measure besides the cells, for a part of epsilon: total,district or total=1,cells=6."
@@ -97,7 +97,7 @@ def release(
     ] = None,
     hide_below: Annotated[str | None, Parameter(help="Hide noisy reports below this, and all made from them.")] = None,
     fresh: Fresh = False,
-    strict: Annotated[
+    show_dropped: Annotated[
         bool, Parameter(negative=(), help="For the operator, outside the guarantee: say how many rows were dropped.")
     ] = False,
     dry_run: Annotated[bool, Parameter(negative=(), help="Show the error to expect; draw and charge nothing.")] = False,
@@ -164,10 +164,10 @@ def release(
         "alphas": alphas,
         "mechanism": load(mechanism) if Path(mechanism).suffix == ".json" else mechanism.replace("-", "_"),
         "version": version,
-        "bound": bound,
+        "max_count": max_count,
         "max_groups": max_groups,
-        "other": other,
-        "measure": measure_of(measure),
+        "pool_other": pool_other,
+        "measure_totals": measure_of(measure_totals),
     }
     console = make_console()
     totals = [c.strip() for c in margins.split(",") if c.strip()]
@@ -178,7 +178,7 @@ def release(
         if out is not None:
             read = [table, domain, ledger, mechanism, str(book.secret_file)]
             known = Domain((), ()) if asked["domain"] is None else asked["domain"]
-            names = names_of_totals(totals, asked["measure"], columns, known)
+            names = names_of_totals(totals, asked["measure_totals"], columns, known)
             try:
                 old = {place: check_outputs(place, names, read, overwrite or dry_run) for place in places}
             except FileError as error:
@@ -205,7 +205,7 @@ def release(
                         f"{error} The answer is in the ledger: ask the same question again, and it costs nothing.",
                         kind=error.kind,
                     ) from None
-        if strict:
+        if show_dropped:
             told = (
                 f"{lost} rows were not counted (undeclared or missing keys, missing ids, or beyond max_groups)"
                 if lost is not None

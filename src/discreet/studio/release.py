@@ -136,7 +136,7 @@ class Question(Book):
     by: list[Text] = Field(default_factory=list, max_length=10)
     domain: dict[str, Any] | None = None
     epsilon: Text
-    bound: int | None = Field(None, ge=1, le=10**12)
+    max_count: int | None = Field(None, ge=1, le=10**12)
     max_groups: int = Field(1, ge=1, le=1000)
     margins: list[Text] = Field(default_factory=list, max_length=10)
     purpose: Literal["reading", "adding"] | None = None
@@ -308,7 +308,7 @@ def before(request: Request, asked: Question) -> Before:
     path = place.tables.take(asked.table, "file")
     given = {name: value for name, value in _asked(asked).items() if name not in ("margins", "round_to", "hide_below")}
     with Ledger.existing(place.ledger(asked.ledger)) as book:
-        question = ask_of(**{"count": None, "by": (), "alpha": None, "mechanism": "auto", "other": False, **given})
+        question = ask_of(**{"count": None, "by": (), "alpha": None, "mechanism": "auto", "pool_other": False, **given})
         others = other_spellings(path, book, question, under_way())
         left = str(book.balance(asked.dataset).left)
     return Before(epsilon=str(charge_of(question.level)), left=left, spellings=[str(one) for one in others])

@@ -108,7 +108,7 @@ class Profile(Result):
 
     def with_dropped(self, rows: int) -> Profile:
         """The same, with how many rows stood in none of the groups of a question."""
-        lost = Finding("", "rows in no group", rows, (), "declare their keys, or pool them with other")
+        lost = Finding("", "rows in no group", rows, (), "declare their keys, or pool them with pool_other")
         return replace(self, findings=(*self.findings, *([lost] if rows else [])))
 
     def _title(self) -> str:
@@ -453,7 +453,9 @@ def _about_keys(table: Any, reading: Reading, domain: Any, columns: Mapping[str,
             words = [] if declared.recodings else _some(column, lambda text, texts=texts: text not in texts)
             places = tuple(sorted(column.first[w] for w in words if w in column.first))[:5]
             some = f": {', '.join(words)}" if words else ""
-            found.append(Finding(mine, f"undeclared keys{some}", lost, places, "declare them, or pool them with other"))
+            found.append(
+                Finding(mine, f"undeclared keys{some}", lost, places, "declare them, or pool them with pool_other")
+            )
         if unseen:
             more = ", ..." if len(unseen) > _MOST_TOLD else ""
             found.append(

@@ -26,7 +26,8 @@ def asked_alike(told: Mapping[str, Any], sheet: Sheet) -> bool:
     return bool(
         told["rule"] == 2
         and told["version"] == question.version
-        and (told["other"], told["bound"], told["max_groups"]) == (question.other, question.bound, question.max_groups)
+        and (told["other"], told["bound"], told["max_groups"])
+        == (question.pool_other, question.max_count, question.max_groups)
         and told["by"] == sorted(name.lower() for name in question.by)
         and ("measured" in told) == bool(question.tiers)
         and told.get("purpose", aim if aim["name"] == READING else None) == aim

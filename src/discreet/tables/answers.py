@@ -136,7 +136,7 @@ def read_levels(
             raise ReleaseError("The stored answer has other measured totals than this question; nothing was charged.")
         level = {**content["levels"][which], "reports": content["totals"][which]}
         asked = replace(
-            bounded(question, groups), by=groups.margin, domain=Domain(groups.margin, groups.keys), other=False
+            bounded(question, groups), by=groups.margin, domain=Domain(groups.margin, groups.keys), pool_other=False
         )
         stored = _read(level, asked, tier.measures, contents, tier.sizes)
         drawn.append(replace(tier, measures=stored.measures))
@@ -241,7 +241,7 @@ def _with_mechanisms_of_version_1(old: Document, question: Question, level: Leve
     """Version 1 stored reports alone; its mechanisms follow from its question by the choice of that version."""
 
     def choice(size: int) -> Mechanism | None:
-        top = question.bound if size < 0 else size
+        top = question.max_count if size < 0 else size
         if size == 0:
             return None
         if isinstance(question.mechanism, Mechanism):
@@ -316,7 +316,7 @@ def _plan(entries: Sequence[Mapping[str, Any]], question: Question) -> dict[int,
 def _again(entry: Mapping[str, Any], question: Question, size: int, level: Level) -> Mechanism:
     if "change" in entry:
         return open_noise(entry["family"], entry["change"], level)
-    return made(entry["family"], question.bound if size < 0 else size, level)
+    return made(entry["family"], question.max_count if size < 0 else size, level)
 
 
 def _whole(document: Document, question: Question) -> Mechanism:

@@ -137,7 +137,7 @@ def _written(prior: str | Law | None) -> Any:
 def _designed(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
     """The certified optimum for counts up to `top`; made once for each size."""
     if top is None:
-        raise ReleaseError("The least error needs an upper end: declare bound, the largest count that can be.")
+        raise ReleaseError("The least error needs an upper end: declare max_count, the largest count that can be.")
     if top > LARGEST:
         raise ReleaseError(
             f'purpose="least error" makes designs for groups of up to {LARGEST}, not {top}; use "reading" or '

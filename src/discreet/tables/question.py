@@ -58,10 +58,10 @@ class Question:
     statistics: tuple[Statistic, ...]
     by: tuple[str, ...]
     domain: Domain
-    other: bool
+    pool_other: bool
     mechanism: str | Mechanism
     level: Level
-    bound: int | None
+    max_count: int | None
     max_groups: int
     purpose: Purpose = FOR_READING
     audiences: tuple[Level, ...] = ()  # their levels, the most accurate first, which is `level`
@@ -72,12 +72,12 @@ class Question:
     @property
     def cells(self) -> list[tuple[Any, ...]]:
         """The keys of the reports in their order: the declared ones, then the pooled cell."""
-        return [*self.domain.keys, *([(OTHER,) * len(self.by)] if self.other else [])]
+        return [*self.domain.keys, *([(OTHER,) * len(self.by)] if self.pool_other else [])]
 
     def spelled_key(self, key: tuple[Any, ...], columns: Sequence[str] | None = None) -> tuple[Any, ...]:
         """A key as it is published, of `columns` or of all: beside the pooled cell all keys are texts, of one type. A CSV has
         nothing for a missing value, so that beside an empty text it has its name too."""
-        if self.other:
+        if self.pool_other:
             return tuple(MISSING if one is None else str(one) for one in key)
         if not self._named_missing:
             return key
@@ -155,9 +155,9 @@ def ask(
     alpha: object,
     epsilon: object,
     mechanism: str | Mechanism,
-    bound: int | None,
+    max_count: int | None,
     max_groups: int,
-    other: bool,
+    pool_other: bool,
     sum: Any = None,
     mean: Any = None,
     share: Any = None,
@@ -167,7 +167,7 @@ def ask(
     prior: object = None,
     alphas: Any = None,
     epsilons: Any = None,
-    measure: Any = None,
+    measure_totals: Any = None,
 ) -> Question:
     """Everything declared, checked before any data are read."""
     audiences = () if alphas is None and epsilons is None else levels_of(alphas, epsilons)
@@ -186,10 +186,10 @@ def ask(
     if audiences:  # only geometric noise leads from every level to every more private one (docs/theory/cascade.md)
         check_audiences(mechanism, aim)
         mechanism, aim = "auto", Purpose(ADDING)
-    bound = None if bound is None else whole(bound, "bound", example=100, error=ReleaseError)
+    max_count = None if max_count is None else whole(max_count, "max_count", example=100, error=ReleaseError)
     max_groups = whole(max_groups, "max_groups", error=ReleaseError)
-    if not isinstance(other, bool):
-        raise ReleaseError(f"other = {show(other)} must be True or False.")
+    if not isinstance(pool_other, bool):
+        raise ReleaseError(f"pool_other = {show(pool_other)} must be True or False.")
     if not encodable(version) or not version:
         raise ReleaseError('The version of the data is a text that you choose, for example version="2026-11".')
     columns = tuple([by] if isinstance(by, str) else by)
@@ -210,18 +210,18 @@ def ask(
     taken = [h.column for h in keys.hierarchies if h.column.lower() in reserved]
     if taken:
         raise ReleaseError(f"{', '.join(taken)} is also the name of a column of the result; rename it in the domain.")
-    if other and any(OTHER in key for key in keys.keys):
+    if pool_other and any(OTHER in key for key in keys.keys):
         raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
     if any({None, MISSING} <= {key[k] for key in keys.keys} for k in range(len(columns))):
         raise ReleaseError(
             f"{MISSING} stands for missing values, which are declared too; a declared key cannot have that name."
         )
     question = Question(
-        dataset, version, asked, columns, keys, other, mechanism, level, bound, max_groups, aim, audiences
+        dataset, version, asked, columns, keys, pool_other, mechanism, level, max_count, max_groups, aim, audiences
     )
-    tiers = read_tiers(measure, question)
+    tiers = read_tiers(measure_totals, question)
     if tiers and audiences:
-        raise ReleaseError("Totals are measured for one level; release to several audiences without measure.")
+        raise ReleaseError("Totals are measured for one level; release to several audiences without measure_totals.")
     return replace(question, tiers=tiers)
 
 
@@ -242,9 +242,9 @@ def check_relation(question: Question, terms: Terms) -> None:
                 "Under change-one privacy the size of a group is public: say what to count, for example "
                 "count=\"income = '>50K'\"."
             )
-        if question.bound is not None:
+        if question.max_count is not None:
             raise ReleaseError(
-                "bound goes with add-remove privacy; under change-one privacy the public size of a group bounds it."
+                "max_count goes with add-remove privacy; under change-one privacy the public size of a group bounds it."
             )
         partial = [one.name for one in question.statistics if one.kind == "mean" and one.where is not None]
         if partial:
@@ -257,8 +257,8 @@ def check_relation(question: Question, terms: Terms) -> None:
         for one in question.statistics
         if one.kind == "count" or (one.kind == "share" and terms.relation == "change-one")
     ]
-    if not counted and (question.bound is not None or question.mechanism != "auto"):
-        word = "mechanism" if question.bound is None else "bound"
+    if not counted and (question.max_count is not None or question.mechanism != "auto"):
+        word = "mechanism" if question.max_count is None else "max_count"
         raise ReleaseError(f"{word} is for counts, and nothing is counted here; leave it out.")
     if terms.unit is None and question.max_groups != 1:
         raise ReleaseError(
@@ -309,7 +309,7 @@ def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int
         if size == 0:
             found[size] = None
             continue
-        top = question.bound if size < 0 else size
+        top = question.max_count if size < 0 else size
         if isinstance(question.mechanism, Mechanism):
             found[size] = _given(question.mechanism, top, level)
         elif question.mechanism == "auto":
@@ -324,7 +324,7 @@ def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int
 def made(family: str, top: int | None, level: Level) -> Mechanism:
     """The mechanism of a family for counts from 0 to `top`, or without an upper end."""
     if top is None and family != "geometric":
-        raise ReleaseError(f"{family} needs an upper end: declare bound, the largest count that can be.")
+        raise ReleaseError(f"{family} needs an upper end: declare max_count, the largest count that can be.")
     return RELEASED[family].make(Grid(0, top), alpha=level.alpha)  # one mechanism however the level was spelled
 
 
@@ -334,7 +334,7 @@ def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:
     if m.inputs.high is not None and top is None:
         raise ReleaseError(
             f"The mechanism takes counts up to {m.inputs.high}, but a group may have any number; "
-            "declare bound, the largest count that can be, or let auto choose."
+            "declare max_count, the largest count that can be, or let auto choose."
         )
     if m.inputs.high is not None and top is not None and m.inputs.high < top:
         raise ReleaseError(

@@ -85,7 +85,7 @@ def _declared(saved: Saved, sheet: Sheet) -> dict[str, Any]:
     """What is declared, as far as it fits the rest: the purpose by its mechanisms, an audience by its level and its cost."""
     record = saved.record
     counted = [(n, m) for one in sheet.measures if one.counts_people for n, m in one.plan.items() if m is not None]
-    aim, bound = sheet.question.purpose, sheet.question.bound
+    aim, bound = sheet.question.purpose, sheet.question.max_count
     fits = all(
         aim.name == LEAST or aim.mechanism(bound if n < 0 else n, m.level) == m.recipe.family for n, m in counted
     )
@@ -235,7 +235,7 @@ def _measures(
 
 
 def _counting(question: Question, family: str, size: int, level: Level) -> Mechanism:
-    top = question.bound if size < 0 else size
+    top = question.max_count if size < 0 else size
     design = question.purpose.mechanism(top, level) if family == "design" else None
     return design if isinstance(design, Mechanism) else made(family, top, level)
 

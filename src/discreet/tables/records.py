@@ -69,9 +69,9 @@ def release_record(
         "by": list(question.by),
         "groups": len(sizes),
         "domain_source": question.domain.source,
-        "other_cell": question.other,
+        "other_cell": question.pool_other,
         "null_keys": [name for k, name in enumerate(question.by) if any(key[k] is None for key in question.cells)],
-        "bound": question.bound,
+        "bound": question.max_count,
         "max_groups": question.max_groups,
         "purpose": question.purpose.written() if question.mechanism == "auto" else None,
         "round_to": None if coarse.round_to is None else str(coarse.round_to),
@@ -248,9 +248,9 @@ def _about(one: Statistic, terms: Terms) -> list[str]:
 def _beware(terms: Terms, question: Question) -> list[str]:
     """What the numbers do not mean."""
     warnings = []
-    if question.bound is not None:
+    if question.max_count is not None:
         warnings.append(
-            f"Counts above {question.bound} are counted as {question.bound}: intervals and estimates are of the "
+            f"Counts above {question.max_count} are counted as {question.max_count}: intervals and estimates are of the "
             "capped counts."
         )
     if terms.unit is not None:

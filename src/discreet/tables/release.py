@@ -38,11 +38,11 @@ from .audiences import (
     paid_for,
 )
 from .coarse import Coarse
-from .expected import Expected, expected_of
 from .found import Found, counted_for
 from .frames import table_maker
 from .margins import read_margins
 from .measures import Plan, measures_for
+from .previews import Preview, preview_of
 from .question import (
     Question,
     ask,
@@ -82,17 +82,17 @@ def release(
     loss: str | None = None,
     prior: Any = None,
     version: str = "1",
-    bound: int | None = None,
+    max_count: int | None = None,
     max_groups: int = 1,
-    other: bool = False,
+    pool_other: bool = False,
     margins: Any = (),
-    measure: Any = (),
+    measure_totals: Any = (),
     round_to: object = None,
     hide_below: object = None,
     fresh: bool = False,
     dry_run: bool = False,
     progress: Progress | None = None,
-) -> Any:  # a Release, for several audiences Audiences, of a dry run an Expected
+) -> Any:  # a Release, for several audiences Audiences, of a dry run an Preview
     """Count and add up, charge, draw, store and return: private statistics of `table`, for each declared group.
 
         count   people for whom a condition is true: a condition, a list of them or {name: condition}
@@ -103,14 +103,14 @@ def release(
 
     The ledger's terms for the data set say what is protected. Under "change-one", group membership is public and what a person
     adds is private: group sizes are public, and every group gets a mechanism for its own size. Under "add-remove",
-    one person is added or removed: give `bound`, the largest count that can be, or the noise of counts has no upper end.
+    one person is added or removed: give `max_count`, the largest count that can be, or the noise of counts has no upper end.
     `epsilon` is spent once for the whole call: disjoint groups share it; several statistics divide it, equally or as
     `weights` say, {name: number}. A file must have been admitted as this `version` (`Ledger.admit`); a table in memory is
     admitted by this call, and `made.operator` has the report, which is not for publication. With `dry_run` the errors to
-    expect are returned (an Expected); nothing is drawn and nothing charged.
+    expect are returned (an Preview); nothing is drawn and nothing charged.
 
         margins  totals that match their parts, from the reports that are there, at no cost: ["sex", ["sex", "district"], []]
-        measure  totals to draw reports of too, for a part of epsilon: [[], "district"], or weights {"total": 1, "cells": 6}
+        measure_totals  totals to draw reports of too, for a part of epsilon: [[], "district"], or weights {"total": 1, "cells": 6}
 
     `purpose` chooses the mechanisms of counts: "reading" (small groups as fair as can be), "adding" (the smallest error of
     sums of reports) or "least error" for a `loss` and a public `prior`. `round_to` and `hide_below` merge noisy reports before
@@ -130,9 +130,9 @@ def release(
             alpha,
             epsilon,
             mechanism,
-            bound,
+            max_count,
             max_groups,
-            other,
+            pool_other,
             sum,
             mean,
             share,
@@ -142,7 +142,7 @@ def release(
             prior,
             alphas,
             epsilons,
-            measure,
+            measure_totals,
         )
         if dry_run:
             return _expected(table, book, question, margins, coarse, progress)
@@ -179,7 +179,7 @@ def expected_errors(
     hide_below: object = None,
     progress: Progress | None = None,
     **asked: Any,
-) -> Expected:
+) -> Preview:
     """The dry run of what `release` is asked."""
     rest = {
         "version": "1",
@@ -189,9 +189,9 @@ def expected_errors(
         "alpha": None,
         "epsilon": None,
         "mechanism": "auto",
-        "bound": None,
+        "max_count": None,
         "max_groups": 1,
-        "other": False,
+        "pool_other": False,
     }
     with _opened(ledger) as book:
         return _expected(table, book, ask(**{**rest, **asked}), margins, Coarse.of(round_to, hide_below), progress)
@@ -199,10 +199,10 @@ def expected_errors(
 
 def _expected(
     table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse, progress: Progress | None
-) -> Expected:
+) -> Preview:
     if question.audiences:
         raise ReleaseError('A dry run is of one level: ask for each audience with its alpha and purpose "adding".')
-    expected = expected_of(_prepare(table, book, margins, coarse, progress, question).sheet)
+    expected = preview_of(_prepare(table, book, margins, coarse, progress, question).sheet)
     tell(progress, "done", 1.0)
     return expected
 
@@ -252,7 +252,11 @@ def _released(
         drawn = [_draw(m.plan, sheet.sizes, ready.found.truth(m)) for m in sheet.measures]
         totals = [
             [
-                _draw(m.plan, tier.sizes, tier.added(ready.found.truth(m), question.bound if m.counts_people else None))
+                _draw(
+                    m.plan,
+                    tier.sizes,
+                    tier.added(ready.found.truth(m), question.max_count if m.counts_people else None),
+                )
                 for m in tier.measures
             ]
             for tier in sheet.tiers

@@ -47,10 +47,10 @@ def spelling_of(question: Question, names: Mapping[str, Collection[str]]) -> Spe
     by = [name.lower() for name in question.by]  # the engine knows no case
     common = {
         "version": question.version,
-        "other": question.other,
+        "other": question.pool_other,
         "mechanism": question.mechanism if isinstance(question.mechanism, str) else question.mechanism.digest,
         "level": str(question.level.alpha),
-        "bound": question.bound,
+        "bound": question.max_count,
         "max_groups": question.max_groups,
     }
     aim = question.purpose.written()

@@ -188,7 +188,7 @@ def _levels(tier: Tier, each: Fraction) -> list[dict[str, str]]:
 def names_of_totals(margins: Any, measure: Any, by: Sequence[str], domain: Domain) -> list[str]:
     """The names of all margins that a release with these arguments has."""
     measured = [name for name in measure if name != CELLS] if isinstance(measure, Mapping) else measure
-    asked = [*read_margins(margins, by, domain), *read_margins(measured, by, domain, "measure")]
+    asked = [*read_margins(margins, by, domain), *read_margins(measured, by, domain, "measure_totals")]
     first = {frozenset(margin): margin for margin in reversed(asked)}
     return [margin_name(margin) for margin in reversed(first.values())]
 

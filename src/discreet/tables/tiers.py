@@ -40,10 +40,10 @@ class Tier:
     sizes: Indices
     measures: tuple[Measure, ...]
 
-    def added(self, cells: Indices, bound: int | None = None) -> Indices:
+    def added(self, cells: Indices, max_count: int | None = None) -> Indices:
         """The true totals, from the true numbers of the cells: of the capped ones, where counts are, as in the cells."""
         totals = np.zeros(len(self.groups.keys), dtype=np.int64)
-        np.add.at(totals, self.groups.place, cells if bound is None else np.minimum(cells, bound))
+        np.add.at(totals, self.groups.place, cells if max_count is None else np.minimum(cells, max_count))
         return totals
 
 
@@ -56,7 +56,7 @@ def read_tiers(given: Any, question: Question) -> tuple[tuple[Margin, Fraction],
         return ()
     weights = given if isinstance(given, Mapping) else None
     names = given if weights is None else [name for name in weights if name != CELLS]
-    margins = read_margins(names, question.by, question.domain, "measure")
+    margins = read_margins(names, question.by, question.domain, "measure_totals")
     if isinstance(question.mechanism, Mechanism):
         raise ReleaseError(
             "Measured totals need mechanisms of their own sizes; use mechanism auto or the name of a family."
@@ -106,7 +106,7 @@ def _weight(given: Any) -> Fraction:
     number = parse_exact(given)
     if number is None or number <= 0 or max(number.as_integer_ratio()) > 10**6:
         raise ReleaseError(
-            f"measure has the weight {show(given)}; a weight is a positive number of at most six digits."
+            f"measure_totals has the weight {show(given)}; a weight is a positive number of at most six digits."
         )
     return number
 
@@ -142,9 +142,9 @@ def sizes_of(groups: Groups, terms: Terms, sizes: Indices) -> Indices:
 
 def bounded(question: Question, groups: Groups) -> Question:
     """The question of a level: a total is bounded by what its cells are, together."""
-    if question.bound is None:
+    if question.max_count is None:
         return question
-    return replace(question, bound=question.bound * int(np.bincount(groups.place).max()))
+    return replace(question, max_count=question.max_count * int(np.bincount(groups.place).max()))
 
 
 def spelled(question: Question) -> list[Any]:

@@ -17,7 +17,7 @@ def question_words(question: Question) -> str:
     asked = [_statistic(one) for one in question.statistics]
     groups = len(question.cells)
     by = f" by {_listed(list(question.by))}, {groups} groups" if question.by else ""
-    pooled = " (one of them of all others)" if question.other and question.by else ""
+    pooled = " (one of them of all others)" if question.pool_other and question.by else ""
     own = isinstance(question.mechanism, Mechanism)
     by_what = (
         "" if question.mechanism == "auto" else f", drawn by {'a mechanism of its own' if own else question.mechanism}"
