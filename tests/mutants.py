@@ -77,9 +77,10 @@ TESTED_IN = {
     "traditional": "test_house.py",
     "tables.audiences": "tables/test_audiences.py",
     "tables.coarse": "tables/test_coarse.py tables/test_coarse_release.py",
-    "tables.purpose": "tables/test_purpose.py",
+    "questions.question": "questions/test_question.py",
+    "questions.purpose": "tables/test_purpose.py",
     "tables.checking": "tables/test_checking.py",
-    "tables.expected": "tables/test_statistics.py tables/test_release.py",
+    "tables.previews": "tables/test_statistics.py tables/test_release.py",
     "tables.found": "tables/test_statistics.py",
     "tables.measures": "tables/test_statistics.py",
     "tables.spelling": "tables/test_statistics.py tables/test_answers.py",
@@ -88,13 +89,13 @@ TESTED_IN = {
     "tables.fitting": "tables/test_fitting.py channels/test_reading.py",
     "tables.sums": "tables/test_totals.py",
     "tables.tiers": "tables/test_totals.py",
-    "tables.margins": "tables/test_totals.py tables/test_release.py",
+    "questions.margins": "tables/test_totals.py tables/test_release.py",
     "tables.rebuilt": "tables/test_checking.py",
     "tables.saved": "tables/test_checking.py",
     "tables.saving": "tables/test_saving.py tables/test_checking.py",
     "tables.scales": "tables/test_pages.py",
     "tables.stored": "tables/test_checking.py",
-    "tables.words": "ledger/test_caps.py",
+    "tables.asked": "tables/test_audiences.py tables/test_release.py",
 }
 
 Place = tuple[int, int]  # a line, from 1, and a column in characters

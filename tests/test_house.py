@@ -50,7 +50,7 @@ ROOMS = {
     "studies": f"{BASE} present progress randomness noise channels mechanism measure mechanisms designs recovery theory queries "
     "sharing registry planning",
     "ledger": f"{BASE} formats present",
-    "questions": BASE,
+    "questions": f"{BASE} files mechanism measure registry",
     "engines": f"{BASE} questions progress",
     "tables": f"{BASE} formats present channels files mechanism mechanisms measure designs sharing registry ledger "
     "questions engines progress",

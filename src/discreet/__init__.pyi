@@ -33,10 +33,13 @@ from .mechanisms.uniform import uniform as uniform
 from .mechanisms.wave import square_wave as square_wave
 from .planning.compare import compare as compare
 from .planning.plan import plan as plan
+from .questions.question import Question as Question
 from .randomness.source import insecure_source as insecure_source
 from .recovery.recover import recover as recover
 from .tables.admission import profile as profile
 from .tables.checking import check_release as check_release
+from .tables.release import preview as preview
 from .tables.release import release as release
+from .tables.release import release_to as release_to
 
 __version__: str

@@ -1032,8 +1032,8 @@ def test_an_office_file_is_looked_at_admitted_and_released(run):
     assert_one_good_error(run(*asked, "--domain", "domain.json"))
 
 
-def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey, monkeypatch):
-    told = run("release", *survey, "--dry-run")
+def test_a_preview_charges_nothing_and_dropped_rows_are_for_the_operator(run, survey, monkeypatch):
+    told = run("preview", *survey)
     assert told.code == 0
     assert "nothing charged" in told.out
     assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"

@@ -17,15 +17,17 @@ import pytest
 import discreet as dt
 from discreet.errors import FileError, ReleaseError
 from discreet.ledger.ledger import Answer, Balance, Terms
-from discreet.tables import answers, purpose, records
+from discreet.questions import purpose
+from discreet.tables import answers, records
 from discreet.tables.answers import answer_text, mechanisms_text, read_answer
 from discreet.tables.matched import is_same
 from discreet.tables.measures import measures_for
-from discreet.tables.question import ask
 from discreet.tables.records import record_of
 from discreet.tables.release import release
 from discreet.tables.sheet import Sheet
 from discreet.tables.spelling import spelling_of
+
+from .asking import ask
 
 LANDED = Path(__file__).parent.parent / "landed"
 SIZES = [5, 40, 64, 65, 200]
@@ -61,17 +63,18 @@ def stored(ledger: dt.Ledger) -> list[str]:
 
 
 def a_question(mechanism="auto", max_count=None, sizes=SIZES):
-    made = ask("town", "1", "ill", ["k"], {"k": list(range(len(sizes)))}, None, "1/2", mechanism, max_count, 1, False)
+    parts = {"by": ["k"], "domain": {"k": list(range(len(sizes)))}, "mechanism": mechanism, "max_count": max_count}
+    made = ask("town", count="ill", epsilon="1/2", **parts)
     terms = Terms("town", Fraction(1), "change-one" if min(sizes) >= 0 else "add-remove", (), None, "then")
     return made, measures_for(made, terms, np.array(sizes)), np.array(sizes)
 
 
 def head_of(made, measures, sizes) -> str:
-    return mechanisms_text(made, measures, spelling_of(made, {"count": ["ill", "k"]}).contents, sizes)
+    return mechanisms_text(made.question, measures, spelling_of(made, {"count": ["ill", "k"]}).contents, sizes)
 
 
 def read(text, made, measures, sizes):
-    return read_answer(text, made, measures, spelling_of(made, {"count": ["ill", "k"]}).contents, sizes)
+    return read_answer(text, made.question, measures, spelling_of(made, {"count": ["ill", "k"]}).contents, sizes)
 
 
 @pytest.mark.parametrize("mechanism", ["auto", "geometric", "explicit_fair"])
@@ -171,24 +174,15 @@ def test_an_answer_of_version_1_is_read_with_the_choice_of_version_1(monkeypatch
     published = json.loads((LANDED / "release.columns.json").read_text())["columns"]
     half = Fraction(1, 2)
     terms = Terms("town", 4 * half, "change-one", ("district",), None, "then")
-    made = ask(
-        "town",
-        "1",
-        "ill = true",
-        ["district"],
-        {"district": published["district"]},
-        None,
-        "1/2",
-        "auto",
-        None,
-        1,
-        False,
-    )
+    parts = {"by": ["district"], "domain": {"district": published["district"]}}
+    made = ask("town", count="ill = true", epsilon="1/2", **parts)
     sizes = np.array(published["n"])
     measures = measures_for(made, terms, sizes)
-    read = read_answer(text, made, measures, spelling_of(made, {"count": ["district", "ill"]}).contents, sizes)
+    read = read_answer(text, made.question, measures, spelling_of(made, {"count": ["district", "ill"]}).contents, sizes)
     sheet = Sheet.of(made, terms, half, sizes, measures, (), lambda columns: columns).drawn_by(read.measures, (), half)
-    columns = sheet.filled(read.reports, Balance(4 * half, half, 3 * half, 0), Answer(text, 2, "then", True)).columns
+    columns = sheet.filled(
+        read.reports, [], Balance(4 * half, half, 3 * half, 0), Answer(text, 2, "then", True)
+    ).columns
     for name in ("report", "low", "high", "mechanism", "n", "epsilon"):
         assert columns[name] == published[name]
     for name in ("estimate", "standard_error"):

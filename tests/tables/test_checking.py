@@ -19,6 +19,8 @@ from discreet.tables.checking import Case, ReleaseVerdict, judged
 from discreet.tables.saved import Saved
 from discreet.tables.saving import digest_of, record_text
 
+from .asking import at, release_any
+
 LANDED = Path(__file__).parent.parent / "landed"
 PAGE, LEDGER = "the page for people", "the ledger"
 FILES = ("digests of the files", "the record's own file")
@@ -142,7 +144,8 @@ ASKED = {
 
 
 def released(people, book, **asked) -> dt.results.Release:
-    return dt.release(people, ledger=book, **{"by": ["town", "age"], "domain": DOMAIN, "epsilon": "1/2", **asked})
+    level = {} if "audiences" in asked else {"epsilon": "1/2"}
+    return release_any(people, ledger=book, **{"by": ["town", "age"], "domain": DOMAIN, **level, **asked})
 
 
 @pytest.mark.parametrize("what", ASKED)
@@ -250,8 +253,7 @@ def test_the_margins_of_each_audience_hold(people, book, tmp_path, post):
     asked = {
         "dataset": "people",
         "domain": MAPPED,
-        "epsilon": None,
-        "alphas": ["3/10", "4/5"],
+        "audiences": at("3/10", "4/5"),
         "margins": ["area+age", []],
     }
     both = released(people, book, **asked, **post)
@@ -259,7 +261,7 @@ def test_the_margins_of_each_audience_hold(people, book, tmp_path, post):
         both[name].save(tmp_path / "x.csv", overwrite=True)
         assert dt.check_release(tmp_path / "x.json", ledger=book).complete
         assert not wrong(tmp_path / "x.json", book)
-    first, second = both[0], both[1]
+    first, second = both["3/10"], both["4/5"]
     dt.results.Release(first.columns, second.margins, first.record, dict).save(tmp_path / "x.csv", overwrite=True)
     assert "totals" in wrong(tmp_path / "x.json", book)
 

@@ -27,6 +27,8 @@ from discreet.tables.rebuilt import rebuild
 from discreet.tables.saved import Saved
 from discreet.tables.saving import contents_of, digest_of, outputs, record_text
 
+from .asking import at, release_any
+
 PLACE = Path("x.csv")
 LEDGER, PAGE = "the ledger", "the page for people"
 # the cheap and telling ones first: a forgery is refuted by the first that fails
@@ -78,8 +80,7 @@ ASKED = {
     },
     "an audience": {
         "dataset": "people",
-        "alphas": ["3/10", "4/5"],
-        "epsilon": None,
+        "audiences": at("3/10", "4/5"),
         "domain": TOWNS,
         "margins": ["total"],
         "round_to": 5,
@@ -127,10 +128,11 @@ def released(book):
     )
     made = {}
     for what, asked in ASKED.items():
-        one = dt.release(people, ledger=book, **{"by": ["town"], "epsilon": "3/2", **asked})
-        made[what] = one[1] if isinstance(one, dt.results.Audiences) else one
+        level = {} if "audiences" in asked else {"epsilon": "3/2"}
+        one = release_any(people, ledger=book, **{"by": ["town"], **level, **asked})
+        made[what] = one["4/5"] if isinstance(one, dt.results.Audiences) else one
         if isinstance(one, dt.results.Audiences):
-            made["the other audience"] = one[0]
+            made["the other audience"] = one["3/10"]
     return made
 
 
@@ -452,6 +454,7 @@ def of_another_audience(held):
     record, columns, margins = held.parts
     own = Level.of(alpha="3/10")
     record["audience"] = {
+        "name": "3/10",
         "alpha": "3/10",
         "epsilon": record["audience"]["charged"],
         "charged": record["audience"]["charged"],
@@ -464,7 +467,7 @@ def of_another_audience(held):
 
 def without_bound(held):
     record, columns, margins = held.parts
-    record["bound"] = 300
+    record["max_count"] = 300
     return remade(held, record, columns, margins)
 
 

@@ -14,10 +14,12 @@ import discreet as dt
 from discreet.errors import LedgerError
 from discreet.ledger import sqlite
 
+from .asking import at, release_any
+
 PEOPLE = pandas.DataFrame({"age": [1, 2, 3] * 20, "ill": [True, False] * 30})
 ASKED = [
     {"epsilon": "1/2"},
-    {"alphas": ["1/2", "3/4"]},
+    {"audiences": at("1/2", "3/4")},
     {"epsilon": 1, "by": ["age"], "domain": {"age": [1, 2, 3]}, "measure_totals": ["total"]},
 ]
 
@@ -30,7 +32,7 @@ def book(tmp_path):
 
 
 def asked(book, **more):
-    return dt.release(PEOPLE, dataset="people", ledger=book, count="ill", **more)
+    return release_any(PEOPLE, dataset="people", ledger=book, count="ill", **more)
 
 
 def reports(made):

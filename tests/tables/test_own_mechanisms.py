@@ -13,7 +13,7 @@ import discreet as dt
 from discreet.channels import Additive, Then
 from discreet.errors import ReleaseError, StructureError
 from discreet.tables.pages import release_page
-from discreet.tables.release import expected_errors, release
+from discreet.tables.release import preview, release
 
 GOAL = Fraction(19, 20)
 G60, G20 = dt.geometric(60, alpha="3/4"), dt.geometric(20, alpha="1/2")
@@ -155,7 +155,7 @@ def test_margins_of_one_s_own_mechanism_do_not_fail(people, ledger, monkeypatch,
 @pytest.mark.parametrize("name", OWN)
 def test_the_dry_run_of_one_s_own_mechanism(people, ledger, name):
     m = OWN[name]
-    rows = expected_errors(
+    rows = preview(
         people,
         dataset="people",
         ledger=ledger,

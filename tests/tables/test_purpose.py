@@ -11,8 +11,8 @@ import pytest
 
 import discreet as dt
 from discreet.errors import DiscreetError, ReleaseError
+from discreet.questions.purpose import LARGEST, Purpose
 from discreet.registry import RELEASED
-from discreet.tables.purpose import LARGEST, Purpose
 from discreet.tables.release import release
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -17,8 +18,7 @@ import discreet as dt
 from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
 from discreet.tables import release as module
 from discreet.tables.pages import release_page, times_at_most
-from discreet.tables.question import charge_of
-from discreet.tables.release import expected_errors, release, release_and_dropped
+from discreet.tables.release import preview, release
 
 DOMAIN = {"district": ["a", "b", "c"], "age": ["old", "young"]}
 
@@ -123,10 +123,10 @@ def test_a_spent_budget_refuses_and_says_what_is_left(people, ledger):
 
 
 def test_what_is_charged_is_what_was_asked():
-    assert charge_of(dt.Level.of(epsilon="0.1")) == Fraction(1, 10)
-    logarithm = charge_of(dt.Level.of(epsilon="ln(2)/10"))
+    assert dt.Level.of(epsilon="0.1").charge == Fraction(1, 10)
+    logarithm = dt.Level.of(epsilon="ln(2)/10").charge
     assert 0 <= logarithm - Fraction("0.069314718055994530941") < Fraction(2, 10**12)
-    from_alpha = charge_of(dt.Level.of(alpha="9/10"))
+    from_alpha = dt.Level.of(alpha="9/10").charge
     assert 0 <= from_alpha - Fraction("0.10536051565782630122") < Fraction(2, 10**12)
 
 
@@ -196,11 +196,12 @@ def test_a_release_reads_its_table_once(people, ledger, monkeypatch):
 
 def test_the_operator_is_told_what_was_dropped_by_the_count_itself(people, ledger):
     asked = {"dataset": "bits", "count": "sick = 'yes'", "by": ["district", "age"], "domain": DOMAIN, "epsilon": "1/2"}
-    rest = {"version": "1", "alpha": None, "mechanism": "auto", "max_count": None, "max_groups": 1, "pool_other": False}
-    made, dropped = release_and_dropped(people, ledger=ledger, **asked, **rest)
-    assert dropped == int((~people.district.isin(["a", "b", "c"])).sum()) > 0
-    again, same = release_and_dropped(people, ledger=ledger, **asked, **rest)  # a stored answer, counted anew
-    assert (again.rows(), same) == (made.rows(), dropped)
+    made = release(people, ledger=ledger, **asked)
+    assert made.dropped == int((~people.district.isin(["a", "b", "c"])).sum()) > 0
+    again = release(people, ledger=ledger, **asked)  # a stored answer, counted anew
+    assert (again.rows(), again.dropped) == (made.rows(), made.dropped)
+    assert "dropped" not in str(made.to_dict()) + made.to_html() + str(made)
+    assert pickle.loads(pickle.dumps(made)).dropped is None  # no part of the release
 
 
 def test_several_counts_divide_the_level(people, ledger):
@@ -363,7 +364,7 @@ def test_what_a_count_does_not_mean_is_said(people, ledger):
 )
 def test_the_page_says_how_many_times_in_plain_numbers_never_too_few(epsilon, words):
     """e = 2.71828..., e^2 = 7.38905..., e^(1/2) = 1.64872..., e^20 = 485165195.4..., e^100 = 2.69e43; rounded up."""
-    exact = charge_of(dt.Level.of(epsilon=epsilon)) if "ln" in epsilon else Fraction(epsilon)
+    exact = dt.Level.of(epsilon=epsilon).charge if "ln" in epsilon else Fraction(epsilon)
     assert times_at_most(exact) == words
 
 
@@ -399,13 +400,13 @@ def test_the_page_shows_the_parts_that_add_up(people, ledger):
 
 def test_the_dry_run_is_as_wide_as_the_release(people, ledger):
     asked = {"dataset": "people", "by": ["age"], "domain": {"age": ["old"]}, "epsilon": "1/4", "ledger": ledger}
-    expected = expected_errors(people, **asked).rows()[0]
+    expected = preview(people, **asked).rows()[0]
     row = release(people, **asked).rows()[0]
     assert row["high"] - row["low"] == 2 * expected["half width"]
 
 
 def test_the_dry_run_charges_nothing(people, ledger):
-    rows = expected_errors(
+    rows = preview(
         people,
         dataset="bits",
         ledger=ledger,
@@ -610,7 +611,7 @@ def test_reports_that_would_say_nothing_are_refused_before_the_charge(ledger, as
     assert ledger.balance("odd").spent == 0
 
 
-@pytest.mark.parametrize("how", [release, expected_errors])
+@pytest.mark.parametrize("how", [release, preview])
 def test_progress_covers_the_whole(people, ledger, how):
     """From 0 to 1, told once the counting is done too, and 1 is told last: a dry run and several counts alike."""
     seen = []
@@ -632,12 +633,12 @@ def test_progress_covers_the_whole(people, ledger, how):
 
 def test_groups_of_a_size_are_reckoned_once(people, ledger, monkeypatch):
     """A dry run of many groups read the same mechanism anew for each of them."""
-    from discreet.tables import expected as module
+    from discreet.tables import previews as module
 
     read, times = module._expected, []
     monkeypatch.setattr(module, "_expected", lambda sheet, k, size: times.append(size) or read(sheet, k, size))
     domain = {"district": [f"nowhere {k}" for k in range(2000)]}
-    rows = expected_errors(
+    rows = preview(
         people,
         dataset="people",
         ledger=ledger,

@@ -15,12 +15,13 @@ from scipy.optimize import minimize
 import discreet as dt
 from discreet.errors import ReleaseError
 from discreet.ledger.ledger import Terms
-from discreet.tables.margins import groups_of
+from discreet.questions.margins import best_parts, groups_of, measure_of
 from discreet.tables.measures import measures_for
-from discreet.tables.question import ask
 from discreet.tables.sums import Sums
-from discreet.tables.tiers import best_parts, measure_of, tiers_for
+from discreet.tables.tiers import tiers_for
 from discreet.tables.values import in_steps
+
+from .asking import ask
 
 TOWNS = ["a", "b", "c", "d"]
 DOMAIN = {
@@ -213,18 +214,12 @@ def test_what_cannot_be_measured(people, ledger, more, words):
 
 def question(**more):
     given = {
-        "count": None,
         "by": ["town", "sex"],
         "domain": DOMAIN,
-        "alpha": None,
         "epsilon": "1/2",
-        "mechanism": "auto",
-        "max_count": None,
-        "max_groups": 1,
-        "pool_other": False,
         **more,
     }
-    return ask("people", "1", **given)
+    return ask("people", **given)
 
 
 @pytest.mark.parametrize("groups", [1, 2])
@@ -271,7 +266,7 @@ def test_simulated_totals_are_covered_and_fitted_ones_are_closer(measure):
     channel = {-1: cells.plan[-1].channel}
     own = [[{-1: tier.measures[0].plan[-1].channel}] for tier in tiers]
     margins = [(), ("district",), ("sex",), ("district", "sex")][:3]
-    sums = Sums.of(asked, PRESENCE, sizes, (cells,), margins, tiers, own)
+    sums = Sums.of(asked.question, PRESENCE, sizes, (cells,), margins, tiers, own)
     missed = narrow = totals = 0
     for seed in range(400):
         drawn = cells.plan[-1].sample(truth, source=dt.insecure_source(3 * seed + 1))

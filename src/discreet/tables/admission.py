@@ -227,7 +227,11 @@ def admit(
 
 def admission_for(ledger: Ledger, path: Path, dataset: str, version: str) -> Admission:
     """How this very file was admitted; one that was not is refused with the command that admits it."""
-    found = ledger.admission(dataset, version)
+    return check_admitted(ledger, path, dataset, version, ledger.admission(dataset, version))
+
+
+def check_admitted(ledger: Ledger, path: Path, dataset: str, version: str, found: Admission | None) -> Admission:
+    """The same where the ledger was asked for the admission before."""
     words = [str(path), "--dataset", dataset, "--ledger", ledger.place, "--version"]
     how = f"discreet admit {shlex.join(words)}"
     if found is None:

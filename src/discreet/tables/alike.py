@@ -10,7 +10,7 @@ from typing import Any
 from ..ledger.chain import canonical
 from ..mechanism import Mechanism
 from ..questions.predicate import Predicate, parse
-from .purpose import READING
+from ..questions.purpose import READING
 from .sheet import Sheet
 from .spelling import content_of
 
@@ -25,8 +25,8 @@ def asked_alike(told: Mapping[str, Any], sheet: Sheet) -> bool:
     aim = question.purpose.written()
     return bool(
         told["rule"] == 2
-        and told["version"] == question.version
-        and (told["other"], told["bound"], told["max_groups"])
+        and told["version"] == sheet.asked.version
+        and (told["pool_other"], told["max_count"], told["max_groups"])
         == (question.pool_other, question.max_count, question.max_groups)
         and told["by"] == sorted(name.lower() for name in question.by)
         and ("measured" in told) == bool(question.tiers)

@@ -6,7 +6,7 @@ stored says which ones were used, and an answer is always read with those, never
     {"format": "discreet-answer", "version": 3, "by": [column, ...], "keys": [[value, ...], ...], "sizes": [n, ...],
      "measures": [{"statistic": ..., "name": ..., "part": "", "mechanisms": [...]}, ...], "reports": [[value, ...], ...]}
 
-and, where totals were measured, "levels": [the same for each level, with the columns of its totals as "by"].
+and, where totals were measured, "tiers": [the same for each of them, with the columns of its totals as "by"].
 
 Reports stand in the order of the keys, one list for each measure; whoever asks in another order gets them in that order.
 Names tell statistics apart that are alike in all else, and nothing more: the question knows none. (Early answers have none.)
@@ -33,8 +33,10 @@ from ..formats import Format
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..questions.domain import Domain
+from ..questions.question import Question
+from .asked import Asked
+from .choice import made
 from .measures import Measure, Plan, open_noise, unplanned
-from .question import Question, made
 from .tiers import Tier, bounded
 
 Indices = NDArray[np.int64]
@@ -62,7 +64,7 @@ def mechanisms_text(
         "keys": list(question.cells),
         "sizes": sizes.tolist(),
         "measures": _drawn_by(question, measures, contents),
-        **({"levels": [_level(question, tier, contents) for tier in tiers]} if tiers else {}),
+        **({"tiers": [_tier(question, tier, contents) for tier in tiers]} if tiers else {}),
     }
     return json.dumps(head, separators=(",", ":"))
 
@@ -74,7 +76,7 @@ def _drawn_by(question: Question, measures: Sequence[Measure], contents: Mapping
     ]
 
 
-def _level(question: Question, tier: Tier, contents: Mapping[str, Any]) -> Document:
+def _tier(question: Question, tier: Tier, contents: Mapping[str, Any]) -> Document:
     groups = tier.groups
     return {
         "by": list(groups.margin),
@@ -85,10 +87,10 @@ def _level(question: Question, tier: Tier, contents: Mapping[str, Any]) -> Docum
 
 
 def answer_text(reports: Sequence[NDArray[Any]], head: str, totals: Sequence[Sequence[NDArray[Any]]] = ()) -> str:
-    """An answer as it is stored, with the text that `mechanisms_text` gave; `totals` are the reports of each level."""
+    """An answer as it is stored, with the text that `mechanisms_text` gave; `totals` are the reports of each tier."""
     drawn = json.dumps([r.tolist() for r in reports], separators=(",", ":"))
-    levels = json.dumps([[r.tolist() for r in level] for level in totals], separators=(",", ":"))
-    more = f',"totals":{levels}' if totals else ""
+    drawn_totals = json.dumps([[r.tolist() for r in tier] for tier in totals], separators=(",", ":"))
+    more = f',"totals":{drawn_totals}' if totals else ""
     return f'{head[:-1]},"reports":{drawn}{more}}}'
 
 
@@ -101,16 +103,17 @@ class Stored:
     sizes: Indices
 
 
-def read_alone(text: str, question: Question, terms: Terms, contents: Mapping[str, Any]) -> Stored | None:
+def read_alone(text: str, asked: Asked, terms: Terms, contents: Mapping[str, Any]) -> Stored | None:
     """A stored answer without a look at the data; None for earlier versions, which did not store the sizes of the groups."""
     content = json.loads(text)
     if content.get("version", 1) < 3:
         return None
+    question = asked.question
     places = _order(content, question)
     if places is None:
         raise ReleaseError("The stored answer has other counts or groups than this question; nothing was charged.")
     sizes = np.array(content["sizes"], dtype=np.int64)[places]
-    return read_answer(text, question, unplanned(question, terms), contents, sizes)
+    return read_answer(text, question, unplanned(asked, terms), contents, sizes)
 
 
 def read_answer(
@@ -122,23 +125,23 @@ def read_answer(
     return _read(content, question, measures, contents, sizes)
 
 
-def read_levels(
+def read_tiers(
     text: str, question: Question, tiers: Sequence[Tier], contents: Mapping[str, Any]
 ) -> tuple[tuple[Tier, ...], list[list[NDArray[Any]]]]:
-    """The measured levels of a stored answer, with the mechanisms that drew them, and their reports."""
+    """The tiers of a stored answer, with the mechanisms that drew them, and their reports."""
     content = json.loads(text)
-    known = {frozenset(c.lower() for c in level["by"]): k for k, level in enumerate(content.get("levels", []))}
+    known = {frozenset(c.lower() for c in tier["by"]): k for k, tier in enumerate(content.get("tiers", []))}
     drawn, reports = [], []
     for tier in tiers:
         groups = tier.groups
         which = known.get(frozenset(c.lower() for c in groups.margin))
         if which is None:
             raise ReleaseError("The stored answer has other measured totals than this question; nothing was charged.")
-        level = {**content["levels"][which], "reports": content["totals"][which]}
-        asked = replace(
-            bounded(question, groups), by=groups.margin, domain=Domain(groups.margin, groups.keys), pool_other=False
+        stored_tier = {**content["tiers"][which], "reports": content["totals"][which]}
+        asked = bounded(question, groups).changed(
+            by=groups.margin, domain=Domain(groups.margin, groups.keys), pool_other=False
         )
-        stored = _read(level, asked, tier.measures, contents, tier.sizes)
+        stored = _read(stored_tier, asked, tier.measures, contents, tier.sizes)
         drawn.append(replace(tier, measures=stored.measures))
         reports.append(stored.reports)
     return tuple(drawn), reports
@@ -147,7 +150,7 @@ def read_levels(
 def _read(
     content: Document, question: Question, measures: Sequence[Measure], contents: Mapping[str, Any], sizes: Indices
 ) -> Stored:
-    """An answer of today's version, or one of its levels, for whoever asks in this order."""
+    """An answer of today's version, or one of its tiers, for whoever asks in this order."""
     order, places, rows = (
         _order(content, question),
         _places(content["measures"], measures, contents),

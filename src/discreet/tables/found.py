@@ -16,8 +16,8 @@ from ..engines.duckdb import count_each
 from ..engines.reading import Reading
 from ..ledger.ledger import Terms
 from ..progress import Progress
+from ..questions.question import Question
 from .measures import Measure, change_of
-from .question import Question
 
 Indices = NDArray[np.int64]
 

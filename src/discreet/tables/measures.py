@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +27,9 @@ from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..mechanisms.geometric import geometric
 from ..mechanisms.staircase import staircase
-from .statistics import Statistic
-
-if TYPE_CHECKING:
-    from .question import Question
+from ..questions.statistic import Statistic
+from .asked import Asked, level_of
+from .choice import mechanisms_for
 
 Indices = NDArray[np.int64]
 Plan = Mapping[int, Mechanism | None]
@@ -87,37 +85,35 @@ class Measure:
         return min(low, 0) * size, max(high, 0) * size
 
 
-def unplanned(question: Question, terms: Terms) -> tuple[Measure, ...]:
+def unplanned(asked: Asked, terms: Terms) -> tuple[Measure, ...]:
     """The measures of a question before any size of group is known: without mechanisms."""
-    return measures_for(question, terms, np.zeros(0, dtype=np.int64))
+    return measures_for(asked, terms, np.zeros(0, dtype=np.int64))
 
 
-def measures_for(question: Question, terms: Terms, sizes: Indices, part: Fraction | None = None) -> tuple[Measure, ...]:
+def measures_for(asked: Asked, terms: Terms, sizes: Indices, part: Fraction | None = None) -> tuple[Measure, ...]:
     """All measures of a question in its order, with a mechanism for each size of group that occurs; for the part of epsilon
     that the cells get, or another."""
-    part = question.cells_part if part is None else part
-    found = [_measures(one, question, terms, sizes, part) for one in question.statistics]
-    check_granted([measure for mine in found for measure in mine], question, terms)
+    part = asked.question.cells_part if part is None else part
+    found = [_measures(one, asked, terms, sizes, part) for one in asked.question.statistics]
+    check_granted([measure for mine in found for measure in mine], asked, terms)
     return tuple(measure for mine in found for measure in mine)
 
 
-def check_granted(measures: Sequence[Measure], question: Question, terms: Terms) -> None:
+def check_granted(measures: Sequence[Measure], asked: Asked, terms: Terms) -> None:
     """All that is drawn of one person must stay within what was asked, in every group; the two of a pair share one level."""
     granted = prod((m.level.alpha for m in measures if m.part != "v"), start=Fraction(1))
-    if not question.level.admits(granted, question.groups_of_one(terms)):
+    if not asked.level.admits(granted, asked.groups_of_one(terms)):
         raise ReleaseError("The parts of epsilon add up to more than was asked. Nothing was charged.")
 
 
-def _measures(one: Statistic, question: Question, terms: Terms, sizes: Indices, part: Fraction) -> list[Measure]:
-    from .question import level_of, mechanisms_for
-
-    level = level_of(question, terms, one.weight * part)
+def _measures(one: Statistic, asked: Asked, terms: Terms, sizes: Indices, part: Fraction) -> list[Measure]:
+    level = level_of(asked, terms, one.weight * part)
     if terms.relation == "add-remove" and one.kind in ("mean", "share"):
         return _pair(one, level, sizes)
     if not one.of_values:
-        return [Measure(one, "", 1, level, mechanisms_for(question, level, sizes))]
+        return [Measure(one, "", 1, level, mechanisms_for(asked.question, level, sizes))]
     change, origin = change_of(one, terms)
-    best = open_noise("geometric", change, level) if question.audiences else total_noise(change, level)
+    best = open_noise("geometric", change, level) if asked.audiences else total_noise(change, level)
     return [Measure(one, "", change, level, _alike(best, sizes), origin)]
 
 

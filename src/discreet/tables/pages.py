@@ -12,8 +12,8 @@ from typing import Any
 from ..exact.arithmetic import ball, float_above
 from ..present.html import page, table
 from ..present.words import moment
+from ..questions.margins import OF_TOTALS, TOTAL
 from .looks import STYLE
-from .margins import OF_TOTALS, TOTAL
 from .measures import PUBLIC_ZERO
 from .results import Release, amount, asked_in_words, key_for_people, totals_title
 from .scales import Scale, Span

@@ -12,20 +12,21 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from ..errors import ReleaseError
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
-from .answers import read_alone, read_levels
+from ..questions.margins import Margin
+from .answers import read_alone, read_tiers
+from .asked import Asked
 from .coarse import Coarse
-from .margins import Margin
 from .measures import Measure
-from .question import Question
 from .sheet import Sheet
 from .tiers import tiers_for
 
 
 @dataclass(frozen=True)
 class Served:
-    """The sheet of a stored answer, and its reports: of each measure, and of each measure of each measured level."""
+    """The sheet of a stored answer, and its reports: of each measure, and of each measure of each tier."""
 
     sheet: Sheet
     reports: list[NDArray[Any]]
@@ -34,27 +35,27 @@ class Served:
 
 def served(
     text: str,
-    question: Question,
+    asked: Asked,
     terms: Terms,
     charge: Fraction,
     contents: Mapping[str, Any],
     margins: Sequence[Margin],
     make_table: Callable[[Mapping[str, list[Any]]], Any],
     coarse: Coarse,
-) -> Served | None:
-    """None for an answer of an earlier version, which does not say what it was drawn with."""
-    stored = read_alone(text, question, terms, contents)
+) -> Served:
+    """A stored answer for whoever asks this question, in this order and under these names."""
+    stored = read_alone(text, asked, terms, contents)
     if stored is None:
-        return None
-    question = as_stored(question, stored.measures)
-    tiers, totals = read_levels(text, question, tiers_for(question, terms, stored.sizes), contents)
-    sheet = Sheet.of(question, terms, charge, stored.sizes, stored.measures, tuple(margins), make_table, coarse, tiers)
+        raise ReleaseError("The stored answer is of a version that this discreet does not read; nothing was charged.")
+    asked = as_stored(asked, stored.measures)
+    tiers, totals = read_tiers(text, asked.question, tiers_for(asked, terms, stored.sizes), contents)
+    sheet = Sheet.of(asked, terms, charge, stored.sizes, stored.measures, tuple(margins), make_table, coarse, tiers)
     return Served(sheet, stored.reports, totals)
 
 
-def as_stored(question: Question, measures: Sequence[Measure]) -> Question:
+def as_stored(asked: Asked, measures: Sequence[Measure]) -> Asked:
     """With one's own mechanism as it was stored: one with the same law may be told in other words."""
-    if not isinstance(question.mechanism, Mechanism):
-        return question
+    if not isinstance(asked.question.mechanism, Mechanism):
+        return asked
     used = [m for one in measures if one.counts_people for m in one.plan.values() if m is not None]
-    return replace(question, mechanism=used[0]) if used else question
+    return replace(asked, question=asked.question.changed(mechanism=used[0])) if used else asked

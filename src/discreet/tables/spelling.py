@@ -14,9 +14,10 @@ from typing import Any
 from ..engines.counted import Counts, Sums
 from ..ledger.chain import canonical as one_text
 from ..questions.predicate import Predicate, find_column, parse, unordered
-from .purpose import READING
-from .question import Question
-from .statistics import Statistic
+from ..questions.purpose import READING
+from ..questions.question import Question
+from ..questions.statistic import Statistic
+from .asked import Asked
 from .tiers import spelled
 
 
@@ -38,38 +39,39 @@ class Spelling:
         return hashlib.sha256(one_text({"found": each}).encode()).hexdigest()
 
 
-def spelling_of(question: Question, names: Mapping[str, Collection[str]]) -> Spelling:
+def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
     """How a question is told apart; `names` has for each statistic columns of the table, those that it looks at among them."""
+    question = asked.question
     conditions = {
         one.name: None if one.where is None else parse(one.where, names[one.name]) for one in question.statistics
     }
     contents = {one.name: content_of(one, conditions[one.name], names[one.name]) for one in question.statistics}
     by = [name.lower() for name in question.by]  # the engine knows no case
     common = {
-        "version": question.version,
-        "other": question.pool_other,
+        "version": asked.version,
+        "pool_other": question.pool_other,
         "mechanism": question.mechanism if isinstance(question.mechanism, str) else question.mechanism.digest,
-        "level": str(question.level.alpha),
-        "bound": question.max_count,
+        "level": str(asked.level.alpha),
+        "max_count": question.max_count,
         "max_groups": question.max_groups,
     }
     aim = question.purpose.written()
-    asked = {
+    told = {
         **common,
         **({} if aim["name"] == READING else {"purpose": aim}),  # reading is what auto always meant
-        **({"levels": [str(level.alpha) for level in question.audiences]} if question.audiences else {}),
+        **({"audiences": [str(level.alpha) for level in asked.levels]} if asked.audiences else {}),
         "rule": 2,
         "statistics": sorted(contents.values(), key=one_text),
         "by": sorted(by),
         "domain": _digest(question.domain.contents(by)),
         **({"measured": measured_of(question)} if question.tiers else {}),
     }
-    return Spelling(asked, contents, _before(question, conditions, common))
+    return Spelling(told, contents, _before(question, conditions, common))
 
 
 def measured_of(question: Question) -> str:
     """What tells measured totals apart: their parts of epsilon, and which cells each of them adds up."""
-    return _digest(one_text({"levels": spelled(question)}))
+    return _digest(one_text({"tiers": spelled(question)}))
 
 
 def content_of(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:

@@ -1,39 +1,33 @@
 """Totals that are measured besides the cells: which ones, their parts of epsilon, and their mechanisms.
 
-On every measured level a person lies in one cell (or in max_groups), as among the cells themselves. So the levels' parts of
+In every tier a person lies in one cell (or in max_groups), as among the cells themselves. So the tiers' parts of
 epsilon add up, exactly, to what was asked.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ReleaseError
-from ..exact.arithmetic import parse_exact, show
+from ..exact.arithmetic import show
 from ..ledger.ledger import Terms
-from ..mechanism import Mechanism
-from .margins import Groups, Margin, groups_of, margin_name, read_margins
+from ..questions.margins import Groups, Margin, groups_of, margin_name
+from ..questions.question import Question
+from .asked import Asked
 from .measures import Measure, check_granted, measures_for, unplanned
 
-if TYPE_CHECKING:
-    from .question import Question
-
 Indices = NDArray[np.int64]
-
-CELLS = "cells"
-_PARTS = 100  # epsilon is divided into so many parts, unless weights are given
 
 
 @dataclass(frozen=True)
 class Tier:
-    """One measured level: its totals, their public sizes, and a measure for each of the release's measures."""
+    """Measured totals by the same columns: their groups, their public sizes, and one for each of the release's measures."""
 
     groups: Groups
     part: Fraction  # of epsilon
@@ -47,83 +41,20 @@ class Tier:
         return totals
 
 
-def read_tiers(given: Any, question: Question) -> tuple[tuple[Margin, Fraction], ...]:
-    """Which totals to measure, each with its part of epsilon: margins, or {margin: weight, ..., "cells": weight}.
-
-    Without weights the parts are those of `best_parts`, in hundredths.
-    """
-    if given is None or (not isinstance(given, str) and not given):
+def tiers_for(asked: Asked, terms: Terms, sizes: Indices) -> tuple[Tier, ...]:
+    """The measured totals of a question, with a mechanism for each size of total that occurs."""
+    if not asked.question.tiers:
         return ()
-    weights = given if isinstance(given, Mapping) else None
-    names = given if weights is None else [name for name in weights if name != CELLS]
-    margins = read_margins(names, question.by, question.domain, "measure_totals")
-    if isinstance(question.mechanism, Mechanism):
-        raise ReleaseError(
-            "Measured totals need mechanisms of their own sizes; use mechanism auto or the name of a family."
-        )
-    if weights is not None:
-        numbers = [_weight(weights[name]) for name in names] + [_weight(weights.get(CELLS, 1))]
-        if len(margins) < len(names):
-            raise ReleaseError("Two of the totals to measure are the same; name each once.")
-        return tuple((margin, number / sum(numbers)) for margin, number in zip(margins, numbers, strict=False))
-    sizes = [len(groups_of(margin, question.by, question.domain, question.cells).keys) for margin in margins]
-    return tuple(zip(margins, best_parts([*sizes, len(question.cells)])[:-1], strict=True))
-
-
-def measure_of(text: str) -> list[str] | dict[str, str]:
-    """What to measure as the command line has it: total,district, or with weights total=1,district=2,cells=6.
-
-    >>> measure_of("total=1, cells=6")
-    {'total': '1', 'cells': '6'}
-    """
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not any("=" in name for name in names):
-        return names
-    pairs = [name.rpartition("=") if "=" in name else (name, "=", "1") for name in names]
-    return {name.strip(): weight.strip() for name, _, weight in pairs}
-
-
-def best_parts(sizes: Sequence[int]) -> list[Fraction]:
-    """Parts of epsilon for tables with so many numbers each, for the least expected squared error of all of them together.
-
-    The error of one report goes with 1/part^2, so that sum size/part^2 is least, under sum part = 1, where the parts go with
-    the cube roots of the sizes. They are rounded to hundredths; the last, of the cells, takes the rest. (Fitting them together
-    lowers the error further; the parts that are best for the fit are close to these, see docs/totals.md.)
-
-    >>> best_parts([1, 240])
-    [Fraction(7, 50), Fraction(43, 50)]
-    """
-    roots = [round(1000 * size ** (1 / 3)) for size in sizes]
-    parts = [Fraction(max(1, round(_PARTS * root / sum(roots))), _PARTS) for root in roots[:-1]]
-    if sum(parts) >= 1:
-        raise ReleaseError(
-            f"{len(parts)} levels are too many to measure at once; measure fewer totals, or give weights."
-        )
-    return [*parts, 1 - sum(parts, Fraction(0))]
-
-
-def _weight(given: Any) -> Fraction:
-    number = parse_exact(given)
-    if number is None or number <= 0 or max(number.as_integer_ratio()) > 10**6:
-        raise ReleaseError(
-            f"measure_totals has the weight {show(given)}; a weight is a positive number of at most six digits."
-        )
-    return number
-
-
-def tiers_for(question: Question, terms: Terms, sizes: Indices) -> tuple[Tier, ...]:
-    """The measured levels of a question, with a mechanism for each size of total that occurs."""
-    tiers = tuple(_tier(question, terms, sizes, margin, part) for margin, part in question.tiers)
-    check_granted(
-        [*unplanned(question, terms), *(measure for tier in tiers for measure in tier.measures)], question, terms
-    )
+    tiers = tuple(_tier(asked, terms, sizes, margin, part) for margin, part in asked.question.tiers)
+    check_granted([*unplanned(asked, terms), *(measure for tier in tiers for measure in tier.measures)], asked, terms)
     return tiers
 
 
-def _tier(question: Question, terms: Terms, sizes: Indices, margin: Margin, part: Fraction) -> Tier:
+def _tier(asked: Asked, terms: Terms, sizes: Indices, margin: Margin, part: Fraction) -> Tier:
+    question = asked.question
     groups = groups_of(margin, question.by, question.domain, question.cells)
     mine = sizes_of(groups, terms, sizes)
-    measures = measures_for(bounded(question, groups), terms, mine, part)
+    measures = measures_for(replace(asked, question=bounded(question, groups)), terms, mine, part)
     for measure in measures:
         if any(m is not None and math.isnan(m.channel.standard_error) for m in measure.plan.values()):
             raise ReleaseError(
@@ -141,14 +72,14 @@ def sizes_of(groups: Groups, terms: Terms, sizes: Indices) -> Indices:
 
 
 def bounded(question: Question, groups: Groups) -> Question:
-    """The question of a level: a total is bounded by what its cells are, together."""
+    """The question of a tier: a total is bounded by what its cells are, together."""
     if question.max_count is None:
         return question
-    return replace(question, max_count=question.max_count * int(np.bincount(groups.place).max()))
+    return question.changed(max_count=question.max_count * int(np.bincount(groups.place).max()))
 
 
 def spelled(question: Question) -> list[Any]:
-    """What tells measured levels apart: their parts, and which cells each of their totals adds up."""
+    """What tells tiers apart: their parts, and which cells each of their totals adds up."""
     found = []
     for margin, part in question.tiers:
         groups = groups_of(margin, question.by, question.domain, question.cells)
