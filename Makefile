@@ -10,6 +10,9 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --disable-pip-version-check -q
 REQ  := requirements
 OUT  := demo-out
+FIGURES := study-out
+STUDY ?= all
+QUICK ?=
 ROOM ?= exact.level
 COUNT ?= 20
 SEED ?= 1
@@ -22,7 +25,7 @@ LOCK := pip compile --universal --fork-strategy fewest --python-version 3.11 --g
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check audit bench campaign dist docs mutants lock readme clean
+.PHONY: help demo test check studies audit bench campaign dist docs mutants lock readme clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -38,6 +41,9 @@ check: $(VENV)/.dev-stamp  ## lint, types and tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/run_tests.py -m "not campaign"
+
+studies: $(VENV)/.dev-stamp  ## recompute the papers' figures and tables into study-out/ (STUDY=all or its name; QUICK=1: small sizes)
+	$(BIN)/python -m studies $(STUDY) $(if $(filter list,$(STUDY)),,$(if $(QUICK),--quick) -o $(FIGURES))
 
 bench: $(VENV)/.dev-stamp  ## run every benchmarks/*.py whose name does not start with _
 	@set -e; for script in $(BENCHES); do echo "== $$script"; $(BIN)/python "$$script"; done
@@ -77,7 +83,7 @@ readme: $(VENV)/.run-stamp  ## write the table of mechanisms in README.md and th
 	  p = Path("README.md"); p.write_text(with_table(p.read_text(encoding="utf-8")), encoding="utf-8")'
 
 clean:  ## remove everything these targets made, except locks and results
-	rm -rf $(VENV) $(OUT) build dist docs/_build docs/api.md .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OUT) $(FIGURES) build dist docs/_build docs/api.md .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The package is installed in place, so an edit to a source file needs no new install.

@@ -46,7 +46,7 @@ import sys, time, json
 import discreet as dt
 book = dt.Ledger(sys.argv[2])
 book.create("big", "1", relation=sys.argv[3], public=["key"] if sys.argv[3] == "change-one" else [])
-book.admit(sys.argv[1], "big")
+dt.admit(sys.argv[1], dataset="big", ledger=book)
 start = time.perf_counter()
 made = dt.release(sys.argv[1], dataset="big", ledger=book, count="flag < 3", by=["key"],
                   domain={"key": range(int(sys.argv[4]))}, epsilon="1")

@@ -54,7 +54,7 @@ import discreet as dt
 file, groups = sys.argv[1], int(sys.argv[2])
 with dt.Ledger(os.path.join(tempfile.mkdtemp(), "budget.db")) as ledger:
     ledger.create("people", 10, relation="add-remove")
-    ledger.admit(file, "people")
+    dt.admit(file, dataset="people", ledger=ledger)
     start, cpu = time.perf_counter(), time.process_time()
     made = dt.release(file, dataset="people", ledger=ledger, by=["key"], domain={"key": range(groups)}, epsilon=1,
                       count={"few": "flag < 3", "many": "flag > 7"}, sum=["income:0..100000/100", "hours:0..60"])

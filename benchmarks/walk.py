@@ -72,11 +72,7 @@ def measured(folder: Path, from_file: bool) -> tuple[Calls, Statements]:
             table = folder / "people.csv"
             csv.write_csv(people, table)
             for version in ("warm", "counted"):
-                admit = getattr(dt, "admit", None)
-                if admit is None:
-                    ledger.admit(table, "people", version)
-                else:
-                    admit(table, dataset="people", ledger=ledger, version=version)
+                dt.admit(table, dataset="people", ledger=ledger, version=version)
 
         def ask(version: str) -> dt.results.Release:
             made = dt.release(

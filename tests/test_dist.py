@@ -9,6 +9,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
+from hatchling.builders.wheel import WheelBuilder
 
 import discreet
 
@@ -72,6 +74,23 @@ def test_versions_agree():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)[1]
     assert discreet.__version__ == project["version"] == cited
+
+
+def test_the_wheel_has_the_package_alone():
+    """As the locked backend would build it. Studies, tests and tools are in the sdist."""
+    inside = {file.distribution_path for file in WheelBuilder(str(ROOT)).recurse_included_files()}
+    assert {"discreet/__init__.py", "discreet/verify.py", "discreet/py.typed"} <= inside
+    assert dist.strangers(inside) == []
+    assert {"studies/shelf.py", "tests/conftest.py"} <= {
+        file.relative_path for file in SdistBuilder(str(ROOT)).recurse_included_files()
+    }
+
+
+def test_what_does_not_belong_into_a_wheel_is_found():
+    info = "discreet-0.1.0.dist-info/METADATA"
+    assert dist.strangers(["discreet/a.py", info]) == []
+    others = ["studies/shelf.py", "discreet/studies/shelf.py", "discreet/studies/data/a.json", "tests/a.py", "setup.py"]
+    assert dist.strangers(["discreet/a.py", info, *others]) == sorted(others)
 
 
 def test_the_forge_only_calls_make():

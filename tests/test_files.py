@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 import pickle
 import stat
 import time
-from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +24,7 @@ from discreet.errors import FileError
 from discreet.exact.level import Epsilon, Level
 from discreet.mechanism import Recipe
 from tests.strategies import mechanisms
-from tests.test_verify import apart, bytes_of, document, put, resigned, version_1
+from tests.test_verify import apart, bytes_of, document, put, resigned
 
 THIRDS = [["1/3", "1/3", "1/3"], [0, 1, 0], ["1/2", 0, "1/2"], [0, 0, 1], [1, 0, 0]]
 
@@ -370,8 +369,7 @@ TAMPERED = {
     "suppression with a level": (HIDDEN, put("level", "alpha", "1/2"), "claim"),
     "one count shown": (EVERY_KIND["suppression of everything"][0], put("channel", "targets", "0 0 0 4"), "claim"),
     "a long table with a level": (EVERY_KIND["suppression of a long table"][0], put("level", "alpha", "1/2"), "claim"),
-    "version 3": (LAW, put("version", 3), "version"),
-    "another version's neighbours": (LAW, put("version", 1), "shape"),
+    "version 2": (LAW, put("version", 2), "version"),
     "version 0": (LAW, put("version", 0), "version"),
     "version as a text": (LAW, put("version", "1"), "version"),
     "no version": (LAW, put("version", None), "version"),
@@ -921,114 +919,68 @@ def test_any_chain_of_post_processing_survives_the_trip(make, data):
     assert_whole(assert_whole(m))
 
 
-# What the landed version wrote
-
-LANDED = Path(__file__).parent / "landed"
-STEP = Mixture(5, Fraction(1, 3), Geometric(4, Fraction(1, 2)), Fraction(1, 4))  # of a cascade
-NEWER: dict[str, Callable[[], dt.Mechanism]] = {  # version 2 knows more kinds of neighbours, and of keeping
-    "v2-any": lambda: dt.randomized_response(2, alpha="1/2"),
-    "v2-pairs": lambda: dt.from_matrix([["2/3", "1/3"], ["1/3", "2/3"], ["1/3", "2/3"]], neighbours=[(0, 2)]),
-    "v2-distances": lambda: dt.Mechanism(
-        dt.Grid(0, 2),
-        dt.Grid(0, 2),
-        Geometric(2, Fraction(1, 2)),
-        Level(Fraction(1, 4)),
-        {(0, 1): "1/2", (0, 2): "3/2"},
-        Recipe("test"),
-    ),
-    "v2-keep": lambda: dt.Mechanism(dt.Grid(0, 4), dt.Grid(0, 4), STEP, Level(Fraction(1, 6)), 1, Recipe("test")),
-}
-AGAIN: dict[str, Callable[[], dt.Mechanism]] = {
-    "geometric": lambda: dt.geometric(8, epsilon="ln(2)/10"),
-    "geometric-open": lambda: dt.geometric(dt.Grid(None, None), alpha="1/2", sensitivity=2),
-    "explicit-fair": lambda: dt.explicit_fair(5, alpha="9/10"),
-    "randomized-response": lambda: dt.randomized_response(4, epsilon="ln 2"),
-    "uniform": lambda: dt.uniform(4),
-    "staircase": lambda: dt.staircase(dt.Grid(0, 20), epsilon=1, sensitivity=3),
-    "laplace": lambda: dt.laplace(step=1, epsilon=1),
-    "remapped": lambda: dt.geometric(8, alpha="1/2").remap([0, 0, 2, 2, 4, 4, 6, 6, 8]),
-    "then": lambda: dt.geometric(8, alpha="1/2").then(dt.randomized_response(8, epsilon=1)),
-    "design": lambda: dt.design(4, alpha="9/10", loss="l1", require={"WH"}).mechanism,
-    "rounding": lambda: dt.traditional.random_rounding(12),
-}
+# Files written by hand, as the format is documented
 
 
-def test_every_landed_mechanism_file_is_tried():
-    written = {path.stem for path in LANDED.glob("*.json")}
-    others = {"release.record", "release.record.v2", "release.columns", "release.columns.v2", "v2-rays"}
-    assert written - others == AGAIN.keys() | NEWER.keys()
+TABLE_BY_HAND = """{
+ "format": "discreet-mechanism",
+ "version": 1,
+ "inputs": {"low": "0", "high": "2", "step": "1"},
+ "outputs": {"low": "0", "high": "1", "step": "1"},
+ "neighbours": {"kind": "pairs", "pairs": "0 2"},
+ "level": {"alpha": "1/2", "epsilon": null},
+ "recipe": {"family": "by hand", "parameters": {}, "citation": "", "distance": 0.0, "of": null},
+ "channel": {"kind": "table", "total": "6", "rows": ["4 2", "2 4", "2 4"]},
+ "claims": {"tight": null, "properties": null}
+}"""
+
+GEOMETRIC_BY_HAND = """{
+ "format": "discreet-mechanism",
+ "version": 1,
+ "inputs": {"low": "0", "high": "2", "step": "1"},
+ "outputs": {"low": "0", "high": "2", "step": "1"},
+ "neighbours": {"kind": "steps", "steps": 1},
+ "level": {"alpha": "1/2", "epsilon": {"factor": "1", "base": "2"}},
+ "recipe": {
+  "family": "geometric",
+  "parameters": {"grid": "0..2", "sensitivity": "1", "epsilon": "ln(2)"},
+  "citation": "Ghosh, Roughgarden, Sundararajan, Universally utility-maximizing privacy mechanisms, STOC 2009",
+  "distance": 0.0,
+  "of": null
+ },
+ "channel": {"kind": "geometric", "n": 2, "a": "1/2"},
+ "claims": {
+  "tight": {"alpha": "1/2", "power": 1, "exact": true},
+  "properties": ["RH", "RM", "CH", "CM", "WH", "S"]
+ }
+}"""
 
 
-@pytest.mark.parametrize("name", NEWER)
-def test_what_version_2_wrote_loads_and_is_what_is_made_today(name):
-    written, made = verify.read(LANDED / f"{name}.json"), NEWER[name]()
-    assert written["version"] == 2
-    assert verify.verify(written).alpha == made.alpha
-    assert dt.load(LANDED / f"{name}.json") == made
-    assert dt.load(LANDED / f"{name}.json").neighbours == made.neighbours
+def signed_by_hand(text: str) -> dict[str, Any]:
+    """With its digest, as the format says it: SHA-256 of all the rest as ASCII JSON with sorted keys and no spaces."""
+    body = json.loads(text)
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode("ascii")
+    return {**body, "digest": f"sha256:{hashlib.sha256(canonical).hexdigest()}"}
 
 
-def test_a_design_that_rays_prove_loads_and_is_what_is_made_today():
-    """A solver's floats stand behind it: another machine may round them otherwise."""
-    written = verify.read(LANDED / "v2-rays.json")
-    assert written["certificate"]["multipliers"].keys() == {"rows"}
-    made = dt.design(17, alpha="1/2", loss="l1", sensitivity=4)
-    risk, bound = verify.verify(written).risk_and_bound
-    assert float(risk) == pytest.approx(made.objective, abs=1e-8)
-    assert 0 <= risk - bound < Fraction(1, 10**7)
-    assert dt.load(LANDED / "v2-rays.json").neighbours == made.mechanism.neighbours
+def test_a_table_written_by_hand_is_read():
+    d = signed_by_hand(TABLE_BY_HAND)
+    assert verify.verify(d).alpha == Fraction(1, 2)
+    m = files.loads(bytes_of(d))
+    assert m.neighbours == dt.Neighbours.of([(0, 2)], m.inputs)
+    weights, total = m.channel.integers()
+    assert (weights.tolist(), total) == ([[4, 2], [2, 4], [2, 4]], 6)
 
 
-@pytest.mark.parametrize("name", AGAIN)
-def test_what_the_landed_version_wrote_loads_and_is_what_is_made_today(name):
-    path = LANDED / f"{name}.json"
-    written = verify.read(path)
-    assert written["version"] == 1
-    verify.verify(written)
-    loaded, made = dt.load(path), AGAIN[name]()
-    assert (loaded.inputs, loaded.outputs, loaded.level, loaded.sensitivity, loaded.recipe.family) == (
-        made.inputs,
-        made.outputs,
-        made.level,
-        made.sensitivity,
-        made.recipe.family,
-    )
-    assert dict(loaded.recipe.parameters) == dict(made.recipe.parameters)
-    if name == "design":  # a solver's floats stand behind it: another machine may round them otherwise
-        assert loaded.matrix == pytest.approx(made.matrix, abs=1e-9)
-        assert float(Fraction(loaded.certificate["objective"])) == pytest.approx(
-            float(Fraction(made.certificate["objective"])), rel=1e-9
-        )
-    else:
-        assert same_law(loaded.channel, made.channel)
-        assert loaded.recipe == made.recipe
-        assert loaded == made
-        assert loaded.digest == made.digest
+def test_a_mechanism_is_written_as_by_hand():
+    """Rows (4, 1, 1), (2, 2, 2), (1, 1, 4) over 6: every property but fairness, for the truth is told as often as 4, 2, 4."""
+    m, d = dt.geometric(2, epsilon="ln 2"), signed_by_hand(GEOMETRIC_BY_HAND)
+    assert json.loads(files.text(m)) == d
+    assert files.loads(bytes_of(d)) == m
+    assert (m.matrix * 6).round(12).tolist() == [[4, 1, 1], [2, 2, 2], [1, 1, 4]]
 
 
-def test_files_are_read_through_the_one_way_of_formats(monkeypatch):
-    """A made-up version 3 of this test: an old file passes through all its steps, a new one through none."""
-    from discreet.formats import Format
-
-    assert files.FORMAT.version == verify.VERSION
-    seen = []
-    steps = (*files.FORMAT.steps, lambda d: seen.append(d["version"]) or d)
-    old = version_1(document(dt.uniform(2)))
-    monkeypatch.setattr(files, "FORMAT", Format("mechanism file", steps))
-    monkeypatch.setattr(verify, "VERSION", 3)
-    assert files.loads(bytes_of(old)).inputs == dt.Grid(0, 2)
-    assert seen == [2]
-    assert json.loads(files.text(dt.uniform(2)))["version"] == 3
-    files.loads(files.text(dt.uniform(2)).encode())
-    assert seen == [2]
-
-
-def test_the_design_of_a_graph_that_version_1_wrote_claims_its_level_on_that_graph():
-    """Version 1 claimed the level between any two values, and proved that of the graph in the certificate."""
-    m = dt.design(4, alpha="1/2", loss="l0", neighbours=[(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]).mechanism
-    old = version_1(document(m))
-    assert Fraction(old["level"]["alpha"]) < Fraction(1, 2)
-    loaded = files.loads(bytes_of(old))
-    assert loaded == m
-    assert loaded.alpha == Fraction(1, 2)
-    files.loads(files.text(loaded).encode())
+def test_one_letter_of_a_file_by_hand_is_refused():
+    for d, other in ((signed_by_hand(GEOMETRIC_BY_HAND), "1/3"), (signed_by_hand(TABLE_BY_HAND), "2/3")):
+        d["level"] = {"alpha": other, "epsilon": None}
+        assert refused(d).kind == "digest"

@@ -17,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,16 @@ def build() -> None:
     """Wheel and sdist, without isolation: the locked backend builds them."""
     shutil.rmtree(DIST, ignore_errors=True)
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", DIST)
+    with zipfile.ZipFile(wheel()) as files:
+        outside = strangers(files.namelist())
+    if outside:
+        raise SystemExit(f"The wheel has files that are no part of the package: {', '.join(outside)}")
+
+
+def strangers(names: Iterable[str]) -> list[str]:
+    """Files of a wheel that belong neither to the package nor to its description. Studies stand outside the package."""
+    own = re.compile(r"discreet/(?!studies/)|discreet-[^/]+\.dist-info/")
+    return sorted(name for name in names if not own.match(name))
 
 
 def wheel() -> Path:
@@ -130,6 +141,7 @@ def test() -> None:
         run(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", wheel())
         for name in (
             "tests",
+            "studies",
             "docs",
             "README.md",
             "CONTRIBUTING.md",

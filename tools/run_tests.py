@@ -13,13 +13,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-TESTS = Path(__file__).resolve().parent.parent / "tests"
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
 FIRST = ("tables", "engines", "browser", "studio", "ledger", "collect")  # about half of the time
 
 
 def main(given: list[str]) -> int:
     first = [TESTS / name for name in FIRST]
     rest = sorted(path for path in TESTS.iterdir() if path not in first and _has_tests(path))
+    rest.append(ROOT / "studies" / "tests")
     pytest = [sys.executable, "-m", "pytest", *given]
     with tempfile.TemporaryFile("w+", encoding="utf-8") as told:
         other = subprocess.Popen([*pytest, *map(str, rest)], stdout=told, stderr=subprocess.STDOUT)

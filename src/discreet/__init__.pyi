@@ -36,6 +36,7 @@ from .planning.plan import plan as plan
 from .questions.question import Question as Question
 from .randomness.source import insecure_source as insecure_source
 from .recovery.recover import recover as recover
+from .tables.admission import admit as admit
 from .tables.admission import profile as profile
 from .tables.checking import check_release as check_release
 from .tables.release import preview as preview

@@ -19,7 +19,6 @@ from .exact.arithmetic import show
 from .exact.grid import Grid
 from .exact.level import Epsilon, Level
 from .exact.neighbours import Neighbours
-from .formats import Format
 from .measure.properties import LETTERS, faults
 from .mechanism import Mechanism, Recipe
 
@@ -27,24 +26,6 @@ try:
     import fcntl
 except ImportError:  # Windows has no such locks
     fcntl = None  # type: ignore[assignment]
-
-
-def _with_neighbours(old: dict[str, Any]) -> dict[str, Any]:
-    """Version 1 knew neighbours by their steps alone; the graph of a design stood in its certificate, with its level."""
-    new = {key: value for key, value in old.items() if key != "sensitivity"} | {"version": 2}
-    new["neighbours"] = {"kind": "steps", "steps": old["sensitivity"]}
-    if old.get("certificate") is not None:
-        new["certificate"] = {key: value for key, value in old["certificate"].items() if key != "neighbours"}
-        graph = old["certificate"]["neighbours"]
-        if graph is not None:  # verify.py proved the level of the certificate between these pairs
-            new["neighbours"] = {"kind": "pairs", "pairs": graph}
-            new["level"] = {"alpha": old["certificate"]["alpha"], "epsilon": None}
-    return new
-
-
-FORMAT: Format[dict[str, Any]] = Format(
-    "mechanism file", (_with_neighbours,)
-)  # a new version is a step, here and in verify.py
 
 
 # To a document
@@ -56,7 +37,7 @@ def document(m: Mechanism) -> dict[str, Any]:
     worst = None if m.sensitivity is None else m.worst  # of a graph the level alone is claimed
     body: dict[str, Any] = {
         "format": verify.FORMAT,
-        "version": FORMAT.version,
+        "version": verify.VERSION,
         "inputs": written_grid(m.inputs),
         "outputs": written_grid(m.outputs),
         "neighbours": m.neighbours.written(m.inputs),
@@ -384,8 +365,7 @@ def loads(data: bytes, name: str = "the text") -> Mechanism:
 def _checked(read: Callable[[], dict[str, Any]], name: str) -> Mechanism:
     try:
         content = read()
-        verify.verify(content)  # as it was written, before any upgrade
-        content = FORMAT.upgrade(content, content["version"])
+        verify.verify(content)
     except verify.Fault as fault:
         raise FileError(str(fault), kind=fault.kind) from None
     try:

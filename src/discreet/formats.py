@@ -1,42 +1,21 @@
-"""Versions of what discreet writes down, and the one way from an older version to today's.
+"""The version of what discreet writes down: mechanism files, reports of a cascade, ledgers, stored answers, records of releases.
 
-A format is a name and its upgrades: `steps[k - 1]` turns version k into version k + 1. Whoever reads asks `upgrade` for
-today's version and knows no other; what is written is always today's. A new version is one more step at the end, and a
-file of the version before it in tests/landed, never a second reader.
+Each format has version 1, and one reader. Until 0.1.0 a change of a format rewrites version 1; from then on a change is a new
+version with one step that turns the old one into it (CONTRIBUTING.md), and those steps belong here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar, final
-
 from .errors import FileError
 
-Written = TypeVar("Written")  # a document as a dict, or the open transaction of a database
+VERSION = 1
 
 
-@final
-@dataclass(frozen=True)
-class Format(Generic[Written]):
-    """One kind of document: what it is called, and how each version became the next."""
-
-    name: str
-    steps: tuple[Callable[[Written], Written], ...] = ()
-
-    @property
-    def version(self) -> int:
-        """Today's version: the one that is written."""
-        return 1 + len(self.steps)
-
-    def upgrade(self, written: Written, version: object) -> Written:
-        """What was written as `version`, as today's version would have written it."""
-        if type(version) is not int or not 1 <= version <= self.version:
-            raise FileError(
-                f"This {self.name} has version {str(version)[:20]}; this discreet reads versions 1 to {self.version}. "
-                "Use the discreet that wrote it, or a newer one.",
-                kind="version",
-            )
-        for step in self.steps[version - 1 :]:
-            written = step(written)
-        return written
+def check_version(name: str, version: object, *, instead: str = "write it anew") -> None:
+    """Refuse what was written in another version; `name` says what it is, `instead` what else can be done."""
+    if type(version) is not int or version != VERSION:
+        raise FileError(
+            f"This {name} has version {str(version)[:20]}, and this version of discreet reads version {VERSION}. "
+            f"Use the version of discreet that wrote it, or {instead}.",
+            kind="version",
+        )

@@ -143,7 +143,7 @@ FAMILIES = (
         "mechanisms.matrix",
         "your own matrix",
         "dt.from_matrix(matrix, alpha=...)",
-        "any law you can write down, as integers that keep its level and properties, or refused with the reason",
+        "any distribution you can write down, as integers that keep its level and properties, or refused with the reason",
         (*LEVEL, "sensitivity", "require"),
         (("matrix", (("2/3", "1/3"), ("1/3", "2/3"))), ("alpha", "1/2")),
     ),

@@ -28,12 +28,12 @@ from .queries.smooth_noise import SmoothNoise as SmoothNoise
 from .queries.smooth_noise import SmoothReport as SmoothReport
 from .queries.splits import Admissible as Admissible
 from .recovery.estimate import Estimate as Estimate
+from .sharing.cascade_reports import CascadeReports as CascadeReports
 from .sharing.cascades import Cascade as Cascade
 from .sharing.collusion import Collusion as Collusion
 from .sharing.collusion import Collusions as Collusions
 from .sharing.composition import Composition as Composition
 from .sharing.recalibration import Recalibration as Recalibration
-from .sharing.stored import CascadeReports as CascadeReports
 from .tables.admission import Profile as Profile
 from .tables.audiences import Audiences as Audiences
 from .tables.checking import ReleaseVerdict as ReleaseVerdict

@@ -19,8 +19,6 @@ The map, from the top down:
     Directed bounds     of e^x and ln(x): is alpha at least e^-epsilon?
     The document        `verify`: grids, level, neighbours and claims, in the order of the file
     The certificate     the risk of a design, and the bound below which no mechanism goes, by weak duality
-
-Version 1 said "sensitivity" for a number of steps; `verify` turns that into the neighbours of version 2, and reads on.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-FORMAT, VERSION = "discreet-mechanism", 2
+FORMAT, VERSION = "discreet-mechanism", 1
 MAX_BYTES = 256 * 2**20
 MAX_TOTAL = 2**63
 MAX_PRODUCT, MAX_WORK, MAX_WEIGHT_BITS, WRITTEN_BITS = 2**21, 2**32, 2**28, 2**13
@@ -921,10 +919,10 @@ def verify(document: dict[str, Any]) -> Verified:
     """Re-derive every claim of a document; a Fault says which one fails."""
     version = _field(document, "version", "file")
     _need(
-        type(version) is int and 1 <= version <= VERSION,
+        type(version) is int and version == VERSION,
         "version",
-        f"The file has version {ascii(version)[:20]}; this program reads versions 1 to {VERSION}. "
-        "Use the version of discreet that wrote it.",
+        f"The mechanism file has version {ascii(version)[:20]}; this program reads version {VERSION}. "
+        "Use the version of discreet that wrote it, or make and save the mechanism again.",
     )
     try:
         whole = digest(document)
@@ -935,13 +933,13 @@ def verify(document: dict[str, Any]) -> Verified:
         "digest",
         "The file was changed after it was saved: its digest does not fit its content. Save the mechanism again.",
     )
-    effort, key = Effort(), "neighbours" if version > 1 else "sensitivity"
+    effort = Effort()
     inputs, outputs, neighbours, level, recipe, part, claims, *_ = _fields(
         document,
         "file",
         "inputs",
         "outputs",
-        key,
+        "neighbours",
         "level",
         "recipe",
         "channel",
@@ -951,14 +949,6 @@ def verify(document: dict[str, Any]) -> Verified:
         "digest",
         maybe=("certificate",),
     )
-    proof, graph = document.get("certificate"), None
-    if (
-        version == 1
-    ):  # steps alone; the graph of a design stood in its certificate, beside a level between any two values
-        neighbours = {"kind": "steps", "steps": neighbours}
-        if proof is not None:
-            graph = _field(proof, "neighbours", "certificate")
-            proof = {key: value for key, value in proof.items() if key != "neighbours"}
     _recipe(recipe)
     channel = _channel(part, effort)
     grids = {name: _grid(grid, name) for name, grid in (("inputs", inputs), ("outputs", outputs))}
@@ -987,9 +977,10 @@ def verify(document: dict[str, Any]) -> Verified:
         right = isinstance(listed, list) and properties is not None and sorted(map(str, listed)) == sorted(properties)
         _need(right, "claim", "The properties in the file are not those that its weights have.")
     found = Verified(alpha, ratio.alpha, ratio.power, ratio.exact, properties, near.words)
+    proof = document.get("certificate")
     if proof is None:
         return found
-    proved, asked, among = _certificate(proof, channel, grids, found, near, graph)
+    proved, asked, among = _certificate(proof, channel, grids, found, near)
     _agrees(recipe["parameters"], proof)
     return replace(found, risk_and_bound=proved, asked=asked, among=among)
 
@@ -998,7 +989,7 @@ def verify(document: dict[str, Any]) -> Verified:
 
 
 def _certificate(
-    proof: Any, channel: _Channel, grids: dict[str, _Grid], found: Verified, near: _Neighbours, graph: Any
+    proof: Any, channel: _Channel, grids: dict[str, _Grid], found: Verified, near: _Neighbours
 ) -> tuple[tuple[Fraction, Fraction], str, str]:
     """The risk of the mechanism and the bound, both re-derived, and in words what they are the risk and the bound of."""
     loss, prior, kind, among, require, own, bits, objective, claimed, given = _fields(
@@ -1078,11 +1069,7 @@ def _certificate(
     )
     own = _rational(own, "alpha")
     _need(0 < own < 1, "shape", "The level of the certificate is not between 0 and 1.")
-    if graph is None:
-        _need(own == found.alpha, "claim", "The certificate is about another level than the mechanism's.")
-    else:
-        near = _neighbours({"kind": "pairs", "pairs": graph}, size)
-        near.hold(channel, own)
+    _need(own == found.alpha, "claim", "The certificate is about another level than the mechanism's.")
     bits = _integer(bits, "bits")
     _need(0 <= bits <= WRITTEN_BITS, "shape", "The multipliers of the certificate have too many bits.")
     if isinstance(given, dict) and given.keys() == {"rows"} and near.reach is not None:

@@ -44,7 +44,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name not in ("study", "check-release")])
+@pytest.mark.parametrize("name", [name for name in ALL if name != "check-release"])
 def test_a_command_works_or_says_what_to_install(run, monkeypatch, name):  # noqa: F811
     """The examples of its help, with no extra at hand."""
     for path, text in {**FILES, **({"noisy.parquet": ""} if name == "tally" else {})}.items():

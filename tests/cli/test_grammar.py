@@ -34,7 +34,7 @@ MEANINGS = {
     "--high": 2,
     "--mechanism": 4,  # one file, one that checks, one of several words, several
     "--method": 2,
-    "--out": 7,
+    "--out": 6,
     "--reports": 2,
     "--sensitivity": 2,
     "--step": 3,
@@ -58,7 +58,7 @@ NO_TABLE = {  # they print one verdict, one sentence or one text
     "ledger export",
 }
 NO_JSON = {"completion", "studio", "ledger export"}  # one text for machines anyway, and a server
-FOLDERS = {"study", "demo"}
+FOLDERS = {"demo"}
 PRIVATE = "90817263"  # a value that nobody else may see
 
 

@@ -124,7 +124,7 @@ def test_levels_that_are_asked_as_epsilons_stay_so(run):  # noqa: F811
     ("words", "missing", "example"),
     [
         (["compose", "g.json"], "--k is missing", "discreet compose g.json --k 20"),
-        (["study"], "NAME is missing", "discreet study list"),
+        (["check"], "FILE is missing", "discreet check gm.json"),
         (["sensitivity", "data.csv"], "--query is missing", "discreet sensitivity --query median"),
         (["compose", "g.json", "--k"], "--k requires an argument", ""),
     ],
@@ -141,8 +141,6 @@ def test_what_was_never_written_is_missing(run, words, missing, example):  # noq
     [
         (["collude", "-m", "g.json", "--k", 3, "--alpha", "1/2"], "leave out --alpha"),
         (["collude", "-m", "g.json", "--k", 3, "--n", 5], "leave out --n"),
-        (["study", "scores", "--adult", "none.csv"], "leave it out"),
-        (["study", "list", "-o", "x"], "leave out -o"),
         (
             ["sensitivity", "--query", "mean", "--records", 10, "--low", 0, "--high", 1, "--beta", "1/2"],
             "--beta is for records",

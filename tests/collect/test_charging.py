@@ -138,7 +138,7 @@ def test_a_file_must_be_the_one_that_was_admitted(book, tmp_path):
     asked = {"dataset": "ages", "ledger": book, "column": "age", "mechanism": RESPONSE, "on_bad": "map=0"}
     with pytest.raises(ReleaseError, match="was not admitted"):
         dt.perturb(path, **asked)
-    book.admit(path, "ages", separator=";")
+    dt.admit(path, dataset="ages", ledger=book, separator=";")
     made = dt.perturb(path, **asked)
     assert sum(made.column("count").to_pylist()) == 300
     with pytest.raises(TableInputError, match="as it was admitted"):

@@ -497,7 +497,7 @@ def test_an_admitted_file_with_one_broken_text_is_charged_and_answered(tmp_path)
     )
     with dt.Ledger(tmp_path / "budget.db") as book:
         book.create("ages", 10**6, unit="id")
-        book.admit(path, "ages")
+        dt.admit(path, dataset="ages", ledger=book)
         made = dt.perturb(path, "age", SURE, dataset="ages", ledger=book, on_bad="map=0")
         assert made.to_pydict() == {"age": [0, 7, 9], "count": [1, 1, 1]}
         assert book.balance("ages").spent == 4500

@@ -234,7 +234,7 @@ def test_the_program_runs_alone_and_refuses_in_one_sentence(tmp_path):
         "digest": text.replace('"a": "2/3"', '"a": "1/3"'),
         "cut": text[:100],
         "other": "[1]",
-        "doubled": text.replace('"version": 2', '"version": 2, "version": 2'),
+        "doubled": text.replace('"version": 1', '"version": 1, "version": 1'),
     }
     for name, broken in changed.items():
         (tmp_path / "bad.json").write_text(broken)

@@ -28,7 +28,7 @@ from discreet import files, verify
 from discreet.designs import certificate as certificates
 from discreet.errors import FileError
 from tests.designs.test_design import SEVEN, Case, any_case, best_value, integers, plain, risk_of
-from tests.test_verify import Document, apart, bytes_of, document, kind_of_fault, put, resigned, version_1
+from tests.test_verify import Document, apart, bytes_of, document, kind_of_fault, put, resigned
 
 ONE = 1 << 60
 
@@ -276,8 +276,6 @@ def test_a_certificate_stays_with_its_file(name, tmp_path):
 
 @cache
 def original(name: str) -> Document:
-    if name == "graph of version 1":
-        return version_1(original("graph"))
     return document(MADE[name]())
 
 
@@ -358,18 +356,12 @@ ALTERED: dict[str, tuple[str, Callable[[Document], Any], str]] = {
     "a pair twice": ("graph", put("neighbours", "pairs", "0 1 0 1 0 2 1 2 3 4"), "shape"),
     "no pairs": ("graph", put("neighbours", "pairs", ""), "shape"),
     "a tight level of a graph": ("graph", put("claims", "tight", {"alpha": "3/4", "power": 1, "exact": True}), "shape"),
-    "the graph of version 1 in version 2": ("graph", put("certificate", "neighbours", "0 1 0 2 1 2 3 4"), "shape"),
+    "pairs in the certificate": ("graph", put("certificate", "neighbours", "0 1 0 2 1 2 3 4"), "shape"),
     "distances of a graph": (
         "graph",
         put("neighbours", {"kind": "distances", "pairs": "0 1 0 2 1 2 3 4", "distances": "2 1 1 1"}),
         "shape",
     ),
-    "version 1: graph taken away": ("graph of version 1", put("certificate", "neighbours", None), "claim"),
-    "version 1: one pair taken away": ("graph of version 1", put("certificate", "neighbours", "0 1 0 2 1 2"), "shape"),
-    "version 1: another pair": ("graph of version 1", put("certificate", "neighbours", "0 1 0 2 1 2 4 5"), "claim"),
-    "version 1: a laxer level": ("graph of version 1", put("certificate", "alpha", "74/100"), "claim"),
-    "version 1: a stricter level": ("graph of version 1", put("certificate", "alpha", "76/100"), "claim"),
-    "version 1: no steps": ("graph of version 1", put("sensitivity", 0), "shape"),
     "a graph for a line": ("average", put("neighbours", {"kind": "pairs", "pairs": "0 1 1 2 2 3 3 4"}), "shape"),
     "a stricter level": ("average", put("certificate", "alpha", "91/100"), "claim"),
     "a laxer level": ("average", put("certificate", "alpha", "89/100"), "claim"),
@@ -536,20 +528,20 @@ def test_the_name_of_a_loss_is_compared_with_its_numbers(name):
         assert kind_of_fault(named(other)) == "claim"
 
 
-def test_the_level_of_the_bound_is_told(tmp_path, capsys):
+def test_the_level_of_the_bound_is_that_of_the_mechanism(tmp_path, capsys):
     """A constant report claims alpha 1/2, truly, and is best at alpha 999/1000: nobody may read that as best at 1/2."""
     m = dt.design(4, alpha="999/1000", loss="l1", neighbours=[(0, 1), (1, 2), (2, 3), (3, 4)]).mechanism
     assert (m.neighbours, m.alpha) == (dt.Neighbours.steps(1), Fraction(999, 1000)), "these pairs are a line"
-    graph = "0 1 1 2 2 3 3 4"
-    d = version_1(json.loads(files.text(m)))
-    d["certificate"]["neighbours"] = graph
+    d = json.loads(files.text(m))
+    (tmp_path / "m.json").write_bytes(bytes_of(d))
+    assert verify.main([str(tmp_path / "m.json")]) == 0
+    kind = "alpha 999/1000 between true values at most one step apart, properties required: none"
+    assert f"mechanisms of this kind: {kind}\n" in capsys.readouterr().out
     d["level"] = {"alpha": "1/2", "epsilon": None}
     del d["recipe"]["parameters"]["alpha"]
     d["digest"] = verify.digest(d)
-    (tmp_path / "m.json").write_bytes(bytes_of(d))
-    assert verify.main([str(tmp_path / "m.json")]) == 0
-    kind = "alpha 999/1000 between 4 given pairs of true values, properties required: none"
-    assert f"mechanisms of this kind: {kind}\n" in capsys.readouterr().out
+    with pytest.raises(verify.Fault, match="The certificate is about another level than the mechanism's"):
+        verify.verify(d)
 
 
 def test_the_values_of_a_worst_case_and_the_properties_are_told():

@@ -127,7 +127,7 @@ def test_admission_lists_empty_cells_by_their_rows(tmp_path):
     assert "formulas without a value" in gone.advice
     with dt.Ledger(tmp_path / "b.db") as book:
         book.create("town", "1", relation="change-one", public=["town"])
-        book.admit(path, "town")
+        dt.admit(path, dataset="town", ledger=book)
         made = dt.release(
             path, dataset="town", ledger=book, by=["town"], domain={"town": ["a", "b"]}, count="x > 1", epsilon=1
         )

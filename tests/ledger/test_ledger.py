@@ -400,6 +400,7 @@ def test_damage_is_found_at_its_line(place, survey, damage):
 def test_a_chain_needs_a_budget_above_nothing(budget, line):
     """Even where every hash and total agrees with it, a budget of 0 is none that was ever agreed."""
     facts = {"kind": "create", "number": 1, "name": "survey", "budget": budget, "salt": hashlib.sha256(b"").hexdigest()}
+    facts |= {"version": 1, "when": "2026-11-16T00:00:00+00:00"}
     body = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     link = hashlib.sha256(bytes(32) + body.encode()).hexdigest()
     account = chain.Account("survey", str(budget), "0/1", "", 1, link)
@@ -476,9 +477,13 @@ def test_damaged_totals_are_not_charged(place, survey):
 
 def test_a_ledger_of_another_version_is_refused(place):
     Ledger(place.address).close()
-    place.execute("UPDATE discreet_ledger SET version = 5")
-    with pytest.raises(LedgerError, match="version 5; this discreet reads versions 1 to 4"):
-        Ledger(place.address)
+    ((version,),) = place.execute("SELECT version FROM discreet_ledger")
+    assert version == 1
+    for version in (0, 2, 4):
+        place.execute(f"UPDATE discreet_ledger SET version = {version}")
+        told = f"ledger has version {version}, and this version of discreet reads version 1.*start a ledger at another place"
+        with pytest.raises(LedgerError, match=told):
+            Ledger(place.address)
     place.execute("DELETE FROM discreet_ledger")
     with pytest.raises(LedgerError, match="version"):
         Ledger(place.address)

@@ -1,4 +1,4 @@
-"""The secret of a ledger: the fingerprint of data tells nothing without it; ledgers from before it are brought along."""
+"""The secret of a ledger: the fingerprint of data tells nothing without it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import json
 import os
-import shutil
 import sqlite3
 import stat
 from collections.abc import Iterator
@@ -16,10 +15,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.ledger import Head, Ledger, Pending
-from tests import postgres
+from discreet.ledger.ledger import Head, Ledger
 
-LANDED = Path(__file__).parent.parent / "landed" / "ledger.db"
 TENTH = Fraction(1, 10)
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the rights of POSIX")
 
@@ -68,10 +65,9 @@ def test_a_ledger_does_not_tell_the_fingerprint_of_its_data(tmp_path):
     assert not guesses(everything(tmp_path / "l.db"), "all rows, and hers is yes")
 
 
-def test_the_guesser_has_teeth(tmp_path):
-    """Negative control: the landed version's lines are opened by the very same guesses."""
-    path = shutil.copy(LANDED, tmp_path / "old.db")
-    salt = dict(sqlite3.connect(path).execute("SELECT name, salt FROM discreet_data_set"))["survey"]
+def test_the_guesser_has_teeth():
+    """Negative control: a digest that its salt alone keys is opened by the very same guesses."""
+    salt = "5c" * 16
     stored = hashlib.sha256(bytes.fromhex(salt) + b"data\nyes").hexdigest()
     assert guesses([salt, f'{{"data":"{stored}"}}'], "yes")
     assert not guesses([salt, f'{{"data":"{stored}"}}'], "no")
@@ -211,22 +207,18 @@ def test_a_secret_that_cannot_be_made_is_a_refusal(tmp_path):
 @posix
 def test_a_link_that_leads_nowhere_is_no_secret(tmp_path):
     """A folder of secrets that is not mounted, say: nothing may be keyed by an empty key, and no proof of one stay."""
-    new, old = tmp_path / "new.db", tmp_path / "old.db"
-    shutil.copy(LANDED, old)
-    for path in (new, old):
-        Path(f"{path}.secret").symlink_to(tmp_path / "vault" / path.name)
-    with Ledger(new) as ledger, Ledger(old) as landed:
+    file = tmp_path / "vault" / "secret"
+    (tmp_path / "l.db.secret").symlink_to(file)
+    with Ledger(tmp_path / "l.db") as ledger:
         with pytest.raises(LedgerError, match=r"a link to a file that is not there.*Nothing was charged"):
             ledger.create("survey", 1)
-        with pytest.raises(LedgerError, match="a link to a file that is not there"):
-            landed.begin("survey", {"q": 1}, epsilon=Fraction(1, 100), data="a")
-        (tmp_path / "vault").mkdir()
-        for path in (new, old):
-            file = tmp_path / "vault" / path.name
-            file.touch(0o600)
-            file.write_text("ab" * 32)
+        with ledger._store().transaction() as run:
+            assert run("SELECT proof FROM discreet_ledger") == [("",)]
+        file.parent.mkdir()
+        file.touch(0o600)
+        file.write_text("ab" * 32)
         ledger.create("survey", 1)
-        landed.begin("survey", {"q": 1}, epsilon=Fraction(1, 100), data="a")
+        charge(ledger)
 
 
 def test_two_ledgers_may_share_a_secret(tmp_path):
@@ -266,175 +258,3 @@ def test_the_secret_shows_nowhere(survey):
     text = secret_of(survey).read_text().strip()
     told = [repr(survey), repr(survey._secret), json.dumps(survey.export("survey")), repr(survey.history("survey"))]
     assert not [one for one in told if text in one]
-
-
-# From the landed version
-
-LANDED_HEADS = {
-    "town": Head(3, "460434e051fcdf198e4599ed2b0651f61105d0b4a88965156cb0a2ea644e004f"),
-    "survey": Head(4, "91375c828efd07c25666955ffd23783018056bca6274140335f0d3984695a010"),
-}
-TABLES = {
-    "discreet_ledger": "version",
-    "discreet_data_set": "name, budget, spent, salt, count, head",
-    "discreet_entry": "name, number, body, hash",
-    "discreet_answer": "name, charge, number, question, salt, text",
-}
-OLD_SCHEMA = [
-    "CREATE TABLE discreet_ledger (version BIGINT NOT NULL)",
-    "CREATE TABLE discreet_data_set (name TEXT NOT NULL PRIMARY KEY, budget TEXT NOT NULL, spent TEXT NOT NULL, "
-    "salt TEXT NOT NULL, count BIGINT NOT NULL, head TEXT NOT NULL)",
-    "CREATE TABLE discreet_entry (name TEXT NOT NULL REFERENCES discreet_data_set (name), number BIGINT NOT NULL, "
-    "body TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (name, number))",
-    "CREATE TABLE discreet_answer (name TEXT NOT NULL, charge BIGINT NOT NULL, number BIGINT NOT NULL, "
-    "question TEXT NOT NULL, salt TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (name, charge), "
-    "FOREIGN KEY (name, charge) REFERENCES discreet_entry (name, number), "
-    "FOREIGN KEY (name, number) REFERENCES discreet_entry (name, number))",
-    "CREATE INDEX discreet_asked ON discreet_answer (name, question)",
-]
-
-
-def landed_rows() -> dict[str, list[tuple[object, ...]]]:
-    connection = sqlite3.connect(f"{LANDED.as_uri()}?mode=ro&immutable=1", uri=True)
-    rows = {table: connection.execute(f"SELECT {columns} FROM {table}").fetchall() for table, columns in TABLES.items()}
-    connection.close()
-    return rows
-
-
-def quoted(value: object) -> str:
-    return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"
-
-
-@pytest.fixture
-def old(address, request) -> str:
-    """A ledger of the landed version, in a file or in PostgreSQL."""
-    if "://" not in address:
-        shutil.copy(LANDED, address)
-        return address
-    statements = OLD_SCHEMA + [
-        f"INSERT INTO {table} ({columns}) VALUES ({', '.join(map(quoted, row))})"
-        for table, columns in TABLES.items()
-        for row in landed_rows()[table]
-    ]
-    running: postgres.Server = request.getfixturevalue("server")
-    running.run("budget", *statements)
-    return address
-
-
-def schema(ledger: Ledger) -> list[tuple[str, ...]]:
-    """The tables and columns of a ledger, as its database tells them."""
-    with ledger._store().transaction() as run:
-        if "://" in ledger.place:
-            return sorted(
-                run(
-                    "SELECT table_name, column_name, data_type, is_nullable, column_default "
-                    "FROM information_schema.columns WHERE table_schema = 'public'"
-                )
-            )
-        about = "SELECT name, type, \"notnull\", coalesce(dflt_value, 'none'), pk FROM pragma_table_info('{}')"
-        return sorted((table, *column) for table in TABLES for column in run(about.format(table)))
-
-
-def test_a_landed_ledger_is_brought_to_today(old):
-    before = landed_rows()
-    with Ledger(old) as ledger:
-        assert ledger.datasets() == ["survey", "town"]
-        for name, head in LANDED_HEADS.items():
-            assert ledger.verify(name, head=head) == head
-        assert ledger.balance("town").spent == Fraction(1, 2)
-        assert ledger.balance("survey").spent == Fraction(3, 8)
-        assert ledger.terms("survey").unit == "person"
-        with ledger._store().transaction() as run:
-            assert run("SELECT version FROM discreet_ledger") == [(4,)]
-            for table, columns in list(TABLES.items())[1:]:
-                assert sorted(run(f"SELECT {columns} FROM {table}")) == sorted(before[table])  # old lines as they were
-        assert not secret_of(ledger).exists()  # reading makes none
-        pending = charge(ledger, "new")
-        ledger.finish(pending, "x")
-        assert secret_of(ledger).exists()
-    with Ledger(old) as ledger:
-        assert ledger.verify("survey", head=LANDED_HEADS["survey"]).count == 6
-        assert charge(ledger, "new").text == "x"
-
-
-@posix
-def test_a_landed_ledger_of_two_names_is_refused_as_it_is(tmp_path):
-    """Under one of the names a write-ahead log may wait with charges for the old pages: none of them may change."""
-    path = tmp_path / "l.db"
-    shutil.copy(LANDED, path)
-    os.link(path, tmp_path / "other.db")
-    with pytest.raises(LedgerError, match="2 names"):
-        Ledger(path)
-    assert path.read_bytes() == LANDED.read_bytes()
-
-
-def test_an_upgraded_schema_is_the_one_that_is_made_today(old, tmp_path, request):
-    with Ledger(old) as ledger:
-        upgraded = schema(ledger)
-    new = str(tmp_path / "new.db") if "://" not in old else request.getfixturevalue("server").database()
-    with Ledger(new) as ledger:
-        assert schema(ledger) == upgraded
-
-
-def old_line(ledger: Ledger, question: str, data: str, answer: str) -> None:
-    """A charge and its answer as the landed version wrote them, into a ledger of any version."""
-    from discreet.ledger import chain
-    from discreet.ledger.charging import append
-
-    with ledger._store().transaction(write=True) as run:
-        account = ledger._account(run, "survey")
-        asked = chain.digest(account, "question", json.dumps({"q": question}, separators=(",", ":")))
-        facts = {"kind": "charge", "epsilon": "1/10", "question": asked}
-        facts["data"] = hashlib.sha256(bytes.fromhex(account.salt) + f"data\n{data}".encode()).hexdigest()
-        append(run, account, facts, spent=Fraction(account.spent) + TENTH)
-        number = account.count + 1
-    ledger.finish(Pending("survey", number), answer)
-
-
-def test_old_answers_are_given_for_the_same_data_and_never_by_guess(survey):
-    """An old line is compared as it was written. Where that fails, the data are others, or fingerprinted in another way."""
-    old_line(survey, "then", "a", "old answer")
-    assert survey.verify("survey").count == 3
-    assert charge(survey, "then", data="a").text == "old answer"
-    with pytest.raises(LedgerError, match=r"older discreet \(line 2\).*cannot be compared.*Nothing was charged"):
-        charge(survey, "then", data="b")
-    assert survey.balance("survey").spent == TENTH
-    paid = charge(survey, "then", data="b", fresh=True)
-    assert isinstance(paid, Pending)
-    survey.finish(paid, "new answer")
-    assert charge(survey, "then", data="b").text == "new answer"
-    assert charge(survey, "then", data="a").text == "old answer"
-    assert survey.verify("survey").count == 5
-
-
-def test_a_user_who_may_only_read_cannot_upgrade(tmp_path):
-    path = Path(shutil.copy(LANDED, tmp_path / "l.db"))
-    path.chmod(0o444)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(folder.stat().st_mode | 0o555)
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    try:
-        with pytest.raises(LedgerError, match=r"read-only|cannot be opened"):
-            Ledger(path)
-    finally:
-        if root:
-            os.seteuid(0)
-    assert path.read_bytes() == LANDED.read_bytes()
-
-
-def test_upgrading_is_done_once_by_many(old, tmp_path):
-    from tests import crashes
-
-    def work() -> None:
-        with Ledger(old) as mine:
-            mine.verify("town", head=LANDED_HEADS["town"])
-            charge(mine, os.getpid())
-
-    children = [crashes.fork(work, tmp_path / "errors") for _ in range(4)]
-    for child in children:
-        assert os.waitpid(child, 0)[1] == 0, (tmp_path / "errors").read_text()
-    with Ledger(old) as ledger:
-        assert ledger.balance("survey").spent == Fraction(3, 8) + 4 * TENTH
-        ledger.verify("survey", head=LANDED_HEADS["survey"])

@@ -397,7 +397,7 @@ def test_a_damaged_index_hides_no_data_set(path):
                 ledger.create(name, 1)
 
 
-# A write-ahead log, as the landed version keeps one
+# A write-ahead log, which another program may switch on
 
 
 def test_a_write_ahead_log_is_moved_into_the_file(path):

@@ -159,14 +159,6 @@ def test_blocks_of_values_are_said():
     assert "square" in words(dt.geometric(60, epsilon=1).plot())
 
 
-def test_the_colours_of_heat_maps_side_by_side_are_those_of_their_blocks():
-    m = dt.geometric(120, epsilon="1/10").matrix
-    spec = plot.heat_maps({"one": m, "two": m}, range(121), "both").to_dict()
-    tops = {json.dumps(found) for found in re.findall(r"'domain': \[0, ([0-9.e-]+)\]", str(spec))}
-    drawn = max(row["share"] for row in values(plot.heat_maps({"one": m, "two": m}, range(121), "both")))
-    assert [float(json.loads(top)) for top in tops] == [pytest.approx(drawn)]
-
-
 def test_the_pictures_of_designs_and_comparisons():
     d = dt.design(4, alpha="9/10", loss="l1", require={"WH"})
     rows = values(d.plot())
@@ -216,7 +208,8 @@ def test_pictures_stand_beside_each_other():
     both = plot.beside(G.plot(), G.plot("law"), title="Both")
     assert len(both.to_dict()["concat"]) == 2
     assert "Both" in words(both)
-    assert len(plot.below(both, G.plot()).to_dict()["concat"]) == 2
+    under = plot.beside(both, G.plot(), columns=1).to_dict()
+    assert (len(under["concat"]), under["columns"]) == (2, 1)
 
 
 def test_without_the_packages_a_sentence_says_what_to_install(monkeypatch):

@@ -140,7 +140,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a regret": lambda: dt.theory.regret([("red", "green"), ("green", "blue"), ("blue", "red")], alpha="1/2"),
     "no regret": lambda: dt.theory.regret([(0, 1), (1, 2)], alpha="1/2"),
     "a graph": lambda: dt.theory.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
-    "findings": lambda: dt.study("fair-matrix", quick=True),
     "a release": a_release,
     "releases for audiences": audiences,
     "a dry run": lambda: Preview(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),

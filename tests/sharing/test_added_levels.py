@@ -177,7 +177,7 @@ def test_two_levels_from_one_state_are_no_cascade():
 def test_a_child_forked_in_the_middle_draws_anew(monkeypatch):
     """Words from before the fork belong to the parent too: what was drawn from them is thrown away."""
     marks = iter([1, 2, 2, 2])
-    monkeypatch.setattr("discreet.sharing.stored.fork_mark", lambda: next(marks))
+    monkeypatch.setattr("discreet.sharing.cascade_reports.fork_mark", lambda: next(marks))
     reports = dt.sharing.cascade([A, C], 100).release(np.full(50, 50))
     drawn = reports.add(B, source=simulation(1)).at(B)
     monkeypatch.undo()

@@ -229,7 +229,7 @@ def test_an_admitted_file_is_counted_as_it_was_admitted(office, book, monkeypatc
     with pytest.raises(ReleaseError, match=command) as told:
         ask(office, book, version="2026-01")
     assert str(told.value).endswith("--version 2026-01")
-    report = book.admit(office, "town", "2026-01", **OFFICE, domain=DOMAIN)
+    report = dt.admit(office, dataset="town", ledger=book, version="2026-01", **OFFICE, domain=DOMAIN)
     assert ("Person", "ids with more than 10 rows, at most 2") not in findings(report)
     exact(monkeypatch)
     made = ask(office, book, version="2026-01", count="Einkommen >= 1000.5")
@@ -258,16 +258,16 @@ def test_an_admitted_file_is_counted_as_it_was_admitted(office, book, monkeypatc
 
 
 def test_a_version_is_one_file_read_in_one_way(office, book, tmp_path):
-    book.admit(office, "town", "a", **OFFICE)
+    dt.admit(office, dataset="town", ledger=book, version="a", **OFFICE)
     lines = book.head("town").count
-    book.admit(office, "town", "a", **OFFICE)  # once more changes nothing
+    dt.admit(office, dataset="town", ledger=book, version="a", **OFFICE)  # once more changes nothing
     assert book.head("town").count == lines
     with pytest.raises(LedgerError, match=r"admitted before \(line 2\).*new version"):
-        book.admit(office, "town", "a", **{**OFFICE, "null": ""})
+        dt.admit(office, dataset="town", ledger=book, version="a", **{**OFFICE, "null": ""})
     other = tmp_path / "people.csv"
     other.write_bytes(office.read_bytes()[:-2] + b"\n")
     with pytest.raises(LedgerError, match="new version"):
-        book.admit(other, "town", "a", **OFFICE)
+        dt.admit(other, dataset="town", ledger=book, version="a", **OFFICE)
     with pytest.raises(ReleaseError, match=r"is not the file that was admitted as version 'a'.*new version"):
         ask(other, book, version="a")
     copy = tmp_path / "copy.csv"
@@ -279,17 +279,17 @@ def test_a_version_is_one_file_read_in_one_way(office, book, tmp_path):
 def test_a_grave_finding_keeps_a_file_out(office, book):
     told = r"was not admitted. Column 'Einkommen': number with a comma \(in line 2, 3, .*--decimal"
     with pytest.raises(TableInputError, match=told) as caught:
-        book.admit(office, "town", **{**OFFICE, "decimal": None})
+        dt.admit(office, dataset="town", ledger=book, **{**OFFICE, "decimal": None})
     assert caught.value.report.grave
     assert book.admission("town", "1") is None
     with pytest.raises(TableInputError, match="by its path"):
-        book.admit(pa.table({"a": [1]}), "town")
+        dt.admit(pa.table({"a": [1]}), dataset="town", ledger=book)
 
 
 def test_stored_answers_of_an_admitted_version_need_no_look_at_the_data(office, book, tmp_path):
     mine = tmp_path / "mine.csv"
     mine.write_bytes(office.read_bytes())
-    book.admit(mine, "town", **OFFICE)
+    dt.admit(mine, dataset="town", ledger=book, **OFFICE)
     first = ask(mine, book)
     mine.unlink()  # what is stored is read without the file
     again = ask(mine, book)
@@ -298,7 +298,7 @@ def test_stored_answers_of_an_admitted_version_need_no_look_at_the_data(office, 
 
 
 def test_messages_may_quote_admitted_names(office, book):
-    book.admit(office, "town", **OFFICE)
+    dt.admit(office, dataset="town", ledger=book, **OFFICE)
     with pytest.raises(DiscreetError, match=r"no column 'Einkomen'. Did you mean 'Einkommen'"):
         ask(office, book, count="Einkomen > 3")
 
@@ -323,7 +323,7 @@ def test_questions_about_an_admitted_version_never_fail_by_content(tmp_path, boo
     lines = [f"{k};{a};{b}" for k, (a, b) in enumerate((a, b) for a in words for b in words)]
     path = tmp_path / "odd.csv"
     path.write_text("Person;Ort;x\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    book.admit(path, "town", separator=";", decimal=".")
+    dt.admit(path, dataset="town", ledger=book, separator=";", decimal=".")
     declared = [[1, None], ["x", None], [True, None], {"a": [0, 9], "b": None}]
     for k, domain in enumerate({"Ort": keys} for keys in declared):
         for count in ("x > 3", "x = 'x'", "x in (1, 2)", "x is null", "x like '%9'", "x = true"):
@@ -334,7 +334,7 @@ def test_questions_about_an_admitted_version_never_fail_by_content(tmp_path, boo
 def test_what_is_admitted_is_part_of_the_chain(office, book, tmp_path):
     import sqlite3
 
-    book.admit(office, "town", "a", **OFFICE)
+    dt.admit(office, dataset="town", ledger=book, version="a", **OFFICE)
     told = json.dumps(book.export("town"))
     assert "Einkommen" not in told
     assert "iso8859" not in told
@@ -361,7 +361,7 @@ def test_what_is_admitted_is_part_of_the_chain(office, book, tmp_path):
 
 @pytest.mark.parametrize("content", [None, "0" * 64 + "\n"])
 def test_a_missing_or_another_secret_is_its_own_refusal(office, book, tmp_path, content):
-    book.admit(office, "town", **OFFICE)
+    dt.admit(office, dataset="town", ledger=book, **OFFICE)
     secret = tmp_path / "other.secret"
     if content is not None:
         secret.write_text(content)
@@ -370,7 +370,7 @@ def test_a_missing_or_another_secret_is_its_own_refusal(office, book, tmp_path, 
         with pytest.raises(LedgerError, match="is not there" if content is None else "another secret"):
             ask(office, other)
         with pytest.raises(LedgerError, match="is not there" if content is None else "another secret"):
-            other.admit(office, "town", "2", **OFFICE)
+            dt.admit(office, dataset="town", ledger=other, version="2", **OFFICE)
 
 
 def test_the_operators_report_of_a_table_in_memory_stays_with_the_operator(book):
@@ -421,23 +421,3 @@ def test_a_report_that_fails_stops_no_release(book, monkeypatch):
     monkeypatch.setattr("discreet.tables.release.examined", broken)
     made = ask(pa.table({"Ort": ["Bern"], "Person": [1]}), book)
     assert (made.operator, made.size) == (None, len(made.columns["Ort"]))
-
-
-def test_a_ledger_of_version_2_answers_what_it_answered(tmp_path):
-    """Its file was asked about before there was admission: once admitted, the stored answer is given, at no charge."""
-    landed = Path(__file__).parent.parent / "landed"
-    for name in ("ledger-v2.db", "ledger-v2.secret"):
-        (tmp_path / name).write_bytes((landed / name).read_bytes())
-        (tmp_path / name).chmod(0o600)
-    published = json.loads((landed / "release.columns.v2.json").read_text())
-    domain = {"district": ["north", "south"]}
-    asked = {"dataset": "town", "count": "ill = true", "by": ["district"], "domain": domain, "epsilon": "1/2"}
-    with dt.Ledger(tmp_path / "ledger-v2.db", secret=tmp_path / "ledger-v2.secret") as book:
-        assert str(book.verify("town")) == published["head"]
-        with pytest.raises(ReleaseError, match="discreet admit"):
-            dt.release(landed / "people.csv", ledger=book, **asked)
-        book.admit(landed / "people.csv", "town")
-        again = dt.release(landed / "people.csv", ledger=book, **asked)
-        assert again.record["repeated"]
-        assert again.columns["report"] == published["columns"]["report"]
-        assert (book.verify("town").count, book.balance("town").pending) == (4, 0)

@@ -223,7 +223,7 @@ def test_bad_audiences_are_refused_before_any_charge(people, ledger, asked, word
 def test_a_stored_cascade_is_read_without_its_file(people, ledger, tmp_path):
     file = tmp_path / "people.csv"
     people.to_csv(file, index=False)
-    ledger.admit(file, "bits")
+    dt.admit(file, dataset="bits", ledger=ledger)
     made = release_to(file, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)
     file.unlink()
     again = release_to(file, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shutil
 from pathlib import Path
@@ -14,14 +12,12 @@ import pytest
 
 import discreet as dt
 from discreet.errors import FileError, LedgerError
-from discreet.present.words import csv_lines, csv_text
 from discreet.tables.checking import Case, ReleaseVerdict, judged
 from discreet.tables.saved import Saved
 from discreet.tables.saving import digest_of, record_text
 
 from .asking import at, release_any
 
-LANDED = Path(__file__).parent.parent / "landed"
 PAGE, LEDGER = "the page for people", "the ledger"
 FILES = ("digests of the files", "the record's own file")
 DOMAIN = {"town": ["a", "b", None], "age": ["old", "young"]}
@@ -275,49 +271,14 @@ def test_a_cut_or_changed_ledger_is_noticed(people, book, tmp_path):
         dt.check_release(tmp_path / "x.json", ledger=tmp_path / "nowhere.db")
 
 
-@pytest.mark.parametrize(("version", "unchecked"), [(1, 5), (2, 4), (3, 6)])
-def test_old_records_are_checked_as_far_as_they_carry(tmp_path, version, unchecked):
-    if version == 3:
-        shutil.copytree(LANDED / "release-v3", tmp_path / "old")
-        path = (tmp_path / "old" / "v3.json").rename(tmp_path / "old" / "v3.json")
-    else:
-        old = "" if version == 1 else ".v2"
-        (tmp_path / "old").mkdir()
-        path = tmp_path / "old" / "v3.json"
-        record = json.loads((LANDED / f"release.record{old}.json").read_text())
-        path.write_text(json.dumps({"record": record, "margins": {}}))
-        columns = json.loads((LANDED / f"release.columns{old}.json").read_text())["columns"]
-        path.with_suffix(".csv").write_text(csv_lines(columns, zip(*columns.values(), strict=True)))
-    verdict = dt.check_release(path)
-    assert verdict.holds, str(verdict)
-    assert [check.held for check in verdict.checks].count(None) == unchecked
-    assert all(check.told for check in verdict.checks if check.held is None)
-    text = path.with_suffix(".csv").read_text()
-    path.with_suffix(".csv").write_text(text.replace(",14,", ",15,").replace(",13,", ",15,"))
-    assert "intervals and estimates" in wrong(path)  # negative control
-
-
-def test_totals_of_version_3_must_still_be_those_of_their_parts(tmp_path):
-    """They were fitted and bounded by another rule, which is not checked; all else is."""
-    path = Path(shutil.copytree(LANDED / "release-v3", tmp_path / "old")) / "v3.json"
-    totals = {check.matter: check for check in dt.check_release(path).checks}["totals"]
-    assert totals.held is None
-    assert "another rule" in totals.told
-    true = path.read_text()
-    for name, change in (("total", 1), ("low", 1000), ("high", -1000), ("district", "x"), ("n", 1)):
-        document = json.loads(true)
-        document["margins"]["district"][0][name] += change
-        path.write_text(json.dumps(document))
-        path.with_name("v3-by-district.csv").write_text(csv_text(document["margins"]["district"]))
-        assert "totals" in wrong(path), name
-    path.write_text(true)
-    rows = json.loads(true)["margins"]["district"]
-    path.with_name("v3-by-district.csv").write_text(csv_text(rows))
-    assert not wrong(path)
-    head, *lines = csv.reader(io.StringIO(path.with_suffix(".csv").read_text()))
-    lines[0][head.index("fitted")] += "0"
-    path.with_suffix(".csv").write_text(csv_lines(head, lines))
-    assert "totals" in wrong(path)
+@pytest.mark.parametrize("version", [0, 2, 4, "1", None])
+def test_a_record_of_another_version_is_bad_input(saved, tmp_path, version):
+    folder = Path(shutil.copytree(saved, tmp_path / "s"))
+    document = json.loads((folder / "x.json").read_text())
+    record = {**document["record"], "format_version": version}
+    (folder / "x.json").write_text(record_text(record, document["margins"]))
+    with pytest.raises(FileError, match=r"record of a release has version .* reads version 1\. .* save again"):
+        dt.check_release(folder / "x.json")
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def test_totals_of_merged_reports_cover_exactly(ledger, monkeypatch, way):
     for i, j in product(range(8), repeat=2):
         for k in range(15 if above else 1):
             (row,) = sheet.filled(
-                [np.array([i, j, *zeros])], balance, None, [[np.array([k])]] if above else []
+                [np.array([i, j, *zeros])], [[np.array([k])]] if above else [], balance, None
             ).margins["total"]
             for total in range(row["low"], row["high"] + 1):
                 held.setdefault(total, []).append((i, j, k))
@@ -204,7 +204,7 @@ def test_totals_of_merged_sums_cover_exactly(ledger, monkeypatch):
         missed = 1 - sum(chance.values()) ** 2
         narrow = 0
         for e, f in product(chance, repeat=2):
-            (row,) = sheets[0].filled([np.array([20 + x + e, 30 + y + f])], balance, None).margins["town"]
+            (row,) = sheets[0].filled([np.array([20 + x + e, 30 + y + f])], [], balance, None).margins["town"]
             missed += chance[e] * chance[f] * (not row["low"] <= 5 * (50 + x + y) <= row["high"])
             narrow += row["high"] - row["low"] < 100
         assert missed <= 0.05

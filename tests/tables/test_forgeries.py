@@ -207,6 +207,7 @@ FREE = {
     ("repeated",): "whether the answer was new or given again: it is the same answer",
     ("by",): "the case of a column's name, which the engine does not know",
     ("statistics", "name"): "the names of statistics: the question has none",
+    ("audience", "name"): "what the asker calls the audience: its level is what was charged for",
     ("round_to",): "rounding again, from the same stored reports",
     ("hide_below",): "hiding again, from the same stored reports",
     ("margins",): "totals of the published parts, which anybody can add up",

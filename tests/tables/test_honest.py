@@ -173,7 +173,7 @@ def test_one_condition_under_two_names_keeps_its_reports(people, book, tmp_path)
     """In whatever order the names are asked for again, read from the data or without them; new names get what is left."""
     path = tmp_path / "people.csv"
     people[["age", "ill"]].to_csv(path, index=False)
-    book.admit(path, "people", "2")
+    dt.admit(path, dataset="people", ledger=book, version="2")
     for table, version in ((people, "1"), (path, "2")):
 
         def reports(names, table=table, version=version, ill="ill" if version == "1" else "ill = 'True'", **level):

@@ -158,7 +158,7 @@ RIGHT = {
 def test_what_can_be_read_is_read_right(way, tmp_path, book):
     content, how = RIGHT[way]
     path = file_at(tmp_path, content)
-    report = book.admit(path, "town", "1", **how, domain={"sex": ["f", "m"]})
+    report = dt.admit(path, dataset="town", ledger=book, version="1", **how, domain={"sex": ["f", "m"]})
     assert report.size == len(ROWS)
     assert ("columns without a name" in {f.what for f in report.findings}) == (way == "a nameless column")
     assert counted(book, path) == expected(ROWS)
@@ -178,7 +178,7 @@ def test_a_sheet_is_read_like_the_file(tmp_path, book):
         for r in ROWS
     ]
     path = workbook(tmp_path / "people.xlsx", people=[NAMES, *cells])
-    book.admit(path, "town", "1", null="-")
+    dt.admit(path, dataset="town", ledger=book, version="1", null="-")
     assert counted(book, path) == expected(ROWS)
 
 
@@ -226,7 +226,7 @@ def test_what_can_only_be_a_mistake_is_refused_with_what_helps(way, tmp_path, bo
     content, how, told = REFUSED[way]
     path = file_at(tmp_path, content)
     with pytest.raises(TableInputError, match=told) as refused:
-        book.admit(path, "town", "1", **how)
+        dt.admit(path, dataset="town", ledger=book, version="1", **how)
     assert "12.345,67" not in str(refused.value)
     assert book.admission("town", "1") is None
 
@@ -237,7 +237,7 @@ def test_what_is_said_to_be_codes_is_admitted(tmp_path, book):
         assert dt.profile(path, **OFFICE, **how).grave == ()
     with pytest.raises(TableInputError, match="no column 'nace' of codes"):
         dt.profile(path, **OFFICE, codes=["nace"])
-    book.admit(path, "town", "1", **OFFICE, codes=["einkommen"])
+    dt.admit(path, dataset="town", ledger=book, version="1", **OFFICE, codes=["einkommen"])
 
 
 def test_what_may_be_meant_is_told_with_its_lines(tmp_path):
@@ -376,7 +376,7 @@ def test_a_year_on_the_command_line_and_in_python(tmp_path, monkeypatch, capsys)
         new = {"dataset": "town", "ledger": book, "by": ["gemeinde"], "domain": keys, "version": "2026-02"}
         with pytest.raises(ReleaseError, match=r"discreet admit february\.csv"):
             dt.release("february.csv", **new, epsilon="1/2")
-        book.admit("february.csv", "town", "2026-02", **OFFICE)
+        dt.admit("february.csv", dataset="town", ledger=book, version="2026-02", **OFFICE)
         dt.release("february.csv", **new, epsilon="1/2")
         with pytest.raises(BudgetError, match="1/2 left of the 22 that may be spent in the month"):
             dt.release("february.csv", **new, epsilon="1")

@@ -153,7 +153,7 @@ def test_margins_of_one_s_own_mechanism_do_not_fail(people, ledger, monkeypatch,
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_the_dry_run_of_one_s_own_mechanism(people, ledger, name):
+def test_the_preview_of_one_s_own_mechanism(people, ledger, name):
     m = OWN[name]
     rows = preview(
         people,

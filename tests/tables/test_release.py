@@ -325,7 +325,7 @@ def test_the_same_kind_of_table_comes_back(people, ledger, tmp_path):
     }
     for version, (table, kind) in kinds.items():
         if kind is pyarrow.Table and version > "3":
-            ledger.admit(table, "bits", version)
+            dt.admit(table, dataset="bits", ledger=ledger, version=version)
         made = bits(table, ledger, version=version, epsilon="1/10")
         assert isinstance(made.table, kind)
         assert made.columns["n"] == bits(people, ledger, version="1", epsilon="1/10").columns["n"]
@@ -398,14 +398,14 @@ def test_the_page_shows_the_parts_that_add_up(people, ledger):
     assert "(exact)" in text
 
 
-def test_the_dry_run_is_as_wide_as_the_release(people, ledger):
+def test_the_preview_is_as_wide_as_the_release(people, ledger):
     asked = {"dataset": "people", "by": ["age"], "domain": {"age": ["old"]}, "epsilon": "1/4", "ledger": ledger}
     expected = preview(people, **asked).rows()[0]
     row = release(people, **asked).rows()[0]
     assert row["high"] - row["low"] == 2 * expected["half width"]
 
 
-def test_the_dry_run_charges_nothing(people, ledger):
+def test_the_preview_charges_nothing(people, ledger):
     rows = preview(
         people,
         dataset="bits",
@@ -456,7 +456,7 @@ def test_a_missing_column_and_an_empty_file(ledger, tmp_path):
     with pytest.raises(TableInputError, match="empty"):
         bits(tmp_path / "e.csv", ledger)
     (tmp_path / "m.csv").write_text("district,age\na,old\n")
-    ledger.admit(tmp_path / "m.csv", "bits")
+    dt.admit(tmp_path / "m.csv", dataset="bits", ledger=ledger)
     with pytest.raises(dt.errors.DiscreetError, match="sick"):
         bits(tmp_path / "m.csv", ledger)
     assert ledger.balance("bits").spent == 0

@@ -34,7 +34,7 @@ def book(request, tmp_path):
         pq.write_table(table, path)
     with dt.Ledger(tmp_path / "b.db") as book:
         book.create("d", 9, relation="add-remove")
-        book.admit(path, "d")
+        dt.admit(path, dataset="d", ledger=book)
         yield lambda **asked: [
             (o.column, o.asked, o.there) for o in other_spellings(path, book, ask("d", epsilon="1/2", **asked))
         ]
@@ -95,6 +95,6 @@ def test_it_ends_when_nobody_waits_for_it(tmp_path):
 
     with dt.Ledger(tmp_path / "b.db") as book:
         book.create("d", 9, relation="add-remove")
-        book.admit(path, "d")
+        dt.admit(path, dataset="d", ledger=book)
         with pytest.raises(KeyboardInterrupt):
             other_spellings(path, book, ask("d", epsilon="1/2", count="asthma = 'Yes'"), enough)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -393,7 +392,7 @@ def test_epsilon_is_divided_as_the_weights_say(people, ledger):
     assert ledger.balance("people").spent == Fraction(3, 2)
 
 
-def test_a_dry_run_says_what_a_release_would_have_and_costs_nothing(people, ledger):
+def test_a_preview_says_what_a_release_would_have_and_costs_nothing(people, ledger):
     asked = {"dataset": "people", "ledger": ledger, "sum": "x:0..10", "mean": {"m": "x:0..10"}, "epsilon": 2}
     expected = preview(people, **asked)
     assert ledger.balance("people").spent == 0
@@ -461,34 +460,6 @@ def test_the_same_question_in_another_order_is_the_same_question(people, ledger,
 def test_another_question_is_another_question(people, ledger, change):
     release(people, dataset="people", ledger=ledger, **ORDERED)
     assert not release(people, dataset="people", ledger=ledger, **{**ORDERED, **change}).record["repeated"]
-
-
-def test_a_question_that_was_stored_by_an_earlier_version_is_found_and_read(people, ledger):
-    """As version 2 wrote it: by names and order, with one list of mechanisms for all; and not in another order."""
-    from discreet.tables import answers
-    from discreet.tables.spelling import spelling_of
-
-    asked = {"count": {"one": "ill", "two": "h = 1"}, "by": ["g"], "domain": {"g": ["b", "a"]}, "epsilon": 1}
-    question = ask("people", "1", asked["count"], ["g"], asked["domain"], None, 1, "auto", None, 1, False)
-    terms = ledger.terms("people")
-    found = counted_for(question, terms, people, None, None, False)
-    measures = measures_for(question, terms, found.sizes("add-remove"))
-    spelling = spelling_of(question, found.columns)
-    assert spelling.before is not None
-    pending = ledger.begin("people", spelling.before, epsilon=Fraction(1), data=found.fingerprint)
-    reports = {"one": [3, 4], "two": [5, 6]}
-    old = {
-        "format": "discreet-answer",
-        "version": 2,
-        "reports": reports,
-        "mechanisms": answers._mechanisms(question, measures[0]),
-    }
-    ledger.finish(pending, json.dumps(old))
-    made = release(people, dataset="people", ledger=ledger, **asked)
-    assert (made.columns["report"], made.record["repeated"]) == ([3, 4, 5, 6], True)
-    assert ledger.balance("people").spent == 1
-    turned = release(people, dataset="people", ledger=ledger, **{**asked, "domain": {"g": ["a", "b"]}})
-    assert not turned.record["repeated"]
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,8 @@ def test_measured_totals_are_part_of_the_question_and_of_its_stored_answer(peopl
     assert first.record["containers"] == [
         {"column": "district", "of": "town", "map": [["a", "north"], ["b", "north"], ["c", "south"], ["d", "south"]]}
     ]
-    planned = released(people, ledger, measure_totals=[[], ["district"]], dry_run=True)
+    asked = {"dataset": "people", "by": ["town", "sex"], "domain": DOMAIN, "epsilon": "1/2"}
+    planned = dt.preview(people, ledger=ledger, measure_totals=[[], ["district"]], **asked)
     assert planned.record["measured"] == first.record["measured"]
     assert "all together" in str(planned)
     other = released(people, ledger, measure_totals={"total": 1, "district": 1, "cells": 2})

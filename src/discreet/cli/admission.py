@@ -154,10 +154,10 @@ def admit(
     one_of(json, csv)
     with Ledger.existing(ledger) as book, terminal.progress("reading") as advance:
         found = run(
-            book,
             table,
-            dataset,
-            version,
+            dataset=dataset,
+            ledger=book,
+            version=version,
             encoding=encoding,
             separator=separator,
             decimal=decimal,

@@ -50,7 +50,6 @@ KINDS = {
         "collude": "sharing",
         "compose": "sharing",
         "cascade": "cascades",
-        "study": "studies",
     },
     "For everybody": {"demo": "tour", "studio": "studio", "completion": "completion"},
 }

@@ -11,7 +11,7 @@ from .mechanisms import grid_of
 from .options import HIGH, LOW, SENSITIVITY, STEP, Clamp, Csv, Debug, Json, N, Out, Overwrite, entry
 
 if TYPE_CHECKING:
-    from ..sharing.stored import CascadeReports
+    from ..sharing.cascade_reports import CascadeReports
 
 
 @command
@@ -67,8 +67,8 @@ def cascade(
     Example: discreet cascade --stored reports.json --add 2/5 -o reports.json
     """
     from ..errors import DiscreetError
+    from ..sharing.cascade_reports import CascadeReports
     from ..sharing.cascades import cascade as make
-    from ..sharing.stored import CascadeReports
     from . import terminal
 
     one_of(json, csv)

@@ -26,7 +26,7 @@ from ..engines.sources import is_text, open_table, stamp
 from ..engines.spark import is_spark
 from ..errors import MissingExtraError, PrivacyWarning, TableInputError
 from ..exact.arithmetic import show
-from ..ledger.ledger import Answer, Ledger
+from ..ledger.ledger import Answer, Ledger, opened_ledger
 from ..mechanism import Mechanism, mechanism_of
 from ..present.views import Result, View
 from ..progress import Progress, tell
@@ -371,7 +371,7 @@ class Work:
             raise TableInputError("A charge needs both dataset= and ledger=; max_rows and fresh go with them.")
         account = None
         if dataset is not None and ledger is not None:
-            book = ledger if isinstance(ledger, Ledger) else stack.enter_context(Ledger.existing(ledger))
+            book = stack.enter_context(opened_ledger(ledger))
             account = Account.of(book, table, dataset, version, column, m, rule, levels, max_rows, fresh, kept, source)
         if account is not None and account.reading is not None:
             if reading != Reading():

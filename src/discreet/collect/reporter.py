@@ -30,7 +30,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-FORMAT, VERSIONS = "discreet-mechanism", (1, 2)
+FORMAT, VERSION = "discreet-mechanism", 1
 MEMO = "discreet-memo"
 _NUMBER = re.compile(r"([+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?)(?:/([0-9]{1,40}))?")
 _BLANKS = " \t\n\v\f\r"  # may stand about a value
@@ -291,7 +291,8 @@ class Reporter:
         except (ValueError, RecursionError):
             raise RefusedError("This is no mechanism file: it is not JSON, or was cut short. Get it anew.") from None
         _need(isinstance(document, dict) and document.get("format") == FORMAT, "it is another kind of file")
-        _need(document.get("version") in VERSIONS, "its version is not known to this program")
+        version = document.get("version")
+        _need(type(version) is int and version == VERSION, f"this program reads version {VERSION} of such files alone")
         body = {key: value for key, value in document.items() if key != "digest"}
         text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         self.digest = "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -15,16 +15,16 @@ from typing import Any, Literal, NoReturn, cast
 
 from ..errors import LedgerError
 from ..exact import arithmetic
+from ..formats import VERSION
 from ..present.views import Result, View
+from .amounts import rational
 from .periods import Caps, Period, Running, is_time, read_caps
-from .rationals import rational
 from .stores import Rows
 
 Relation = Literal["change-one", "add-remove"]
 
 STATED = "stated, unverified"  # the basis of a charge for what was drawn elsewhere
 SPENT = "drawn by a mechanism"  # of one for a single report
-_UNTIMED = (1, 2, 3)  # versions of the ledger that took the time as the clock told it; later ones never run backwards
 START = "0" * 64  # what the first entry follows
 
 
@@ -389,7 +389,7 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
     """The checks of `verify`: the chain line by line, then what should follow from it."""
     name, previous, spent, budget = account.name, START, Fraction(0), Fraction(0)
     caps: Caps = ()
-    running, before = Running(), None  # the time of the line before, where times must not run backwards
+    running, before = Running(), ""  # the time of the line before: times never run backwards
     charges: dict[int, dict[str, Any]] = {}
     told = {charge: (number, question, salt, text) for charge, number, question, salt, text in answers}
     admitted = {number: (version, salt, text) for number, version, salt, text in admissions}
@@ -406,10 +406,12 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
         facts, previous = facts_of(name, k, body), link
         if facts.get("number") != k or (facts.get("kind") == "create") != (k == 1):
             bad(name, k, "stands in the wrong place")
-        when = facts.get("when")
-        if before is not None and not (is_time(when) and when >= before):
+        when = str(facts.get("when"))
+        if not is_time(when):
+            bad(name, k, "has no time that can be read")
+        if when < before:
             bad(name, k, "is dated before the line that it follows")
-        before = when if before is not None else None
+        before = when
         if "words" in facts and facts["words"] != salted(*spoken.pop(k, ("", None))):
             bad(name, k, "has lost its words, or commits to others than the stored ones")
         match facts.get("kind"):
@@ -419,11 +421,12 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                     bad(name, k, "has no terms of this data set")
                 if facts.get("salt") != salted(account.salt, ""):
                     bad(name, k, "has another salt than the data set")
+                if facts.get("version") != VERSION:
+                    bad(name, k, "was written in another version")
                 told_caps = caps_of(facts)
-                timed = facts.get("version", 1) not in _UNTIMED
-                if told_caps is None or (timed and not is_time(when)) or (told_caps and not timed):
-                    bad(name, k, "has no caps or no time that can be read")
-                budget, caps, before = total, told_caps, when if timed else None
+                if told_caps is None:
+                    bad(name, k, "has no caps that can be read")
+                budget, caps = total, told_caps
             case "charge":
                 epsilon = rational(facts.get("epsilon"))
                 if epsilon is None or epsilon <= 0:
@@ -431,11 +434,11 @@ def audit(account: Account, entries: Rows, answers: Rows, admissions: Rows, word
                 spent += epsilon
                 if spent > budget:
                     bad(name, k, "charges more than the budget had left")
-                for period in running.periods(caps, str(when)):
+                for period in running.periods(caps, when):
                     if epsilon > period.left:
                         bad(name, k, f"charges more than the {period.kind} {period.name} had left")
                 stated |= {k} if facts.get("basis") == STATED else set()
-                running = running.charged(caps, str(when), epsilon, stated=k in stated)
+                running = running.charged(caps, when, epsilon, stated=k in stated)
                 charges[k] = facts
             case "answer":
                 charge = facts.get("charge")

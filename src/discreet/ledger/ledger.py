@@ -8,8 +8,7 @@ Entries are only ever added. Each carries SHA-256(hash of the one before || its 
 was changed, dropped or put in between is found by `verify`. A chain alone cannot show that its end was cut off or that
 all of it was written anew: for that, keep a `Head` elsewhere and give it to `verify`. Questions and answers stand in the
 chain as salted digests, and the fingerprint of the data under a secret that lies outside the ledger (secret.py), so that
-the chain can be shown to others without telling what was asked, answered or counted. Lines that were written before
-there was such a secret have a digest of the data that its salt opens: keep those to yourself.
+the chain can be shown to others without telling what was asked, answered or counted.
 
 Charges add up: the sum of the epsilons bounds the privacy loss of all answers together (basic composition; Dwork,
 McSherry, Nissim and Smith 2006). Pure epsilon only, as exact rationals: ten times 0.1 is 1.
@@ -17,11 +16,10 @@ McSherry, Nissim and Smith 2006). Pure epsilon only, as exact rationals: ten tim
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -32,9 +30,8 @@ from weakref import WeakSet
 from ..errors import LedgerError
 from ..exact import arithmetic
 from ..exact.level import Level
-from .agreement import agreement
+from ..formats import VERSION
 from .chain import (
-    SPENT,
     START,
     STATED,
     Account,
@@ -53,24 +50,23 @@ from .chain import (
     canonical,
     digest,
     entries_of,
-    facts_of,
     link_of,
     question_text,
     salted,
     terms_of,
     total_of,
 )
-from .charging import ENTRIES, agreed, append, check_epsilon, running_of, time_of, words_given
-from .charging import charge as charge_line
-from .outcomes import ADMITTING, CHARGING, CREATING, storing
-from .places import name_of_place, opener
-from .repeated import answer_of, keeping, kept_answer, store_answer, stored_answers
+from .entries import ENTRIES, agreed, append, check_epsilon, running_of, terms_given, time_of, words_given
+from .entries import charge as charge_line
+from .postgres import Postgres
+from .repeated import answer_of, keeping, kept_answer, report_of, store_answer, stored_answers
 from .secret import Secret, keyed
+from .sqlite import Sqlite
 from .standing import charging
-from .stores import LEDGER, PATIENCE, Rows, Run, Store
+from .stores import ADMITTING, CHARGING, CREATING, PATIENCE, Rows, Run, Store, storing
 
 if TYPE_CHECKING:
-    from ..tables.spending import Paid
+    from .spending import Paid
 
 __all__ = ["Admission", "Answer", "Balance", "Entry", "Head", "Ledger", "Pending", "Relation", "Terms"]
 
@@ -92,7 +88,7 @@ class Ledger:
         secret: str | os.PathLike[str] | None = None,
         patience: float = PATIENCE,
     ) -> None:
-        self._make = opener(place, patience)
+        self._make = _opener(place, patience)
         self._mine = threading.local()
         self._stores: WeakSet[Store] = WeakSet()
         self._closed = False
@@ -105,7 +101,7 @@ class Ledger:
     @classmethod
     def existing(cls, place: str | os.PathLike[str], *, secret: str | os.PathLike[str] | None = None) -> Ledger:
         """Open a ledger that is there: a mistyped name must not look like an untouched budget."""
-        name = name_of_place(place)
+        name = _name_of_place(place)
         if "://" not in name and not Path(name).is_file():
             raise LedgerError(
                 f"There is no ledger {name}; make one with: discreet ledger create NAME --ledger {name} ..."
@@ -146,9 +142,9 @@ class Ledger:
 
         `per` caps what is spent in a month, a quarter or a year besides the whole: {"month": "1/2"}.
         """
-        facts = agreement(name, budget, relation, public, unit, per)
+        facts = terms_given(name, budget, relation, public, unit, per)
         salt = secrets.token_hex(16)
-        facts |= {"kind": "create", "version": LEDGER.version, "salt": salted(salt, "")}
+        facts |= {"kind": "create", "version": VERSION, "salt": salted(salt, "")}
         store = self._store()
         with store.transaction(CREATING, write=True) as run:
             store.inspect()  # a damaged index may hide a data set of this name
@@ -164,17 +160,6 @@ class Ledger:
             if not made:
                 raise LedgerError(f"There is a data set {name!r} in {self.place} already. Choose another name.")
             return terms_of(append(run, Account(name, facts["budget"], "0/1", salt, 0, START), facts))
-
-    def admit(self, table: str | os.PathLike[str], dataset: str, version: str = "1", **reading: Any) -> Any:
-        """Admit a file as a version of a data set: all checks of its content, for you alone; then others may ask about it.
-
-        `encoding`, `separator`, `decimal`, `quote`, `null` and `sheet` say how it is read, `domain` declares groups
-        and `sum` bounds to compare it with, `codes` names columns in which what looks like a number is none. Returns the
-        report (a Profile). A grave finding refuses the file; the report is the error's `report`.
-        """
-        from ..tables.admission import admit
-
-        return admit(self, table, dataset, version, **reading)
 
     def note_admission(
         self, name: str, version: str, *, data: str, reading: Mapping[str, Any], columns: Sequence[str]
@@ -229,13 +214,11 @@ class Ledger:
         data: str,
         fresh: bool = False,
         admission: int | None = None,
-        spelled: Sequence[tuple[Mapping[str, Any], str]] = (),
         what: str = "",
     ) -> Answer | Pending:
         """The stored answer of a question, or a charge for it that is on disk when this returns.
 
         `admission` is the line that admitted the data: an answer about the same admission is given without comparing data.
-        `spelled` has the same question, and the fingerprint, as earlier versions spelled them: their answers count too.
         `what` says in words what is asked: it is kept beside the chain, for `history`.
 
         A question asked before about other data (another fingerprint) is refused, unless `fresh` is true: an answer
@@ -247,28 +230,20 @@ class Ledger:
             raise LedgerError("The fingerprint of the data is a text. Give the one that was taken of the data.")
         if not arithmetic.encodable(what):
             raise LedgerError("What is asked is said in a text of valid characters, without NUL. Nothing was charged.")
-        asked = [(question_text(one), about) for one, about in ((question, data), *spelled)]
+        asked = question_text(question)
         with self._store().transaction(CHARGING, write=True) as run:
             account = self._changing(run, name)
-            question_digest = digest(account, "question", asked[0][0])
+            question_digest = digest(account, "question", asked)
             fingerprint = keyed(self._key(run), "data", account.salt, data)
-            others = older = 0
-            for text, about in asked:
-                mine = keyed(self._key(run), "data", account.salt, about)
-                for charge, known, answer in stored_answers(run, account, text):
-                    same = admission is not None and known.get("admission") == admission
-                    if same or mine == known.get("fingerprint") or known.get("data") == digest(account, "data", about):
-                        return answer()
-                    others, older = others or charge, older or (charge if "data" in known else 0)
+            others = False
+            for _, known, answer in stored_answers(run, account, asked):
+                same = admission is not None and known.get("admission") == admission
+                if same or known.get("fingerprint") == fingerprint:
+                    return answer()
+                others = True
             kept = kept_answer(run, account, self.place, question_digest, fingerprint)
             if kept is not None:
                 return kept
-            if older and not fresh:
-                raise LedgerError(
-                    f"This question about {name!r} was answered by an older discreet (line {older}), whose fingerprint of "
-                    "the data cannot be compared with today's. Nothing was charged: use the answer that was given then, "
-                    "give the question a new version, or ask with fresh to pay for an answer from these data."
-                )
             if others and not fresh:
                 raise LedgerError(
                     f"This question about {name!r} was answered from other data than these (or from the same data in "
@@ -287,7 +262,7 @@ class Ledger:
     def spend(self, dataset: str, *, epsilon: object = None, alpha: object = None, what: str) -> Paid:
         """A charge for one report of any mechanism: `with ledger.spend("town", epsilon="1/2", what="...") as paid:
         report = paid.sample(m, value)`. The charge is written and synced when the block is entered, and stays."""
-        from ..tables.spending import Paid
+        from .spending import Paid  # which needs mechanisms: other charges do not wait for them
 
         return Paid(self, dataset, Level.of(alpha=alpha, epsilon=epsilon).charge, words_given(what))
 
@@ -301,15 +276,13 @@ class Ledger:
             line = charge_line(run, account, epsilon, {"basis": basis, "question": ""}, words)
             return charging(Pending(name, line), self._make)
 
-    def stored(self, name: str, questions: Sequence[Mapping[str, Any]], admission: int) -> Answer | None:
-        """The stored answer of a question about an admitted version, however it was spelled; None when there is none."""
-        asked = [question_text(one) for one in questions]
+    def stored(self, name: str, question: Mapping[str, Any], admission: int) -> Answer | None:
+        """The stored answer of a question about an admitted version; None when there is none."""
+        asked = question_text(question)
         with self._store().transaction() as run:
-            account = self._account(run, name)
-            for spelled in asked:
-                for _, known, answer in stored_answers(run, account, spelled):
-                    if known.get("admission") == admission:
-                        return answer()
+            for _, known, answer in stored_answers(run, self._account(run, name), asked):
+                if known.get("admission") == admission:
+                    return answer()
         return None
 
     def charges_of(self, name: str, question: Mapping[str, Any]) -> list[int]:
@@ -330,7 +303,10 @@ class Ledger:
         name = pending.name
         if not arithmetic.encodable(answer):
             raise LedgerError("An answer is a text of valid characters, without NUL. Nothing was stored.")
-        with keeping(self.place, pending, answer), self._store().transaction(storing(pending), write=True) as run:
+        with (
+            keeping(self.place, pending, answer),
+            self._store().transaction(storing(name, pending.charge), write=True) as run,
+        ):
             return store_answer(run, self._changing(run, name), pending.charge, answer)
 
     @contextmanager
@@ -395,13 +371,7 @@ class Ledger:
             raise LedgerError("A charge is named by the number of its line, as history lists it.")
         with self._store().transaction() as run:
             self._account(run, name)
-            rows = run(_DRAWN, name=name, charge=line)
-        for salt, text, charged, answered in rows:
-            if facts_of(name, line, answered).get("commitment") != salted(salt, text):
-                raise LedgerError(f"The stored answer of charge {line} of {name!r} was changed. Use verify.")
-            if facts_of(name, line, charged).get("basis") == SPENT:
-                return dict(json.loads(text))
-        return None
+            return report_of(run, name, line)
 
     def verify(self, name: str, head: Head | None = None) -> Head:
         """Check every line and total of a data set, and return its head; the first bad line is named in a LedgerError.
@@ -421,7 +391,7 @@ class Ledger:
         for number, salt, text in spoken if words else ():
             entries[number - 1] |= {"what": text, "salt": salt}
         head = Head(account.count, account.head).to_dict()
-        return {"format": "discreet-ledger", "version": LEDGER.version, "name": name, "head": head, "entries": entries}
+        return {"format": "discreet-ledger", "version": VERSION, "name": name, "head": head, "entries": entries}
 
     def _store(self) -> Store:
         if self._closed:
@@ -489,6 +459,35 @@ class Ledger:
         return entries, answers, admissions, words
 
 
+@contextmanager
+def opened_ledger(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
+    """A ledger as it is, or one that is there, opened for as long as the block lasts."""
+    if isinstance(ledger, Ledger):
+        yield ledger
+    else:
+        with Ledger.existing(ledger) as book:
+            yield book
+
+
+def _opener(place: str | os.PathLike[str], patience: float) -> Callable[[], Store]:
+    """How to make a store for a thread, from a file's name or the address of a PostgreSQL database."""
+    text = _name_of_place(place)
+    if text.startswith(("postgresql://", "postgres://")):
+        return lambda: Postgres(text, patience)
+    if "://" in text:
+        raise LedgerError("A ledger's address starts with postgresql://. Write it so, or give a file's name.")
+    real = os.path.realpath(text)  # once: a later thread may find another folder, or another end of a symbolic link
+    first = iter([True])  # one that is gone later is missing, and no new one: that would be an untouched budget
+    return lambda: Sqlite(text, real, patience, make=next(first, False))
+
+
+def _name_of_place(place: Any) -> str:
+    text = os.fspath(place) if isinstance(place, (str, os.PathLike)) else ""
+    if not isinstance(text, str) or not text or "\0" in text or text == ":memory:" or Path(text).is_dir():
+        raise LedgerError("A ledger lives in a file on disk, or in PostgreSQL. Give a file's name or an address.")
+    return text
+
+
 def _admission(run: Run, name: str, version: str) -> Admission | None:
     rows = run(
         "SELECT a.number, e.body, a.salt, a.text FROM discreet_admission a "
@@ -497,10 +496,3 @@ def _admission(run: Run, name: str, version: str) -> Admission | None:
         version=version,
     )
     return admission_of(name, *rows[0]) if rows else None
-
-
-_DRAWN = (
-    "SELECT a.salt, a.text, c.body, e.body FROM discreet_answer a "
-    "JOIN discreet_entry c ON c.name = a.name AND c.number = a.charge "
-    "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number WHERE a.name = :name AND a.charge = :charge"
-)

@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import LedgerError
 from ..exact import arithmetic
 from ..present.views import Result, View
-from .rationals import chargeable, rational, rational_text
+from .amounts import chargeable, rational, rational_text
 
 MONTHS = {
     "year": 12,

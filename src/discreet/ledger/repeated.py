@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from ..errors import LedgerError
-from .chain import STATED, Account, Answer, Head, Pending, canonical, digest, facts_of, link_of, salted, total_of
-from .charging import ENTRIES, append
+from .chain import SPENT, STATED, Account, Answer, Head, Pending, canonical, digest, facts_of, link_of, salted, total_of
+from .entries import ENTRIES, append
 from .stores import Run
 
 _STORED = (
@@ -37,6 +38,15 @@ def answer_of(run: Run, name: str, charge: int) -> Answer | None:
     """The stored answer of a charge; None where it has none."""
     rows = run(_OF_CHARGE, name=name, charge=charge)
     return _answer(name, rows[0]) if rows else None
+
+
+def report_of(run: Run, name: str, charge: int) -> dict[str, Any] | None:
+    """The stored report of a charge for a single one; None where it has none, or was for something else."""
+    rows = run(_OF_CHARGE, name=name, charge=charge)
+    if not rows:
+        return None
+    text, charged = _answer(name, rows[0]).text, facts_of(name, charge, rows[0][3])
+    return dict(json.loads(text)) if charged.get("basis") == SPENT else None
 
 
 def _answer(name: str, row: Sequence[Any]) -> Answer:

@@ -61,7 +61,7 @@ class Sqlite(Store):
                 "ledger where it lies."
             )
         about = os.stat(self._path)
-        _refuse_second_name(about)  # before an upgrade, or the end of a write-ahead log, changes it
+        _refuse_second_name(about)  # before the end of a write-ahead log changes it
         self._file = _identity(about)
         # the thread is not checked, because a fork closes the connections of all threads
         return sqlite3.connect(
@@ -83,18 +83,14 @@ class Sqlite(Store):
             self.run(f"PRAGMA {setting}")
         self.version()  # a database of someone else is refused before the next line changes it
         deadline = time.monotonic() + self.patience
-        while (
-            self._journal() != "delete"
-        ):  # a write-ahead log of an older version: what it holds is moved into the file
+        while self._journal() != "delete":  # what the write-ahead log of another program holds is moved into the file
             try:
                 self.run("PRAGMA journal_mode = DELETE")
             except sqlite3.OperationalError as error:  # SQLite does not wait here for other processes: we do
                 if _code(error) not in ("SQLITE_BUSY", "SQLITE_LOCKED"):
                     raise
             if time.monotonic() > deadline:
-                raise Unusable(
-                    "is open elsewhere with a write-ahead log, as an older discreet keeps one. Close it there."
-                )
+                raise Unusable("is open elsewhere with a write-ahead log, which no ledger has. Close it there.")
             time.sleep(0.005)
 
     def settled(self) -> bool:

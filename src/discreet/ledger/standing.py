@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .chain import STATED, Answer, Pending, facts_of
-from .charging import ENTRIES
+from .entries import ENTRIES
 from .repeated import answer_of
 from .stores import Store
 

@@ -22,31 +22,18 @@ from typing import Any, ClassVar, Protocol, final
 from weakref import WeakSet
 
 from ..errors import DiscreetError, FileError, LedgerError
-from ..formats import Format
+from ..formats import VERSION, check_version
 
 PATIENCE = 30.0  # seconds to wait for another process's transaction
 
-# How each admitted version of a data set is read: `text` is JSON, committed to by line `number`.
-ADMISSIONS = (
-    "CREATE TABLE discreet_admission (name TEXT NOT NULL, number BIGINT NOT NULL, version TEXT NOT NULL, salt TEXT NOT NULL, "
-    "text TEXT NOT NULL, PRIMARY KEY (name, version), FOREIGN KEY (name, number) REFERENCES discreet_entry (name, number))"
-)
-
-# What the line `number` is about, in words that it commits to.
-WORDS = (
-    "CREATE TABLE discreet_words (name TEXT NOT NULL, number BIGINT NOT NULL, salt TEXT NOT NULL, text TEXT NOT NULL, "
-    "PRIMARY KEY (name, number), FOREIGN KEY (name, number) REFERENCES discreet_entry (name, number))"
-)
-_RUNNING = (
-    "running TEXT NOT NULL DEFAULT '{}'"  # JSON: sums of the periods that have caps, and how many charges were stated
-)
-
 # Rationals are text 'p/q', digests, salts and hashes are hexadecimal text: the same rows in every database.
-# `proof` is the proof of the secret (secret.py), empty until there is one.
+# `proof` is the proof of the secret (secret.py), empty until there is one. `running` is JSON: the sums of the periods that
+# have caps, and how many charges were stated. An admission says how a version of a data set is read, and words what a line
+# is about: `text`, committed to by line `number`.
 SCHEMA = (
     "CREATE TABLE discreet_ledger (version BIGINT NOT NULL, proof TEXT NOT NULL DEFAULT '')",
     "CREATE TABLE discreet_data_set (name TEXT NOT NULL PRIMARY KEY, budget TEXT NOT NULL, spent TEXT NOT NULL, "
-    f"salt TEXT NOT NULL, count BIGINT NOT NULL, head TEXT NOT NULL, {_RUNNING})",
+    "salt TEXT NOT NULL, count BIGINT NOT NULL, head TEXT NOT NULL, running TEXT NOT NULL DEFAULT '{}')",
     "CREATE TABLE discreet_entry (name TEXT NOT NULL REFERENCES discreet_data_set (name), number BIGINT NOT NULL, "
     "body TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (name, number))",
     "CREATE TABLE discreet_answer (name TEXT NOT NULL, charge BIGINT NOT NULL, number BIGINT NOT NULL, "
@@ -54,8 +41,10 @@ SCHEMA = (
     "FOREIGN KEY (name, charge) REFERENCES discreet_entry (name, number), "
     "FOREIGN KEY (name, number) REFERENCES discreet_entry (name, number))",
     "CREATE INDEX discreet_asked ON discreet_answer (name, question)",
-    ADMISSIONS,
-    WORDS,
+    "CREATE TABLE discreet_admission (name TEXT NOT NULL, number BIGINT NOT NULL, version TEXT NOT NULL, salt TEXT NOT NULL, "
+    "text TEXT NOT NULL, PRIMARY KEY (name, version), FOREIGN KEY (name, number) REFERENCES discreet_entry (name, number))",
+    "CREATE TABLE discreet_words (name TEXT NOT NULL, number BIGINT NOT NULL, salt TEXT NOT NULL, text TEXT NOT NULL, "
+    "PRIMARY KEY (name, number), FOREIGN KEY (name, number) REFERENCES discreet_entry (name, number))",
 )
 
 Rows = list[tuple[Any, ...]]
@@ -69,28 +58,6 @@ class Run(Protocol):
     """Runs one statement of the transaction; its values are named, `:name` in the text."""
 
     def __call__(self, sql: str, **values: str | int) -> Rows: ...
-
-
-def _with_proof(run: Run) -> Run:
-    """Version 2 keys the fingerprints of data by a secret outside the ledger. The lines before keep their bodies."""
-    run("ALTER TABLE discreet_ledger ADD COLUMN proof TEXT NOT NULL DEFAULT ''")
-    return run
-
-
-def _with_admissions(run: Run) -> Run:
-    """Version 3 knows which files were admitted, and how they are read. There were none before."""
-    run(ADMISSIONS)
-    return run
-
-
-def _with_words(run: Run) -> Run:
-    """Version 4 caps what is spent in a period, and keeps words for its lines. Older data sets have no caps, old lines no words."""
-    run(f"ALTER TABLE discreet_data_set ADD COLUMN {_RUNNING}")
-    run(WORDS)
-    return run
-
-
-LEDGER: Format[Run] = Format("ledger", (_with_proof, _with_admissions, _with_words))
 
 
 class Unusable(Exception):
@@ -107,6 +74,30 @@ class Outcome:
 
 
 READING = Outcome("", "")
+CREATING = Outcome(
+    "No data set was made: create it again after that.",
+    "Whether the data set was made is not known: list what there is, then create it if it is missing.",
+)
+ADMITTING = Outcome(
+    "Nothing was admitted: admit it again after that.",
+    "Whether it was admitted is not known: admit it again, which changes nothing where it was.",
+)
+CHARGING = Outcome(
+    "Nothing was charged: ask again after that.",
+    "Nothing was drawn, but whether it was charged is not known: look at the balance before asking again, which may be "
+    "charged once more.",
+)
+
+
+def storing(name: str, charge: int) -> Outcome:
+    """A charge stands, whatever happens to its answer."""
+    stands = f"Charge {charge} of {name!r} stands"
+    return Outcome(
+        f"{stands}, but its answer was not stored, and nothing of it is shown: when that is mended, ask the same again in this "
+        "process, which stores it and costs nothing more; once the process is over, you pay again.",
+        f"{stands}, but whether its answer was stored is not known, so it must not be shown: ask again; if it was stored, "
+        "you get it free of charge, else you pay again.",
+    )
 
 
 class Store(ABC):
@@ -240,35 +231,27 @@ class Store(ABC):
         try:
             self.settle()
             found = self.version()
-            if found != LEDGER.version:
-                self._install(found)
+            self._check(self._install() if found is None else found)
         except BaseException:
             self._disconnect()
             raise
 
-    def _install(self, found: int | None) -> None:
-        """Make the schema, or bring it from an older version to today's; all of it or nothing."""
+    def _install(self) -> int:
+        """Make the schema, all of it or nothing, unless another process was faster; the version that there is then."""
+        self.begin_install()
+        found = self.version()
+        if found is None:
+            for statement in SCHEMA:
+                self.run(statement)
+            self.run("INSERT INTO discreet_ledger (version) VALUES (:version)", version=VERSION)
+        self.run("COMMIT")
+        return VERSION if found is None else found
+
+    def _check(self, version: int) -> None:
         try:
-            self.begin_install()
-            now = self.version()
-            if now is None:
-                for statement in SCHEMA:
-                    self.run(statement)
-                self.run("INSERT INTO discreet_ledger (version) VALUES (:version)", version=LEDGER.version)
-            else:
-                LEDGER.upgrade(self.run, now)
-                self.run("UPDATE discreet_ledger SET version = :version", version=LEDGER.version)
-            self.run("COMMIT")
-        except FileError as error:  # a version that no step begins at
-            raise Unusable(f"cannot be used. {error} Or start a ledger at another place.") from None
-        except Exception as error:
-            reason = self.explain(error)
-            if reason is None or found is None:
-                raise
-            raise Unusable(
-                f"{reason} It holds a ledger of version {found}, which must become version {LEDGER.version} first: open "
-                "it once as the user who made it."
-            ) from None
+            check_version("ledger", version, instead="start a ledger at another place")
+        except FileError as error:
+            raise Unusable(f"cannot be used. {error}") from None
 
     def _roll_back(self) -> None:
         if self._connection is not None:

@@ -26,7 +26,7 @@ from ..errors import TableInputError
 from ..exact.arithmetic import encodable, parse_exact, show
 from .hierarchy import Hierarchy, is_hierarchy, read_hierarchies
 from .predicate import LONGEST_TEXT
-from .recoding import Recoding, recodings_text
+from .recoding import Recoding
 
 Key = int | str | bool | None  # None: the value is missing
 
@@ -127,13 +127,9 @@ class Domain:
             tuple(replace(h, of=columns[places.index(mine.index(h.of.lower()))]) for h in self.hierarchies),
         )
 
-    def content(self) -> str:
-        """Keys, and how values become them, as one text: what tells two domains apart. Without recodings it is the keys."""
-        keys = json.dumps([list(key) for key in self.keys], ensure_ascii=True, separators=(",", ":"))
-        return keys + recodings_text(self.recodings) if self.recodings else keys
-
     def contents(self, columns: Sequence[str]) -> str:
-        """The same whatever the order of columns, keys, labels and codes; `columns` are the names that they are sorted by."""
+        """Keys, and how values become them, as one text: what tells two domains apart, whatever the order of columns, keys, labels
+        and codes; `columns` are the names that they are sorted by."""
         order = sorted(range(len(columns)), key=lambda k: columns[k].lower())  # the engine knows no case
         recodings = [self.recodings[k] for k in order] if self.recodings else []
         labels = [None if r is None else r.contents() for r in recodings]

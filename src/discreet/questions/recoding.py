@@ -184,8 +184,3 @@ def _among(column: str, codes: Sequence[Code]) -> Node:
 
 def _typed(test: Node, column: str, type_name: str) -> str:
     return typed_sql(Predicate("", frozenset([column]), "", test), {column: type_name})
-
-
-def recodings_text(recodings: Sequence[Recoding | None]) -> str:
-    """One text for what was declared, for whoever tells questions apart."""
-    return json.dumps([None if r is None else r.to_list() for r in recodings], ensure_ascii=True, separators=(",", ":"))

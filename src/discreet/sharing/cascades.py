@@ -36,7 +36,7 @@ from ..sampling import Places, checked_source, draw_chain
 from .bridge import kept
 
 if TYPE_CHECKING:
-    from .stored import CascadeReports
+    from .cascade_reports import CascadeReports
 
 CITATION = "Gupte, Sundararajan, Universally optimal privacy mechanisms for minimax agents, PODS 2010"
 _LISTED = 2**18  # entries of a joint law that is written out in integers
@@ -184,7 +184,7 @@ class Cascade(Result):
         `fingerprint` is a keyed fingerprint of the data, any text of yours: only with it can a less private level be added
         later. It is never computed here. `source` and `records` are those of `Mechanism.sample`.
         """
-        from .stored import CascadeReports, checked_fingerprint
+        from .cascade_reports import CascadeReports, checked_fingerprint
 
         source = checked_source(source, records, self.digest if records is not None else "")
         insecure = warn_of_seed(source)

@@ -274,7 +274,12 @@ def admit(request: Request, asked: Admitting) -> Seen:
         try:
             return _seen(
                 admission.admit(
-                    book, path, asked.dataset, asked.version, progress=under_way(), **asked.way.model_dump()
+                    path,
+                    dataset=asked.dataset,
+                    ledger=book,
+                    version=asked.version,
+                    progress=under_way(),
+                    **asked.way.model_dump(),
                 )
             )
         except TableInputError as error:

@@ -24,7 +24,7 @@ from ..engines.reading import Reading
 from ..engines.sources import open_table, stamp
 from ..errors import MissingExtraError, ReleaseError, TableInputError
 from ..exact.arithmetic import show
-from ..ledger.ledger import Admission, Ledger
+from ..ledger.ledger import Admission, Ledger, opened_ledger
 from ..present.views import Result, View
 from ..progress import Progress
 from ..questions.domain import FORMAT, VERSION, Domain, declared_columns
@@ -189,11 +189,11 @@ def profile(
 
 
 def admit(
-    ledger: Ledger,
     table: str | os.PathLike[str],
-    dataset: str,
-    version: str,
     *,
+    dataset: str,
+    ledger: Ledger | str,
+    version: str = "1",
     encoding: str = "utf-8",
     separator: str | None = None,
     decimal: str | None = None,
@@ -205,23 +205,29 @@ def admit(
     codes: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Profile:
-    """Admit a file as a version of a data set (`Ledger.admit`)."""
+    """Admit a file as a version of a data set: all checks of its content, for you alone; then others may ask about it.
+
+    `encoding`, `separator`, `decimal`, `quote`, `null` and `sheet` say how it is read, `domain` declares groups and `sum` bounds
+    to compare it with, `codes` names columns in which what looks like a number is none. Returns the report. A grave finding
+    refuses the file; the report is the error's `report`.
+    """
     if not isinstance(table, (str, os.PathLike)):
         raise TableInputError(
             "A file is admitted by its path; a table in memory is admitted by the call that releases it."
         )
     reading = Reading.of(encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet)
-    terms, path = ledger.terms(dataset), Path(table)
-    before = stamp(path)
-    report = examined(path, reading, domain, terms.unit, progress, sums=read_sums(sum), codes=codes)
-    if report.grave:
-        where = {f: f" (in {report.place} {_numbers(f)})" if f.places else "" for f in report.grave}
-        told = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
-        raise TableInputError(f"{show(path.name)} was not admitted. {told}.", report=report)
-    digest = file_digest(path)
-    if stamp(path) != before:
-        raise TableInputError(f"{show(path.name)} changed while it was read; admit it when it is complete.")
-    ledger.note_admission(dataset, version, data=digest, reading=reading.to_dict(), columns=report.names)
+    path = Path(table)
+    with opened_ledger(ledger) as book:
+        unit, before = book.terms(dataset).unit, stamp(path)
+        report = examined(path, reading, domain, unit, progress, sums=read_sums(sum), codes=codes)
+        if report.grave:
+            where = {f: f" (in {report.place} {_numbers(f)})" if f.places else "" for f in report.grave}
+            told = "; ".join(f"Column {show(f.column)}: {f.what}{where[f]}, {f.advice}" for f in report.grave)
+            raise TableInputError(f"{show(path.name)} was not admitted. {told}.", report=report)
+        digest = file_digest(path)
+        if stamp(path) != before:
+            raise TableInputError(f"{show(path.name)} changed while it was read; admit it when it is complete.")
+        book.note_admission(dataset, version, data=digest, reading=reading.to_dict(), columns=report.names)
     return report
 
 

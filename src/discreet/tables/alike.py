@@ -24,7 +24,7 @@ def asked_alike(told: Mapping[str, Any], sheet: Sheet) -> bool:
     families = {m.recipe.family for one in counted for m in one.plan.values() if m is not None}
     aim = question.purpose.written()
     return bool(
-        told["rule"] == 2
+        told["rule"] == 1
         and told["version"] == sheet.asked.version
         and (told["pool_other"], told["max_count"], told["max_groups"])
         == (question.pool_other, question.max_count, question.max_groups)

@@ -1,18 +1,17 @@
 """Stored answers: the reports of a question together with the mechanisms that drew them and the keys of their groups.
 
-A report means nothing without its mechanism, and how mechanisms are chosen may change from version to version. So what is
+A report means nothing without its mechanism, and how mechanisms are chosen may change with a later version of discreet. So what is
 stored says which ones were used, and an answer is always read with those, never with today's choice:
 
-    {"format": "discreet-answer", "version": 3, "by": [column, ...], "keys": [[value, ...], ...], "sizes": [n, ...],
+    {"format": "discreet-answer", "version": 1, "by": [column, ...], "keys": [[value, ...], ...], "sizes": [n, ...],
      "measures": [{"statistic": ..., "name": ..., "part": "", "mechanisms": [...]}, ...], "reports": [[value, ...], ...]}
 
 and, where totals were measured, "tiers": [the same for each of them, with the columns of its totals as "by"].
 
 Reports stand in the order of the keys, one list for each measure; whoever asks in another order gets them in that order.
-Names tell statistics apart that are alike in all else, and nothing more: the question knows none. (Early answers have none.)
+Names tell statistics apart that are alike in all else, and nothing more: the question knows none.
 Mechanisms that a family makes again from its largest count (or the change that it hides) and level are stored as that, for
-all sizes of group at once, with a digest over their laws; any other, and every design, is stored whole, as its file. Version 1 was
-{"reports": {name: [...]}} alone, version 2 had one list of mechanisms for all; both stood in the order of their question.
+all sizes of group at once, with a digest over their laws; any other, and every design, is stored whole, as its file.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from numpy.typing import NDArray
 from .. import files
 from ..errors import ReleaseError
 from ..exact.level import Level
-from ..formats import Format
+from ..formats import VERSION, check_version
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..questions.domain import Domain
@@ -43,7 +42,6 @@ Indices = NDArray[np.int64]
 Document = dict[str, Any]
 
 FORMAT = "discreet-answer"
-_SMALL_GROUP_OF_VERSION_1 = 64  # history: what version 1's "auto" chose; not to be changed with today's choice
 
 
 def mechanisms_text(
@@ -59,7 +57,7 @@ def mechanisms_text(
     """
     head = {
         "format": FORMAT,
-        "version": _format().version,
+        "version": VERSION,
         "by": list(question.by),
         "keys": list(question.cells),
         "sizes": sizes.tolist(),
@@ -103,26 +101,18 @@ class Stored:
     sizes: Indices
 
 
-def read_alone(text: str, asked: Asked, terms: Terms, contents: Mapping[str, Any]) -> Stored | None:
-    """A stored answer without a look at the data; None for earlier versions, which did not store the sizes of the groups."""
+def read_answer(text: str, asked: Asked, terms: Terms, contents: Mapping[str, Any]) -> Stored:
+    """A stored answer, without a look at the data: with the sizes of its groups and the mechanisms that drew it."""
     content = json.loads(text)
-    if content.get("version", 1) < 3:
-        return None
+    check_version(
+        "stored answer", content.get("version"), instead="ask under a new version of the data, which is charged"
+    )
     question = asked.question
-    places = _order(content, question)
-    if places is None:
+    order = _order(content, question)
+    if order is None:
         raise ReleaseError("The stored answer has other counts or groups than this question; nothing was charged.")
-    sizes = np.array(content["sizes"], dtype=np.int64)[places]
-    return read_answer(text, question, unplanned(asked, terms), contents, sizes)
-
-
-def read_answer(
-    text: str, question: Question, measures: Sequence[Measure], contents: Mapping[str, Any], sizes: Indices
-) -> Stored:
-    """A stored answer of any version, and the mechanisms that drew it."""
-    written = json.loads(text)
-    content = _format(question, measures, contents, sizes).upgrade(written, written.get("version", 1))
-    return _read(content, question, measures, contents, sizes)
+    sizes = np.array(content["sizes"], dtype=np.int64)[order]
+    return _read(content, question, unplanned(asked, terms), contents, sizes)
 
 
 def read_tiers(
@@ -150,7 +140,7 @@ def read_tiers(
 def _read(
     content: Document, question: Question, measures: Sequence[Measure], contents: Mapping[str, Any], sizes: Indices
 ) -> Stored:
-    """An answer of today's version, or one of its tiers, for whoever asks in this order."""
+    """An answer, or one of its tiers, for whoever asks in this order."""
     order, places, rows = (
         _order(content, question),
         _places(content["measures"], measures, contents),
@@ -161,7 +151,9 @@ def _read(
     plans = [_plan(content["measures"][place]["mechanisms"], question) for place in places]
     used = np.unique(sizes).tolist()
     if not all({*used} <= plan.keys() for plan in plans):
-        raise ReleaseError("The stored answer has other sizes of groups than these data; nothing was charged.")
+        raise ReleaseError(
+            "The stored answer has groups of sizes that no mechanism was stored for; nothing was charged."
+        )
     drawn = tuple(m.drawn_by({size: plan[size] for size in used}) for m, plan in zip(measures, plans, strict=True))
     return Stored([np.array(rows[place])[order] for place in places], drawn, sizes)
 
@@ -179,14 +171,12 @@ def _places(stored: Sequence[Document], measures: Sequence[Measure], contents: M
         mine.setdefault(_told(contents[m.name], m.part), []).append(k)
     found: dict[int, int] = {}
     for told, wanted in mine.items():
-        there = theirs.get(told, [])
-        if all("name" in stored[k] for k in there):
-            names = {measures[k].name: k for k in wanted}
-            known = {stored[k]["name"]: k for k in there}
-            found |= {names[name]: known[name] for name in names.keys() & known.keys()}
-            wanted = [names[name] for name in sorted(names.keys() - known.keys())]
-            there = [known[name] for name in sorted(known.keys() - names.keys())]
-        found |= dict(zip(wanted, there, strict=False))
+        names = {measures[k].name: k for k in wanted}
+        known = {stored[k]["name"]: k for k in theirs.get(told, [])}
+        found |= {names[name]: known[name] for name in names.keys() & known.keys()}
+        new = [names[name] for name in sorted(names.keys() - known.keys())]
+        left = [known[name] for name in sorted(known.keys() - names.keys())]
+        found |= dict(zip(new, left, strict=False))
     return [found[k] for k in range(len(measures)) if k in found]
 
 
@@ -203,69 +193,6 @@ def _order(content: Document, question: Question) -> Indices | None:
     known = {tuple(key): place for place, key in enumerate(content["keys"])}
     places = [known.get(tuple(key[c] for c in columns), -1) for key in question.cells]
     return None if len(known) != len(places) or -1 in places else np.array(places, dtype=np.int64)
-
-
-def _format(
-    question: Question | None = None,
-    measures: Sequence[Measure] = (),
-    contents: Mapping[str, Any] | None = None,
-    sizes: Indices | None = None,
-) -> Format[Document]:
-    """The versions of a stored answer. The first two can be read only beside their question, which the steps are given."""
-
-    def with_mechanisms(old: Document) -> Document:
-        assert question is not None
-        assert sizes is not None
-        return _with_mechanisms_of_version_1(old, question, measures[0].level, sizes)
-
-    def with_keys(old: Document) -> Document:
-        assert question is not None
-        assert sizes is not None
-        assert contents is not None
-        if set(old["reports"]) != set(question.names):
-            raise ReleaseError("The stored answer has other counts or groups than this question; nothing was charged.")
-        return {
-            "format": FORMAT,
-            "version": 3,
-            "by": list(question.by),
-            "keys": [list(key) for key in question.cells],
-            "sizes": sizes.tolist(),
-            "reports": [old["reports"][name] for name in question.names],
-            "measures": [
-                {"statistic": contents[name], "name": name, "part": "", "mechanisms": old["mechanisms"]}
-                for name in question.names
-            ],
-        }
-
-    return Format("stored answer", steps=(with_mechanisms, with_keys))
-
-
-def _with_mechanisms_of_version_1(old: Document, question: Question, level: Level, sizes: Indices) -> Document:
-    """Version 1 stored reports alone; its mechanisms follow from its question by the choice of that version."""
-
-    def choice(size: int) -> Mechanism | None:
-        top = question.max_count if size < 0 else size
-        if size == 0:
-            return None
-        if isinstance(question.mechanism, Mechanism):
-            if not question.mechanism.outputs.is_integer:
-                raise ReleaseError(
-                    "This answer was stored by a version that cut its reports down to whole numbers, so that it "
-                    "cannot be read; ask with a new version of the data's name to pay for another."
-                )
-            return question.mechanism
-        if question.mechanism != "auto":
-            return made(question.mechanism, top, level)
-        small = top is not None and top <= _SMALL_GROUP_OF_VERSION_1
-        return made("explicit_fair" if small else "geometric", top, level)
-
-    plan = {size: choice(size) for size in np.unique(sizes).tolist()}
-    return {
-        "format": FORMAT,
-        "version": 2,
-        "reports": old["reports"],
-        "mechanisms": _entries(question, level, plan, None),
-    }
 
 
 def _mechanisms(question: Question, measure: Measure) -> list[Document]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ..errors import ReleaseError
 from ..exact.grid import Grid
 from ..exact.level import Level
-from ..formats import Format
+from ..formats import VERSION, check_version
 from ..present.views import Result, View, one_line
 from ..sharing.cascades import Cascade
 from .asked import Asked
@@ -34,7 +34,6 @@ from .values import members
 Indices = NDArray[np.int64]
 
 FORMAT = "discreet-audiences"
-_VERSIONS: Format[dict[str, Any]] = Format("stored answer for several audiences")
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,7 +164,7 @@ def handed_out(made: Sequence[Release], asked: Asked, charged: Fraction) -> Audi
 
 def audiences_text(answers: Sequence[str]) -> str:
     """The answers of all levels as they are stored, under one charge."""
-    return f'{{"format":"{FORMAT}","version":{_VERSIONS.version},"answers":[{",".join(answers)}]}}'
+    return f'{{"format":"{FORMAT}","version":{VERSION},"answers":[{",".join(answers)}]}}'
 
 
 def answers_of(text: str) -> list[str]:
@@ -173,5 +172,9 @@ def answers_of(text: str) -> list[str]:
     content = json.loads(text)
     if content.get("format") != FORMAT:
         raise ReleaseError("The stored answer is not one for several audiences; nothing was charged.")
-    content = _VERSIONS.upgrade(content, content.get("version", 1))
+    check_version(
+        "stored answer for several audiences",
+        content.get("version"),
+        instead="ask under a new version of the data, which is charged",
+    )
     return [json.dumps(one, separators=(",", ":")) for one in content["answers"]]

@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import DiscreetError, LedgerError, MissingExtraError
 from ..exact.level import Epsilon, Level
-from ..ledger.ledger import Ledger
+from ..ledger.ledger import Ledger, opened_ledger
 from ..measure.privacy import check_privacy
 from ..present.views import Result, View, plain
 from ..present.words import csv_lines
@@ -29,8 +29,6 @@ from .rebuilt import Rebuilt, level_told, rebuild
 from .saved import Saved, as_texts, number_in, without_words
 from .saving import body_digest, digest_of, outputs, written
 from .stored import differences
-
-_OWN_DIGESTS = 2  # before this version, mechanisms had another digest
 
 
 @dataclass(frozen=True)
@@ -97,8 +95,8 @@ class Case:
 
     @property
     def made_by_us(self) -> bool:
-        """Was it written by this version? Only then its words must be today's."""
-        return bool(self.saved.record["discreet"] == version("discreet")) and not self.saved.older
+        """Was it written by this version of discreet? Only then its words must be today's."""
+        return bool(self.saved.record["discreet"] == version("discreet"))
 
 
 Checker = Callable[[Case], Iterator[str | Unknown]]
@@ -134,9 +132,9 @@ def check_release(
     what the record says. With the `ledger`, also that its line, the head of the history and the stored answer fit.
     """
     saved = Saved.read(path)
-    if ledger is None or isinstance(ledger, Ledger):
-        return _checked(Case(saved, ledger))
-    with Ledger.existing(ledger) as book:
+    if ledger is None:
+        return _checked(Case(saved))
+    with opened_ledger(ledger) as book:
         return _checked(Case(saved, book))
 
 
@@ -166,9 +164,6 @@ def _first_line(error: Exception) -> str:
 @checker("the record's own file")
 def _record_file(case: Case) -> Iterator[str | Unknown]:
     saved = case.saved
-    if saved.older:
-        yield Unknown(f"A record of version {saved.version} has no digest of itself.")
-        return
     body = {name: value for name, value in saved.document.items() if name != "digest"}
     if saved.document.get("digest") != body_digest(body) or set(body) != {"record", "margins"}:
         yield "Its digest is of another content."
@@ -179,18 +174,15 @@ def _record_file(case: Case) -> Iterator[str | Unknown]:
 @checker("digests of the files")
 def _digests(case: Case) -> Iterator[str | Unknown]:
     saved, listed = case.saved, case.saved.record["files"]
-    dated = saved.older
     for name in [saved.rows_name, *listed]:
         content = saved.beside(str(name))
         if content is None:
             yield f"{name} is not there."
-        elif not dated and name not in listed:
+        elif name not in listed:
             yield f"The record names no file {name}. Give every file of a release the name that it was written under."
-        elif not dated and listed[name] != digest_of(content):
+        elif listed[name] != digest_of(content):
             yield f"{name} has another content than was written."
-    if dated:
-        yield Unknown(f"A record of version {saved.version} has no digests of its files.")
-    elif {*listed} != {path.name for path in outputs(saved.path.with_suffix(".csv"), list(saved.margins))[:-1]}:
+    if {*listed} != {path.name for path in outputs(saved.path.with_suffix(".csv"), list(saved.margins))[:-1]}:
         yield "The files that it lists are not those of its rows, totals and page."
 
 
@@ -224,7 +216,7 @@ def _epsilon(case: Case) -> Iterator[str | Unknown]:
     weights = {one["name"]: number_in(one["part"]) for one in record["statistics"]}
     if sum(weights.values()) != 1 or len(weights) < len(record["statistics"]):
         yield "The parts of the statistics do not add up to the whole charge."
-    if whole is not None and charge and not _is_worth(charge, whole):
+    if charge and not _is_worth(charge, whole):
         yield f"The question was asked at alpha {whole.alpha}, which is not worth epsilon {charge}."
     if (charge == 0) is not case.rebuilt.sheet.draws_nothing:
         yield "Nothing is free but public groups of nobody, and those are."
@@ -239,12 +231,9 @@ def _epsilon(case: Case) -> Iterator[str | Unknown]:
             each = charge * weights[one["name"]] * part / groups
             if number_in(one["epsilon"]) != each:
                 yield f"{one['name']}: epsilon is {one['epsilon']} for each report, but must be {each}."
-            if whole is not None:
-                must = whole.power(weights[one["name"]] * part / groups)
-                if number_in(one["alpha"]) != must:
-                    yield f"{one['name']}: alpha is {one['alpha']} for each report, but must be {must}."
-            elif charge and not Level.of(epsilon=each).admits(number_in(one["alpha"])):
-                yield f"{one['name']}: alpha {one['alpha']} is less private than epsilon {each}."
+            must = whole.power(weights[one["name"]] * part / groups)
+            if number_in(one["alpha"]) != must:
+                yield f"{one['name']}: alpha is {one['alpha']} for each report, but must be {must}."
 
 
 def _is_worth(epsilon: Fraction, level: Level) -> bool:
@@ -264,7 +253,7 @@ def _mechanisms(case: Case) -> Iterator[str | Unknown]:
             row = place * size + k
             if (measure.plan[n] is None) != (n == 0):
                 yield f"{_row(saved, row)}: a public group of nobody, and no other, needs no mechanism."
-            if saved.version >= _OWN_DIGESTS and saved.columns["digest"][row] != digests[n]:
+            if saved.columns["digest"][row] != digests[n]:
                 yield f"{_row(saved, row)}: its {saved.columns['mechanism'][row]} mechanism has another digest."
         yield from _unproved(measure)
     for tier in sheet.tiers:  # their digests are compared with the rows of the totals
@@ -272,8 +261,6 @@ def _mechanisms(case: Case) -> Iterator[str | Unknown]:
             if any((m is None) != (n == 0) for n, m in measure.plan.items()):
                 yield f"{measure.name}: a public total of nobody, and no other, needs no mechanism."
             yield from _unproved(measure)
-    if saved.version < _OWN_DIGESTS:
-        yield Unknown("Mechanisms had another digest in version 1; that they hold their level was checked.")
 
 
 def _unproved(measure: Measure) -> Iterator[str]:
@@ -287,11 +274,6 @@ def _unproved(measure: Measure) -> Iterator[str]:
 def _columns(case: Case) -> Iterator[str | Unknown]:
     saved, again = case.saved, case.rebuilt.release.columns
     for name, column in saved.columns.items():
-        if name == "digest" and saved.version < _OWN_DIGESTS:
-            continue
-        if name == "fitted" and saved.older:
-            yield Unknown(f"Version {saved.version} fitted parts by another rule.")
-            continue
         for k, (text, value) in enumerate(zip(column, again[name], strict=True)):
             if not is_same(name, text, value):
                 yield f"{_row(saved, k)}: {name} is {text or 'missing'}, but must be {'missing' if value is None else value}."
@@ -329,7 +311,7 @@ def _page(case: Case) -> Iterator[str | Unknown]:
     content = case.saved.beside(case.saved.path.with_suffix(".html").name)
     if content is not None and content.decode("utf-8") == release_page(case.rebuilt.release):
         return
-    if case.made_by_us or (content is None and not case.saved.older):
+    if case.made_by_us or content is None:
         yield "It does not show what the record and the CSV say."
     else:
         yield Unknown(

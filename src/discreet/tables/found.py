@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -45,12 +43,6 @@ class Found:
     def columns(self) -> dict[str, frozenset[str]]:
         """The columns that each statistic looks at, as the table spells them."""
         return {name: one.columns for name, one in self.each.items()}
-
-    @property
-    def fingerprint(self) -> str:
-        """Of all that was looked at, as the first versions took it: for the ledger alone."""
-        each = {name: one.fingerprint for name, one in self.each.items()}
-        return hashlib.sha256(json.dumps(each, sort_keys=True).encode()).hexdigest()
 
     def sizes(self, relation: str) -> Indices:
         """The public size of each group under change-one privacy; -1, for all alike, under add-remove privacy."""

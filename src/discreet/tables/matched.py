@@ -15,8 +15,6 @@ from .saving import outputs
 
 Rows = Sequence[Mapping[str, Any]]
 
-_BY_ANOTHER_RULE = ("total", "low", "high", "interval_by")  # in records before version 4
-
 
 @dataclass(frozen=True)
 class Unknown:
@@ -35,25 +33,21 @@ def is_same(name: str, text: str, value: Any) -> bool:
 
 
 def unmatched_totals(saved: Saved, rebuilt: Rebuilt) -> Iterator[str | Unknown]:
-    """What is wrong with the totals. Those of older versions were fitted and bounded by another rule."""
+    """What is wrong with the totals."""
     again = rebuilt.release.margins
     if set(saved.margins) != set(again):
         yield "There are totals by other columns than the record says."
     groups = {} if rebuilt.sheet.sums is None else {margin_name(one.margin): one for one in rebuilt.sheet.sums.margins}
     for margin, rows in saved.margins.items():
         yield from _in_its_file(saved, margin, rows)
-        yield from _as_made_again(saved, margin, rows, again[margin])
+        yield from _as_made_again(margin, rows, again[margin])
         yield from _unlike_their_parts(saved, groups[margin], rows)
-    if saved.older and saved.margins:
-        yield Unknown(
-            f"Version {saved.version} fitted and bounded totals by another rule; that parts add up to them was checked."
-        )
 
 
 def _in_its_file(saved: Saved, margin: str, rows: Rows) -> Iterator[str | Unknown]:
     name = outputs(saved.path.with_suffix(".csv"), [margin])[1].name
     text = saved.csv_at(name)
-    if not saved.older and name not in saved.record["files"]:
+    if name not in saved.record["files"]:
         yield f"The totals by {margin} are in none of the files."
     elif text is None:
         yield Unknown(f"The file of the totals by {margin} was not found.")
@@ -61,16 +55,13 @@ def _in_its_file(saved: Saved, margin: str, rows: Rows) -> Iterator[str | Unknow
         yield f"{name} has other totals than the record."
 
 
-def _as_made_again(saved: Saved, margin: str, rows: Rows, again: Rows) -> Iterator[str]:
+def _as_made_again(margin: str, rows: Rows, again: Rows) -> Iterator[str]:
     for k, (row, must) in enumerate(zip(rows, again, strict=True), 1):
-        names = [one for one in {**must, **row} if not (saved.older and one in _BY_ANOTHER_RULE)]
-        wrong = [one for one in names if not is_same(one, csv_value(row.get(one)), must.get(one))]
+        wrong = [one for one in {**must, **row} if not is_same(one, csv_value(row.get(one)), must.get(one))]
         if wrong:
             yield f"Totals by {margin}, row {k}: {wrong[0]} is {row.get(wrong[0])}, but must be {must.get(wrong[0])}."
-        elif list(row) != list(must) and not saved.older:
+        elif list(row) != list(must):
             yield f"Totals by {margin}, row {k}: its columns are not those of such totals, in their order."
-        elif saved.older and row["total"] is not None and not row["low"] <= row["total"] <= row["high"]:
-            yield f"Totals by {margin}, row {k}: {row['total']} is not within its interval."
 
 
 def _unlike_their_parts(saved: Saved, groups: Groups, rows: Rows) -> Iterator[str]:

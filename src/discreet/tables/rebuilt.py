@@ -57,13 +57,13 @@ def rebuild(saved: Saved) -> Rebuilt:
     if not 0 < size <= len(saved.columns["report"]):
         raise ValueError("there are fewer rows than groups")
     question, terms = _question(saved, size), _terms(record)
-    whole = Asked(question, record["dataset"], record["version"], level_told(record) or Level(Fraction(1)))
+    whole = Asked(question, record["dataset"], record["version"], level_told(record))
     numbers = saved.columns["n"] if terms.relation == "change-one" else ["-1"] * size
     sizes = np.array([int(n) for n in numbers[:size]], dtype=np.int64)
     coarse = Coarse.of(record["round_to"], record["hide_below"])
     alphas = [one["alpha"] for one in record["statistics"]]
     measures, drawn = _drawn(question, terms, alphas, saved.columns, sizes, coarse)
-    asked = [tuple(margin) for margin in ([[name] for name in saved.margins] if saved.older else record["margins"])]
+    asked = [tuple(margin) for margin in record["margins"]]
     tiers, totals = [], []
     for told in record["measured"][:-1]:  # the last are the cells
         tier, reports = _tier(saved, question, terms, told, sizes, asked, coarse)
@@ -81,12 +81,11 @@ def rebuild(saved: Saved) -> Rebuilt:
         None if head is None else Head(head["count"], head["hash"]),
     )
     again = sheet.filled(drawn, totals, balance, answer)
-    return Rebuilt(sheet, drawn, totals, replace(again, record={**again.record, **_declared(saved, sheet)}))
+    return Rebuilt(sheet, drawn, totals, replace(again, record={**again.record, **_declared(record, sheet)}))
 
 
-def _declared(saved: Saved, sheet: Sheet) -> dict[str, Any]:
+def _declared(record: Mapping[str, Any], sheet: Sheet) -> dict[str, Any]:
     """What is declared, as far as it fits the rest: the purpose by its mechanisms, an audience by its level and its cost."""
-    record = saved.record
     counted = [(n, m) for one in sheet.measures if one.counts_people for n, m in one.plan.items() if m is not None]
     aim, most = sheet.question.purpose, sheet.question.max_count
     fits = all(aim.name == LEAST or aim.family(most if n < 0 else n) == m.recipe.family for n, m in counted)
@@ -94,25 +93,18 @@ def _declared(saved: Saved, sheet: Sheet) -> dict[str, Any]:
     if mine is not None:
         own, charged = number_in(record["epsilon_charged"]), number_in(mine["charged"])
         known = mine["alpha"] in asked["audiences"] and charged >= own and bool(charged) == bool(own)
-        mine = (
-            {"name": str(mine["name"]), "alpha": mine["alpha"], "epsilon": str(own), "charged": str(charged)}
-            if known
-            else None
-        )
-    unsaid = {} if record["margins"] is not None else {"margins": None}  # before version 4; today's have a list
-    if asked is not None and not (asked_alike(asked, sheet) and ("audiences" in asked) == (mine is not None)):
-        asked = None
-    chosen = record["purpose"] is not None if asked is None else asked["mechanism"] == "auto"
-    if asked is None and not saved.older:
-        asked = "missing"  # only early records had none
-    return {**unsaid, "audience": mine, "question": asked, "purpose": aim.written() if chosen and fits else None}
+        told = {"name": str(mine["name"]), "alpha": mine["alpha"], "epsilon": str(own), "charged": str(charged)}
+        mine = told if known else None
+    alike = asked_alike(asked, sheet) and ("audiences" in asked) == (mine is not None)
+    chosen = asked["mechanism"] == "auto" if alike else record["purpose"] is not None
+    purpose = aim.written() if chosen and fits else None
+    return {"audience": mine, "question": asked if alike else None, "purpose": purpose}
 
 
-def level_told(record: Mapping[str, Any]) -> Level | None:
-    """The level that a record was asked for at, by its question: that of its audience, where there are several; None where an
-    early record does not say."""
-    mine, asked = record["audience"], record["question"]
-    return None if asked is None else Level(number_in(asked["level"] if mine is None else mine["alpha"]))
+def level_told(record: Mapping[str, Any]) -> Level:
+    """The level that a record was asked for at, by its question: that of its audience, where there are several."""
+    mine = record["audience"]
+    return Level(number_in(record["question"]["level"] if mine is None else mine["alpha"]))
 
 
 def _question(saved: Saved, size: int) -> Question:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from importlib.metadata import version
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import FileError
 from ..exact.arithmetic import parse_exact
 from ..files import document
-from ..formats import Format
+from ..formats import VERSION, check_version
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..questions.question import Question
@@ -56,7 +55,7 @@ def release_record(
     parts = [_told(measure, question, terms, charge) for measure in plans]
     return {
         "format": "discreet-release",
-        "format_version": RECORD.version,
+        "format_version": VERSION,
         "discreet": version("discreet"),
         "released": None,
         "repeated": False,
@@ -152,65 +151,12 @@ def _same(texts: Iterable[str]) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _record_with_files(old: dict[str, Any]) -> dict[str, Any]:
-    """Version 1 did not say which files were written with it."""
-    return {**old, "format_version": 2, "files": []}
-
-
-def _record_with_source(old: dict[str, Any]) -> dict[str, Any]:
-    """Version 2 did not say where the declared keys come from."""
-    return {**old, "format_version": 3, "domain_source": ""}
-
-
-def _record_with_statistics(old: dict[str, Any]) -> dict[str, Any]:
-    """Version 3 knew counts alone, all at one level, no digests of its files, and neither the ledger's head nor the id column."""
-    none = {"column": None, "low": None, "high": None, "step": None, "missing": None}
-    counts = old["counts"]
-    parts = [
-        {
-            "name": name,
-            "kind": "count",
-            "what": where or "people",
-            "where": where,
-            **none,
-            "part": str(Fraction(1, len(counts))),
-            "epsilon": old["epsilon_each_report"],
-            "alpha": old["alpha_each_report"],
-            "change": 1,
-            "pair": False,
-        }
-        for name, where in counts.items()
-    ]
-    rest = {name: value for name, value in old.items() if name != "counts"}
-    unit = re.match(r"A person is one value of (.*), counted once per group", str(old.get("person")))
-    new: dict[str, Any] = {
-        "unit": unit and unit[1],
-        "null_keys": [],
-        "ledger_head": None,
-        "own_mechanism": None,
-        "purpose": None,
-        "round_to": None,
-        "hide_below": None,
-        "audience": None,
-        "question": None,
-        "margins": None,
-        "containers": [],
-        "measured": [],
-        "files": dict.fromkeys(old["files"]),
-    }
-    return {**rest, "format_version": 4, "statistics": parts, **new}
-
-
-RECORD: Format[dict[str, Any]] = Format(
-    "record of a release", steps=(_record_with_files, _record_with_source, _record_with_statistics)
-)
-
-
 def record_of(written: Mapping[str, Any]) -> dict[str, Any]:
-    """A record of any version as today's; version 1 had no number. (Its "version" is that of the data.)"""
+    """A record as it was written; anything else is refused. (Its "version" is that of the data.)"""
     if written.get("format") != "discreet-release":
         raise FileError("This is no record of a release; give the .json that release wrote.", kind="shape")
-    return RECORD.upgrade(dict(written), written.get("format_version", 1))
+    check_version("record of a release", written.get("format_version"), instead="release and save again")
+    return dict(written)
 
 
 PROTECTS = {

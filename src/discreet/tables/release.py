@@ -10,8 +10,7 @@ One walk serves one audience or many: at each level there is a sheet, and one au
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -24,7 +23,7 @@ from ..engines.reading import Reading
 from ..engines.sources import stamp, whole_table
 from ..errors import ReleaseError, TableInputError
 from ..exact.grid import Grid
-from ..ledger.ledger import Admission, Answer, Ledger, Terms
+from ..ledger.ledger import Admission, Answer, Ledger, Terms, opened_ledger
 from ..mechanism import Mechanism
 from ..progress import Progress, part, tell
 from ..questions.domain import Domain
@@ -90,7 +89,7 @@ def release(
     adds is private: group sizes are public, and every group gets a mechanism for its own size. Under "add-remove",
     one person is added or removed: give `max_count`, the largest count that can be, or the noise of counts has no upper end.
     `epsilon` is spent once for the whole call: disjoint groups share it; several statistics divide it. A file must have been
-    admitted as this `version` (`Ledger.admit`); a table in memory is admitted by this call, and `made.operator` has the report,
+    admitted as this `version` (`admit`); a table in memory is admitted by this call, and `made.operator` has the report,
     which is not for publication. `preview` says beforehand what error to expect.
 
     `margins` are totals that match their parts, from the reports that are there: ["sex", ["sex", "district"], []]. `round_to` and
@@ -243,7 +242,7 @@ def preview(
         epsilon,
     )
     coarse = Coarse.of(round_to, hide_below)
-    with _opened(ledger) as book:
+    with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked, margins)
         ready = _counted(table, book, asked, allowed, coarse, progress)
     tell(progress, "done", 1.0)
@@ -301,7 +300,7 @@ def _walked(
     progress: Progress | None,
 ) -> _Walk:
     """The whole way: what is allowed, what was stored, count, charge, draw, store, show."""
-    with _opened(ledger) as book:
+    with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked, margins)
         if allowed.answer is not None and allowed.spelling is not None:  # the file need not be read
             walk = _repeated(book, allowed.answer, asked, allowed, allowed.spelling, table_maker(table), coarse)
@@ -335,7 +334,7 @@ def _allowed(table: Any, book: Ledger, asked: Asked, margins: Any) -> _Allowed:
     if admission is None:
         return _Allowed(terms, names)
     spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns))
-    answer = book.stored(asked.dataset, [spelling.question], admission.number)
+    answer = book.stored(asked.dataset, spelling.question, admission.number)
     return _Allowed(terms, names, admission, spelling, answer)
 
 
@@ -513,13 +512,3 @@ def _operator(table: Any, terms: Terms, question: Question, found: Found) -> Pro
 
 _LONGEST = 26  # letters of a report as it is stored
 _COUNTING, _PLANNED, _STORED = 0.6, 0.7, 0.85  # the part of a release that is done by then, about
-
-
-@contextmanager
-def _opened(ledger: Ledger | str | os.PathLike[str]) -> Iterator[Ledger]:
-    """The ledger as it is, or opened for this call alone."""
-    if isinstance(ledger, Ledger):
-        yield ledger
-    else:
-        with Ledger.existing(ledger) as book:
-            yield book

@@ -19,8 +19,6 @@ from ..files import file_name
 from .records import record_of
 from .saving import MARK
 
-FIRST_WITH_DIGESTS = 4  # the version of records
-
 
 def csv_value(value: Any) -> str:
     """A value as a CSV has it."""
@@ -55,8 +53,7 @@ class Saved:
     path: Path
     text: str
     document: Mapping[str, Any]  # what the text says
-    version: int  # of the record as it was written
-    record: Mapping[str, Any]  # as today's version has it
+    record: Mapping[str, Any]
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
@@ -77,20 +74,14 @@ class Saved:
         try:
             text = content.decode("utf-8")
             document = json.loads(text)
-            written = document["record"]
-            record = record_of(written)
+            record = record_of(document["record"])
         except FileError:
             raise
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise FileError(
                 f"{place} is no record of a release; give the .json that release wrote.", kind="shape"
             ) from None
-        return cls(place, text, document, int(written.get("format_version", 1)), record)
-
-    @property
-    def older(self) -> bool:
-        """Is it of a time before records listed the digests of their files, and the margins that were asked for?"""
-        return self.version < FIRST_WITH_DIGESTS
+        return cls(place, text, document, record)
 
     @property
     def margins(self) -> Mapping[str, list[dict[str, Any]]]:

@@ -97,9 +97,6 @@ def _old_totals(path: Path, targets: Sequence[Path]) -> list[Path]:
     try:
         saved = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         names = list(record_of(saved["record"])["files"])
-        if "files" not in saved["record"]:  # version 1 listed none: its names followed from the margins
-            plain = [re.sub(r"[^\w-]+", "_", margin) for margin in saved["margins"]]
-            names = [f"{path.stem}-by-{name}.csv" for name in plain]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return []  # no record of a release: nothing beside it is known to be ours
     beside = [path.with_name(name) for name in names if isinstance(name, str) and is_total(path, name)]

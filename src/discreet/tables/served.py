@@ -12,11 +12,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..errors import ReleaseError
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..questions.margins import Margin
-from .answers import read_alone, read_tiers
+from .answers import read_answer, read_tiers
 from .asked import Asked
 from .coarse import Coarse
 from .measures import Measure
@@ -44,9 +43,7 @@ def served(
     coarse: Coarse,
 ) -> Served:
     """A stored answer for whoever asks this question, in this order and under these names."""
-    stored = read_alone(text, asked, terms, contents)
-    if stored is None:
-        raise ReleaseError("The stored answer is of a version that this discreet does not read; nothing was charged.")
+    stored = read_answer(text, asked, terms, contents)
     asked = as_stored(asked, stored.measures)
     tiers, totals = read_tiers(text, asked.question, tiers_for(asked, terms, stored.sizes), contents)
     sheet = Sheet.of(asked, terms, charge, stored.sizes, stored.measures, tuple(margins), make_table, coarse, tiers)

@@ -22,7 +22,7 @@ from ..questions.margins import Margin
 from ..questions.question import Question
 from .asked import Asked, groups_of_one
 from .coarse import AS_DRAWN, Coarse, merged_reading
-from .measures import Measure, Plan, digest_of, family_of
+from .measures import Measure, digest_of, family_of
 from .records import release_record
 from .results import Release
 from .sums import Sums, totals_beware, totals_record
@@ -121,17 +121,6 @@ class Sheet:
         cells = [np.zeros(len(self.sizes), dtype=np.int64) for _ in self.measures]
         return cells, [[np.zeros(len(tier.sizes), dtype=np.int64) for _ in tier.measures] for tier in self.tiers]
 
-    def drawn_by(self, mine: tuple[Measure, ...], tiers: tuple[Tier, ...], charge: Fraction) -> Sheet:
-        """The same for the mechanisms and the charge of a stored answer, where they are others."""
-        old = [m.plan for part in (self.measures, *(tier.measures for tier in self.tiers)) for m in part]
-        new = [m.plan for part in (mine, *(tier.measures for tier in tiers)) for m in part]
-        if charge == self.charge and all(_digests(one) == _digests(other) for one, other in zip(new, old, strict=True)):
-            return self
-        again = Sheet.of(
-            self.asked, self.terms, charge, self.sizes, mine, self.margins, self.make_table, self.coarse, tiers
-        )
-        return again.asking(self.record["question"])
-
     def filled(
         self,
         drawn: Sequence[NDArray[Any]],
@@ -223,7 +212,3 @@ def _fixed_columns(
     if any(m.part for m in measures):
         columns |= {"report_u": [], "report_v": []}
     return columns
-
-
-def _digests(plan: Plan) -> dict[int, str]:
-    return {size: digest_of(m) for size, m in plan.items()}

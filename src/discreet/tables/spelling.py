@@ -1,8 +1,4 @@
-"""What tells questions apart, however they are spelled: the same in another order of columns, keys or conditions is the same.
-
-Earlier versions took the order and the names of counts for part of the question. What they stored is found by that rule,
-which stays as it was.
-"""
+"""What tells questions apart, however they are spelled: the same in another order of columns, keys or conditions is the same."""
 
 from __future__ import annotations
 
@@ -27,11 +23,6 @@ class Spelling:
 
     question: Mapping[str, Any]
     contents: Mapping[str, Mapping[str, Any]]
-    before: Mapping[str, Any] | None  # as the first versions spelled it; None for what they did not know
-
-    @property
-    def all(self) -> list[Mapping[str, Any]]:
-        return [self.question, *([] if self.before is None else [self.before])]
 
     def fingerprint(self, found: Mapping[str, Counts | Sums]) -> str:
         """Of all that was looked at, whatever the statistics are called."""
@@ -47,26 +38,23 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
     }
     contents = {one.name: content_of(one, conditions[one.name], names[one.name]) for one in question.statistics}
     by = [name.lower() for name in question.by]  # the engine knows no case
-    common = {
+    aim = question.purpose.written()
+    told = {
         "version": asked.version,
         "pool_other": question.pool_other,
         "mechanism": question.mechanism if isinstance(question.mechanism, str) else question.mechanism.digest,
         "level": str(asked.level.alpha),
         "max_count": question.max_count,
         "max_groups": question.max_groups,
-    }
-    aim = question.purpose.written()
-    told = {
-        **common,
         **({} if aim["name"] == READING else {"purpose": aim}),  # reading is what auto always meant
         **({"audiences": [str(level.alpha) for level in asked.levels]} if asked.audiences else {}),
-        "rule": 2,
+        "rule": 1,
         "statistics": sorted(contents.values(), key=one_text),
         "by": sorted(by),
         "domain": _digest(question.domain.contents(by)),
         **({"measured": measured_of(question)} if question.tiers else {}),
     }
-    return Spelling(told, contents, _before(question, conditions, common))
+    return Spelling(told, contents)
 
 
 def measured_of(question: Question) -> str:
@@ -88,23 +76,6 @@ def content_of(one: Statistic, where: Predicate | None, names: Collection[str]) 
             "missing": None if one.missing is None else str(one.missing),
         }
     return found
-
-
-def _before(
-    question: Question, conditions: Mapping[str, Predicate | None], common: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """The frozen rule of the first versions: counts alone, all of one weight, by name and in their order."""
-    asked = question.statistics
-    if question.tiers or question.purpose.name != READING:
-        return None
-    if any(one.kind != "count" or one.weight != asked[0].weight for one in asked):
-        return None
-    return {
-        **common,
-        "counts": {name: "" if where is None else where.canonical for name, where in conditions.items()},
-        "by": list(question.by),
-        "domain": _digest(question.domain.content()),
-    }
 
 
 def _digest(text: str) -> str:

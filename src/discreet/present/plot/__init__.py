@@ -3,24 +3,21 @@
 Altair is loaded when the first picture is drawn, so that everything else works without it.
 """
 
-from .charts import curves, dots, heat_map, heat_maps, law, laws, recovered, words_grid
+from .charts import curves, dots, heat_map, law, recovered
 from .live import live_curves, live_heat_map, live_law
-from .looks import below, beside, can_draw
+from .looks import beside, can_draw
 from .saving import KINDS, inline, save, svg
 from .track_charts import tracks
 
 __all__ = [
     "KINDS",
-    "below",
     "beside",
     "can_draw",
     "curves",
     "dots",
     "heat_map",
-    "heat_maps",
     "inline",
     "law",
-    "laws",
     "live_curves",
     "live_heat_map",
     "live_law",
@@ -28,5 +25,4 @@ __all__ = [
     "save",
     "svg",
     "tracks",
-    "words_grid",
 ]

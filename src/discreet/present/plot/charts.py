@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .looks import BLUE, COLOURS, DASHES, GREY, ORANGE, SHAPES, Chart, altair, beside, data, dressed, heading
+from .looks import BLUE, COLOURS, DASHES, GREY, ORANGE, SHAPES, Chart, altair, data, dressed, heading
 
 WIDTH, HEIGHT = 520, 300
 _CELLS = 60  # values of a heat map side by side; beyond, neighbouring ones are put together
@@ -42,7 +42,7 @@ def heat_map(
     """
     alt = altair()
     subtitle = "\n".join(filter(None, (subtitle, _block_words(rows, columns))))
-    shares, down, across = _blocks(np.asarray(matrix, dtype=float), list(rows), list(columns))
+    shares, down, across = in_blocks(np.asarray(matrix, dtype=float), list(rows), list(columns))
     tall, wide = _together(rows), _together(columns)
     place = {str(value): j for j, value in enumerate(columns)}
     same = {(i // tall, place[str(value)] // wide) for i, value in enumerate(rows) if str(value) in place}
@@ -81,72 +81,25 @@ def heat_map(
     return dressed(alt.layer(*layers).properties(title=heading(title, subtitle, size + 90), width=size, height=height))
 
 
-def heat_maps(
-    named: Mapping[str, Any], values: Numbers, title: str, subtitle: str = "", *, columns: int = 2, size: int = 250
-) -> Chart:
-    """Channels on one grid, with one scale of colours for all."""
-    top = max(
-        float(_blocks(np.asarray(matrix, dtype=float), list(values), list(values))[0].max())
-        for matrix in named.values()
-    )
-    drawn = [
-        heat_map(matrix, values, values, name, top=top, size=size, legend=k == min(columns, len(named)) - 1)
-        for k, (name, matrix) in enumerate(named.items())
-    ]
-    return beside(*drawn, title=title, subtitle=subtitle, columns=columns)
-
-
 def law(
     values: Numbers, shares: Numbers, title: str, subtitle: str = "", *, x: str = "report", mark: Any = None
 ) -> Chart:
     """A law as bars; the bar at `mark` stands out."""
     alt = altair()
-    rows = [{"value": v, "share": s, "here": mark is not None and v == float(mark)} for v, s in _pairs(values, shares)]
+    rows = [
+        {"value": v, "share": s, "here": mark is not None and v == float(mark)} for v, s in number_pairs(values, shares)
+    ]
     bar = (
         alt.Chart(data(rows))
         .mark_bar(size=_bar(len(rows)))
         .encode(
-            x=_value_axis(x, [row["value"] for row in rows]),
+            x=value_axis(x, [row["value"] for row in rows]),
             y=alt.Y("share:Q", title="probability"),
             color=alt.condition("datum.here", alt.value(ORANGE), alt.value(BLUE)),
             tooltip=[alt.Tooltip("value:Q", title=x), alt.Tooltip("share:Q", title="probability", format=".4g")],
         )
     )
     return dressed(bar.properties(title=heading(title, subtitle), width=WIDTH, height=HEIGHT))
-
-
-def laws(
-    series: Series,
-    title: str,
-    subtitle: str = "",
-    *,
-    x: str = "value",
-    y: str = "probability",
-    width: int = WIDTH,
-    height: int = HEIGHT,
-    filled: str = "",
-) -> Chart:
-    """Laws over each other as outlines of steps; the one named by `filled` as an area behind."""
-    alt = altair()
-    names = list(series)
-    rows: list[Row] = [
-        {"name": name, "value": v, "share": s}
-        for name, (values, shares) in series.items()
-        for v, s in _pairs(values, shares)
-    ]
-    axis = _value_axis(x, [row["value"] for row in rows], half=0)
-    y_axis = alt.Y("share:Q", title=y, scale=alt.Scale(nice=True))
-    colour, dash, told = _colour(names), _dash(names), _tooltip(x, y)
-    layers = []
-    if filled:
-        area = alt.Chart(data([row for row in rows if row["name"] == filled]))
-        layers.append(area.mark_area(interpolate="step", opacity=0.3).encode(x=axis, y=y_axis, color=colour))
-    layers.append(
-        alt.Chart(data(rows))
-        .mark_line(interpolate="step", strokeWidth=1.8)
-        .encode(x=axis, y=y_axis, color=colour, strokeDash=dash, tooltip=told)
-    )
-    return dressed(alt.layer(*layers).properties(title=heading(title, subtitle, width), width=width, height=height))
 
 
 def recovered(
@@ -168,21 +121,21 @@ def recovered(
     top = 1.12 * max(float(np.max(s)) for _, s in filter(None, ((values, shares), noisy, truth)))
     y = alt.Y("share:Q", title="probability of a value", scale=alt.Scale(domain=[0, top or 1.0], nice=False))
     places = _floats(values)
-    axis = _value_axis(x, places + (_floats(noisy[0]) if noisy else []))
+    axis = value_axis(x, places + (_floats(noisy[0]) if noisy else []))
     lines = {"true": truth, "noisy reports": noisy}
     colours = {"recovered": BLUE, "true": "#1d2430", "noisy reports": ORANGE}
     names = [name for name in colours if lines.get(name, ()) is not None]
     known = alt.Scale(domain=names, range=[colours[name] for name in names])
     colour = alt.Color("name:N", title=None, scale=known, legend=alt.Legend(orient="top"))
-    bars = [{"name": "recovered", "value": v, "share": s} for v, s in _pairs(values, shares)]
+    bars = [{"name": "recovered", "value": v, "share": s} for v, s in number_pairs(values, shares)]
     layers = [
         alt.Chart(data(bars))
         .mark_bar(size=_bar(len(bars), width), opacity=0.75)
-        .encode(x=axis, y=y, color=colour, tooltip=_tooltip(x, "probability"))
+        .encode(x=axis, y=y, color=colour, tooltip=name_and_numbers(x, "probability"))
     ]
     for name, line in lines.items():
         if line is not None:
-            rows = [{"name": name, "value": v, "share": s} for v, s in _pairs(*line)]
+            rows = [{"name": name, "value": v, "share": s} for v, s in number_pairs(*line)]
             dash = [1, 0] if name == "true" else [4, 2]
             steps = alt.Chart(data(rows)).mark_line(interpolate="step", strokeWidth=1.6, strokeDash=dash)
             layers.append(steps.encode(x=axis, y=y, color=colour))
@@ -248,7 +201,7 @@ def curves(
     rows: list[Row] = [
         {"name": name, "value": v, "share": s}
         for name, (places, levels) in series.items()
-        for v, s in _pairs(places, levels)
+        for v, s in number_pairs(places, levels)
     ]
     x_scale = alt.Scale(type="log", nice=False) if log_x else alt.Scale(zero=False, nice=True)
     held: list[Row] = [
@@ -265,7 +218,7 @@ def curves(
     kept = {"values": ticks, "format": form} if log_x and len(ticks) <= 8 else {"tickCount": 8}
     across = alt.X("value:Q", title=x, scale=x_scale, axis=alt.Axis(labelOverlap=True, **kept))
     up = alt.Y("share:Q", title=y, scale=y_scale, axis=alt.Axis(tickCount=6, labelOverlap=True))
-    colour, told, layers = _colour(names, legend=legend), _tooltip(x, y), []
+    colour, told, layers = colour_by(names, legend=legend), name_and_numbers(x, y), []
     shape = {"interpolate": "step-after" if stepped else "linear", "strokeWidth": 2}
     line = alt.Chart(data(rows)).encode(x=across, y=up, color=colour, tooltip=told)
     if points:  # a layer for each line: an encoding of dashes would fray the points in the legend
@@ -273,7 +226,7 @@ def curves(
             own = alt.Chart(data([row for row in rows if row["name"] == name])).encode(x=across, y=up, color=colour)
             layers.append(own.mark_line(strokeDash=DASHES[k % len(DASHES)], **shape))
     else:
-        layers.append(line.mark_line(**shape).encode(strokeDash=_dash(names, legend=legend)))
+        layers.append(line.mark_line(**shape).encode(strokeDash=dash_by(names, legend=legend)))
     if points:
         layers.append(line.mark_point(filled=True, size=55, opacity=1).encode(shape=_shape(names, legend=legend)))
     if held:
@@ -311,7 +264,9 @@ def dots(
         layers.append(base.mark_line(color="#c8cfd8", strokeWidth=2).encode(x=across, y=down, detail="name:N"))
     if any("low" in r for r in rows):
         low = alt.X("low:Q", title=x, scale=scale)
-        layers.append(base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q", y=down, color=_colour(series, "series")))
+        layers.append(
+            base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q", y=down, color=colour_by(series, "series"))
+        )
     told = [
         alt.Tooltip("name:N", title="mechanism"),
         alt.Tooltip("series:N", title="what"),
@@ -319,7 +274,7 @@ def dots(
     ]
     layers.append(
         base.mark_point(filled=True, size=90, opacity=1).encode(
-            x=across, y=down, color=_colour(series, "series"), shape=_shape(series, "series"), tooltip=told
+            x=across, y=down, color=colour_by(series, "series"), shape=_shape(series, "series"), tooltip=told
         )
     )
     return dressed(
@@ -327,31 +282,11 @@ def dots(
     )
 
 
-def words_grid(rows: Sequence[Row], title: str, subtitle: str = "", *, width: int = 460) -> Chart:
-    """A word in every cell of a grid, and a colour for each word: rows have "row", "column" and "word"."""
-    alt = altair()
-    order = {key: list(dict.fromkeys(r[key] for r in rows)) for key in ("row", "column", "word")}
-    colours = ["#9ecae1", "#f4f5f7", "#fdd0a2", "#c7e9c0", "#dadaeb"]
-    base = alt.Chart(data(rows)).encode(
-        x=alt.X(
-            "column:N",
-            title=None,
-            sort=order["column"],
-            axis=alt.Axis(orient="top", labelAngle=0, ticks=False, domain=False),
-        ),
-        y=alt.Y("row:N", title=None, sort=order["row"], axis=alt.Axis(ticks=False, domain=False)),
-    )
-    scale = alt.Scale(domain=order["word"], range=[colours[k % len(colours)] for k in range(len(order["word"]))])
-    cell = base.mark_rect(stroke="white", strokeWidth=3).encode(color=alt.Color("word:N", scale=scale, legend=None))
-    word = base.mark_text(fontSize=12, color="#1d2430").encode(text="word:N")
-    height = 34 * len(order["row"])
-    return dressed((cell + word).properties(title=heading(title, subtitle, width), width=width, height=height))
-
-
 # What the pictures share
 
 
-def _blocks(matrix: Any, rows: list[Any], columns: list[Any]) -> tuple[Any, list[str], list[str]]:
+def in_blocks(matrix: Any, rows: list[Any], columns: list[Any]) -> tuple[Any, list[str], list[str]]:
+    """A matrix with neighbouring values put together where there are many, and the names of its rows and columns."""
     tall, wide = _together(rows), _together(columns)
     starts = np.arange(0, len(columns), wide)
     added = np.add.reduceat(matrix, starts, axis=1)
@@ -388,7 +323,7 @@ def _ticks(names: Sequence[str], **more: Any) -> Any:
     )
 
 
-def _pairs(values: Numbers, shares: Numbers) -> list[tuple[float, float]]:
+def number_pairs(values: Numbers, shares: Numbers) -> list[tuple[float, float]]:
     return list(zip(_floats(values), _floats(shares), strict=True))
 
 
@@ -396,7 +331,7 @@ def _floats(values: Numbers) -> list[float]:
     return [float(v) for v in values]
 
 
-def _value_axis(title: str, values: Numbers, half: float = 0.5) -> Any:
+def value_axis(title: str, values: Numbers, half: float = 0.5) -> Any:
     """The axis of values: as long as they are, with half a value's width at each end for its bar."""
     alt = altair()
     places = sorted(set(values))
@@ -410,7 +345,7 @@ def _bar(count: int, width: int = WIDTH) -> float:
     return max(0.82 * width / count, 1.0)
 
 
-def _colour(names: Sequence[str], field: str = "name", legend: bool = True) -> Any:
+def colour_by(names: Sequence[str], field: str = "name", legend: bool = True) -> Any:
     alt = altair()
     scale = alt.Scale(domain=list(names), range=[COLOURS[k % len(COLOURS)] for k in range(len(names))])
     return alt.Color(f"{field}:N", title=None, scale=scale, legend=_legend(names) if legend else None)
@@ -424,7 +359,7 @@ def _legend(names: Sequence[str]) -> Any:
     return altair().Legend(orient="top", symbolOpacity=1, columns=2 if longest > 28 else 3 if longest > 14 else 5)
 
 
-def _dash(names: Sequence[str], field: str = "name", legend: bool = True) -> Any:
+def dash_by(names: Sequence[str], field: str = "name", legend: bool = True) -> Any:
     alt = altair()
     scale = alt.Scale(domain=list(names), range=[DASHES[k % len(DASHES)] for k in range(len(names))])
     return alt.StrokeDash(f"{field}:N", title=None, scale=scale, legend=_legend(names) if legend else None)
@@ -436,7 +371,7 @@ def _shape(names: Sequence[str], field: str = "name", legend: bool = True) -> An
     return alt.Shape(f"{field}:N", title=None, scale=scale, legend=_legend(names) if legend else None)
 
 
-def _tooltip(x: str, y: str) -> list[Any]:
+def name_and_numbers(x: str, y: str) -> list[Any]:
     alt = altair()
     numbers = alt.Tooltip("value:Q", title=x, format=",~r"), alt.Tooltip("share:Q", title=y, format=".4g")
     return [alt.Tooltip("name:N", title=" "), *numbers]

@@ -108,8 +108,3 @@ def beside(*charts: Chart, title: str = "", subtitle: str = "", columns: int | N
     if title:
         joined = joined.properties(title=heading(title, subtitle, 760))
     return dressed(joined.resolve_scale(color="independent", shape="independent", strokeDash="independent"))
-
-
-def below(*charts: Chart, title: str = "", subtitle: str = "") -> Chart:
-    """Pictures one under the other, as one."""
-    return beside(*charts, title=title, subtitle=subtitle, columns=1)

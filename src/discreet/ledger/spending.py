@@ -1,0 +1,181 @@
+"""One report of any mechanism, paid for before it is drawn and stored before it is shown.
+
+A charge covers a mechanism when the worst ratio of its channel, between all true values that one person can turn into one
+another, is at most e^epsilon: decided exactly, on the channel itself. One person changes a count by 1, whether a bit or
+a person's presence is private, and a mechanism whose neighbours are further apart was made for more: the larger of both is meant,
+unless `change` says how far one person moves this value.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+from fractions import Fraction
+from types import TracebackType
+from typing import Any, NoReturn, Protocol, final
+
+import numpy as np
+
+from ..errors import DiscreetError, FileError, LedgerError
+from ..exact import arithmetic, given
+from ..exact.level import Epsilon
+from ..exact.neighbours import Neighbours
+from ..formats import VERSION
+from ..mechanism import Mechanism, mechanism_of
+from .chain import SPENT, Answer, Pending, canonical
+
+FORMAT = "discreet-draw"
+
+
+class Book(Protocol):
+    """What paying needs of a ledger: to charge, to store, and to say what is stored."""
+
+    def note_charge(self, name: str, epsilon: Fraction, what: str, *, basis: str) -> Pending: ...
+
+    def finish(self, pending: Pending, answer: str) -> Answer: ...
+
+    def drawn(self, name: str, line: int) -> dict[str, Any] | None: ...
+
+
+@final
+class Paid:
+    """A charge for one report, made by `Ledger.spend` and used in a `with` block."""
+
+    def __init__(self, ledger: Book, dataset: str, epsilon: Fraction, what: str) -> None:
+        self.dataset, self.epsilon, self.what = dataset, epsilon, what
+        self._ledger, self._lock = ledger, threading.Lock()
+        self._pending: Pending | None = None
+        self._process, self._over = os.getpid(), False
+        self._drawn: tuple[object, str, Any] | None = (
+            None  # mechanism, what is stored, report: not to be shown before that
+        )
+        self._shown = False
+
+    def __repr__(self) -> str:
+        line = "not charged yet" if self._pending is None else f"line {self._pending.charge}"
+        return f"<Paid {self.dataset!r}, epsilon {arithmetic.show_rational(self.epsilon)}, {line}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise LedgerError("A charge is for one report, so it cannot be copied or pickled; make another with spend.")
+
+    @property
+    def line(self) -> int | None:
+        """The line of the charge, once it is written."""
+        return None if self._pending is None else self._pending.charge
+
+    def __enter__(self) -> Paid:
+        with self._lock:
+            if self._pending is not None:
+                raise LedgerError(
+                    f"{self._stands} and is for one block alone. Call spend again, which is charged again."
+                )
+            self._process = os.getpid()  # the one that may draw
+            self._pending = self._ledger.note_charge(self.dataset, self.epsilon, self.what, basis=SPENT)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over = True  # the charge stands, drawn or not, however the block ended
+
+    def sample(self, mechanism: Any, value: Any, *, clamp: bool = False, change: object = None) -> Any:
+        """The report for one true value, once: drawn after the charge is on disk, stored before it is returned.
+
+        What is refused (a mechanism that the charge does not cover, a value outside its inputs) draws nothing, and the
+        charge can still be used. Where storing failed, calling again with the same mechanism stores the same report.
+        `change` is how far one person moves the value at most, where that is not 1.
+        """
+        if (
+            self._process != os.getpid()
+        ):  # asked without the lock, which a thread of the parent may have held at the fork
+            raise LedgerError(
+                f"{self._stands}, for the process that made it and not for its children. Call spend in each."
+            )
+        with self._lock:
+            pending = self._usable()
+            if self._drawn is None:
+                m = _checked(mechanism, value)
+                covers(self.epsilon, m, change)
+                law = _digest(m)  # everything that may fail comes first
+                self._drawn = (m, "", None)  # whatever happens from here on, there is no second draw
+                try:
+                    report = m.sample(value, clamp=clamp)
+                except DiscreetError:  # refused before anything was drawn
+                    self._drawn = None
+                    raise
+                self._drawn = (m, _text(law, m, report), report)
+            drawn_by, text, report = self._drawn
+            if drawn_by is not mechanism or not text:
+                raise LedgerError(
+                    f"{self._stands}, and a report was drawn for it. Call spend again, which is charged again."
+                )
+            if self._ledger.drawn(self.dataset, pending.charge) != json.loads(
+                text
+            ):  # else an earlier attempt stored it
+                self._ledger.finish(pending, text)
+            self._shown = True
+            return report
+
+    @property
+    def _stands(self) -> str:
+        return f"Charge {self.line} of {self.dataset!r} stands"
+
+    def _usable(self) -> Pending:
+        if self._pending is None:
+            raise LedgerError(
+                "Nothing is charged yet: write `with ledger.spend(...) as paid:` and sample inside of it."
+            )
+        if self._shown:
+            raise LedgerError(f"{self._stands}, and its report was given. Call spend again, which is charged again.")
+        if self._over:
+            raise LedgerError(f"{self._stands}, but its block is over. Call spend again, which is charged again.")
+        return self._pending
+
+
+def covers(epsilon: Fraction, m: Mechanism, change: object = None) -> None:
+    """Refuse a mechanism that tells more about one person than `epsilon` pays for; compared exactly.
+
+    Rounding to a grid turns values d apart into positions at most ceil(d / step) apart.
+    """
+    grid = m.inputs
+    far = Fraction(1) if change is None else given.positive(change, "change", error=LedgerError)
+    if change is None:
+        span = m.neighbours.reduced(grid).span(
+            grid
+        )  # pairs that are all those so many steps apart are as good as steps
+        if span is None:
+            raise LedgerError(
+                f"The mechanism was made for {m.neighbours}, and one person changes a count by 1; give one whose "
+                "neighbours are steps, or say with change= how far one person moves the value. "
+                "Nothing was drawn."
+            )
+        far = max(far, span * grid.step)
+    reach = Neighbours.steps(max(1, math.ceil(far / grid.step)))
+    for ratio, _ in m.ratios(reach):
+        if not Epsilon(epsilon).admits(ratio.alpha, ratio.power):
+            most = arithmetic.show_above(arithmetic.minus_log_above(ratio.alpha, ratio.power)) if ratio.alpha else "inf"
+            raise LedgerError(
+                f"The mechanism tells of one person, who moves the value by up to {far}, as much as an epsilon of "
+                f"{most}; {arithmetic.show_rational(epsilon)} was charged. Nothing was drawn: use a mechanism of a "
+                "smaller epsilon (or, if one person moves the value by less, say so with change=)."
+            )
+
+
+def _checked(m: Any, value: Any) -> Mechanism:
+    if isinstance(value, (list, tuple)) or np.ndim(value) > 0:  # a list may be ragged
+        raise LedgerError(
+            "A charge is for one report of one true value: one person may change several values. Use release "
+            "for tables, or spend for each. Nothing was drawn."
+        )
+    return mechanism_of(m, LedgerError)
+
+
+def _digest(m: Mechanism) -> str | None:
+    try:
+        return m.digest
+    except FileError:  # too long a sequence to be written down
+        return None
+
+
+def _text(law: str | None, m: Mechanism, report: Any) -> str:
+    return canonical({"format": FORMAT, "version": VERSION, "mechanism": repr(m), "digest": law, "report": str(report)})

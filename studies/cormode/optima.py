@@ -1,0 +1,241 @@
+"""The open question of the last slide: what are the optima for L1 and L2?
+
+Without properties they are known: by Ghosh, Roughgarden and Sundararajan (2009) the geometric mechanism followed by the best
+remap is optimal. For a uniform truth this gives a closed form of what is never reported. The remap rises with the report, so
+the least value it reports is the one for the report 0, whose posterior is proportional to a^i, i = 0..n. For L1 that is its
+median: the least m with a^(m+1) <= (1 + a^(n+1))/2. For L2 it is the nearest integer to its mean,
+a/(1-a) - (n+1) a^(n+1)/(1 - a^(n+1)). By symmetry nothing above n - m is reported either; where m = n/2 the best mechanism
+answers n/2 whatever the truth. (At a tie there are several optima.) With properties the optima are tabulated.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from discreet import design
+from discreet.measure.properties import LETTERS
+from discreet.present import plot
+from discreet.present.views import View
+
+from ..frame import Claim, Found, Picture, Setting, Study, verdict
+from . import PAPER
+from .subsets import subsets
+
+KINDS: dict[str, tuple[str, ...]] = {
+    "none": (),
+    "RH": ("RH",),
+    "RM": ("RM",),
+    "WH": ("WH",),
+    "CH": ("CH",),
+    "CM": ("CM",),
+    "F": ("F",),
+    "all seven": LETTERS,
+}
+EXPECTED = {  # the mean loss at n = 4, alpha = 9/10
+    "l1 none": (1.2, 1e-9),
+    "l1 WH": (1.417, 6e-4),
+    "l1 CM": (1.456, 6e-4),
+    "l1 F": (1.446, 6e-4),
+    "l1 all seven": (1.461, 6e-4),
+    "l2 none": (2.0, 1e-9),
+    "l2 WH": (3.247, 6e-4),
+    "l2 CM": (3.444, 6e-4),
+    "l2 F": (3.411, 6e-4),
+    "l2 all seven": (3.465, 6e-4),
+    "closed forms that fail": (0, 0),
+    "price of S": (0, 1e-7),
+    "cells beaten by guessing the middle": (0, 0),
+}
+_SAME = 1e-7
+
+
+def least_reported(n: int, alpha: Fraction, loss: str) -> int:
+    """The closed form: the least value that the best mechanism without properties reports, for a uniform truth."""
+    a = alpha
+    if loss == "l1":
+        m = 0
+        while 2 * a ** (m + 1) > 1 + a ** (n + 1):
+            m += 1
+        return m
+    mean = a / (1 - a) - (n + 1) * a ** (n + 1) / (1 - a ** (n + 1))
+    return round(mean)
+
+
+def is_tie(n: int, alpha: Fraction, loss: str) -> bool:
+    """Does the report 0 leave two values that are equally good?"""
+    a, m = alpha, least_reported(n, alpha, loss)
+    if loss == "l1":
+        return 2 * a ** (m + 1) == 1 + a ** (n + 1)
+    mean = a / (1 - a) - (n + 1) * a ** (n + 1) / (1 - a ** (n + 1))
+    return (2 * mean).denominator == 1 and (2 * mean).numerator % 2 == 1
+
+
+def work(setting: Setting) -> Found:
+    alphas = [Fraction(text) for text in ("1/2 9/10" if setting.quick else "1/2 31/50 3/4 9/10 97/100").split()]
+    sizes = [4, 7, 20] if setting.quick else [4, 7, 10, 20, 35, 50, 70, 100]
+    checked, failed = _closed_forms(range(2, 13) if setting.quick else range(2, 61), alphas)
+    table = _over_sizes(setting, sizes, alphas)
+    prices, different = _over_subsets(setting, [4] if setting.quick else [4, 7])
+    cell = {row["loss"]: row for row in table if (row["n"], row["alpha"]) == (4, "9/10")}
+    values = {f"{loss} {kind}": float(cell[loss][kind]) for loss in ("l1", "l2") for kind in KINDS}
+    beaten = [row for row in table if row["none"] > row["always n/2"] + _SAME]
+    collapsed = [row for row in table if abs(row["none"] - row["always n/2"]) < _SAME]
+    dearest = {
+        loss: max((p for p in prices if p["loss"] == loss), key=lambda p: float(p["largest price"]))
+        for loss in ("l1", "l2")
+    }
+    free = sorted(
+        {str(p["property"]) for p in prices} - {str(p["property"]) for p in prices if float(p["largest price"]) > _SAME}
+    )
+    same = all(abs(row["CH"] - row["CM"]) < _SAME * row["CM"] for row in table)
+    middle = [
+        abs(row["all seven"] / row["none"] - 1) for row in table if row["n"] == max(sizes) and row["alpha"] == "1/2"
+    ]
+    claims = [
+        Claim(
+            "summary, posed as a question",
+            "there are closed forms for L1 and L2",
+            "without properties there is one, with a proof: for a uniform truth nothing below m or above n - m is reported, "
+            f"m from the posterior of report 0; {checked} designs agree, {failed} do not. With properties the optima "
+            f"are tabulated; the ones "
+            f"for CH and for CM cost the same in {'every cell' if same else 'not every cell'}",
+            "holds in part" if failed == 0 else "does not hold",
+        ),
+        Claim(
+            "beyond the paper",
+            "at high privacy the best mechanism for L1 or L2 ignores the data",
+            f"in {len(collapsed)} of {len(table)} cells the optimum is to answer n/2 whatever the truth; "
+            "m grows like ln 2/epsilon (L1) and 1/epsilon (L2) for large n",
+            verdict([len(collapsed) > 0]),
+        ),
+        Claim(
+            "mechanism properties",
+            "symmetry is achievable with no loss",
+            f"free over all 127 sets for L1 and L2: {', '.join(free) or 'none'}",
+            verdict(["S" in free]),
+        ),
+        Claim(
+            "beyond the paper",
+            "for L1 and L2 the properties leave only few distinct outcomes, as they do for L0",
+            "different values over 127 sets: "
+            + ", ".join(f"{count} ({loss}, n = {n})" for (loss, n), count in different.items())
+            + f"; the dearest single property is {dearest['l1']['property']} (L1) and {dearest['l2']['property']} (L2)",
+            verdict([count <= 4 for count in different.values()]),
+        ),
+        Claim(
+            "beyond the paper",
+            "the price of all seven properties vanishes as n grows",
+            f"at n = {max(sizes)}, alpha = 1/2 they cost {max(middle):.1%} more than the optimum without; at n = 4, alpha = 0.9 "
+            f"{cell['l1']['all seven'] / cell['l1']['none'] - 1:.0%} (L1) and "
+            f"{cell['l2']['all seven'] / cell['l2']['none'] - 1:.0%} (L2)",
+            verdict([m < 0.05 for m in middle]),
+        ),
+    ]
+    values |= {"closed forms that fail": failed, "cells beaten by guessing the middle": len(beaten)}
+    values["price of S"] = max(float(p["largest price"]) for p in prices if p["property"] == "S")
+    tables = [
+        View.of(
+            "the least mean loss at a uniform truth; m: the least value that the optimum without properties reports",
+            table,
+        ),
+        View.of("what a property costs at most, added to any set of the others (relative)", prices),
+    ]
+    return Found(claims, tables, [Picture("optima", lambda: _draw(table))], values)
+
+
+def _closed_forms(sizes: Any, alphas: list[Fraction]) -> tuple[int, int]:
+    """How many designs were compared with the closed form of what they report, and how many disagree."""
+    checked = failed = 0
+    for n in sizes:
+        for alpha in alphas:
+            for loss in ("l1", "l2"):
+                m = least_reported(n, alpha, loss)
+                if is_tie(n, alpha, loss):
+                    continue
+                used = np.flatnonzero(design(n, alpha=alpha, loss=loss).mechanism.matrix.max(axis=0) > 1e-12)
+                checked += 1
+                failed += (int(used[0]), int(used[-1])) != (min(m, n - m), max(m, n - m))
+    return checked, failed
+
+
+def _over_sizes(setting: Setting, sizes: list[int], alphas: list[Fraction]) -> list[dict[str, Any]]:
+    rows = []
+    for k, n in enumerate(sizes):
+        for alpha in alphas:
+            for loss in ("l1", "l2"):
+                setting.tell("optima against n", k / len(sizes))
+                best = {
+                    kind: design(n, alpha=alpha, loss=loss, require=set(letters)).objective
+                    for kind, letters in KINDS.items()
+                }
+                power = int(loss[1])
+                constant = float(np.mean(np.abs(np.arange(n + 1) - n // 2) ** power))
+                rows.append(
+                    {
+                        "loss": loss,
+                        "n": n,
+                        "alpha": str(alpha),
+                        "m": least_reported(n, alpha, loss),
+                        **best,
+                        "always n/2": constant,
+                    }
+                )
+    return rows
+
+
+def _over_subsets(setting: Setting, sizes: list[int]) -> tuple[list[dict[str, Any]], dict[tuple[str, int], int]]:
+    prices, different = [], {}
+    for loss in ("l1", "l2"):
+        for n in sizes:
+            setting.tell(f"127 sets of properties, {loss}, n = {n}")
+            best = {
+                letters: design(n, alpha="9/10", loss=loss, require=letters).objective
+                for letters in [frozenset(), *subsets()]
+            }
+            values = sorted(best.values())
+            different[loss, n] = 1 + sum(b - a > _SAME * b for a, b in pairwise(values))
+            for letter in LETTERS:
+                price = {s: best[s | {letter}] / best[s] - 1 for s in best if letter not in s}
+                free = sum(p < _SAME for p in price.values())
+                prices.append(
+                    {
+                        "loss": loss,
+                        "n": n,
+                        "alpha": "9/10",
+                        "property": letter,
+                        "largest price": max(price.values()),
+                        "free in sets": f"{free} of 64",
+                    }
+                )
+    return prices, different
+
+
+def _draw(table: list[dict[str, Any]]) -> object:
+    drawn = []
+    for loss in ("l1", "l2"):
+        rows = [row for row in table if row["loss"] == loss and row["alpha"] == "9/10"]
+        series = {
+            kind: ([r["n"] for r in rows], [r[kind] / r["none"] for r in rows])
+            for kind in ("WH", "F", "CM", "RM", "all seven")
+        }
+        drawn.append(
+            plot.curves(
+                series,
+                f"{loss.upper()}, alpha = 0.9",
+                x="n",
+                y="mean loss, times the least without properties",
+                width=360,
+            )
+        )
+    return plot.beside(
+        *drawn,
+        title="Properties are dear in small groups and cheap in large ones; row monotonicity is free at n = 4 and "
+        "dearest in between",
+    )
+
+
+STUDY = Study("optima", "The optima for L1 and L2, an open question of the slides", PAPER, "summary", work, EXPECTED, 8)

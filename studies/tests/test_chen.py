@@ -1,0 +1,137 @@
+"""The numbers behind the studies of Chen, Pal and Golubchik, in other ways: sums and searches written out, and draws."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+import discreet as dt
+from studies.chen import cascaded_users, colluding_users, collusion_strategies, noise_laws, side_information
+from studies.chen import tradeoff_curves as curves
+
+pytestmark = pytest.mark.outside("studies")
+
+ANSWERS = np.arange(-10, 10.25, 0.5)
+
+
+def prior(query: str, mu: float = 0.0) -> np.ndarray:
+    """Of an answer that is rounded to the grid."""
+
+    def below(x: float) -> float:
+        if query == "max":
+            return min(max((x + 10) / 20, 0.0), 1.0) ** 100
+        return 0.5 * math.erfc((mu - x) / math.sqrt(2))
+
+    ends = [-math.inf if query == "max" else -10.25, *(ANSWERS[1:] - 0.25), 10.25]
+    chances = np.diff([below(x) for x in ends])
+    return chances / chances.sum()
+
+
+def heuristic(weights: np.ndarray, alpha: float, clamped: bool) -> float:
+    """The sum over answers and noise, written out."""
+    cells = np.where(ANSWERS < -5, -10, np.where(ANSWERS < 5, 0, 10))
+    noise = np.arange(-2000, 2001)
+    reports = cells[:, None] + 10.0 * noise
+    if clamped:
+        reports = np.clip(reports, -10, 10)
+    chances = (1 - alpha) / (1 + alpha) * alpha ** np.abs(noise)
+    return float(weights @ (np.abs(reports - ANSWERS[:, None]) @ chances)) / 10
+
+
+@pytest.mark.parametrize(("query", "mu"), [("mean", 0), ("max", 0), ("mean", 2)])
+def test_the_heuristic_by_sums_of_their_own(query, mu):
+    name = side_information.PRIORS[query] if not mu else f"normal({mu}, 1)"
+    for alpha in (Fraction(1, 20), Fraction(9, 20), Fraction(7, 10)):
+        found = side_information.losses(name, ("two-stage, open", "two-stage", "no data"), [alpha])
+        weights = prior(query, mu)
+        assert found["two-stage, open", alpha].loss == pytest.approx(heuristic(weights, float(alpha), False), rel=1e-8)
+        assert found["two-stage", alpha].loss == pytest.approx(heuristic(weights, float(alpha), True), rel=1e-8)
+        guesses = np.abs(ANSWERS[:, None] - ANSWERS) @ weights / 10
+        assert found["no data", alpha].loss == pytest.approx(guesses.min(), rel=1e-8)
+
+
+def test_the_medians_of_figure_4_by_draws():
+    """With a seed; (18) is the control: no draws come near it."""
+    rng = np.random.default_rng(1)
+    runs, eps = 40_000, math.log(2)
+    step = np.sqrt(0.5) / (1 + np.sqrt(0.5))
+    for k in (3, 11):
+        size = (runs, k)
+        sign = rng.choice([-1, 1], size)
+        low = rng.random(size) < step / (step + 0.5 * (1 - step))
+        part = np.where(low, step * rng.random(size), step + (1 - step) * rng.random(size))
+        drawn = {
+            "Laplace": rng.laplace(0, 1 / eps, size),
+            "staircase": sign * (rng.geometric(0.5, size) - 1 + part),
+            "geometric": rng.geometric(0.5, size) - rng.geometric(0.5, size),
+        }
+        laws = {
+            "Laplace": dt.noise.laplace(alpha="1/2"),
+            "staircase": dt.noise.staircase(alpha="1/2"),
+            "geometric": dt.geometric(dt.Grid(None, None), alpha="1/2"),
+        }
+        for name, reports in drawn.items():
+            errors = np.abs(np.median(reports, axis=1))
+            off = 5.5 * errors.std() / math.sqrt(runs)
+            assert dt.sharing.collude(laws[name], k).expected_loss == pytest.approx(errors.mean(), abs=off), (name, k)
+    assert abs(colluding_users.FORMULAS["geometric"][1](11) - errors.mean()) > 5 * off
+
+
+def test_where_the_median_is_likeliest():
+    """Every place where the likelihood can change is tried, for Laplace and staircase noise at 1/2 on the line."""
+    rng = np.random.default_rng(2)
+    gamma = math.sqrt(0.5) / (1 + math.sqrt(0.5))
+    edges = np.concatenate([np.arange(4) + gamma, -np.arange(4) - gamma])
+    fails = {"laplace": 0, "staircase": 0}
+    laws = {"laplace": dt.noise.laplace(alpha="1/2"), "staircase": dt.noise.staircase(alpha="1/2")}
+    runs = 600
+    for name, law in laws.items():
+        for _ in range(runs):
+            reports = law.quantile(rng.random(3))
+            cuts = np.sort(np.add.outer(reports, edges).ravel())
+            places = np.concatenate([reports, (cuts[1:] + cuts[:-1]) / 2, [np.median(reports)]])
+            levels = np.log(law.density(reports[None, :] - places[:, None])).sum(axis=1)
+            fails[name] += levels.max() > levels[-1] + 1e-9
+    assert fails["laplace"] == 0
+    found = 1 - dt.sharing.collude(laws["staircase"], 3, "mle", runs=3000).median_is_likeliest
+    assert fails["staircase"] / runs == pytest.approx(found, abs=5.5 * math.sqrt(0.25 / runs + 0.25 / 3000))
+    assert collusion_strategies.likelihood(np.array([1.25, 1.0])) == pytest.approx([27 / 256, 27 / 1024])
+
+
+def test_the_best_guess_from_several_reports():
+    """Over every guess for every pair of reports; a report of no use, and one that says it all, are the controls."""
+    made = dt.sharing.cascade(["1/2", "2/3"], 6).joint()
+    law = np.array(made.tolist(), dtype=float)
+    risk = 0.0
+    for reports in product(range(7), repeat=2):
+        weights = law[(slice(None), *reports)] / 7
+        risk += min(sum(weights[i] * abs(i - guess) for i in range(7)) for guess in range(7))
+    assert float(cascaded_users.best_risk(made.reshape(7, -1))) == pytest.approx(risk)
+    assert float(cascaded_users.best_risk(cascaded_users.independent(1))) == pytest.approx(risk)
+    assert cascaded_users.best_risk(cascaded_users.independent(2)) < Fraction(risk) - Fraction(1, 10)
+    nothing = np.array([[Fraction(1)]] * 7, dtype=object)
+    assert cascaded_users.best_risk(nothing) == Fraction(12, 7)
+    everything = np.array([[Fraction(i == j) for j in range(7)] for i in range(7)], dtype=object)
+    assert cascaded_users.best_risk(everything) == 0
+
+
+def test_which_intervals_lie_apart():
+    """By the variances 1/eps^2 and that of the staircase drawn by its own recipe; 10^4 times the draws tell more levels apart."""
+    for alpha, expected in ((Fraction(7, 10), True), (Fraction(3, 4), False)):
+        a = float(alpha)
+        eps, root = -math.log(a), math.sqrt(a)
+        g = root / (1 + root)
+        spread, square, cube = (g**k + a * (1 - g**k) for k in (1, 2, 3))
+        variance = a * (1 + a) / (1 - a) ** 2 + a / (1 - a) * square / spread + cube / (3 * spread)
+        ends = 1 / eps - 1.959964e-3 / eps, root / (1 - a) + 1.959964e-3 * math.sqrt(variance - a / (1 - a) ** 2)
+        assert (ends[0] > ends[1]) == curves.apart(alpha) == expected
+    assert curves.apart(Fraction(3, 4), 10**10)
+
+
+def test_integrals_of_densities():
+    assert noise_laws.integral(lambda x: np.exp(-np.abs(x)) / 2) == pytest.approx(1)
+    assert noise_laws.integral(lambda x: (np.abs(x) < 0.3) * 1.0, [0.3]) == pytest.approx(0.6)
