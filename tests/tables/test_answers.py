@@ -205,7 +205,7 @@ def test_a_stored_answer_is_found_again_in_any_order_without_its_file(tmp_path, 
         "by": ["town", "sex"],
         "domain": MAPPED,
         "margins": ["total", "district"],
-        "measure": ["total", "district"],
+        "measure_totals": ["total", "district"],
         "epsilon": "2",
     }
     if dataset == "people":

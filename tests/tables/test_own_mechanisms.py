@@ -57,7 +57,7 @@ def ledger(tmp_path):
 
 @pytest.fixture
 def people() -> pandas.DataFrame:
-    return pandas.DataFrame({"k": [0, 1, 1], "change-one": ["yes", "no", "yes"]})
+    return pandas.DataFrame({"k": [0, 1, 1], "bit": ["yes", "no", "yes"]})
 
 
 def every_report(m: dt.Mechanism) -> list[int | Fraction]:
@@ -310,7 +310,7 @@ def test_a_law_too_large_to_write_out_is_read_in_floats_with_a_margin():
 @pytest.mark.parametrize("end", [0, 1])
 def test_totals_over_small_and_large_groups_do_not_fail(ledger, monkeypatch, epsilon, end):
     """At a tiny epsilon small groups have no estimate and large ones do; both stand in one margin."""
-    table = pandas.DataFrame({"k": [0] * 10 + [1] * 200, "change-one": ["yes", "no"] * 105})
+    table = pandas.DataFrame({"k": [0] * 10 + [1] * 200, "bit": ["yes", "no"] * 105})
     ledger.create("both", "100", relation="change-one", public=["k", "j"])
     reporting(monkeypatch, [[0, 0, 0], [10, 200, 0]][end])
     made = release(

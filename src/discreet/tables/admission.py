@@ -24,6 +24,7 @@ from ..engines.reading import Reading
 from ..engines.sources import open_table, stamp
 from ..errors import MissingExtraError, ReleaseError, TableInputError
 from ..exact.arithmetic import show
+from ..ledger.consulting import Consulted
 from ..ledger.ledger import Admission, Ledger, opened_ledger
 from ..present.views import Result, View
 from ..progress import Progress
@@ -233,19 +234,22 @@ def admit(
 
 def admission_for(ledger: Ledger, path: Path, dataset: str, version: str) -> Admission:
     """How this very file was admitted; one that was not is refused with the command that admits it."""
-    return check_admitted(ledger, path, dataset, version, ledger.admission(dataset, version))
+    with ledger.consult(dataset) as said:
+        found = said.admission(version)
+    return check_admitted(ledger.place, said, path, version, found)
 
 
-def check_admitted(ledger: Ledger, path: Path, dataset: str, version: str, found: Admission | None) -> Admission:
-    """The same where the ledger was asked for the admission before."""
-    words = [str(path), "--dataset", dataset, "--ledger", ledger.place, "--version"]
+def check_admitted(place: str, said: Consulted, path: Path, version: str, found: Admission | None) -> Admission:
+    """The same where the ledger was consulted before, and what it said of the version is `found`."""
+    dataset = said.terms.name
+    words = [str(path), "--dataset", dataset, "--ledger", place, "--version"]
     how = f"discreet admit {shlex.join(words)}"
     if found is None:
         raise ReleaseError(
             f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged. Whoever holds "
             f"the file runs: {how} {shlex.quote(version)}"
         )
-    if not ledger.is_admitted(found, file_digest(path)):
+    if not said.is_admitted(found, file_digest(path)):
         raise ReleaseError(
             f"{show(path.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
             f"nothing was charged. Give that one, or admit this one under a new version: {how} ..."

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from .. import files
 from ..exact.grid import Grid
 from ..exact.level import Level
-from ..ledger.ledger import Answer, Balance, Head, Terms
+from ..ledger.chain import Totals
+from ..ledger.ledger import Answer, Head, Terms
 from ..mechanism import Mechanism
 from ..questions.domain import Domain
 from ..questions.hierarchy import Hierarchy
@@ -71,7 +72,6 @@ def rebuild(saved: Saved) -> Rebuilt:
         totals.append(reports)
     sheet = Sheet.of(whole, terms, charge, sizes, measures, tuple(asked), dict, coarse, tuple(tiers))
     spent = record["budget"]
-    balance = Balance(number_in(spent["budget"]), number_in(spent["spent"]), number_in(spent["left"]), 0)
     head = record["ledger_head"]
     answer = Answer(
         "",
@@ -80,7 +80,7 @@ def rebuild(saved: Saved) -> Rebuilt:
         record["repeated"],
         None if head is None else Head(head["count"], head["hash"]),
     )
-    again = sheet.filled(drawn, totals, balance, answer)
+    again = sheet.filled(drawn, totals, Totals(number_in(spent["budget"]), number_in(spent["spent"])), answer)
     return Rebuilt(sheet, drawn, totals, replace(again, record={**again.record, **_declared(record, sheet)}))
 
 

@@ -23,6 +23,7 @@ from ..engines.reading import Reading
 from ..engines.sources import stamp, whole_table
 from ..errors import ReleaseError, TableInputError
 from ..exact.grid import Grid
+from ..ledger.consulting import Consulted
 from ..ledger.ledger import Admission, Answer, Ledger, Terms, opened_ledger
 from ..mechanism import Mechanism
 from ..progress import Progress, part, tell
@@ -303,7 +304,7 @@ def _walked(
     with opened_ledger(ledger) as book:
         allowed = _allowed(table, book, asked, margins)
         if allowed.answer is not None and allowed.spelling is not None:  # the file need not be read
-            walk = _repeated(book, allowed.answer, asked, allowed, allowed.spelling, table_maker(table), coarse)
+            walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, table_maker(table), coarse)
         else:
             walk = _drawn(
                 book, asked, allowed, _counted(table, book, asked, allowed, coarse, progress), fresh, progress
@@ -316,26 +317,27 @@ def _walked(
 class _Allowed:
     """What the ledger says of a question before any data are read: its terms, how the file was admitted, and an answer."""
 
-    terms: Terms
+    said: Consulted
     margins: tuple[Margin, ...]
     admission: Admission | None = None  # of files
     spelling: Spelling | None = None  # of files that were admitted
     answer: Answer | None = None
 
+    @property
+    def terms(self) -> Terms:
+        return self.said.terms
+
 
 def _allowed(table: Any, book: Ledger, asked: Asked, margins: Any) -> _Allowed:
     """Does the relation of the data set allow the question; and was it answered about the admitted version before?"""
-    terms = book.terms(asked.dataset)
-    check_relation(asked, terms)
     names = read_margins(margins, asked.question.by, asked.question.domain)
-    if not isinstance(table, (str, os.PathLike)):
-        return _Allowed(terms, names)
-    admission = book.admission(asked.dataset, asked.version)
-    if admission is None:
-        return _Allowed(terms, names)
-    spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns))
-    answer = book.stored(asked.dataset, spelling.question, admission.number)
-    return _Allowed(terms, names, admission, spelling, answer)
+    with book.consult(asked.dataset) as said:
+        check_relation(asked, said.terms)
+        admission = said.admission(asked.version) if isinstance(table, (str, os.PathLike)) else None
+        if admission is None:
+            return _Allowed(said, names)
+        spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns))
+        return _Allowed(said, names, admission, spelling, said.stored(spelling.question, admission.number))
 
 
 @dataclass(frozen=True)
@@ -357,7 +359,9 @@ def _counted(
     table = whole_table(table)
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
-    admission = None if path is None else check_admitted(book, path, asked.dataset, asked.version, allowed.admission)
+    admission = (
+        None if path is None else check_admitted(book.place, allowed.said, path, asked.version, allowed.admission)
+    )
     reading = None if admission is None else Reading.from_dict(admission.reading)
     found = counted_for(
         question, terms, table, progress=part(progress, 0.0, _COUNTING), reading=reading, vouched=admission is not None
@@ -399,8 +403,7 @@ def _drawn(
     sheets, spelling, first = ready.sheets, ready.spelling, ready.sheets[0]
     operator, dropped = ready.operator, ready.found.dropped
     if first.draws_nothing:  # public zeros alone: nothing is spent
-        balance = book.balance(asked.dataset)
-        made = [sheet.filled(*sheet.zeros(), balance, None) for sheet in sheets]
+        made = [sheet.filled(*sheet.zeros(), allowed.said.totals, None) for sheet in sheets]
         return _Walk(made, Fraction(0), operator, dropped)
     heads = [
         mechanisms_text(sheet.question, sheet.measures, spelling.contents, sheet.sizes, sheet.tiers) for sheet in sheets
@@ -419,19 +422,19 @@ def _drawn(
         # what was stored is read with the mechanisms that drew it, whatever would be chosen today
         drawn = [] if isinstance(begun, Answer) else _draw_all(ready)
     if isinstance(begun, Answer):
-        again = _repeated(book, begun, asked, allowed, spelling, first.make_table, first.coarse)
+        again = _repeated(begun, asked, allowed, spelling, first.make_table, first.coarse)
         return _Walk(again.releases, again.charged, operator, dropped)
     texts = [answer_text(cells, head, totals) for (cells, totals), head in zip(drawn, heads, strict=True)]
     answer = book.finish(begun, audiences_text(texts) if asked.audiences else texts[0])
     # the reports are stored: from here on everything is post-processing
     tell(progress, "drawn and stored", _STORED)
-    balance = book.balance(asked.dataset)
-    made = [sheet.filled(cells, totals, balance, answer) for sheet, (cells, totals) in zip(sheets, drawn, strict=True)]
+    made = [
+        sheet.filled(cells, totals, answer.totals, answer) for sheet, (cells, totals) in zip(sheets, drawn, strict=True)
+    ]
     return _Walk(made, first.charge, operator, dropped)
 
 
 def _repeated(
-    book: Ledger,
     answer: Answer,
     asked: Asked,
     allowed: _Allowed,
@@ -441,7 +444,7 @@ def _repeated(
 ) -> _Walk:
     """A stored answer once more, read without the data: with the mechanisms and sizes that it was drawn with."""
     charged = asked.level.charge if answer.epsilon is None else answer.epsilon
-    balance, made = book.balance(asked.dataset), list[Release]()
+    made = list[Release]()
     texts = answers_of(answer.text) if asked.audiences else [answer.text]
     for level, text in zip(asked.levels, texts, strict=True):
         # at one of several levels a release says what that level is worth, and never more than was charged for all of them
@@ -450,7 +453,7 @@ def _repeated(
             text, asked.at(level), allowed.terms, paid, spelling.contents, allowed.margins, make_table, coarse
         )
         sheet = again.sheet.asking(spelling.question)
-        made.append(sheet.filled(again.reports, again.totals, balance, answer))
+        made.append(sheet.filled(again.reports, again.totals, answer.totals, answer))
     return _Walk(made, charged)
 
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from ..channels import Channel
 from ..errors import ReleaseError
-from ..ledger.ledger import Answer, Balance, Terms
+from ..ledger.chain import Totals
+from ..ledger.ledger import Answer, Terms
 from ..mechanism import Mechanism
 from ..questions.margins import Margin
 from ..questions.question import Question
@@ -125,7 +126,7 @@ class Sheet:
         self,
         drawn: Sequence[NDArray[Any]],
         totals: Sequence[Sequence[NDArray[Any]]],
-        balance: Balance,
+        spent: Totals | None,
         answer: Answer | None,
     ) -> Release:
         """The rows of a release with their estimates, intervals and margins, and the record that goes with them.
@@ -147,7 +148,9 @@ class Sheet:
             **self.record,
             "released": answer.when if answer is not None else datetime.now(UTC).isoformat(timespec="seconds"),
             "repeated": answer is not None and answer.repeated,
-            "budget": {"budget": str(balance.budget), "spent": str(balance.spent), "left": str(balance.left)},
+            "budget": {}
+            if spent is None
+            else {name: str(getattr(spent, name)) for name in ("budget", "spent", "left")},
             "ledger_line": None if answer is None else answer.charge,
             "ledger_head": None if answer is None or answer.head is None else answer.head.to_dict(),
         }

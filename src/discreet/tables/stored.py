@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import DiscreetError
 from ..exact.level import Level
-from ..ledger.ledger import Balance, Entry, Head, Ledger
+from ..ledger.ledger import Entry, Head, Ledger
 from ..mechanism import Mechanism
 from .alike import contents
 from .asked import Asked
@@ -110,7 +110,7 @@ def _unlike(saved: Saved, rebuilt: Rebuilt, text: str, content: Mapping[str, Any
     except DiscreetError:
         yield f"It is another question than the one of the stored answer of line {line}."
         return
-    made = again.sheet.filled(again.reports, again.totals, Balance(Fraction(0), Fraction(0), Fraction(0), 0), None)
+    made = again.sheet.filled(again.reports, again.totals, None, None)
     yield from _compared(made, rebuilt.release, record, line)
 
 
