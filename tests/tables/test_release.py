@@ -258,7 +258,7 @@ def test_removing_one_person_changes_at_most_max_groups_cells_by_one(people, led
                 domain={"district": ["a", "b"]},
                 epsilon="1/1000",
                 max_groups=max_groups,
-                other=other,
+                pool_other=other,
                 version=version,
                 count="sick = 'yes'",
             ).columns["report"]
@@ -287,7 +287,7 @@ def test_removing_one_person_changes_at_most_max_groups_cells_by_one(people, led
         ({"margins": ["sick"]}, "margins are columns"),
         ({"version": ""}, "version"),
         ({"version": "\ud800"}, "version"),
-        ({"other": 2}, "True or False"),
+        ({"pool_other": 2}, "True or False"),
         ({"count": {"\ud800": "sick = 'yes'"}}, "count is"),
         ({"mechanism": None}, "not known"),
         ({"mechanism": dt.geometric(5, epsilon="1/2")}, "up to 5"),
