@@ -88,12 +88,10 @@ TESTED_IN = {
     "measure.convolution": "measure/test_totals.py",
     "tables.fitting": "tables/test_fitting.py channels/test_reading.py",
     "tables.sums": "tables/test_totals.py",
-    "tables.tiers": "tables/test_totals.py",
     "questions.margins": "tables/test_totals.py tables/test_release.py",
     "tables.rebuilt": "tables/test_checking.py",
     "tables.saved": "tables/test_checking.py",
     "tables.saving": "tables/test_saving.py tables/test_checking.py",
-    "tables.scales": "tables/test_pages.py",
     "tables.stored": "tables/test_checking.py",
     "tables.asked": "tables/test_audiences.py tables/test_release.py",
 }

@@ -12,14 +12,17 @@ Reports stand in the order of the keys, one list for each measure; whoever asks 
 Names tell statistics apart that are alike in all else, and nothing more: the question knows none.
 Mechanisms that a family makes again from its largest count (or the change that it hides) and level are stored as that, for
 all sizes of group at once, with a digest over their laws; any other, and every design, is stored whole, as its file.
+
+Who asks again is served from this, without the data, and check-release compares it with what was saved.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,11 +35,12 @@ from ..formats import VERSION, check_version
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..questions.domain import Domain
+from ..questions.margins import Margin
 from ..questions.question import Question
 from .asked import Asked
-from .choice import made
-from .measures import Measure, Plan, open_noise, unplanned
-from .tiers import Tier, bounded
+from .coarse import Coarse
+from .measures import Measure, Plan, Tier, bounded, made, open_noise, tiers_for, unplanned
+from .sheet import Sheet
 
 Indices = NDArray[np.int64]
 Document = dict[str, Any]
@@ -265,3 +269,38 @@ def _digest(plan: Mapping[int, Mechanism]) -> str:
             laws[id(m)] = json.dumps(files.law(m), sort_keys=True)
         together.update(f"{size} {laws[id(m)]}\n".encode())
     return f"sha256:{together.hexdigest()}"
+
+
+@dataclass(frozen=True)
+class Served:
+    """The sheet of a stored answer, and its reports: of each measure, and of each measure of each tier."""
+
+    sheet: Sheet
+    reports: list[NDArray[Any]]
+    totals: list[list[NDArray[Any]]]
+
+
+def served(
+    text: str,
+    asked: Asked,
+    terms: Terms,
+    charge: Fraction,
+    contents: Mapping[str, Any],
+    margins: Sequence[Margin],
+    make_table: Callable[[Mapping[str, list[Any]]], Any],
+    coarse: Coarse,
+) -> Served:
+    """A stored answer for whoever asks this question, in this order and under these names."""
+    stored = read_answer(text, asked, terms, contents)
+    asked = as_stored(asked, stored.measures)
+    tiers, totals = read_tiers(text, asked.question, tiers_for(asked, terms, stored.sizes), contents)
+    sheet = Sheet.of(asked, terms, charge, stored.sizes, stored.measures, tuple(margins), make_table, coarse, tiers)
+    return Served(sheet, stored.reports, totals)
+
+
+def as_stored(asked: Asked, measures: Sequence[Measure]) -> Asked:
+    """With one's own mechanism as it was stored: one with the same law may be told in other words."""
+    if not isinstance(asked.question.mechanism, Mechanism):
+        return asked
+    used = [m for one in measures if one.counts_people for m in one.plan.values() if m is not None]
+    return replace(asked, question=asked.question.changed(mechanism=used[0])) if used else asked

@@ -32,19 +32,17 @@ from ..questions.margins import Margin, read_margins
 from ..questions.question import Question
 from ..sharing.cascades import Cascade
 from .admission import Profile, check_admitted, examined
-from .answers import answer_text, mechanisms_text
+from .answers import answer_text, mechanisms_text, served
 from .asked import Asked, check_columns, check_relation
 from .audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .coarse import Coarse
 from .found import Found, counted_for
 from .frames import TableMaker, table_maker
-from .measures import Plan, measures_for
+from .measures import Plan, measures_for, tiers_for
 from .previews import Preview, preview_of
 from .results import Release
-from .served import served
 from .sheet import Sheet
 from .spelling import Spelling, spelling_of
-from .tiers import tiers_for
 from .values import members
 
 Indices = NDArray[np.int64]

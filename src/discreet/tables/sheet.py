@@ -23,11 +23,10 @@ from ..questions.margins import Margin
 from ..questions.question import Question
 from .asked import Asked, groups_of_one
 from .coarse import AS_DRAWN, Coarse, merged_reading
-from .measures import Measure, digest_of, family_of
+from .measures import Measure, Tier, digest_of, family_of
 from .records import release_record
 from .results import Release
 from .sums import Sums, totals_beware, totals_record
-from .tiers import Tier
 from .values import Reading, error_of, in_steps, published
 
 Indices = NDArray[np.int64]

@@ -9,12 +9,12 @@ from typing import Any
 
 from ..engines.counted import Counts, Sums
 from ..ledger.chain import canonical as one_text
+from ..questions.margins import groups_of
 from ..questions.predicate import Predicate, find_column, parse, unordered
 from ..questions.purpose import READING
 from ..questions.question import Question
 from ..questions.statistic import Statistic
 from .asked import Asked
-from .tiers import spelled
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
 
 def measured_of(question: Question) -> str:
     """What tells measured totals apart: their parts of epsilon, and which cells each of them adds up."""
-    return _digest(one_text({"tiers": spelled(question)}))
+    return _digest(one_text({"tiers": _tiers_told(question)}))
 
 
 def content_of(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
@@ -80,3 +80,16 @@ def content_of(one: Statistic, where: Predicate | None, names: Collection[str]) 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _tiers_told(question: Question) -> list[Any]:
+    """What tells tiers apart: their parts, and which cells each of their totals adds up."""
+    found = []
+    for margin, part in question.tiers:
+        groups = groups_of(margin, question.by, question.domain, question.cells)
+        order = sorted(range(len(question.by)), key=lambda k: question.by[k].lower())
+        cells: list[list[list[Any]]] = [[] for _ in groups.keys]
+        for key, place in zip(question.cells, groups.place.tolist(), strict=True):
+            cells[place].append([key[k] for k in order])
+        found.append([str(part), sorted(sorted(map(repr, mine)) for mine in cells)])
+    return sorted(found, key=repr)

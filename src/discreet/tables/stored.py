@@ -18,14 +18,13 @@ from ..errors import DiscreetError
 from ..exact.level import Level
 from ..ledger.ledger import Entry, Head, Ledger
 from ..mechanism import Mechanism
-from .alike import contents
+from .answers import served
 from .asked import Asked
 from .audiences import answers_of
 from .matched import Unknown
-from .rebuilt import Rebuilt
+from .rebuilt import Rebuilt, contents
 from .results import Release
 from .saved import Saved, as_texts, csv_value, number_in, without_words
-from .served import served
 from .spelling import measured_of
 
 # Fields of a record that do not follow from the stored answer, and are compared with the ledger's lines, or elsewhere

@@ -15,8 +15,7 @@ from ..ledger.ledger import Terms
 from ..questions.margins import Groups, Margin, groups_of, margin_name, read_margins
 from ..questions.question import Question
 from .asked import groups_of_one
-from .measures import Measure, digest_of, family_of
-from .tiers import Tier, sizes_of
+from .measures import Measure, Tier, digest_of, family_of, sizes_of
 from .totals import Adding, Own
 from .values import Part, Reading, published
 

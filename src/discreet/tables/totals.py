@@ -20,8 +20,7 @@ from ..measure.leastsquares import Measured, WeightedBound
 from ..measure.totals import CHERNOFF, SumBound, TotalBound, is_below_noise
 from ..questions.margins import Groups
 from .fitting import fit_parts
-from .measures import Measure
-from .tiers import Tier
+from .measures import Measure, Tier
 from .values import Part, Reading, error_of, in_steps, members
 
 Indices = NDArray[np.int64]
