@@ -51,7 +51,7 @@ ROOMS = {
     "registry": "mechanism",
     "planning": f"{BASE} present progress channels mechanism measure mechanisms designs recovery queries registry",
     "ledger": f"{BASE} formats present mechanism",
-    "questions": BASE,
+    "questions": f"{BASE} files mechanism measure registry",
     "engines": f"{BASE} questions progress",
     "tables": f"{BASE} formats present channels files mechanism mechanisms measure designs sharing registry ledger "
     "questions engines progress",

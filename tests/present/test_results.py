@@ -27,7 +27,7 @@ from discreet.ledger.periods import Period
 from discreet.present.views import Result, View, plain
 from discreet.randomness.source import simulation
 from discreet.tables.checking import Check, ReleaseVerdict
-from discreet.tables.expected import Expected
+from discreet.tables.previews import Preview
 from discreet.tables.results import Release
 
 EVIL = "<script>alert(1)</script>&\r\n\x1b[31mred\u2028"
@@ -145,7 +145,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a graph": lambda: dt.theory.query_graph([(0, EVIL), (1, EVIL)], lambda d: d),
     "a release": a_release,
     "releases for audiences": audiences,
-    "a dry run": lambda: Expected(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),
+    "a dry run": lambda: Preview(({EVIL: EVIL, "mechanism": "geometric", "half width": 1.0},) * 200, record()),
     "a release of nothing": lambda: a_release(0),
     "a long release": lambda: a_release(5000),
     "a check of a release": lambda: ReleaseVerdict(
