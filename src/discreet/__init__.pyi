@@ -31,7 +31,9 @@ from .mechanisms.staircase import staircase as staircase
 from .mechanisms.uniform import uniform as uniform
 from .mechanisms.wave import square_wave as square_wave
 from .planning.compare import compare as compare
-from .planning.plan import plan as plan
+from .planning.one_report import plan_epsilon as plan_epsilon
+from .planning.one_report import plan_error as plan_error
+from .planning.reports import plan_reports as plan_reports
 from .randomness.source import insecure_source as insecure_source
 from .recovery.recover import recover as recover
 from .tables.admission import admit as admit

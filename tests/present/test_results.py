@@ -215,11 +215,11 @@ def test_every_result_is_alike(name):
 
 
 PLANS: dict[str, Callable[[], Result]] = {
-    "a choice": lambda: dt.plan(20, error=3)["geometric"],
-    "a choice by its standard error": lambda: dt.plan(10, epsilon=1, standard_error=".1", prior="binomial(0.3)")[
-        "geometric"
-    ],
-    "a choice that is none": lambda: dt.plan(2**25, error=3, families=["explicit_fair"])["explicit_fair"],
+    "a choice": lambda: dt.plan_epsilon(20, error=3)["geometric"],
+    "a choice by its standard error": lambda: dt.plan_reports(
+        10, epsilon=1, standard_error=".1", prior="binomial(0.3)"
+    )["geometric"],
+    "a choice that is none": lambda: dt.plan_epsilon(2**25, error=3, families=["explicit_fair"])["explicit_fair"],
 }
 
 

@@ -31,7 +31,9 @@ KINDS = {
         "check-release": "releases",
     },
     "For a team that collects reports": {
-        "plan": "designs",
+        "plan-epsilon": "designs",
+        "plan-error": "designs",
+        "plan-reports": "designs",
         "perturb": "collecting",
         "tally": "collecting",
         "recover": "recovery",
@@ -42,6 +44,7 @@ KINDS = {
         "check": "mechanisms",
         "show": "mechanisms",
         "compare": "designs",
+        "compare-query": "designs",
         "sample": "mechanisms",
         "audit": "mechanisms",
         "sensitivity": "queries",

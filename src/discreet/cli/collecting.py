@@ -15,7 +15,7 @@ from cyclopts import Parameter
 
 from .admission import Decimal, Encoding, Null, Quote, Separator, SheetName
 from .app import command, dump, make_console, one_of
-from .mechanisms import load_mechanism
+from .mechanisms import load_mechanism, load_procedure
 from .options import (
     DATASET,
     LEDGER,
@@ -161,7 +161,7 @@ def tally(
         histogram = run(
             named,
             column,
-            None if mechanism is None else load_mechanism(mechanism),
+            None if mechanism is None else load_procedure(mechanism),
             counts=None if counts == "none" else counts,
             progress=advance,
         )

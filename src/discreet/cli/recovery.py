@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from .app import apart, command, dump, make_console, one_of
-from .mechanisms import load_mechanism
+from .mechanisms import load_procedure
 from .options import Column, Csv, Debug, Json, MechanismFile, Out
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def recover(
         )
     share(confidence, "--confidence", "how often the intervals cover", error=RecoveryError)
     apart(out, *reports, mechanism)
-    m = load_mechanism(mechanism)
+    m = load_procedure(mechanism)
     data = ReportCounts()
     for name in reports:
         data.take(_read(name, column, counts))

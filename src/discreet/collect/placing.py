@@ -30,7 +30,7 @@ from ..engines.arrow_columns import (
     validated_words,
 )
 from ..errors import OutOfRangeError, TableInputError
-from ..exact.arithmetic import parse_exact, parse_value, show
+from ..exact.arithmetic import parse_entry, parse_value, show
 from ..exact.grid import Grid
 from ..exact.positions import positions, values_at
 
@@ -199,11 +199,11 @@ def numbers_of(column: Any, decimal: str = ".") -> tuple[list[Fraction | None], 
     elif is_number(words.type):
         values = stored(words.cast(pa.uint8()) if kinds.is_boolean(words.type) else words)
         each, inner = np.unique(values, return_inverse=True)
-        numbers, absent = [parse_exact(value) for value in each.tolist()], missing(words)
+        numbers, absent = [parse_entry(value) for value in each.tolist()], missing(words)
         inner = inner if absent is None else np.where(absent, -1, inner)
     else:
         texts, inner = _written(words, decimal)
-        numbers = [None if text is None else parse_exact(text) for text in texts]
+        numbers = [None if text is None else parse_entry(text) for text in texts]
     return numbers, inner if codes is None else np.append(inner, -1)[codes]
 
 

@@ -19,7 +19,7 @@ from ..engines.sources import open_table, stamp
 from ..errors import MissingExtraError, TableInputError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Procedure, procedure_of
 from ..progress import Progress, tell
 from ..randomness.source import is_marked, marked
 from .placing import (
@@ -51,7 +51,7 @@ class ReportCounts(Counter[int | Fraction]):
 def tally(
     table: Any,
     column: str,
-    mechanism: Mechanism | None = None,
+    mechanism: Procedure | None = None,
     *,
     counts: str | None = "count",
     encoding: str = "utf-8",
@@ -94,7 +94,7 @@ def tally(
 def tally_of(
     tables: Sequence[Any],
     column: str,
-    mechanism: Mechanism | None = None,
+    mechanism: Procedure | None = None,
     counts: str | None = "count",
     reading: Reading | None = None,
     progress: Progress | None = None,
@@ -106,7 +106,7 @@ def tally_of(
         raise MissingExtraError.needing("Counting reports in tables needs PyArrow", "tables") from None
     if not tables:
         raise TableInputError("There is nothing to count: give at least one table.")
-    grid = None if mechanism is None else mechanism_of(mechanism).outputs
+    grid = None if mechanism is None else procedure_of(mechanism).outputs
     counted = ReportCounts()
     for table in tables:
         where = f" of {os.path.basename(table)}" if isinstance(table, (str, os.PathLike)) else ""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingExtraError, TableInputError
-from ..exact.arithmetic import parse_exact
+from ..exact.arithmetic import parse_entry
 
 
 def recognised(table: Any) -> Any:
@@ -83,7 +83,7 @@ def _text_of(value: Any) -> str | None:
             return value.date().isoformat() if day else value.isoformat(sep=" ")
         if isinstance(value, date):
             return value.isoformat()
-        number = parse_exact(value)
+        number = parse_entry(value)
         if number is not None:
             return str(number.numerator) if number.denominator == 1 else repr(float(number))
     except Exception:  # an object of another library's making: what it says must not be seen

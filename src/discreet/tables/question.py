@@ -18,7 +18,7 @@ from ..exact.given import whole
 from ..exact.grid import Grid
 from ..exact.level import Level
 from ..ledger.ledger import Terms
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..questions.domain import Domain
 from ..registry import RELEASED
 from .purpose import ADDING, FOR_READING, Purpose
@@ -176,7 +176,9 @@ def ask(
             "Give one level (alpha or epsilon), or the levels of several audiences (alphas or epsilons)."
         )
     level = audiences[0] if audiences else Level.of(alpha=alpha, epsilon=epsilon)
-    if not isinstance(mechanism, Mechanism) and mechanism != "auto" and mechanism not in RELEASED:
+    if isinstance(mechanism, Procedure):
+        mechanism_of(mechanism, ReleaseError)  # traditional methods are refused
+    elif mechanism != "auto" and mechanism not in RELEASED:
         raise ReleaseError(
             f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)} or a Mechanism."
         )
