@@ -25,11 +25,12 @@ import numpy as np
 from ..channels.contract import MATRIX_ENTRIES
 from ..designs.design import design
 from ..errors import DiscreetError, SizeError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import parse_exact, show
-from ..exact.grid import Grid
-from ..exact.level import Level
-from ..exact.neighbours import Neighbours
-from ..measure.prior import prior_of
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
+from ..exact.neighbours import Neighbours, NeighboursLike
+from ..measure.prior import PriorLike, prior_of
 from ..mechanism import Mechanism
 from ..mechanisms.wave import square_wave
 from ..recovery.likelihood import Floats
@@ -46,18 +47,18 @@ _ROUNDING = 1e-9  # a number of reports is rounded up, unless it is this part of
 
 
 def plan_reports(
-    n: int | Grid | None = None,
+    n: GridLike | None = None,
     *,
-    standard_error: Any = None,
+    standard_error: Rational | None = None,
     of: Any = None,
-    kantorovich: Any = None,
-    reports: Any = None,
-    alpha: Any = None,
-    epsilon: Any = None,
-    prior: Any = None,
+    kantorovich: Rational | None = None,
+    reports: Rational | None = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    prior: PriorLike | None = None,
     families: Sequence[str] | None = None,
-    sensitivity: Any = None,
-    neighbours: Any = None,
+    sensitivity: Rational | None = None,
+    neighbours: NeighboursLike | None = None,
     mechanism: Mechanism | Sequence[Mechanism] | None = None,
     method: str | None = None,
     iterations: int | None = None,

@@ -18,7 +18,7 @@ from ..errors import DiscreetError, GridError, LevelError
 from ..exact.arithmetic import as_written, ball, float_above, show, show_above
 from ..exact.given import share, whole
 from ..exact.level import Epsilon
-from ..exact.neighbours import Neighbours
+from ..exact.neighbours import Neighbours, NeighboursLike
 from ..mechanism import Mechanism, Procedure, procedure_of
 from ..present.views import Result, View, plain
 from ..progress import Progress
@@ -177,7 +177,12 @@ class Composition(Result):
 
 
 def compose(
-    m: Any, k: Any = 1, *, of: str = "one count", neighbours: Any = None, progress: Progress | None = None
+    mechanism: Any,
+    k: Any = 1,
+    *,
+    of: str = "one count",
+    neighbours: NeighboursLike | None = None,
+    progress: Progress | None = None,
 ) -> Composition:
     """The privacy curve of k reports by a mechanism; or of k[0] by m[0], k[1] by m[1], ... for lists of both.
 
@@ -194,8 +199,10 @@ def compose(
     >>> f"{c.basic:.4g} {c.epsilon('1e-3'):.4g} {c.delta('1.6'):.4g}"
     '2 1.154 9.128e-06'
     """
-    listed = isinstance(m, (list, tuple)) and bool(m) and all(isinstance(x, Procedure) for x in m)
-    mechanisms = tuple(m) if listed else (procedure_of(m),)
+    listed = (
+        isinstance(mechanism, (list, tuple)) and bool(mechanism) and all(isinstance(x, Procedure) for x in mechanism)
+    )
+    mechanisms = tuple(mechanism) if listed else (procedure_of(mechanism),)
     uses = _uses(k, len(mechanisms) if listed else None)
     if of not in ("one count", "different counts"):
         raise DiscreetError(f'of = {show(of)} is not known; give of="one count" or of="different counts".')

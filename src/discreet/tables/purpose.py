@@ -145,6 +145,7 @@ def _designed(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
         )
     from ..designs.design import design  # a slow import, for those who ask for it
 
+    assert purpose.loss is not None  # the purpose that is designed for has one
     law: Any = purpose.prior
     if isinstance(law, tuple):
         law = dict(law) if law and isinstance(law[0], tuple) else list(law)
