@@ -23,9 +23,15 @@ BENCHES = $(sort $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)))
 LOCK := pip compile --universal --fork-strategy fewest --python-version 3.11 --generate-hashes \
         --no-header --no-emit-index-url -q $(UPGRADE)
 
+# Workers share the test files that pytest has rewritten; without the cache each one compiles them all, which takes longer
+# than to collect them.
+WORKERS ?= auto
+CORE    := exact channels noise randomness mechanisms ledger test_seal.py
+PYTEST  := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS)
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check studies audit bench campaign dist docs mutants lock readme clean
+.PHONY: help demo test check oldest bare studies audit bench campaign dist docs mutants lock readme clean
 
 help:  ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)$$/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -33,14 +39,24 @@ help:  ## list the targets
 demo: $(VENV)/.run-stamp  ## install what runs, then write the demonstration to demo-out/
 	$(BIN)/discreet demo --out $(OUT)
 
-test: $(VENV)/.dev-stamp  ## run the tests, without the long ones
-	$(BIN)/python tools/run_tests.py -m "not campaign"
+test: $(VENV)/.dev-stamp  ## run the tests that need nothing but Python
+	$(PYTEST) --dist worksteal -m "not campaign and not outside"
 
-check: $(VENV)/.dev-stamp  ## lint, types and tests
+check: $(VENV)/.dev-stamp  ## lint, format, types, `make test`, and the tests with a browser, PostgreSQL, Java, Node, notebooks, the site
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python tools/run_tests.py -m "not campaign"
+	$(MAKE) test
+	HYPOTHESIS_PROFILE=check $(PYTEST) --dist loadscope -m "outside and not campaign"
+
+oldest:  ## `make test` with the oldest versions that pyproject.toml allows
+	$(MAKE) VENV=$(VENV)/oldest $(VENV)/oldest/.dev-stamp
+	$(VENV)/oldest/bin/python -m pip --disable-pip-version-check -q install --no-deps --require-hashes -r $(REQ)/oldest.txt
+	$(MAKE) VENV=$(VENV)/oldest test
+
+bare: $(VENV)/bare/.bare-stamp  ## the tests of the core, where no extra is installed
+	PYTHONDONTWRITEBYTECODE= $(VENV)/bare/bin/python -m pytest -n $(WORKERS) --dist worksteal \
+	  -m "not campaign and not outside" $(addprefix tests/,$(CORE))
 
 studies: $(VENV)/.dev-stamp  ## recompute the papers' figures and tables into study-out/ (STUDY=all or its name; QUICK=1: small sizes)
 	$(BIN)/python -m studies $(STUDY) $(if $(filter list,$(STUDY)),,$(if $(QUICK),--quick) -o $(FIGURES))
@@ -50,7 +66,7 @@ bench: $(VENV)/.dev-stamp  ## run every benchmarks/*.py whose name does not star
 
 campaign: $(VENV)/.dev-stamp  ## run the long tests; they write to benchmarks/results/
 	mkdir -p $(RESULTS)
-	DISCREET_CAMPAIGN=full DISCREET_RESULTS=$(RESULTS) $(BIN)/python -m pytest -m campaign
+	HYPOTHESIS_PROFILE=campaign DISCREET_CAMPAIGN=full DISCREET_RESULTS=$(RESULTS) $(BIN)/python -m pytest -m campaign
 
 dist: $(VENV)/.dist-stamp  ## wheel and sdist, tested; bill of materials and licences: dist/
 	$(BIN)/python tools/dist.py build
@@ -66,12 +82,14 @@ docs: $(VENV)/.dev-stamp  ## build the documentation as a site, offline: docs/_b
 mutants: $(VENV)/.dev-stamp  ## change single tokens of ROOM=exact.level (COUNT=20 SEED=1 WHOLE=) and list what no test notices
 	$(BIN)/python tests/mutants.py $(ROOM) --count $(COUNT) --seed $(SEED) $(if $(WHOLE),--whole)
 
-# dev.txt comes first, and the others are held to its versions.
+# dev.txt comes first, and the others but oldest.txt are held to its versions.
 lock:  ## recompile requirements/*.txt (needs uv; UPGRADE=--upgrade moves the pins)
 	$(UV) $(LOCK) pyproject.toml --extra all --extra spark $(REQ)/dev.in -o $(REQ)/dev.txt > /dev/null
 	$(UV) $(LOCK) pyproject.toml -c $(REQ)/dev.txt -o $(REQ)/core.txt > /dev/null
 	$(UV) $(LOCK) pyproject.toml --extra tables -c $(REQ)/dev.txt -o $(REQ)/tables.txt > /dev/null
 	$(UV) $(LOCK) pyproject.toml --extra all -c $(REQ)/dev.txt -o $(REQ)/all.txt > /dev/null
+	$(UV) $(LOCK) pyproject.toml $(REQ)/bare.in -c $(REQ)/dev.txt -o $(REQ)/bare.txt > /dev/null
+	$(UV) $(LOCK) pyproject.toml $(REQ)/oldest.in --extra all --resolution lowest-direct -o $(REQ)/oldest.txt > /dev/null
 	$(UV) $(LOCK) $(REQ)/dist.in -c $(REQ)/dev.txt -o $(REQ)/dist.txt > /dev/null
 	$(UV) $(LOCK) $(REQ)/build.in -c $(REQ)/dev.txt -o $(REQ)/build.txt > /dev/null
 	@! grep -nE '://|^ *--?(index|extra-index|find-links|i |f )' $(REQ)/*.txt || { echo "a lock names a place"; exit 1; }
@@ -103,6 +121,12 @@ $(VENV)/.dev-stamp: $(REQ)/dev.txt pyproject.toml | $(BIN)/python
 	$(PIP) install --require-hashes -r $(REQ)/dev.txt
 	$(INSTALL_PACKAGE)
 	@touch $@ $(VENV)/.run-stamp
+
+$(VENV)/bare/.bare-stamp: $(REQ)/bare.txt $(REQ)/build.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)/bare
+	$(VENV)/bare/bin/python -m pip --disable-pip-version-check -q install --require-hashes -r $(REQ)/bare.txt -r $(REQ)/build.txt
+	$(VENV)/bare/bin/python -m pip --disable-pip-version-check -q install --no-deps --no-build-isolation -e .
+	@touch $@
 
 $(VENV)/.dist-stamp: $(REQ)/dist.txt $(VENV)/.dev-stamp
 	$(PIP) install --require-hashes -r $(REQ)/dist.txt

@@ -2,19 +2,49 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import re
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-from tests import postgres
+from tests import postgres, profiles, shortcuts
 
-# How long an example takes says something of the machine and nothing of the code.
-settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("house")
+profiles.load()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    named = [item.nodeid for item in items if has_address(item.nodeid)]
+    if named:
+        raise pytest.UsageError(f"{named[0]}: the id holds an address, which differs from worker to worker; give ids=.")
+
+
+def has_address(nodeid: str) -> bool:
+    return re.search(r" at 0x[0-9a-f]{6,}>", nodeid) is not None
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist, without which the tests run as well
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Under --dist loadscope a folder stays on one worker: one Spark, one PostgreSQL, one Chromium at a time.
+
+    Groups of pytest-xdist's own would say the same, but its version 3.8 forgets them under pytest 9.2.
+    """
+    if config.getoption("dist") != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFolder(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return folder_of(nodeid)
+
+    return ByFolder(config, log)
+
+
+def folder_of(nodeid: str) -> str:
+    """The folder below tests/ that a test lies in, or its file where it lies in none."""
+    path = PurePosixPath(nodeid.partition("::")[0])
+    return path.as_posix() if path.parent.name == "tests" else path.parent.as_posix()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -39,8 +69,5 @@ def server() -> Iterator[postgres.Server]:
 @pytest.fixture
 def in_memory(tmp_path) -> Iterator[Path]:
     """A folder where syncing takes no time, if this machine has one: for tests of numbers, not of disks."""
-    if not os.access("/dev/shm", os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
-        yield Path(folder)
+    with shortcuts.folder_in_memory(tmp_path) as folder:
+        yield folder

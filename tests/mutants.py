@@ -48,7 +48,7 @@ OPERATORS = {
 }
 TWINS = [("min", "max"), ("minimum", "maximum"), ("argmin", "argmax"), ("ceil", "floor"), ("any", "all")]
 NAMES = {a: b for pair in TWINS for a, b in (pair, pair[::-1])}
-SUITE = "not campaign"  # the suite, as `make test` runs it
+SUITE = "not campaign"  # the suite, as `make check` runs it
 SPARE = ("__pycache__", ".*", "demo-out", "build", "dist", "results")  # what no test needs, left out of the copy
 
 # Rooms without tests of their own name, and the tests that look at them: files or folders below tests/.
@@ -375,9 +375,7 @@ def _survives(checkout: Checkout, mutant: Mutant, named: Sequence[str], whole: b
 
 def main(arguments: Sequence[str] | None = None) -> None:
     words = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    words.add_argument(
-        "room", help="a module or a folder of src/discreet, for example numbers.level or channels.mixture"
-    )
+    words.add_argument("room", help="a module or a folder of src/discreet, for example exact.level or channels.mixture")
     words.add_argument("--count", type=int, default=20, help="how many changes to draw")
     words.add_argument("--seed", type=int, default=1, help="which ones")
     words.add_argument("--whole", action="store_true", help="put survivors to the whole suite, too")

@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,16 @@ def test_docstrings(name):
 
 
 def test_some_docstrings_have_examples():
-    """The test above would pass on none."""
-    assert sum(doctest.testmod(importlib.import_module(name)).attempted for name in MODULES) >= 10
+    """The test above would pass on none. They are counted, and not run again."""
+    finder = doctest.DocTestFinder()
+    examples = [part.examples for name in MODULES for part in finder.find(importlib.import_module(name))]
+    assert sum(map(len, examples)) >= 10
+
+
+def test_an_example_that_fails_is_noticed(capsys):
+    module = types.ModuleType("wrong", ">>> 1 + 1\n3")
+    assert doctest.testmod(module).failed == 1
+    assert "Expected:\n    3\nGot:\n    2\n" in capsys.readouterr().out
 
 
 def sessions(text: str) -> list[tuple[str, str]]:

@@ -8,7 +8,6 @@ import math
 import os
 import pickle
 import stat
-import time
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -24,6 +23,7 @@ from discreet.errors import FileError
 from discreet.exact.level import Epsilon, Level
 from discreet.files import load_procedure
 from discreet.mechanism import Procedure, Recipe
+from tests.profiles import examples
 from tests.strategies import mechanisms
 from tests.test_verify import apart, bytes_of, document, put, resigned
 
@@ -133,7 +133,7 @@ def test_loading_gives_back_what_was_saved(name, tmp_path):
 
 
 @given(mechanisms(max_n=16))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 def test_any_mechanism_survives_the_trip(m):
     back = files.loads(files.text(m).encode())
     assert same_law(back.channel, m.channel)
@@ -402,20 +402,18 @@ def test_longer_stairs_or_another_upper_part_are_another_mechanism_with_claims_o
 
 @pytest.mark.parametrize("n", [10**9, 10**18, 2**61 - 1, 10**1000])
 def test_a_huge_grid_is_loaded_or_refused_at_once(n):
-    """No power of that size is computed: stairs are counted, and what no grid holds is refused."""
+    """No power of that size is computed, for this would never end: stairs are counted, and what no grid holds is refused."""
     change = put("channel", "n", n)
     huge = resigned(
         document(EVERY_KIND["clamped stairs of 10^9"][0]),
         lambda d: (change(d), put("inputs", "high", str(n))(d), put("outputs", "high", str(n))(d)),
     )
-    start = time.monotonic()
     if n < 2**61:
         assert files.loads(bytes_of(huge)).inputs.n == n
     else:
         assert refused(huge).kind == "shape"
     far = resigned(huge, apart(n))
     assert refused(far).kind == "claim"
-    assert time.monotonic() - start < 5
 
 
 def test_an_unknown_version_says_which_one():
@@ -593,15 +591,20 @@ def test_a_file_cut_anywhere_is_refused():
         assert (error.kind, "cut short" in str(error)) == ("unreadable", True), end
 
 
-def test_a_file_of_2_gb_is_refused_at_once(tmp_path):
+def test_a_file_of_2_gb_is_refused_unread(tmp_path, monkeypatch):
+    def opened(*args, **kwargs):
+        raise AssertionError("the file was opened")
+
     path = tmp_path / "large.json"
     path.touch()
     os.truncate(path, 2 * 2**30)
-    start = time.monotonic()
+    monkeypatch.setattr(verify, "open", opened, raising=False)
     with pytest.raises(FileError, match=str(2 * 2**30)) as caught:
         load_procedure(path)
     assert caught.value.kind == "too large"
-    assert time.monotonic() - start < 1, "the file was read"
+    path.write_bytes(b"{}")
+    with pytest.raises(AssertionError, match="was opened"):  # that is where a smaller file is read
+        load_procedure(path)
 
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
@@ -641,7 +644,7 @@ FUZZED = files.text(dt.explicit_fair(6, epsilon="0.3")).encode()
 
 
 @given(st.integers(0, len(FUZZED) - 1), st.integers(0, 255))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400))
 def test_a_changed_byte_is_refused_or_changes_nothing(place, byte):
     damaged = FUZZED[:place] + bytes([byte]) + FUZZED[place + 1 :]
     try:
@@ -666,7 +669,7 @@ SPOTS = [(m, way) for m in (*EXAMPLES.values(), EVERY_KIND["uniform"][0]) for wa
 
 
 @given(st.sampled_from(SPOTS), json_values)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 def test_any_value_anywhere_behind_a_valid_digest_gives_a_file_error_or_loads(spot, value):
     """No other exception, whatever stands where; and what loads can be saved again."""
     m, way = spot
@@ -898,7 +901,7 @@ FAMILIES = [
 
 @pytest.mark.parametrize("make", FAMILIES)
 @given(st.data())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12))
 def test_any_chain_of_post_processing_survives_the_trip(make, data):
     """Maps, random remaps, truncations and further mechanisms, in any order; also written, read and written again."""
     m = make(data.draw(st.integers(3, 6)))

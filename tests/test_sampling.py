@@ -23,6 +23,7 @@ from discreet.exact.positions import positions, values_at
 from discreet.randomness import Job
 from discreet.randomness.source import insecure_source
 from discreet.registry import FAMILIES
+from tests.profiles import examples
 
 G = dt.geometric(100, epsilon="0.1")
 EXACT = dt.geometric(100, epsilon=40)  # so little noise (e^-40) that reports are the truth: rounding and shape show
@@ -503,7 +504,7 @@ near = (
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.sampled_from(GRIDS), st.lists(near, min_size=1, max_size=8))
 def test_arrays_of_floats_round_as_exact_numbers_do(grid, values):
     """The vectorised rule against Fractions, on ties and their neighbouring floats: no float decides."""

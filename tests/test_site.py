@@ -40,6 +40,7 @@ def site(tmp_path_factory):
     return out / "html"
 
 
+@pytest.mark.outside("site")
 def test_every_page_is_reached_from_the_first(site):
     pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")} - {"genindex.html", "search.html"}
     texts = [p.relative_to(ROOT / "docs") for p in (ROOT / "docs").rglob("*.md")]
@@ -57,6 +58,7 @@ def test_every_page_is_reached_from_the_first(site):
     assert pages <= reached
 
 
+@pytest.mark.outside("site")
 def test_nothing_is_loaded_from_outside(site):
     for path in site.rglob("*.html"):
         loaded = re.findall(r'<(?:script|link|img|iframe)[^>]+(?:src|href)="([^"]+)"', path.read_text(encoding="utf-8"))
@@ -71,6 +73,7 @@ def test_the_page_of_commands_is_current():
     assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == reference.commands(), "run `make readme`"
 
 
+@pytest.mark.outside("site")
 def test_a_browser_shows_the_mathematics_and_asks_for_nothing_outside(site, tmp_path):
     chromium = shutil.which("chromium")
     if chromium is None:

@@ -15,7 +15,7 @@ from discreet.cli import main
 from discreet.studio import doorway
 from discreet.studio.guard import HEADER
 
-pytestmark = pytest.mark.needs_browser
+pytestmark = pytest.mark.outside("browser")
 WIDE = pytest.mark.parametrize("guest", [1280], indirect=True)  # the same on a phone
 
 

@@ -36,7 +36,7 @@ def record(kind: str, found: dict[str, Any]) -> None:
     path.write_text(json.dumps(content, indent=1) + "\n")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.needs_postgres)])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.outside("postgres"))])
 def store(request, tmp_path) -> tuple[str, str, str]:
     """The kind, the version and the address of an empty database."""
     if request.param == "sqlite":

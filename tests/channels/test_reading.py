@@ -16,6 +16,7 @@ from discreet.measure.totals import SumBound
 from discreet.mechanism import Recipe
 from discreet.tables.fitting import fit_parts
 from tests import reference
+from tests.profiles import examples
 
 ERROR = Fraction(1, 20)
 MECHANISMS = [
@@ -89,7 +90,7 @@ def test_intervals_are_the_truths_that_accept_the_report(m, error):
     assert list(zip(low.tolist(), high.tolist(), strict=True)) == accepted(m, error)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(st.data(), st.integers(2, 6), st.integers(2, 6))
 def test_intervals_of_random_tables_are_the_truths_that_accept_the_report(data, rows, columns):
     """Of forty equal parts, so that tails meet error/2 = 1/40 exactly all the time."""
@@ -102,7 +103,7 @@ def test_intervals_of_random_tables_are_the_truths_that_accept_the_report(data, 
     assert list(zip(low.tolist(), high.tolist(), strict=True)) == accepted(m, ERROR)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(st.integers(1, 30), st.fractions(Fraction(1, 50), Fraction(49, 50), max_denominator=60))
 def test_geometric_intervals_agree_with_the_general_construction_in_coverage(n, a):
     m = dt.geometric(n, alpha=a)
@@ -164,7 +165,7 @@ def test_sums_stay_within_their_bound():
     assert (off > width / 10).mean() > 0.5
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_fitted_parts_are_whole_within_bounds_and_keep_their_total(data):
     size = data.draw(st.integers(1, 10))

@@ -1,4 +1,7 @@
-"""Reporters for single devices: the law of their draws, in Python and in JavaScript, is that of the file, choice by choice."""
+"""Reporters for single devices: the law of their draws is that of the file, choice by choice.
+
+The reporter in JavaScript meets the same expectations in test_reporter_javascript.py.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +51,8 @@ KINDS = {
     "uniform": dt.uniform(3),
 }
 OPEN = dt.geometric(dt.Grid(None, None), alpha="1/2")
+# Pr[7 + k] = (1 - a)/(1 + a) a^|k|, written down here
+OPEN_LAW = {str(7 + k): Fraction(1, 3) / 2 ** abs(k) for k in range(-40, 41)}
 
 
 class Need(Exception):
@@ -93,17 +98,6 @@ def every_choice(made: Reporter, value: str) -> list[tuple[str | None, Fraction]
     return leaves
 
 
-def in_javascript(m: dt.Mechanism, values: list[str]) -> list[list[tuple[str | None, Fraction]]]:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("needs node")
-    asked = json.dumps({"file": files.text(m), "values": values, "least": LEAST})
-    done = subprocess.run(
-        [node, str(HERE / "laws.mjs"), str(MODULE)], input=asked, capture_output=True, text=True, check=True
-    )
-    return [[(report, Fraction(int(a), int(b))) for report, a, b in leaves] for leaves in json.loads(done.stdout)]
-
-
 def assert_is_the_law(leaves: list[tuple[str | None, Fraction]], law: dict[str, Fraction]) -> None:
     """What was seen is at most the law, and no more is missing than was left out: two bounds, both exact."""
     seen: Counter[str | None] = Counter()
@@ -136,20 +130,17 @@ def test_every_choice_of_a_draw_adds_up_to_the_law(name):
     rows = [0, 1, (m.inputs.size or 1) - 1]
     values = [str(m.inputs.value(row)) for row in rows]
     made = Reporter(files.text(m).encode())
-    for row, value, javascript in zip(rows, values, in_javascript(m, values), strict=True):
-        assert_is_the_law(every_choice(made, value), law_of(m, row))
-        assert_is_the_law(javascript, law_of(m, row))
+    for row, value in zip(rows, values, strict=True):
+        leaves = every_choice(made, value)
+        assert_is_the_law(leaves, law_of(m, row))
         if row > 1 and name != "uniform":  # negative control: another row's law is another one
             with pytest.raises(AssertionError):
-                assert_is_the_law(javascript, law_of(m, 0))
+                assert_is_the_law(leaves, law_of(m, 0))
 
 
 @pytest.mark.usefixtures("unspent")
 def test_noise_on_an_open_grid():
-    """Pr[k] = (1 - a)/(1 + a) a^|k|, written down here."""
-    law = {str(7 + k): Fraction(1, 3) / 2 ** abs(k) for k in range(-40, 41)}
-    assert_is_the_law(every_choice(Reporter(files.text(OPEN).encode()), "7"), law)
-    assert_is_the_law(in_javascript(OPEN, ["7"])[0], law)
+    assert_is_the_law(every_choice(Reporter(files.text(OPEN).encode()), "7"), OPEN_LAW)
 
 
 def test_whole_numbers_come_from_fair_bits():
@@ -195,27 +186,6 @@ def test_whole_numbers_come_from_fair_bits():
                 assert Chances(lambda _, drawn=drawn: next(drawn)).chance(part, whole) is below
                 assert next(drawn, None) is None
     assert [Chances(lambda _, w=w: w).pick([1, 0, 5, 2]) for w in range(8)] == [0, 2, 2, 2, 2, 2, 3, 3]
-    code = f"""
-    const {{ Chances }} = await import({json.dumps(str(MODULE))});
-    class Fixed extends Chances {{
-      constructor(list) {{ super(); this.list = list; }}
-      bytes(n) {{ return Uint8Array.from(this.list.splice(0, n)); }}
-    }}
-    const found = [];
-    for (let byte = 0; byte < 256; byte++) {{
-      try {{ found.push(Number(new Fixed([byte]).below(5n))); }} catch {{ found.push(-1); }}
-    }}
-    const wide = new Fixed([1, 2, 3]).bits(17);
-    const picked = [..."01234567"].map((w) => Number(new Fixed([Number(w)]).pick([1n, 0n, 5n, 2n])));
-    console.log(JSON.stringify([found, String(wide), picked]));
-    """
-    if shutil.which("node") is None:
-        pytest.skip("needs node")
-    done = subprocess.run(["node", "--input-type=module", "-e", code], capture_output=True, text=True, check=True)
-    found, wide, picked = json.loads(done.stdout)
-    assert Counter(found) == {-1: 96, **dict.fromkeys(range(5), 32)}
-    assert int(wide) == 0x010203 & (2**17 - 1)
-    assert picked == [0, 2, 2, 2, 2, 2, 3, 3]
 
 
 def script(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -251,30 +221,21 @@ def signed(content: dict) -> str:
     return json.dumps({**content, "digest": verify.digest(content)})
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"kind": "unheard of"},
-        {"extra": 1},
-        {"n": 5},
-        {"a": "3/2"},
-        {"a": "99999999/100000000"},
-    ],
-)
+UNKNOWN = [
+    {"kind": "unheard of"},
+    {"extra": 1},
+    {"n": 5},
+    {"a": "3/2"},
+    {"a": "99999999/100000000"},
+]
+
+
+@pytest.mark.parametrize("change", UNKNOWN)
 def test_what_is_not_understood_is_refused_even_with_a_good_digest(change):
     content = json.loads(files.text(G))
     content["channel"] |= change
     with pytest.raises(RefusedError, match="cannot be used"):
         Reporter(signed(content).encode())
-    node = shutil.which("node")
-    if node is not None:
-        code = f"""
-        const {{ load, RefusedError }} = await import({json.dumps(str(MODULE))});
-        try {{ await load({json.dumps(signed(content))}); console.log("taken"); }}
-        catch (error) {{ console.log(error instanceof RefusedError ? error.message : String(error)); }}
-        """
-        done = subprocess.run([node, "--input-type=module", "-e", code], capture_output=True, text=True, check=True)
-        assert "cannot be used" in done.stdout
 
 
 def test_a_memo_repeats_reports_and_freezes(tmp_path):
@@ -304,21 +265,6 @@ def test_a_memo_repeats_reports_and_freezes(tmp_path):
     (tmp_path / "memo.json.lock").touch()
     with pytest.raises(RefusedError, match="Another program"):
         made.remembered("1", memo, 2)
-    node = shutil.which("node")
-    if node is not None:
-        code = f"""
-        const {{ load, Chances }} = await import({json.dumps(str(MODULE))});
-        const draws = [7n, 3n, 5n];
-        class Script extends Chances {{ chance() {{ return false; }} below() {{ return draws.shift(); }} }}
-        const reporter = await load({json.dumps(files.text(dt.uniform(9)))});
-        let memo = null; const told = [];
-        for (const value of ["1", "4", "1", "4.0", "8", "1", "2"]) {{
-          const made = reporter.remembered(value, memo, 2, new Script()); memo = made.memo; told.push(made.report);
-        }}
-        console.log(JSON.stringify([told, draws.length]));
-        """
-        done = subprocess.run([node, "--input-type=module", "-e", code], capture_output=True, text=True, check=True)
-        assert json.loads(done.stdout) == [["7", "3", "7", "3", "3", "3", "3"], 1]
 
 
 def test_a_memo_that_cannot_be_written_shows_no_report(tmp_path, monkeypatch):
@@ -353,19 +299,8 @@ def counted_words(m: dt.Mechanism, monkeypatch, draws: int = 40) -> list[int]:
     return found
 
 
-COUNT_WORDS = """
-const { load, Chances } = await import(process.argv[1]);
-const asked = JSON.parse((await import("node:fs")).readFileSync(0, "utf8"));
-const plain = Chances.prototype.bits;
-let seen = 0;
-Chances.prototype.bits = function (length) { seen += 1; return plain.call(this, length === 64 ? 64 : Math.max(length - 1, 1)); };
-const found = [];
-for (const [file, values] of asked) {
-  const reporter = await load(file);
-  found.push(values.map((value) => { seen = 0; reporter.report(value); return seen; }));
-}
-console.log(JSON.stringify(found));
-"""
+def with_noise() -> list[str]:
+    return [name for name, m in KINDS.items() if '"noise"' in files.text(m) or '"geometric"' in files.text(m)]
 
 
 def assert_tells_nothing(counts: list[int], noise: bool) -> None:
@@ -376,7 +311,7 @@ def assert_tells_nothing(counts: list[int], noise: bool) -> None:
 
 
 def test_a_report_takes_as_many_words_whatever_the_value_and_the_report_are(monkeypatch):
-    noisy = [name for name, m in KINDS.items() if '"noise"' in files.text(m) or '"geometric"' in files.text(m)]
+    noisy = with_noise()
     assert 5 <= len(noisy) < len(KINDS)
     for name, m in KINDS.items():
         assert_tells_nothing(counted_words(m, monkeypatch), name in noisy)
@@ -384,18 +319,6 @@ def test_a_report_takes_as_many_words_whatever_the_value_and_the_report_are(monk
         patched.setattr(reporter, "range", lambda *_: (), raising=False)
         with pytest.raises(AssertionError):
             assert_tells_nothing(counted_words(G, monkeypatch), True)
-    if shutil.which("node") is None:
-        pytest.skip("needs node")
-    asked = [[files.text(m), [str(m.inputs.value(k)) for k in range(m.inputs.size or 0)] * 40] for m in KINDS.values()]
-    done = subprocess.run(
-        ["node", "--input-type=module", "-e", COUNT_WORDS, str(MODULE)],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for name, counts in zip(KINDS, json.loads(done.stdout), strict=True):
-        assert_tells_nothing(counts, name in noisy)
 
 
 def test_a_value_that_came_before_takes_as_many_words(tmp_path, monkeypatch):
@@ -413,21 +336,6 @@ def test_a_value_that_came_before_takes_as_many_words(tmp_path, monkeypatch):
         made.remembered(value, str(tmp_path / "memo.json"), 2)
         counts.append(seen[0])
     assert counts == [2] * 6
-    if shutil.which("node") is None:
-        pytest.skip("needs node")
-    code = f"""
-    const {{ load, Chances }} = await import({json.dumps(str(MODULE))});
-    let seen = 0;
-    Chances.prototype.bits = (length) => {{ seen += 1; return (1n << BigInt(length - 1)) - 1n; }};
-    const reporter = await load({json.dumps(files.text(dt.randomized_response(4, epsilon=1)))});
-    let memo = null; const counts = [];
-    for (const value of ["1", "2", "1", "3", "1", "2"]) {{
-      seen = 0; memo = reporter.remembered(value, memo, 2).memo; counts.push(seen);
-    }}
-    console.log(JSON.stringify(counts));
-    """
-    done = subprocess.run(["node", "--input-type=module", "-e", code], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == [2] * 6
 
 
 def test_a_memo_takes_nothing_over_from_what_lies_there(tmp_path):
@@ -523,23 +431,10 @@ def test_a_memo_that_was_tampered_with_is_refused(tmp_path):
         with pytest.raises(RefusedError, match="good copy"):
             made.remembered("1", str(memo), 2)
         assert memo.read_text() == text
-    node = shutil.which("node")
-    if node is not None:
-        code = f"""
-        const {{ load, RefusedError }} = await import({json.dumps(str(MODULE))});
-        const reporter = await load({json.dumps(files.text(G))});
-        const refused = {json.dumps(texts)}.map((text) => {{
-          try {{ reporter.remembered("1", text, 2); return "taken"; }}
-          catch (error) {{ return error instanceof RefusedError && error.message.includes("good copy"); }}
-        }});
-        console.log(JSON.stringify([refused, reporter.remembered("1", {json.dumps(json.dumps(good))}, 2).report]));
-        """
-        done = subprocess.run([node, "--input-type=module", "-e", code], capture_output=True, text=True, check=True)
-        assert json.loads(done.stdout) == [[True] * len(TAMPERED), good["last"]]
 
 
 def test_no_reporter_draws_for_a_place_without_a_row():
-    """A list of Python counts from its end, one of JavaScript has nothing there: both are asked directly, every kind."""
+    """A list of Python counts from its end: every kind is asked directly."""
     for m in KINDS.values():
         draw, rows, _ = reporter.channel(json.loads(files.text(m))["channel"])
         assert rows is not None
@@ -547,44 +442,18 @@ def test_no_reporter_draws_for_a_place_without_a_row():
             with pytest.raises(AssertionError, match=r"^[^0-9]*$"):
                 draw(place, Told([]))
         assert isinstance(draw(rows - 1, Chances()), int)
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("needs node")
-    asked = f"""const {{ load, Chances }} = await import({json.dumps(str(MODULE))});
-        const said = [];
-        for (const text of {json.dumps([files.text(m) for m in KINDS.values()])}) {{
-          const {{ draw, rows }} = (await load(text)).channel;
-          said.push([-1n, -rows, rows, 2n ** 70n, 0n, rows - 1n].map((place) => {{
-            try {{ return String(draw(place, new Chances())); }} catch (error) {{ return error.message; }}
-          }}));
-        }}
-        console.log(JSON.stringify(said));"""
-    done = subprocess.run([node, "--input-type=module", "-e", asked], capture_output=True, text=True, check=True)
-    for *outside, first, last in json.loads(done.stdout):
-        assert set(outside) == {"a position without a row was to be drawn for"}
-        assert first.isdigit()
-        assert last.isdigit()
 
 
-def test_both_reporters_take_the_same_blanks_about_a_value():
+def blanks() -> list[str]:
+    """A value with blanks about it: four times with those of ASCII, then with what is none, or none here."""
+    forms = ["{}", " {}\t", "\n{}\r", "\v{}\f"]
+    forms += ["\ufeff{}", "{}\u00a0", "\x1c{}", "{}\x85", "{}\u2003", "{} 1", "{}\x00"]
+    return [form.format(KINDS["a table"].inputs.value(0)) for form in forms]
+
+
+def test_blanks_of_ascii_about_a_value_are_taken():
     """What each language counts as a blank differs: only those of ASCII are."""
-    m = KINDS[next(iter(KINDS))]
-    given = [
-        form.format(m.inputs.value(0))
-        for form in (
-            "{}",
-            " {}\t",
-            "\n{}\r",
-            "\v{}\f",
-            "\ufeff{}",
-            "{}\u00a0",
-            "\x1c{}",
-            "{}\x85",
-            "{}\u2003",
-            "{} 1",
-            "{}\x00",
-        )
-    ]
+    m, given = KINDS["a table"], blanks()
     made = reporter.Reporter(files.text(m).encode())
 
     def taken(value: str) -> bool:
@@ -594,13 +463,3 @@ def test_both_reporters_take_the_same_blanks_about_a_value():
             return False
 
     assert [taken(value) for value in given] == [True] * 4 + [False] * 7
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("needs node")
-    asked = f"""const {{ load, RefusedError }} = await import({json.dumps(str(MODULE))});
-        const reporter = await load({json.dumps(files.text(m))});
-        console.log(JSON.stringify({json.dumps(given)}.map((value) => {{
-          try {{ return reporter.report(value) !== ""; }} catch (error) {{ return !(error instanceof RefusedError); }}
-        }})));"""
-    done = subprocess.run([node, "--input-type=module", "-e", asked], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == [True] * 4 + [False] * 7

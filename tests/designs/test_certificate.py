@@ -28,6 +28,7 @@ from discreet import files, verify
 from discreet.designs import certificate as certificates
 from discreet.errors import FileError
 from tests.designs.test_design import SEVEN, Case, any_case, best_value, integers, plain, risk_of
+from tests.profiles import examples
 from tests.test_verify import Document, apart, bytes_of, document, kind_of_fault, put, resigned
 
 ONE = 1 << 60
@@ -162,7 +163,7 @@ def shapes(size: int, edges: int) -> dict[str, tuple[int, ...]]:
     }
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), derandomize=True)
 @given(k=st.integers(0, len(SMALL) - 1), seed=st.integers(0, 10**9), kind=st.sampled_from(["any", "near", "large"]))
 def test_no_multipliers_prove_more_than_the_optimum(k, seed, kind):
     """Any size, any sign where there is one: close to the best ones the bound comes close, and never above."""

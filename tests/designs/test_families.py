@@ -197,16 +197,14 @@ def test_a_single_prior_is_the_average(loss):
     assert dt.design(20, alpha="4/5", loss=loss, priors=pinned).objective == pytest.approx(alone, rel=1e-7)
 
 
-def test_five_priors_on_a_hundred_values_are_between_one_and_the_worst_case():
+def test_five_priors_on_forty_values_are_between_one_and_the_worst_case():
     laws = ["binomial(0.2)", "binomial(0.5)", "binomial(0.8)", "uniform", "beta(2, 5)"]
-    d = dt.design(100, alpha="9/10", loss="l1", priors=laws)
-    each = [dt.design(100, alpha="9/10", loss="l1", prior=law).objective for law in laws]
+    d = dt.design(40, alpha="9/10", loss="l1", priors=laws)
+    each = [dt.design(40, alpha="9/10", loss="l1", prior=law).objective for law in laws]
     assert d.gap < 1e-6
-    assert max(each) - 1e-9 <= d.objective <= dt.design(100, alpha="9/10", loss="l1", risk="worst").objective + 1e-9
+    assert max(each) - 1e-9 <= d.objective <= dt.design(40, alpha="9/10", loss="l1", risk="worst").objective + 1e-9
     assert d.objective == pytest.approx(max(dt.expected_loss(d.mechanism, "l1", law) for law in laws), rel=1e-12)
-    assert dt.design(100, alpha="9/10", loss="l1", prior=d.worst_prior).objective == pytest.approx(
-        d.objective, rel=1e-6
-    )
+    assert dt.design(40, alpha="9/10", loss="l1", prior=d.worst_prior).objective == pytest.approx(d.objective, rel=1e-6)
 
 
 def test_wider_sets_cost_more():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -73,13 +73,23 @@ def loss_of(n: int, worst: str) -> np.ndarray:
     return loss + loss[::-1, ::-1] if worst in MIRRORED else loss
 
 
+RISKS = ("", "mirrored", "one end", "hull", "half a hull", "limits")
+
+
 def cases() -> list[Any]:
+    """Every set of properties with every risk, folded and whole; sizes and steps in turn, so that any two choices meet."""
     found = []
-    risks = ("", "mirrored", "one end", "hull", "half a hull", "limits")
-    for n, require, fold, worst, steps in product((5, 6), SETS, (False, True), risks, (1, 2)):
+    for (i, require), (j, worst), fold in product(enumerate(SETS), enumerate(RISKS), (False, True)):
+        n, steps = 5 + (i + j + fold) % 2, 1 + (i // 2 + j) % 2
         name = f"{n} {require or 'none'} {'folded' if fold else 'whole'} {worst or 'average'} {steps}"
         found.append(pytest.param(n, require, fold, worst, steps, id=name))
     return found
+
+
+def test_any_two_choices_meet_in_a_case():
+    choices = [(5, 6), SETS, (False, True), RISKS, (1, 2)]
+    for (i, some), (j, others) in combinations(enumerate(choices), 2):
+        assert {(case.values[i], case.values[j]) for case in cases()} == set(product(some, others))
 
 
 def dense(operator: Any, unknowns: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What the tests of the engines share: one reader of predicates; for Spark one session, one table and one key."""
+"""What the tests of the engines share: predicates that are parsed once; for Spark one session, one table and one key."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
 import discreet as dt
 from discreet.questions import predicate
 from discreet.randomness import Job
+from tests import shortcuts
 
 M = dt.geometric(100, epsilon="1/10")
 SURE = dt.geometric(100, epsilon=45)  # a report differs from its truth with probability 6e-20: none does here
@@ -84,9 +85,15 @@ def source(job):
     return job.source("people", "age", M.digest)
 
 
+@pytest.fixture(autouse=True, scope="package")
+def predicates():
+    with shortcuts.each_predicate_parsed_once():
+        yield
+
+
 @pytest.fixture
 def one_parser(monkeypatch):
-    """One connection that reads all predicates of a test: to open one takes ten times as long as to read with it."""
+    """One connection for a test of many different predicates: to open one takes ten times as long as to read with it."""
     with predicate._parser() as connection:
         monkeypatch.setattr(predicate, "_parser", lambda: nullcontext(connection))
         yield

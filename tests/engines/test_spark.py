@@ -33,7 +33,7 @@ from discreet.randomness import Job
 from .conftest import PEOPLE, RNG, SIZE, SURE, M
 
 pytestmark = [
-    pytest.mark.needs_java,
+    pytest.mark.outside("java"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),  # PySpark's own, between it and Java
 ]

@@ -26,7 +26,7 @@ from discreet.errors import PrivacyWarning, SourceError, TableInputError
 from .conftest import PEOPLE, SIZE, SURE, M
 
 pytestmark = [
-    pytest.mark.needs_java,
+    pytest.mark.outside("java"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),  # PySpark's own, between it and Java
 ]

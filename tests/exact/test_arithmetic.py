@@ -24,6 +24,7 @@ from discreet.exact.given import matrix, vector
 from discreet.exact.level import Epsilon, Level
 from discreet.measure.loss import loss_of
 from discreet.measure.prior import prior_of
+from tests.profiles import examples
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_a_power_that_is_a_multiple_is_found_and_not_waited_for(j, p, q, bits):
     assert found == (Fraction(1, 2 ** (j * p)) if j * p <= bits else Fraction(1, 2**bits))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.fractions(Fraction(1, 10**6), 1 - Fraction(1, 10**6), max_denominator=10**6),
     st.integers(1, 12),

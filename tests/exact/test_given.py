@@ -29,6 +29,7 @@ from discreet.measure.loss import loss_of
 from discreet.measure.prior import prior_of
 from discreet.measure.utility import bias, variance
 from discreet.recovery.counts import histogram_of
+from tests.ids import repr_id
 
 EIGHT = [8, "8", " 8 ", "16/2", 8.0, Fraction(8), Decimal("8"), Decimal("8.0"), np.int64(8), np.uint8(8), np.float32(8)]
 NO_NUMBER = [
@@ -48,13 +49,13 @@ NO_NUMBER = [
 HALF = ["1/2", "0.5", 0.5, Fraction(1, 2), Decimal("0.5"), np.float64(0.5), np.float32(0.5)]
 
 
-@pytest.mark.parametrize("value", EIGHT, ids=repr)
+@pytest.mark.parametrize("value", EIGHT, ids=repr_id)
 def test_a_whole_number_is_read_however_it_is_written(value):
     found = given.whole(value, "n")
     assert (found, type(found)) == (8, int)
 
 
-@pytest.mark.parametrize("value", [*NO_NUMBER, 0, -8, 8.5, "1/3"], ids=repr)
+@pytest.mark.parametrize("value", [*NO_NUMBER, 0, -8, 8.5, "1/3"], ids=repr_id)
 def test_what_is_no_whole_number_is_refused_in_the_callers_class(value):
     with pytest.raises(
         GridError, match=r"base = .* must be a whole number of at least 2; write for example base=3\."
@@ -73,12 +74,12 @@ def test_bounds_of_whole_numbers_are_said_in_words():
         given.whole(2**256, "seed", 1 - 2**256, 2**256 - 1)
 
 
-@pytest.mark.parametrize("value", HALF, ids=repr)
+@pytest.mark.parametrize("value", HALF, ids=repr_id)
 def test_a_share_is_read_exactly(value):
     assert given.share(value, "confidence", "how often") == Fraction(1, 2)
 
 
-@pytest.mark.parametrize("value", [*NO_NUMBER, 0, 1, "1.0", -0.5, 2], ids=repr)
+@pytest.mark.parametrize("value", [*NO_NUMBER, 0, 1, "1.0", -0.5, 2], ids=repr_id)
 def test_no_share(value):
     with pytest.raises(AuditError, match=r'must lie between 0 and 1: how often; write for example confidence="0\.95"'):
         given.share(value, "confidence", "how often", error=AuditError)
@@ -173,7 +174,7 @@ def test_an_entry_is_named_by_row_and_column():
         np.zeros((2, 2, 2)),
         [[1, 2], None],
     ],
-    ids=repr,
+    ids=repr_id,
 )
 def test_what_is_no_matrix(bad):
     with pytest.raises(LossError, match="must be a list of rows of numbers, all of one length"):
@@ -187,7 +188,7 @@ ONE = dt.geometric(8, alpha="1/2")
 SEEN = dt.recover([40, 30, 20, 30, 40, 20, 10, 10, 5], ONE, "mle", kind="counts")
 
 
-@pytest.mark.parametrize("value", EIGHT, ids=repr)
+@pytest.mark.parametrize("value", EIGHT, ids=repr_id)
 def test_n_and_other_whole_numbers_take_every_kind(value):
     assert dt.geometric(value, alpha="1/2").digest == ONE.digest
     assert dt.uniform(value).inputs == dt.Grid.of(8)
@@ -200,7 +201,7 @@ def test_n_and_other_whole_numbers_take_every_kind(value):
     assert SEEN.band(0.9, 100, value)[0].tolist() == SEEN.band(0.9, 100, 8)[0].tolist()
 
 
-@pytest.mark.parametrize("value", [True, np.True_, None, "many", 0.5, [8]], ids=repr)
+@pytest.mark.parametrize("value", [True, np.True_, None, "many", 0.5, [8]], ids=repr_id)
 def test_no_whole_number_is_one_anywhere(value):
     for call in (
         lambda: dt.geometric(value, alpha="1/2"),
@@ -223,7 +224,7 @@ def test_an_auditor_takes_its_numbers_as_people_write_them():
         assert type(told.confidence) is float
 
 
-@pytest.mark.parametrize("half", HALF, ids=repr)
+@pytest.mark.parametrize("half", HALF, ids=repr_id)
 def test_every_confidence_takes_every_kind(half):
     assert SEEN.interval(half) == SEEN.interval(0.5)
     assert SEEN.quantile(half) == SEEN.quantile(0.5)
@@ -234,7 +235,7 @@ def test_every_confidence_takes_every_kind(half):
     )
 
 
-@pytest.mark.parametrize("bad", [True, 0, 1, "often", None], ids=repr)
+@pytest.mark.parametrize("bad", [True, 0, 1, "often", None], ids=repr_id)
 def test_every_confidence_is_refused_in_one_wording(bad):
     for error, call in (
         (RecoveryError, lambda: SEEN.interval(bad)),
@@ -311,7 +312,7 @@ def test_a_matrix_in_place_of_a_mechanism_is_told_where_to_go(ask, matrix):
 
 
 @pytest.mark.parametrize("ask", ASKED)
-@pytest.mark.parametrize("other", [None, 3, "m.json", dt.Grid.of(3), {}, dt.geometric], ids=repr)
+@pytest.mark.parametrize("other", [None, 3, "m.json", dt.Grid.of(3), {}, dt.geometric], ids=repr_id)
 def test_what_else_is_no_mechanism_gets_a_sentence(ask, other):
     with pytest.raises(DiscreetError, match="no mechanism"):
         ask(other)

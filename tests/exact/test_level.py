@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import LevelError
 from discreet.exact.arithmetic import show_above
-from discreet.exact.level import Epsilon, Level
+from discreet.exact.level import Epsilon, Level, charged_above
 
 SCALE = 2**62
 
@@ -89,13 +89,13 @@ def test_logarithms_of_powers_of_two_are_exact():
 
 @pytest.mark.parametrize("epsilon", [43, 44, "50", Fraction(621, 10), 100, 400, 1000, 2700])
 def test_an_epsilon_beyond_62_bits_is_granted_as_closely(epsilon):
-    """e^-epsilon <= alpha <= e^-epsilon (1 + 2^-61), against an independent exponential: no more noise than was asked."""
+    """e^-epsilon <= alpha <= e^-epsilon (1 + 2^-62), against an independent exponential: no more noise than was asked."""
     alpha = Level.of(epsilon=epsilon).alpha
     truth = exp_minus(Fraction(epsilon), 2000)
     with localcontext() as context:
         context.prec = 2000
         granted = Decimal(alpha.numerator) / Decimal(alpha.denominator)
-        assert truth <= granted <= truth * (1 + Decimal(2) ** -61)
+        assert truth <= granted <= truth * (1 + Decimal(2) ** -62)
 
 
 def test_logarithms_beyond_62_bits_are_exact():
@@ -114,7 +114,8 @@ def test_an_epsilon_that_hides_nothing_is_refused(epsilon):
 
 
 @pytest.mark.parametrize(
-    ("alpha", "steps"), [(Fraction(1, 2**200), 2), (Fraction(1, 3**150), 2), (Fraction(1, 10**300), 7)]
+    ("alpha", "steps"),
+    [(Fraction(1, 2**200), 2), (Fraction(1, 3**150), 2), (Fraction(1, 10**300), 7), (Fraction(1, 11**36), 2)],
 )
 def test_a_step_below_62_bits_is_granted_as_closely(alpha, steps):
     beta = Level.of(alpha=alpha).per_step(steps)
@@ -272,3 +273,159 @@ def test_the_logarithm_of_a_number_next_to_one_is_read():
 def test_a_level_has_a_short_repr():
     assert repr(Level.of(alpha="1/2")) == "<Level alpha 1/2, epsilon <= 0.693148>"
     assert repr(Level.of(epsilon="1/2")) == "<Level alpha ~0.60653066, epsilon <= 0.5, asked as epsilon 1/2>"
+
+
+def test_a_measured_level_admits_powers_by_the_exact_comparison():
+    """Without an epsilon that was asked: alpha^power against the level's own rational, also where it has no root."""
+    quarter, third, tiny = Level.of(alpha="1/4"), Level.of(alpha="1/3"), Fraction(1, 10**30)
+    assert quarter.admits(Fraction(1, 4))
+    assert not quarter.admits(Fraction(1, 4) - tiny)
+    assert quarter.admits(Fraction(1, 2), power=2)
+    assert quarter.admits(Fraction(1, 2) + tiny, power=2)
+    assert not quarter.admits(Fraction(1, 2) - tiny, power=2)
+    assert not quarter.admits(Fraction(1, 2), power=3)
+    root = Fraction(57735026918962576450914878050, 10**29)  # of 1/3, rounded down
+    assert root**2 < Fraction(1, 3) < (root + Fraction(1, 10**29)) ** 2
+    assert third.admits(root + Fraction(1, 10**29), power=2)
+    assert not third.admits(root, power=2)
+
+
+@pytest.mark.parametrize("power", [1, 2, 7])
+def test_the_ends_of_a_measured_level(power):
+    """0 is no privacy at all, which everything keeps; 1 is a report that ignores the truth, which only that keeps."""
+    none, half, all_of_it = (Level(Fraction(x)) for x in ("0", "1/2", "1"))
+    values = [Fraction(0), Fraction(1, 3), Fraction(1)]
+    assert [none.admits(x, power) for x in values] == [True, True, True]
+    assert [half.admits(x, power) for x in values] == [False, False, True]
+    assert [all_of_it.admits(x, power) for x in values] == [False, False, True]
+
+
+def test_an_epsilon_of_nothing_and_one_below_it():
+    values = [Fraction(0), Fraction(1, 2), Fraction(1)]
+    assert [Epsilon(Fraction(0)).admits(x) for x in values] == [False, False, True]
+    assert [Epsilon(Fraction(-1)).admits(x) for x in values] == [False, False, False]
+    assert [Epsilon(Fraction(1)).admits(x) for x in values] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "epsilon"),
+    [
+        ("-1 ln(1/2)", Epsilon(Fraction(1), Fraction(2))),
+        ("-3/2 ln(2/5)", Epsilon(Fraction(3, 2), Fraction(5, 2))),
+        ("ln(1/2)", Epsilon(Fraction(-1), Fraction(2))),
+        ("7 ln(1)", Epsilon(Fraction(0))),
+        ("3 ln(0)", None),
+        ("ln(2)/0", None),
+        ("2 * ln(3) * 5", Epsilon(Fraction(10), Fraction(3))),
+        ("ln(x)", None),
+        ("1/0 ln(2)", None),
+        ("1/0 ln(x)", None),
+        ("ln(-2)", None),
+        (f"ln({'0' * 194}2)", Epsilon(Fraction(1), Fraction(2))),  # 199 letters; more are not looked at
+        (f"ln({'0' * 195}2)", None),
+    ],
+)
+def test_a_logarithm_of_less_than_one_turns_its_sign(text, epsilon):
+    assert Epsilon.parse(text) == epsilon
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "text"),
+    [
+        (Epsilon(Fraction(1), Fraction(2)), "ln(2)"),
+        (Epsilon(Fraction(1, 10), Fraction(2)), "ln(2)/10"),
+        (Epsilon(Fraction(3), Fraction(5)), "3 ln(5)"),
+        (Epsilon(Fraction(3, 2), Fraction(10, 9)), "3 ln(10/9)/2"),
+        (Epsilon(Fraction(1, 3)), "1/3"),
+        (Epsilon(Fraction(2)), "2"),
+        (Epsilon(Fraction(0.1)), "0.1"),
+        (Epsilon(Fraction(1, 2**19)), "1/524288"),
+        (Epsilon(Fraction(1, 2**20)), "9.5367431640625e-07"),
+        (Epsilon(Fraction(1, 10**7)), "1/10000000"),  # no float
+    ],
+)
+def test_an_epsilon_is_written_as_it_was_asked(epsilon, text):
+    assert str(epsilon) == text
+    assert Epsilon.parse(text) == epsilon or "." in text
+
+
+def test_the_charge_is_the_epsilon_asked_or_rounded_up_to_a_millionth_of_a_millionth():
+    assert Level.of(epsilon="1/3").charge == Fraction(1, 3)
+    ln_2 = Fraction("0.693147180559945309417")
+    for level in (Level.of(epsilon="ln(2)"), Level.of(alpha="1/2")):
+        assert ln_2 < level.charge <= ln_2 + Fraction(1, 10**12)
+        assert (level.charge * 10**12).denominator == 1
+    assert charged_above(0.5) == Fraction(1, 2)
+
+
+def test_a_part_of_a_level():
+    level = Level.of(alpha="1/4")
+    assert level.power(Fraction(1)) == Fraction(1, 4)
+    assert level.power(Fraction(1, 2)) == Fraction(1, 2)
+    third = level.power(Fraction(1, 3))
+    assert third**3 >= Fraction(1, 4) > (third - Fraction(1, SCALE)) ** 3
+    assert (third * SCALE).denominator == 1
+    asked = Level.of(epsilon=1)  # its numerator and denominator are both long
+    most = asked.power(Fraction(2, 3))
+    assert (most * SCALE).denominator == 1
+    assert most**3 >= asked.alpha**2 > (most - Fraction(1, SCALE)) ** 3
+
+
+def test_a_level_says_what_was_asked():
+    assert str(Level.of(epsilon="1/2")) == "epsilon 1/2"
+    assert str(Level.of(epsilon="ln(2)")) == "epsilon ln(2) (epsilon <= 0.693148)"
+    assert str(Level.of(alpha="1/2")) == "alpha 1/2 (epsilon <= 0.693148)"
+
+
+@pytest.mark.parametrize("digits", [400, 900])
+def test_admits_decides_next_to_a_power_that_is_no_rational(digits):
+    """Too near for the first precisions, and with exponents too long for any equality: neither may be taken for one."""
+    with localcontext() as context:
+        context.prec = digits + 60
+        root = Fraction(int(Decimal(2) ** (Decimal(-1) / 7) * Decimal(10) ** digits), 10**digits)
+    power = Fraction(10**digits * 1000**2000 // 1001**2000, 10**digits)
+    assert root**7 * 2 < 1 < (root + Fraction(1, 10**digits)) ** 7 * 2
+    for asked, below in (
+        (Epsilon(Fraction(1, 7), Fraction(2)), root),
+        (Epsilon(Fraction(2000), Fraction(1001, 1000)), power),
+    ):
+        assert not asked.admits(below)
+        assert asked.admits(below + Fraction(1, 10**digits))
+
+
+def test_a_level_in_place_of_a_number_stays_as_it_is():
+    asked = Level.of(epsilon="1/2")
+    for again in (Level.of(alpha=asked), Level.of(epsilon=asked)):
+        assert again is asked
+    for measured in (Level(Fraction(0)), Level(Fraction(1))):
+        for given_as in ("alpha", "epsilon"):
+            with pytest.raises(LevelError, match=r"outside \(0, 1\)"):
+                Level.of(**{given_as: measured})
+
+
+@pytest.mark.parametrize(
+    "epsilon",
+    [
+        Epsilon(Fraction(1), 1 + Fraction(1, 10**2000)),
+        Epsilon(1 + Fraction(1, 10**2000), Fraction(2)),
+        Epsilon(1 + Fraction(1, 10**2000)),
+    ],
+    ids=["a long base", "a long factor", "a long number"],
+)
+def test_an_epsilon_of_a_thousand_digits_is_refused_wherever_they_are(epsilon):
+    with pytest.raises(LevelError, match="more than a thousand digits"):
+        Level.of(epsilon=epsilon)
+
+
+def test_the_longest_numbers_that_are_read():
+    """Denominators of 4096 bits are read, of 4097 they are not; what is not positive is told so."""
+    longest = Fraction(1, 2**4095)
+    assert Level.of(alpha=longest).alpha == longest
+    assert Level.of(epsilon=1 + longest).asked == Epsilon(1 + longest)
+    assert Level.of(epsilon=Epsilon(Fraction(1), 2 + longest)).asked.base == 2 + longest
+    for given_as in ({"alpha": longest / 2}, {"epsilon": 1 + longest / 2}):
+        with pytest.raises(LevelError, match="more than a thousand digits"):
+            Level.of(**given_as)
+    for none in (0, -1, "ln(1)", "-1 ln(2)"):
+        with pytest.raises(LevelError, match="must be positive"):
+            Level.of(epsilon=none)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.errors import DesignError, DiscreetError, MetricError, SizeError
 from discreet.exact.neighbours import Neighbours
+from tests.ids import str_id
 
 FIVE = dt.Grid(0, 5, 5)  # two values, five units apart
 HALF = dt.geometric(FIVE, alpha="1/2", sensitivity=5)  # the two values are one step apart: tight at 1/2
@@ -117,7 +118,7 @@ PAIRS = {(0, 1, Fraction(1)), (1, 0, Fraction(1)), (2, 4, Fraction(1)), (4, 2, F
         {(0, 1): 1, (1, 0): 1, (2, 4): 1.0, (0, 4): math.inf},
         Neighbours.pairs([(0, 1), (2, 4)]),
     ],
-    ids=str,
+    ids=str_id,
 )
 def test_pairs_are_read_alike_however_they_are_written(given):
     assert set(Neighbours.of(given, GRID).demands(GRID)) == PAIRS
@@ -214,7 +215,7 @@ def test_steps_and_any_are_the_pairs_they_stand_for():
         [[0, 1, 2]] * 3,
         [[1, 2, 3, 4, 5]] * 5,
     ],
-    ids=lambda x: str(x)[:40],
+    ids=lambda x: str_id(x)[:40],
 )
 def test_what_are_no_neighbours_is_refused_in_a_sentence(bad):
     with pytest.raises(MetricError) as caught:
@@ -310,7 +311,7 @@ def test_a_design_claims_its_level_on_its_graph(loss, tmp_path):
         ([[0 if i == k else 1 for k in range(5)] for i in range(5)], 4),
         (dt.theory.query_graph(itertools.product((0, 1), repeat=4), sum), 1),
     ],
-    ids=str,
+    ids=str_id,
 )
 def test_the_same_neighbours_in_any_spelling_are_the_same_design(given, meant):
     made = dt.design(4, alpha="1/2", loss="l1", neighbours=given).mechanism

@@ -15,6 +15,7 @@ import discreet as dt
 from discreet.errors import OutOfRangeError
 from discreet.exact import grid as grids
 from discreet.exact.positions import positions, values_at
+from tests.profiles import examples
 
 
 def rounded(grid: dt.Grid, x: Fraction | float) -> int:
@@ -68,7 +69,7 @@ def near(grid: dt.Grid) -> st.SearchStrategy[float]:
 
 
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.data())
 def test_floats_are_rounded_and_clamped_as_exact_numbers_are(grid, data):
     values = data.draw(st.lists(near(grid), min_size=1, max_size=12))
@@ -80,7 +81,7 @@ def test_floats_are_rounded_and_clamped_as_exact_numbers_are(grid, data):
 
 @pytest.mark.parametrize("grid", GRIDS, ids=str)
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "int8", "bool"])
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(st.data())
 def test_whole_numbers_are_rounded_and_clamped_as_exact_numbers_are(grid, dtype, data):
     least, most = (0, 1) if dtype == "bool" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
@@ -219,7 +220,7 @@ def test_what_is_no_number_is_never_clamped(value):
 
 
 @pytest.mark.parametrize("grid", [g for g in GRIDS if g.reach[1] < 2**200], ids=str)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.data())
 def test_the_value_at_a_position_is_that_of_the_grid(grid, data):
     """Whole values exactly, however far; others as the float nearest to the Fraction."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.channels import Finite, Then
 from discreet.sharing.cascades import step
 from tests import reference
+from tests.profiles import examples
 from tests.strategies import mechanisms
 
-relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+relaxed = settings(max_examples=examples(150))
 
 
 def exact_rows(m: dt.Mechanism) -> list[list[Fraction]]:

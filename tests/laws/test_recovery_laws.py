@@ -21,6 +21,7 @@ from discreet.recovery.inverse import inverse
 from discreet.recovery.likelihood import certificate, is_injective, mean_log_likelihood
 from discreet.seal import stochastic_table
 from tests import reference
+from tests.profiles import examples
 
 fractions = st.fractions(Fraction(1, 10), Fraction(9, 10), max_denominator=50)
 
@@ -62,7 +63,7 @@ def step(matrix: np.ndarray, q: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 @given(st.integers(1, 20), fractions)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=examples(40))
 def test_proposition_1_the_geometric_mechanism_is_d_private(n, a):
     g = dt.geometric(n, alpha=a)
     assert dt.check_privacy(g, alpha=a, neighbours="line").holds
@@ -70,7 +71,7 @@ def test_proposition_1_the_geometric_mechanism_is_d_private(n, a):
 
 
 @given(st.integers(1, 12), fractions)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=examples(40))
 def test_proposition_2_the_geometric_matrix_has_an_inverse(n, a):
     channel = dt.geometric(n, alpha=a).finite()
     exact = np.array([[float(x) for x in row] for row in reference.geometric_inverse(n, a)])
@@ -80,7 +81,7 @@ def test_proposition_2_the_geometric_matrix_has_an_inverse(n, a):
 
 
 @given(channels(), st.data())
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=examples(80))
 def test_proposition_3_an_inverse_that_is_a_law_is_the_maximum(channel, data):
     p = data.draw(laws(channel.rows))
     matrix = channel.matrix
@@ -113,7 +114,7 @@ def test_proposition_3_does_not_apply_to_an_inverse_with_negative_entries():
 
 
 @given(cases(), st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 def test_definition_1_step_by_step(case, data):
     channel, q = case
     start = data.draw(laws(channel.rows, least=1))
@@ -124,7 +125,7 @@ def test_definition_1_step_by_step(case, data):
 
 
 @given(cases(), st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 def test_theorem_1_the_likelihood_never_falls(case, data):
     channel, q = case
     law = data.draw(laws(channel.rows, least=1))
@@ -151,7 +152,7 @@ def test_a_step_of_a_wrong_size_can_lower_the_likelihood():
 
 
 @given(cases(5))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=examples(40))
 def test_theorem_1_the_limit_is_the_maximum(case):
     channel, q = case
     fit = ibu(channel, q, gap=1e-9, iterations=40000, accelerate=True)
@@ -160,7 +161,7 @@ def test_theorem_1_the_limit_is_the_maximum(case):
 
 
 @given(cases(5), st.data())
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=examples(40))
 def test_the_certificate_bounds_what_is_missing(case, data):
     channel, q = case
     law = data.draw(laws(channel.rows, least=1))
@@ -217,7 +218,7 @@ def test_fixed_points_are_optimal_only_with_the_certificate():
 
 
 @given(st.integers(1, 5), fractions, st.data())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=examples(25))
 def test_every_start_leads_to_the_same_maximum(n, a, data):
     channel = dt.geometric(n, alpha=a).finite()
     q = data.draw(laws(n + 1, least=1))
@@ -249,7 +250,7 @@ def test_where_the_maximum_is_not_unique_starts_lead_to_different_ones():
 
 
 @given(cases(5))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=examples(30))
 def test_acceleration_leads_where_plain_steps_lead(case):
     channel, q = case
     fast = ibu(channel, q, gap=1e-7, accelerate=True)

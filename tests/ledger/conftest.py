@@ -26,7 +26,7 @@ class Place:
         return rows
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.needs_postgres)])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.outside("postgres"))])
 def place(request, tmp_path) -> Place:
     if request.param == "sqlite":
         return Place(str(tmp_path / "budget.db"))

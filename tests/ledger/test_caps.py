@@ -17,6 +17,7 @@ from discreet.ledger import chain, periods
 from discreet.ledger.ledger import Ledger
 from tests import crashes
 from tests.ledger.conftest import Place
+from tests.profiles import examples
 
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
 
@@ -104,7 +105,7 @@ MONTHS = st.integers(min_value=12 * 1999, max_value=12 * 2003)
 STEPS = st.lists(st.tuples(MONTHS, st.integers(1, 28), st.fractions("1/20", "1/2", max_denominator=20)), max_size=12)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(STEPS, st.dictionaries(st.sampled_from(["month", "quarter", "year"]), st.fractions("1/4", 1, max_denominator=6)))
 def test_caps_are_what_a_calendar_says(tmp_path_factory, steps, caps):
     """Against a plain list of all charges with dates, added up anew for every question."""

@@ -27,6 +27,7 @@ from discreet.ledger import postgres as postgres_store
 from discreet.ledger.ledger import Answer, Head, Ledger, Pending
 from discreet.ledger.repeated import keeping
 from tests import crashes, postgres
+from tests.profiles import examples
 
 TENTH = Fraction(1, 10)
 
@@ -134,7 +135,7 @@ def test_ten_thousand_charges_fit_and_one_more_does_not(in_memory):
         assert ledger.verify("survey").count == 10_001
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 @given(st.lists(st.fractions(min_value="1/1000", max_value="1/2", max_denominator=1000), max_size=15))
 def test_charges_add_up_exactly(tmp_path_factory, charges):
     with Ledger(tmp_path_factory.mktemp("l") / "l.db") as ledger:
@@ -291,7 +292,7 @@ def test_an_answer_is_a_text(survey, answer):
     assert charge(survey).text == ""
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30))
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0")))
 def test_answers_come_back_as_they_were(tmp_path_factory, text):
     with Ledger(tmp_path_factory.mktemp("l") / "l.db") as ledger:
@@ -527,7 +528,7 @@ def test_durable_settings(tmp_path):
         assert found == {"journal_mode": "delete", "synchronous": 3, "foreign_keys": 1, "busy_timeout": 30_000}
 
 
-@pytest.mark.needs_postgres
+@pytest.mark.outside("postgres")
 def test_durable_settings_in_postgres(server):
     with Ledger(server.database()) as ledger:
         run = ledger._store().run
@@ -700,7 +701,7 @@ def test_an_interrupt_leaves_nothing_behind(survey):
 # PostgreSQL only
 
 
-@pytest.mark.needs_postgres
+@pytest.mark.outside("postgres")
 def test_passwords_never_show(server):
     address = server.database()
     name = address.rpartition("/")[2]
@@ -734,7 +735,7 @@ def test_passwords_never_show(server):
     assert "does not answer" in told[8]
 
 
-@pytest.mark.needs_postgres
+@pytest.mark.outside("postgres")
 def test_a_socket_and_a_password_from_the_environment(server, monkeypatch):
     name = server.database().rpartition("/")[2]
     monkeypatch.setenv("PGPASSWORD", postgres.PASSWORD)
@@ -744,7 +745,7 @@ def test_a_socket_and_a_password_from_the_environment(server, monkeypatch):
         assert ledger.datasets() == ["survey"]
 
 
-@pytest.mark.needs_postgres
+@pytest.mark.outside("postgres")
 def test_a_connection_that_died_idle_is_opened_again(server):
     end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname LIKE 'budget%'"
 
@@ -763,7 +764,7 @@ def test_a_connection_that_died_idle_is_opened_again(server):
         assert ledger.balance("survey").spent == TENTH
 
 
-@pytest.mark.needs_postgres
+@pytest.mark.outside("postgres")
 def test_a_user_who_may_not_write(server):
     address = server.database()
     name = address.rpartition("/")[2]

@@ -21,7 +21,7 @@ TENTH = Fraction(1, 10)
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the rights of POSIX")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.needs_postgres)])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.outside("postgres"))])
 def address(request, tmp_path, monkeypatch) -> str:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
     if request.param == "sqlite":
@@ -233,7 +233,7 @@ def test_two_ledgers_may_share_a_secret(tmp_path):
     assert len({*lines}) == 2  # the data set's salt tells them apart, so that nobody sees that the data are the same
 
 
-@pytest.mark.needs_postgres
+@pytest.mark.outside("postgres")
 def test_in_postgres_the_secret_lies_outside_the_database(server, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     address = server.database()

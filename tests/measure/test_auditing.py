@@ -13,6 +13,7 @@ from discreet.channels import Table
 from discreet.errors import AuditError
 from discreet.measure.auditing import _log_ratio
 from discreet.randomness.source import insecure_source
+from tests.profiles import examples
 
 G = dt.geometric(100, epsilon="ln(2)/10")
 
@@ -25,7 +26,7 @@ def test_noise_twenty_percent_too_small_is_flagged():
         noise = rng.geometric(1 - a, len(x)) - rng.geometric(1 - a, len(x))
         return np.clip(x + noise, 0, 100)
 
-    found = dt.audit(sampler, mechanism=G)
+    found = dt.audit(sampler, mechanism=G, draws=700_000)
     assert found.flagged
     assert G.epsilon < found.epsilon_lower <= 1.25 * G.epsilon
     assert "FLAGGED" in str(found)
@@ -76,12 +77,12 @@ def test_the_bound_comes_close_to_the_truth():
 
 @pytest.mark.parametrize("epsilon", ["1/5", 1])
 def test_false_flags_are_as_rare_as_stated(epsilon):
-    """1,000 seeded repetitions at confidence 0.9: no more flags than a binomial of 0.1 has but once in 1e7."""
-    m = dt.geometric(10, epsilon=epsilon)
+    """Seeded repetitions at confidence 0.9: no more flags than a binomial of 0.1 has but once in 1e7."""
+    m, runs = dt.geometric(10, epsilon=epsilon), examples(1600)
     flags = sum(
-        dt.audit(m, draws=1000, confidence=0.9, pairs=[(0, 1)], source=insecure_source(k)).flagged for k in range(1000)
+        dt.audit(m, draws=1000, confidence=0.9, pairs=[(0, 1)], source=insecure_source(k)).flagged for k in range(runs)
     )
-    assert flags <= stats.binom.isf(1e-7, 1000, 0.1)
+    assert flags <= stats.binom.isf(1e-7, runs, 0.1)
 
 
 def test_a_slightly_wrong_claim_is_flagged_more_often_than_the_confidence_allows():

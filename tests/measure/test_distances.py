@@ -13,6 +13,7 @@ from scipy import stats
 import discreet as dt
 from discreet.errors import DiscreetError, MetricError, SizeError
 from discreet.measure import distances
+from tests.profiles import examples
 
 
 @st.composite
@@ -29,7 +30,7 @@ def test_the_contract():
 
 
 @given(pairs())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 def test_on_a_line_it_is_what_scipy_says(case):
     p, q, places = case
     assert dt.measure.kantorovich(p, q) == pytest.approx(
@@ -42,7 +43,7 @@ def test_on_a_line_it_is_what_scipy_says(case):
 
 
 @given(pairs(8))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=examples(25))
 def test_transport_on_a_line_is_the_area_between(case):
     p, q, places = case
     cost = np.abs(places[:, None] - places[None, :])
@@ -57,7 +58,7 @@ def test_transport_on_a_line_is_the_area_between(case):
 
 
 @given(pairs())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 def test_laws_of_distances(case):
     p, q, _ = case
     for distance in (dt.measure.kantorovich, dt.measure.total_variation):

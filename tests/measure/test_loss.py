@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.errors import LossError
 from discreet.measure.loss import Loss, distance_loss, gain_as_loss, loss_of
+from tests.profiles import examples
 
 GRIDS = [dt.Grid(0, 4), dt.Grid(-1, 1, "1/2"), dt.Grid("1/3", 3, "2/3")]
 
@@ -62,7 +63,7 @@ def test_only_names_have_vectors():
     assert distance_loss("l1", dt.Grid(0, None)) is None
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 @given(st.lists(st.lists(st.fractions(0, 5, max_denominator=9), min_size=3, max_size=3), min_size=3, max_size=3))
 def test_functions_matrices_and_losses_say_the_same(rows):
     grid = dt.Grid(0, 2)

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.errors import MetricError, OutOfRangeError
 from tests import reference
+from tests.profiles import examples
 
-exactly = settings(max_examples=25, deadline=None)
+exactly = settings(max_examples=examples(25))
 plain_levels = st.builds(Fraction, st.integers(1, 8), st.just(9)) | st.sampled_from(
     [Fraction(1, 2), Fraction(2, 3), Fraction(3, 4), Fraction(1, 7), Fraction(9, 10)]
 )

@@ -13,6 +13,7 @@ import discreet as dt
 from discreet.errors import DiscreetError, OutOfRangeError, PriorError, SingularError, SizeError
 from discreet.measure import posteriors
 from tests import reference
+from tests.profiles import examples
 from tests.strategies import mechanisms
 
 
@@ -29,7 +30,7 @@ def draw_prior(data, size: int) -> list[Fraction]:
 # Posteriors
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80))
 @given(mechanisms(max_n=8), st.data())
 def test_the_posterior_is_bayes_rule(m, data):
     prior = draw_prior(data, m.inputs.size)
@@ -66,7 +67,7 @@ def test_a_report_too_rare_for_a_float():
 # Credible intervals
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(mechanisms(max_n=8), st.sampled_from(["0.5", "0.95", "1/3", "0.999"]), st.data())
 def test_no_shorter_interval_holds_as_much(m, mass, data):
     prior = draw_prior(data, m.inputs.size)

@@ -15,6 +15,7 @@ from scipy import stats
 import discreet as dt
 from discreet.errors import PriorError
 from discreet.measure.prior import Prior, from_counts, prior_of
+from tests.profiles import examples
 
 GRID = dt.Grid(0, 4)
 
@@ -23,7 +24,7 @@ def law(prior: Prior) -> list[Fraction]:
     return [Fraction(w, prior.total) for w in prior.weights]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100))
 @given(st.lists(st.integers(0, 50), min_size=5, max_size=5).filter(any))
 def test_probabilities_are_kept_exactly(weights):
     exact = [Fraction(w, sum(weights)) for w in weights]

@@ -16,6 +16,7 @@ from discreet.errors import GridError, LevelError, MetricError, PrivacyError
 from discreet.exact.level import Level
 from discreet.mechanism import Mechanism, Recipe
 from tests import reference
+from tests.profiles import examples
 
 GM = dt.geometric(8, alpha="9/10")
 
@@ -169,7 +170,7 @@ def test_calibration_of_paper_000():
     assert 2 * (1 - 1e-15) <= back.bound <= 2 * (1 + 1e-12)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.integers(2, 50), st.fractions(Fraction(1, 3), 60, max_denominator=12), st.sampled_from([1, "1/2", "3/4"]))
 def test_a_calibrated_mechanism_keeps_its_bound(bound, radius, step):
     grid = dt.Grid(0, 60, step)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 from itertools import product
 
@@ -16,7 +15,9 @@ from discreet.errors import DiscreetError, LossError, SizeError
 from discreet.measure import remaps
 from discreet.measure.loss import Loss, loss_of
 from tests import reference
+from tests.profiles import examples
 from tests.strategies import mechanisms
+from tests.work import lines_of
 
 HALF = Fraction(1, 2)
 
@@ -39,7 +40,7 @@ def draw_prior(data, size: int) -> list[Fraction]:
 # Small channels, exactly
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(mechanisms(max_n=3), st.sampled_from(["l0", "l1", "l2", "tail(1)", "asymmetric(1, 3)"]), st.data())
 def test_no_remap_is_better_and_the_first_of_the_best_is_taken(m, name, data):
     """Report by report: every guess is tried, in Fractions."""
@@ -100,7 +101,7 @@ def test_the_utility_by_distance_is_the_span_minus_the_distance():
     assert negative == dt.theory.user_utility(g, gain="distance", exact=True) - span
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(st.integers(2, 5), st.integers(1, 4), st.data())
 def test_the_utility_of_any_channel_from_databases(databases, reports, data):
     """Against the maximum over all remaps, database by database; the query need not be one to one."""
@@ -203,7 +204,7 @@ def test_a_weaker_mechanism_is_worse_for_someone():
     assert dt.measure.bayes_risk(dt.explicit_fair(4, alpha="1/2"), "l1", prior) > best + 1e-3
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.integers(1, 9), st.fractions(Fraction(1, 50), Fraction(49, 50), max_denominator=50), st.data())
 def test_the_geometric_remap_never_falls(n, a, data):
     g, prior = dt.geometric(n, alpha=a), draw_prior(data, n + 1)
@@ -221,7 +222,7 @@ def in_floats(monkeypatch):
 
 
 @pytest.mark.usefixtures("in_floats")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.integers(1, 14), st.sampled_from(["1/1000", "1/2", "9/10", "9999/10000"]), st.data())
 def test_recursions_find_a_best_remap(n, a, data):
     """A tie may go either way, so compare what the remap costs, in Fractions."""
@@ -266,15 +267,15 @@ def test_reports_beyond_the_smallest_float_are_read_as_well(loss):
     assert read == [0] * 750 + [1499] * 751
 
 
-def test_a_million_reports():
-    start = time.perf_counter()
-    g = dt.geometric(10**6, alpha="1/2")
-    remap = dt.measure.best_remap(g, "l2")
+def test_many_reports_take_one_step_each():
+    n = 10**5
+    g, remaps = dt.geometric(n, alpha="1/2"), []
+    for loss in ("l2", "l0"):
+        lines_of(lambda loss=loss: remaps.append(dt.measure.best_remap(g, loss)), most=2 * n)
     # far from the ends the posterior is symmetric; at the end its mean is sum k 2^-k / sum 2^-k = 1
-    assert remap[:1] == [1]
-    assert remap[100 : 10**6 - 99] == list(range(100, 10**6 - 99))
-    assert dt.measure.best_remap(g, "l0") == list(range(10**6 + 1))
-    assert time.perf_counter() - start < 10
+    assert remaps[0][:1] == [1]
+    assert remaps[0][100 : n - 99] == list(range(100, n - 99))
+    assert remaps[1] == list(range(n + 1))
 
 
 def test_guesses_may_live_elsewhere():

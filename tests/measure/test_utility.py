@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +15,9 @@ from discreet.errors import DiscreetError, LossError, PriorError, SizeError
 from discreet.measure.loss import loss_of
 from discreet.measure.utility import bias, loss_matrix, loss_per_value, rmse_per_value, variance
 from tests import reference
+from tests.profiles import examples
 from tests.strategies import mechanisms
+from tests.work import lines_of
 
 A = Fraction(9, 10)
 LOSSES = ["l0", "l1", "l2", "lp(3)", "lp(1/2)", "tail(1)", "asymmetric(1, 3)", "threshold(2)"]
@@ -72,7 +73,7 @@ def test_the_mean_error_of_the_geometric_mechanism(a):
 # Everything against its definition
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(mechanisms(max_n=9), st.sampled_from(LOSSES), st.data())
 def test_losses_are_what_they_are_defined_to_be(m, loss, data):
     exact = by_definition(m, loss)
@@ -85,7 +86,7 @@ def test_losses_are_what_they_are_defined_to_be(m, loss, data):
     assert dt.measure.worst_loss(m, loss) == pytest.approx(float(max(exact)), rel=1e-9, abs=1e-13)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(mechanisms(max_n=9))
 def test_bias_variance_and_error_belong_together(m):
     channel = m.finite()
@@ -130,7 +131,6 @@ def test_the_fast_way_is_the_dense_one(make, loss):
 
 def test_a_million_values():
     n, a = 10**6, 0.999
-    start = time.perf_counter()
     m = dt.geometric(n, alpha="999/1000")
     assert dt.expected_loss(m, "l1") == pytest.approx(
         2 * a / (1 - a * a) * (1 - (1 - a ** (n + 1)) / (1 - a) / (n + 1)), rel=1e-9
@@ -140,7 +140,17 @@ def test_a_million_values():
     assert abs(bias(m)[n // 2]) < 1e-9
     guess = dt.randomized_response(n, alpha="1/2")
     assert dt.expected_loss(guess, "l0") == pytest.approx(n / (n + 2), rel=1e-9)
-    assert time.perf_counter() - start < 5
+
+
+def test_losses_by_distance_take_no_step_for_each_value():
+    """Recursions over a whole array at a time: a million values run no more lines than a thousand do."""
+
+    def losses_of(n: int) -> None:
+        m = dt.geometric(n, alpha="999/1000")
+        dt.expected_loss(m, "l1")
+        dt.measure.worst_loss(m, "l2")
+
+    assert lines_of(lambda: losses_of(10**6)) < 2 * lines_of(lambda: losses_of(10**3))
 
 
 def test_other_large_channels_have_their_square_by_pulling():

@@ -14,11 +14,12 @@ from discreet.channels import Additive, Geometric, Mixture, Table
 from discreet.errors import GridError, SingularError, SizeError
 from discreet.noise import GeometricNoise
 from tests import reference
+from tests.profiles import examples
 from tests.strategies import geometrics, levels, sizes
 
 ALPHAS = [Fraction(3, 10), Fraction(1, 2), Fraction(31, 50), Fraction(9, 10), Fraction(99, 100)]
 ALL = reference.ALL_PROPERTIES
-exactly = settings(max_examples=120, deadline=None)
+exactly = settings(max_examples=examples(120))
 
 
 def dense(rows) -> np.ndarray:

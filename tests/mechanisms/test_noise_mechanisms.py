@@ -21,9 +21,10 @@ from discreet.mechanism import Recipe
 from discreet.noise import GeometricNoise, StaircaseNoise
 from discreet.noise.stairs import LONGEST_STAIR
 from discreet.randomness.source import insecure_source
+from tests.profiles import examples
 
 ALARM = 1e-7
-exactly = settings(max_examples=100, deadline=None)
+exactly = settings(max_examples=examples(100))
 epsilons = st.fractions(Fraction(1, 1000), 30, max_denominator=1000)
 sizes_of_answers = st.fractions(Fraction(1, 10**6), 10**6, max_denominator=10**6)
 shares = st.fractions(Fraction(1, 50), Fraction(49, 50), max_denominator=50)

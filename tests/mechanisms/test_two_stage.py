@@ -14,6 +14,7 @@ from discreet import verify
 from discreet.channels import then
 from discreet.errors import GridError, PrivacyError, SizeError
 from tests import reference
+from tests.profiles import examples
 from tests.test_verify import document, kind_of_fault, put, resigned
 
 PAPER = {(-10, -5): -10, (-5, 5): 0, (5, 10): 10}
@@ -81,7 +82,7 @@ def partitions(draw):
     return size, {(ends[k], ends[k + 1]): value for k, value in enumerate(values)}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(
     partitions(),
     st.integers(1, 6),

@@ -28,7 +28,7 @@ LAWS = {
     "student 5/2": dt.noise.student("5/2", "1/3"),
     "student 40": dt.noise.student(40, 5),
 }
-QUICK = [name for name in LAWS if name not in ("staircase, flat", "student 5/2")]
+QUICK = [name for name in LAWS if name not in ("staircase, flat", "student 5/2", "student 40")]
 
 
 def tail(law, x: float) -> float:
@@ -76,25 +76,25 @@ def test_the_jump_that_was_missed():
 def test_a_jump_anywhere(name, where):
     """Also one that stands just beside the places that are looked at, on both sides of them."""
     law = LAWS[name]
-    for c in (where, where * float(law.quantile(0.9))):
-        assert numerical(law, more_than(c)) == pytest.approx(2 * tail(law, c), rel=TOLERANCE)
-        assert numerical(law, between(-c, math.inf)) == pytest.approx(1 - tail(law, c), rel=TOLERANCE)
+    assert numerical(law, more_than(where)) == pytest.approx(2 * tail(law, where), rel=TOLERANCE)
+    c = where * float(law.quantile(0.9))
+    assert numerical(law, between(-c, math.inf)) == pytest.approx(1 - tail(law, c), rel=TOLERANCE)
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_jumps_next_to_the_places_that_are_looked_at(name):
     law = LAWS[name]
-    for t in (3.0, math.log(2) + 160 * RESOLUTION):  # the end of a panel that was, and one of today's
-        for beside in (-4e-3, -1e-6, 0.0, 1e-6):
-            c = -float(law.quantile(math.exp(-t - beside)))
-            assert numerical(law, more_than(c)) == pytest.approx(2 * tail(law, c), rel=TOLERANCE)
+    end = math.log(2) + 160 * RESOLUTION  # of a panel; 3 was one
+    for t in (3.0 - 4e-3, 3.0, end - 1e-6, end, end + 1e-6):
+        c = -float(law.quantile(math.exp(-t)))
+        assert numerical(law, more_than(c)) == pytest.approx(2 * tail(law, c), rel=TOLERANCE)
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_many_jumps_of_all_sizes(name):
     """Sums of signed steps at random places: the error is measured by the mean of |loss|, as promised."""
     law, rng = LAWS[name], np.random.default_rng(7)
-    for _ in range(3):
+    for _ in range(2):
         places = np.sort(law.quantile(rng.uniform(size=12)))
         heights = np.cumsum(rng.normal(size=13) * 10.0 ** rng.integers(-3, 4, size=13))
         masses = -np.diff([1.0, *(tail(law, float(c)) for c in places), 0.0])
@@ -105,7 +105,7 @@ def test_many_jumps_of_all_sizes(name):
 @pytest.mark.parametrize("name", QUICK)
 def test_every_bump_of_the_stated_width_is_found(name):
     law, rng = LAWS[name], np.random.default_rng(8)
-    for t in rng.uniform(math.log(2), 30, size=8):
+    for t in rng.uniform(math.log(2), 30, size=4):
         start, stop = (-float(law.quantile(math.exp(-t) * ratio)) for ratio in (1.0, 1 - 1.2 * RESOLUTION))
         exact = tail(law, start) - tail(law, stop)
         found = numerical(law, between(start, stop))
@@ -120,13 +120,12 @@ def test_every_bump_of_the_stated_width_is_found(name):
 def test_a_narrower_bump_is_declared(name):
     law = LAWS[name]
     width = float(law.quantile(0.9)) * 2.0**-16
-    for start in (0.37, 1.0, math.pi, 11.0):
+    for start, side in ((0.37, -1), (1.0, 1), (math.pi, -1), (11.0, 1)):
         start *= float(law.quantile(0.75))
         x = np.linspace(start, start + width, 5)
         exact = float(law.density(x) @ [7, 32, 12, 32, 7]) / 90 * width  # Boole: the density hardly changes
-        for side in (-1, 1):
-            found = numerical(law, between(start, start + width, side), breaks=[start * side, start + width])
-            assert found == pytest.approx(exact, rel=1e-7)
+        found = numerical(law, between(start, start + width, side), breaks=[start * side, start + width])
+        assert found == pytest.approx(exact, rel=1e-7)
 
 
 def test_a_declared_break_that_is_none_changes_nothing():

@@ -10,7 +10,7 @@ from itertools import pairwise, product
 import flint
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, optimize, sparse, stats
 
@@ -441,7 +441,6 @@ def test_far_tails_of_discrete_laws_keep_their_digits():
                     assert law.pmf(place) == pytest.approx(float(law.exact(place)), rel=TIGHT)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(DISCRETE)), st.integers(-300, 300))
 def test_quantiles_come_back(name, k):
     law = DISCRETE[name]
@@ -451,7 +450,6 @@ def test_quantiles_come_back(name, k):
         assert law.quantile(math.nextafter(before, 1)) == k
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(DISCRETE)), st.one_of(st.floats(1e-300, 1, exclude_max=True), st.floats(1e-300, 1e-250)))
 def test_quantiles_are_the_smallest(name, p):
     law = DISCRETE[name]

@@ -15,6 +15,7 @@ from discreet.errors import DiscreetError
 from discreet.planning.one_report import BITS
 from discreet.registry import FAMILIES
 from tests import reference
+from tests.profiles import examples
 
 MAKERS = {
     "geometric": reference.geometric,
@@ -30,7 +31,7 @@ def chance(C, k: int, prior=None) -> Fraction:
     return min(hits) if prior is None else sum(p * h for p, h in zip(prior, hits, strict=True))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(st.integers(1, 9), st.integers(0, 4), st.sampled_from(["0.5", "0.9", "0.95", "2/3"]), st.data())
 def test_the_least_epsilon_meets_the_goal_and_the_next_does_not(n, t, confidence, data):
     weights = data.draw(st.none() | st.lists(st.integers(0, 5), min_size=n + 1, max_size=n + 1).filter(any))
@@ -45,7 +46,7 @@ def test_the_least_epsilon_meets_the_goal_and_the_next_does_not(n, t, confidence
         assert choice.chance == pytest.approx(float(chance(law(n, alpha), t, prior)), abs=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(st.integers(1, 9), st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20), st.data())
 def test_the_least_error_meets_the_goal_and_one_less_does_not(n, alpha, data):
     confidence = data.draw(st.fractions(Fraction(1, 10), Fraction(99, 100), max_denominator=100))

@@ -19,6 +19,7 @@ import discreet as dt
 from discreet.errors import DiscreetError, GridError, LevelError, OutOfRangeError, PrivacyError, SizeError, SourceError
 from discreet.queries.splits import growth_below
 from discreet.randomness.source import Source, simulation
+from tests.profiles import examples
 from tests.queries.test_queries import ANSWERS, by_definition
 
 LAWS = {
@@ -214,7 +215,7 @@ def test_the_level_holds_between_all_neighbouring_data_sets(name, n, top, law, b
         assert all(a * alpha <= b for a, b in zip(rows[one], rows[other], strict=True))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(
     st.sampled_from(["median", "max", "min", "mean", "sum", "quantile(0.2)"]),
     st.lists(st.integers(0, 40), min_size=1, max_size=30),

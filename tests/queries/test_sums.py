@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 import discreet as dt
 from discreet.errors import GridError, OutOfRangeError
 from discreet.randomness.alias import CHUNK
+from tests.profiles import examples
 
-exactly = settings(max_examples=100, deadline=None)
+exactly = settings(max_examples=examples(100))
 
 
 @st.composite

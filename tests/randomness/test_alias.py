@@ -20,6 +20,7 @@ from discreet.exact.arithmetic import ball
 from discreet.randomness.alias import Alias, RealAlias, alias_row, uniform_integer, uniform_integers
 from discreet.randomness.digits import GeometricDraws, exact_bernoulli, high_part, low_digit, slow_geometric
 from tests import reference
+from tests.profiles import examples
 from tests.streams import Scripted
 
 
@@ -149,7 +150,7 @@ def test_words_and_gap_together_are_the_law(chances):
     assert exact_law(real_alias(chances, 64), chances) == chances
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(laws)
 def test_settling_is_exact_on_every_word(chances):
     """Each 8-bit word decides exactly when its interval lies within one outcome's; then for that outcome."""

@@ -16,6 +16,7 @@ from scipy.stats import binom
 import discreet as dt
 from discreet.channels import Finite
 from discreet.errors import RecoveryError
+from discreet.recovery import auto as auto_room
 from discreet.recovery.auto import _Cells, _edges, auto
 from discreet.recovery.ibu import ibu
 from discreet.recovery.likelihood import certificate
@@ -198,27 +199,44 @@ def points_on(top: int) -> np.ndarray:
     return np.bincount([int(top * x) for x in (0.15, 0.4, 0.65, 0.9)], weights=[0.2, 0.3, 0.1, 0.4], minlength=top + 1)
 
 
+@pytest.fixture
+def short_cells(monkeypatch):
+    """A quarter of the usual sizes: a grid counts as long from 257 values on, and is divided into 128 cells."""
+    monkeypatch.setattr(auto_room, "_SINGLE", 256)
+    monkeypatch.setattr(auto_room, "_CELLS", 128)
+
+
 @pytest.mark.parametrize(
     ("top", "epsilon", "truth", "cells"),
     [
-        (300, 10 * np.log(2) / 300, bell_on, False),
-        (1100, 10 * np.log(2) / 1100, points_on, True),
-        (400, 0.7, bell_on, False),
-        (1100, 0.7, points_on, True),
+        (200, 10 * np.log(2) / 200, bell_on, False),
+        (275, 10 * np.log(2) / 275, points_on, True),
+        (200, 0.7, bell_on, False),
+        (275, 0.7, points_on, True),
     ],
-    ids=["300, wide", "1100, wide", "400, narrow, smooth", "1100, narrow, points"],
+    ids=["200, wide", "275, wide", "200, narrow, smooth", "275, narrow, points"],
 )
-def test_long_grids_are_near_the_best_of_what_there_is(top, epsilon, truth, cells):
+def test_long_grids_are_near_the_best_of_what_there_is(short_cells, top, epsilon, truth, cells):
     channel = dt.geometric(top, epsilon=float(epsilon)).finite()
     law, counts = observed(truth(top), channel, 50_000, 3)
     fit, q = auto(channel, counts), counts / counts.sum()
     assert is_law(fit.law, top + 1)
-    assert ("512 cells" in fit.notes[0]) == cells
+    assert ("128 cells" in fit.notes[0]) == cells
     stopped, likeliest = ibu(channel, q, iterations=300).law, mle(channel, q).law
     flat = np.full(top + 1, 1 / (top + 1))
     ours, *others, control = (dt.measure.kantorovich(p, law) for p in (fit.law, stopped, likeliest, flat))
     assert ours < 1.6 * min(others)  # well below 1 in most; narrow noise on cells of two values is the hard case
     assert not control < 1.6 * min(others)  # the check can fail
+
+
+@pytest.mark.parametrize(("n", "width", "cells"), [(20, 0, False), (21, 0, True), (20, 1, False), (20, 2, True)])
+def test_a_grid_is_long_when_its_values_or_its_reports_are_too_many(monkeypatch, n, width, cells):
+    for name, size in (("_SINGLE", 21), ("_SINGLE_REPORTS", 23), ("_CELLS", 8)):
+        monkeypatch.setattr(auto_room, name, size)
+    channel = dt.square_wave(n, epsilon=2, width=width).finite()
+    fit = auto(channel, np.arange(channel.reports) % 5 + 1)
+    assert is_law(fit.law, n + 1)
+    assert ("8 cells" in fit.notes[0]) == cells
 
 
 def test_randomised_response_on_a_long_grid():

@@ -264,7 +264,7 @@ def test_few_reports_cover_less():
 )
 def test_bands_cover_the_whole_distribution_function(m, truth, reports):
     truth = truth / truth.sum()
-    goal, rng, runs = np.cumsum(truth), np.random.default_rng(13), 400
+    goal, rng, runs = np.cumsum(truth), np.random.default_rng(13), 200
     hits, narrow = [0, 0], 0
     for k, counts in enumerate(rng.multinomial(reports, truth @ m.matrix, size=runs)):
         e = dt.recover(counts, m, "ibu", kind="counts", iterations=100)
@@ -298,7 +298,7 @@ def test_bands_repeat_and_are_distribution_functions(e):
 
 def test_a_band_over_laws_covers_rare_values_too():
     """A law with one value in a hundred: the bootstrap knew too little of it, and such bands covered 87 to 93 %."""
-    m, truth, runs = dt.geometric(10, alpha="1/2"), 0.99 * np.eye(11)[0] + 0.01 * np.eye(11)[5], 400
+    m, truth, runs = dt.geometric(10, alpha="1/2"), 0.99 * np.eye(11)[0] + 0.01 * np.eye(11)[5], 200
     goal, rng, hits = np.cumsum(truth), np.random.default_rng(14), {"laws": 0, "auto": 0}
     for k, counts in enumerate(rng.multinomial(2_000, truth @ m.matrix, size=runs)):
         e = dt.recover(counts, m, "inverse", kind="counts")

@@ -19,6 +19,7 @@ from discreet.recovery.ibu import _after, ibu
 from discreet.recovery.inverse import inverse, to_simplex
 from discreet.recovery.likelihood import Fit, is_injective
 from discreet.seal import stochastic_table
+from tests.profiles import examples
 
 FOUR = dt.geometric(4, alpha="1/2")
 COUNTS = np.array([30, 25, 20, 15, 10]) * 100
@@ -131,7 +132,7 @@ def test_reports_on_grids_that_are_no_counts():
 
 
 @given(st.integers(1, 30), st.data())
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=examples(40))
 def test_reports_and_their_histogram_say_the_same(n, data):
     m = dt.geometric(n, alpha="1/2")
     reports = data.draw(st.lists(st.integers(0, n), min_size=1, max_size=40))
@@ -309,7 +310,7 @@ def test_steps_that_are_kept():
 
 
 @given(st.lists(st.floats(-3, 3), min_size=1, max_size=12))
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=examples(100))
 def test_the_nearest_law(values):
     r = np.array(values) + (1 - sum(values)) / len(values)
     law = to_simplex(r)
@@ -355,7 +356,7 @@ def test_channels_without_an_inverse_say_so():
 
 
 @given(st.integers(1, 5), st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 def test_is_injective_is_the_rank(n, data):
     m = data.draw(st.sampled_from([dt.geometric, dt.randomized_response, dt.explicit_fair]))(n, alpha="1/2")
     seen = np.array(data.draw(st.lists(st.booleans(), min_size=n + 1, max_size=n + 1).filter(any)))

@@ -24,6 +24,7 @@ from discreet.randomness import Job
 from discreet.randomness.source import simulation
 from discreet.sharing.bridge import AT_FIRST, AT_SECOND, BEFORE, BETWEEN, BEYOND, Bridge
 from tests import reference
+from tests.profiles import examples
 from tests.sharing.test_cascade import closed_form, is_far, levels, tallied, tight_by_hand
 
 A, B, C = Fraction(3, 10), Fraction(1, 2), Fraction(4, 5)
@@ -56,7 +57,7 @@ def law_of_pieces(bridge: Bridge, u: int, v: int) -> list[Fraction]:
     return law
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40))
 @given(
     st.integers(1, 6),
     st.lists(st.one_of(levels, st.just(Fraction(0))), min_size=3, max_size=3, unique=True).map(sorted),

@@ -19,6 +19,7 @@ from discreet.randomness import Job
 from discreet.randomness.source import Source, simulation
 from discreet.sharing.cascades import step
 from tests import reference
+from tests.profiles import examples
 
 LEVELS = [Fraction(1, 10), Fraction(3, 10), Fraction(1, 2), Fraction(4, 5)]
 TINY = Fraction(1, 10**7)  # the false-alarm rate of each statistical test
@@ -46,7 +47,7 @@ def exact(channel) -> reference.Matrix:
 levels = st.fractions(Fraction(1, 50), Fraction(49, 50), max_denominator=60)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.integers(1, 7), levels, levels, levels)
 def test_a_step_is_the_remap_between_two_levels_in_four_ways(n, a, b, c):
     """Keep or draw anew; the closed form; the inverse times the next mechanism; and G_a T = G_b. It is a law iff a <= b."""

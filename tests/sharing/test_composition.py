@@ -503,8 +503,8 @@ def test_pairs_of_the_same_losses_are_found_exactly(values, kind):
 
 
 def test_randomised_response_of_many_values_is_one_pair():
-    """171 and 1001 values, any two neighbours: the answer of three reports in integers, and nothing that is looked at twice."""
-    for n, k in ((170, 52), (1000, 52)):
+    """171 and 401 values, any two neighbours: the answer of three reports in integers, and nothing that is looked at twice."""
+    for n, k in ((170, 52), (400, 52)):
         m = dt.randomized_response(n, epsilon=2)
         c = dt.sharing.compose(m, k)
         assert c._worst.quick_delta(1.0).shape == (1,)

@@ -17,7 +17,7 @@ from discreet.randomness.source import insecure_source
 from discreet.registry import FAMILIES, Family
 
 CONFIDENCE = 1 - 1e-8
-DRAWS = 400_000
+DRAWS = 250_000
 UNBOUNDED = {
     "laplace": dt.laplace(epsilon=1, sensitivity="1/2"),
     "laplace, one end": dt.laplace(dt.Grid(0, None, "1/4"), epsilon="1/2"),
@@ -46,7 +46,7 @@ def audited(m: dt.Mechanism, seed: int = 11, **asked: Any) -> dt.auditing.Audit:
         return np.floor(np.asarray(m.sample(values, source=source)) / float(width * step))
 
     # where all values are neighbours there is one pair to look at instead of three: more draws at it
-    draws = DRAWS if m.inputs.n is None or m.sensitivity < m.inputs.n else 3 * DRAWS
+    draws = DRAWS if m.inputs.n is None or m.sensitivity < m.inputs.n else 4 * DRAWS
     return dt.audit(draw, mechanism=m, draws=draws, confidence=CONFIDENCE, **asked)
 
 

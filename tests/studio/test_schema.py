@@ -12,6 +12,7 @@ from schemathesis.config import SchemathesisConfig
 from discreet.studio.guard import HEADER, Keys
 from discreet.studio.release import Place
 from discreet.studio.server import make_app
+from tests.profiles import examples
 
 PORT = 7533
 _KEYS = Keys(PORT)
@@ -28,6 +29,6 @@ schema = schemathesis.openapi.from_asgi("/openapi.json", make_app(_KEYS, _PLACE)
 
 
 @schema.parametrize()
-@settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), derandomize=True, suppress_health_check=list(HealthCheck))
 def test_every_answer_is_as_described(case):
     case.call_and_validate(headers=_OWN)

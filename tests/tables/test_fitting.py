@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.tables.fitting import _fitted, fit_parts
+from tests.profiles import examples
 
 ROWS, COLUMNS = np.arange(12) // 4, np.arange(12) % 4
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.integers(0, 2**32 - 1), st.sampled_from([math.inf, 30.0, 3.0]), st.booleans())
 def test_fitted_parts_are_whole_within_bounds_and_keep_the_totals_of_nested_margins(seed, top, nested):
     """The grand total and the finest margin are the clipped sums of estimates, rounded; crossed ones are off by rounding."""

@@ -82,13 +82,26 @@ def released(people, ledger, m: dt.Mechanism, groups: int, **other):
     return release(people, ledger=ledger, mechanism=m, **{**asked, "bound": None if top is None else int(top), **other})
 
 
+def with_margins(people, ledger, m: dt.Mechanism, reports: list[int | Fraction]):
+    """A release of as many groups as there are reports, which gets these reports."""
+    with pytest.MonkeyPatch.context() as patch:
+        reporting(patch, reports)
+        asked = {"by": ["k", "j"], "margins": ["k", "j"], "domain": {"k": list(range(len(reports))), "j": [1]}}
+        return released(people.assign(j=1), ledger, m, 0, **asked)
+
+
 @pytest.mark.parametrize("name", OWN)
-def test_the_interval_of_every_report_covers_every_truth_often_enough(people, ledger, monkeypatch, name):
-    """Exactly: for each true count the chances of the reports whose interval holds it, added up, as fractions."""
+def test_every_report_of_ones_own_mechanism_is_read_right(people, ledger, name):
     m = OWN[name]
     reports = every_report(m)
-    reporting(monkeypatch, reports)
-    made = released(people, ledger, m, len(reports))
+    made = with_margins(people, ledger, m, reports)
+    assert_intervals_cover(m, made, reports)
+    assert_estimates_have_the_truth_as_their_mean(m, made, reports)
+    assert_margins_are_written(made)
+
+
+def assert_intervals_cover(m: dt.Mechanism, made: dt.results.Release, reports: list[int | Fraction]) -> None:
+    """Exactly: for each true count the chances of the reports whose interval holds it, added up, as fractions."""
     assert [Fraction(r).limit_denominator(10) for r in made.columns["report"]] == reports
     ends = list(zip(made.columns["low"], made.columns["high"], strict=True))
     weights, total = m.finite().integers()
@@ -111,12 +124,7 @@ def test_the_intervals_of_a_truncated_mechanism_are_where_its_reports_are():
     assert dt.measure.confidence_interval(OWN["halves"], "7/2") == dt.measure.confidence_interval(G20, 7)
 
 
-@pytest.mark.parametrize("name", OWN)
-def test_estimates_of_one_s_own_mechanism_have_the_truth_as_their_mean(people, ledger, monkeypatch, name):
-    m = OWN[name]
-    reports = every_report(m)
-    reporting(monkeypatch, reports)
-    made = released(people, ledger, m, len(reports))
+def assert_estimates_have_the_truth_as_their_mean(m: dt.Mechanism, made: dt.results.Release, reports: list) -> None:
     estimates = made.columns["estimate"]
     if None in estimates:
         assert estimates == [None] * len(reports)
@@ -127,27 +135,24 @@ def test_estimates_of_one_s_own_mechanism_have_the_truth_as_their_mean(people, l
     assert np.sqrt(np.maximum(spread, 0)).max() <= made.columns["standard_error"][0] * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("name", OWN)
-def test_margins_of_one_s_own_mechanism_do_not_fail(people, ledger, monkeypatch, name):
-    """With all reports at once, and with each end alone."""
-    m = OWN[name]
-    reports = every_report(m)
-    for k, drawn in enumerate([reports, [reports[0]] * len(reports), [reports[-1]] * len(reports)]):
-        with monkeypatch.context() as patch:
-            reporting(patch, drawn)
-            made = released(
-                people.assign(j=1),
-                ledger,
-                m,
-                0,
-                by=["k", "j"],
-                version=str(k),
-                margins=["k", "j"],
-                domain={"k": list(range(len(reports))), "j": [1]},
-            )
-        release_page(made)
-        json.dumps(dict(made.margins), allow_nan=False)
-        assert len(made.margins["j"]) == 1
+def assert_margins_are_written(made: dt.results.Release) -> None:
+    release_page(made)
+    json.dumps(dict(made.margins), allow_nan=False)
+    assert len(made.margins["j"]) == 1
+
+
+ENDS = [
+    (name, end)
+    for k, name in enumerate(OWN)
+    for end in ([0], [-1], [0, -1])[2 if name in ("truncated", "halves") else k % 2]
+]
+
+
+@pytest.mark.parametrize(("name", "end"), ENDS)
+def test_margins_of_reports_at_one_end_do_not_fail(people, ledger, name, end):
+    """At the lower and the upper end in turn: what a mechanism is made of matters to the reading, not to the sum."""
+    reports = every_report(OWN[name])
+    assert_margins_are_written(with_margins(people, ledger, OWN[name], [reports[end]] * len(reports)))
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -263,7 +268,7 @@ def test_noise_wider_than_the_numbers_there_are_does_not_wrap():
 
 def test_very_wide_noise_has_an_interval_too(people, ledger):
     """The tails of a staircase are certified by their logarithms, however far out they lie."""
-    m = dt.staircase(dt.Grid(0, None), epsilon="1e-5", sensitivity=2)
+    m = dt.staircase(dt.Grid(0, None), epsilon="1e-4", sensitivity=2)
     made = released(people, ledger, m, 2)
     reach = (made.columns["high"][0] - made.columns["report"][0]) + 1
     law = m.channel.noise

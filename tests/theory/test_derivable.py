@@ -16,6 +16,7 @@ from discreet.errors import DiscreetError, LevelError, SizeError
 from discreet.exact.level import Level
 from discreet.mechanism import Mechanism, Recipe
 from tests import reference
+from tests.profiles import examples
 
 ALPHAS = [Fraction(1, 3), Fraction(1, 2), Fraction(5, 8), Fraction(9, 10)]
 
@@ -76,7 +77,7 @@ def test_the_verdict_turns_at_the_level_itself():
     assert not dt.theory.derivable(m, alpha=Fraction(1, 2) + little)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_every_remap_is_found_again(data):
     n, reports = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 6))
@@ -97,7 +98,7 @@ def test_every_remap_is_found_again(data):
     assert np.abs(found.matrix - np.array(given_remap, dtype=float)).max() == 0
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(st.data())
 def test_the_verdict_is_that_of_the_inverse(data):
     n, total = data.draw(st.integers(1, 4)), 32
