@@ -35,7 +35,7 @@ class Comparison(Result):
     question: str
     table: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
-    mechanisms: Mapping[str, Mechanism] = field(compare=False)
+    mechanisms: Mapping[str, Procedure] = field(compare=False)
     loss: str = "l1"
 
     def __getitem__(self, name: str) -> Mapping[str, Any]:
@@ -158,7 +158,7 @@ def _between(told: Neighbours, grid: Grid) -> str:
     return f"{'on' if told.span(grid) is None else 'between'} {told.words(grid)}"
 
 
-def _promised(grid: Grid, found: Mapping[str, Mechanism], sensitivity: Any, neighbours: Any) -> Neighbours:
+def _promised(grid: Grid, found: Mapping[str, Procedure], sensitivity: Any, neighbours: Any) -> Neighbours:
     """Between which true values the levels of all rows are compared: those given, or those that the mechanisms share."""
     if neighbours is not None:
         return Neighbours.of(neighbours, grid)
@@ -174,7 +174,7 @@ def _promised(grid: Grid, found: Mapping[str, Mechanism], sensitivity: Any, neig
     return shared
 
 
-def _known(grid: Grid, level: Level, told: Neighbours) -> tuple[dict[str, Mechanism], list[str]]:
+def _known(grid: Grid, level: Level, told: Neighbours) -> tuple[dict[str, Procedure], list[str]]:
     """The families that are compared, as far as they go, each at the level between these neighbours; and who cannot keep it.
 
     Those that are tables end at n = 1023. On a graph, families for steps are made for its farthest neighbours.
@@ -182,7 +182,7 @@ def _known(grid: Grid, level: Level, told: Neighbours) -> tuple[dict[str, Mechan
     span = told.span(grid)
     apart = max(abs(i - k) for i, k, _ in told.demands(grid)) if span is None else span
     asked = {"alpha": level, "sensitivity": apart * grid.step}
-    found: dict[str, Mechanism] = {}
+    found: dict[str, Procedure] = {}
     left_out = []
     for family in FAMILIES:
         for name, more in family.compared.items():
