@@ -22,6 +22,7 @@ _GROUPS = {
     "recovery": "Recovery",
     "planning": "Planning and comparing",
     "ledger": "Budgets",
+    "questions": "Releases",
     "tables": "Releases",
     "collect": "Collecting",
     "randomness": "Randomness",
@@ -123,6 +124,8 @@ def _options(command: Any) -> list[str]:
     lines = [_help(command.help), ""]
     rows = []
     for argument in command.assemble_argument_collection():
+        if argument.names == ("*",):  # options that several commands share
+            continue
         told = " ".join((argument.parameter.help or "").split()).replace("|", "\\|")
         names = [name for name in argument.names if not name.startswith("--no-")] or [argument.field_info.name]
         if "--debug" not in names:

@@ -39,13 +39,12 @@ def test_the_list_loads_nothing_heavy():
 
 def test_everybody_reads_it():
     from discreet.cli.mechanisms import Family
-    from discreet.tables.question import ask
 
     assert get_args(Family) == tuple(f.name.replace("_", "-") for f in FAMILIES)
     assert [c.family for c in dt.plan_error(3, alpha="1/2")] == list(PLANNED)
     assert all(name in legend() for f in FAMILIES for name in list(f.compared)[:1])
     with pytest.raises(ReleaseError) as caught:
-        ask("d", "1", None, (), None, "1/2", None, "staircase", None, 1, False)
+        dt.Question(mechanism="staircase")
     assert all(name in str(caught.value) for name in RELEASED)
 
 

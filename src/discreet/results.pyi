@@ -1,4 +1,3 @@
-from .collect.perturbing import Perturbed as Perturbed
 from .designs.design import Design as Design
 from .designs.ties import Uniqueness as Uniqueness
 from .ledger.chain import Admission as Admission
@@ -37,7 +36,7 @@ from .sharing.recalibration import Recalibration as Recalibration
 from .tables.admission import Profile as Profile
 from .tables.audiences import Audiences as Audiences
 from .tables.checking import ReleaseVerdict as ReleaseVerdict
-from .tables.expected import Expected as Expected
+from .tables.previews import Preview as Preview
 from .tables.results import Release as Release
 from .theory.derivation import Derivation as Derivation
 from .theory.derivation import Violation as Violation

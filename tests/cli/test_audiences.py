@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -20,21 +21,34 @@ def rows(name):
     return list(csv.DictReader(Path(name).read_text().splitlines()))
 
 
+AUDIENCES = ["--audience", "public=ln(5/4)", "--audience", "ministry=ln(5/3)", "--audience", "press=ln(10/7)"]
+
+
 def test_each_audience_gets_its_own_files_for_one_charge(run, asked):  # noqa: F811
-    told = run("release", *asked, "--alphas", "4/5,3/5,0.7", "--round-to", "5", "--margins", "sex", "-o", "for.csv")
+    told = run("release-to", *asked, *AUDIENCES, "--round-to", "5", "--margins", "sex", "-o", "for.csv")
     assert (told.code, told.err) == (0, "")
-    assert "for-3_5.csv, for-7_10.csv, for-4_5.csv" in told.out
+    assert "for-public.csv, for-ministry.csv, for-press.csv" in told.out
     assert not Path("for.csv").exists()
-    for name, alpha in (("3_5", "3/5"), ("7_10", "7/10"), ("4_5", "4/5")):
+    for name, alpha in (("ministry", 0.6), ("press", 0.7), ("public", 0.8)):
         assert all(not row["report"] or int(row["report"]) % 5 == 0 for row in rows(f"for-{name}.csv"))
         record = json.loads(Path(f"for-{name}.json").read_text())["record"]
-        assert record["audience"]["alpha"] == record["alpha_each_report"] == alpha
+        assert record["audience"]["name"] == name
+        assert record["audience"]["alpha"] == record["alpha_each_report"]
+        assert float(Fraction(record["audience"]["alpha"])) == pytest.approx(alpha)
         assert set(record["files"]) == {f"for-{name}.csv", f"for-{name}.html", f"for-{name}-by-sex.csv"}
         assert run("check-release", f"for-{name}.json", "--ledger", "b.db").code == 0
-    again = json.loads(run("release", *asked, "--alphas", "3/5,7/10,4/5", "--json").out)["audiences"]
+    again = json.loads(run("release-to", *asked, *AUDIENCES, "--json").out)["audiences"]
     assert [one["record"]["repeated"] for one in again.values()] == [True] * 3
-    assert_one_good_error(run("release", *asked, "--alphas", "3/5,7/10,4/5", "--csv"))
-    assert_one_good_error(run("release", *asked, "--alphas", "3/5,7/10,4/5", "-o", "for.csv"))
+    assert_one_good_error(run("release-to", *asked, *AUDIENCES, "--csv"))
+    assert_one_good_error(run("release-to", *asked, *AUDIENCES, "-o", "-"))
+    assert_one_good_error(run("release-to", *asked, *AUDIENCES, "-o", "for.csv"))
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--audience", "public"], ["--audience", "=1"], ["--audience", "a=1", "--audience", "a=2"], []]
+)
+def test_audiences_that_cannot_be_read_are_refused(run, asked, wrong):  # noqa: F811
+    assert_one_good_error(run("release-to", *asked, *wrong))
 
 
 def test_purposes_and_hiding_are_options(run, asked):  # noqa: F811

@@ -697,7 +697,7 @@ def test_totals_of_a_map_the_grand_total_and_measured_ones(run, survey):
         '{"sex": ["f", "m", "x"], "education": ["high", "low"], '
         '"kind": {"of": "sex", "map": {"known": ["f", "m"], "other": ["x"]}}}'
     )
-    words = [*survey, "--margins", "kind, kind+education", "--measure", "total=1,cells=3"]
+    words = [*survey, "--margins", "kind, kind+education", "--measure-totals-totals", "total=1,cells=3"]
     told = run("release", *words, "-o", "out.csv")
     assert (told.code, told.err) == (0, "")
     assert "The grand total, matching the fitted parts:" in told.out
@@ -718,7 +718,7 @@ def test_totals_of_a_map_the_grand_total_and_measured_ones(run, survey):
     again = json.loads(run("release", *words, "--json").out)
     assert again["record"]["repeated"]
     assert again["margins"] == saved["margins"]
-    assert_one_good_error(run("release", *survey, "--measure", "income"))
+    assert_one_good_error(run("release", *survey, "--measure-totals-totals", "income"))
     assert_one_good_error(run("release", *survey, "--margins", "kind+income"))
 
 
@@ -957,8 +957,8 @@ def test_an_office_file_is_looked_at_admitted_and_released(run):
     assert_one_good_error(run(*asked, "--domain", "domain.json"))
 
 
-def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey, monkeypatch):
-    told = run("release", *survey, "--dry-run")
+def test_a_preview_charges_nothing_and_dropped_rows_are_for_the_operator(run, survey, monkeypatch):
+    told = run("preview", *survey)
     assert told.code == 0
     assert "nothing charged" in told.out
     assert json.loads(run("ledger", "show", "--ledger", "b.db", "--json").out)[0]["spent"] == "0"
@@ -969,7 +969,7 @@ def test_a_dry_run_charges_nothing_and_strict_is_for_the_operator(run, survey, m
 
     opened, open_table = [], counting.open_table
     monkeypatch.setattr(counting, "open_table", lambda *a, **k: opened.append(1) or open_table(*a, **k))
-    told = run("release", *survey, "--strict", "--json", "--version", "2")
+    told = run("release", *survey, "--show-dropped", "--json", "--version", "2")
     assert "operator only, not for publication: 7 rows" in told.err
     assert len(opened) == 1  # the file is not counted again
     assert json.loads(told.out)["rows"]

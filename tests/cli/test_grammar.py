@@ -24,7 +24,6 @@ from tests.cli.test_cli import assert_one_good_error, run, survey  # noqa: F401
 
 # Options that mean one thing in one command and another in the next, and how many things in all
 MEANINGS = {
-    "--alphas": 2,  # of the audiences of a release, of a cascade
     "--cells": 2,  # needed for a mechanism, and found where mechanisms are compared
     "--column": 3,  # of what: required values, required reports, what a file with one column need not say
     "--confidence": 3,  # of an interval, of a bound, of an error
@@ -35,7 +34,7 @@ MEANINGS = {
     "--high": 2,
     "--mechanism": 4,  # one file, one that checks, one of several words, several
     "--method": 2,
-    "--out": 5,
+    "--out": 6,
     "--sensitivity": 2,
     "--step": 3,
     "--then": 2,  # a second stage, a second loss
@@ -78,6 +77,8 @@ def options(command: Any) -> dict[str, tuple[set[str], str]]:
     """The last name of each option: all its names, and its help."""
     found = {}
     for argument in command.assemble_argument_collection():
+        if argument.names == ("*",):  # options that several commands share
+            continue
         names = [name for name in argument.names if name.startswith("-") and not name.startswith("--no-")]
         told = argument.parameter.help or ""
         assert told, f"{argument.names} has no help"
@@ -161,7 +162,7 @@ def test_the_script_of_a_shell_knows_every_command(run, shell, tmp_path):  # noq
     told = run("completion", shell)
     assert (told.code, told.err) == (0, "")
     assert not [*tmp_path.iterdir()], "it is printed, and no file is written"
-    assert all(name in told.out for name in [*COMMANDS, "epsilon", "dry-run", "overwrite"])
+    assert all(name in told.out for name in [*COMMANDS, "epsilon", "show-dropped", "overwrite"])
     if shutil.which(shell):
         done = subprocess.run([shell, "-n"], input=told.out, capture_output=True, text=True, timeout=20, check=False)
         assert (done.returncode, done.stderr) == (0, "")
@@ -176,7 +177,7 @@ def test_bash_completes_commands_options_and_choices(run, tmp_path):  # noqa: F8
     asked = {
         ("discreet", "che"): {"check", "check-release"},
         ("discreet", "ledger", "he"): {"head"},
-        ("discreet", "release", "people.csv", "--dr"): {"--dry-run"},
+        ("discreet", "release", "people.csv", "--sho"): {"--show-dropped"},
         ("discreet", "completion", "z"): {"zsh"},
     }
     for words, wanted in asked.items():

@@ -6,7 +6,7 @@ import pytest
 
 from discreet.cli.statistics import asked_by
 from discreet.errors import ReleaseError
-from discreet.tables.statistics import statistics_of
+from discreet.questions.statistic import statistics_of
 
 
 def conditions(*texts):

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import chain
 from discreet.ledger import postgres as postgres_store
+from discreet.ledger.chain import Totals
 from discreet.ledger.ledger import Answer, Head, Ledger, Pending
 from discreet.ledger.repeated import keeping
 from tests import crashes, postgres
@@ -216,7 +217,9 @@ def test_the_same_question_gets_the_stored_answer(survey):
     shown = survey.finish(first, "42 ± 3")
     for fresh in (False, True):
         again = charge(survey, {"b": [2, 3], "a": 1}, Fraction(1, 2), fresh=fresh)
-        assert again == Answer("42 ± 3", first.charge, shown.when, repeated=True, head=shown.head, epsilon=TENTH)
+        totals = Totals(Fraction(1), TENTH)
+        told = {"head": shown.head, "epsilon": TENTH, "totals": totals}
+        assert again == Answer("42 ± 3", first.charge, shown.when, repeated=True, **told)
     assert not shown.repeated
     assert survey.balance("survey").spent == TENTH
     assert isinstance(charge(survey, {"a": 1, "b": [3, 2]}), Pending)  # another question

@@ -327,7 +327,7 @@ def test_questions_about_an_admitted_version_never_fail_by_content(tmp_path, boo
     declared = [[1, None], ["x", None], [True, None], {"a": [0, 9], "b": None}]
     for k, domain in enumerate({"Ort": keys} for keys in declared):
         for count in ("x > 3", "x = 'x'", "x in (1, 2)", "x is null", "x like '%9'", "x = true"):
-            made = ask(path, book, domain=domain, count=count, epsilon="1/1000", other=bool(k % 2))
+            made = ask(path, book, domain=domain, count=count, epsilon="1/1000", pool_other=bool(k % 2))
             assert made.size in (2, 3)
 
 

@@ -14,13 +14,15 @@ import pytest
 import discreet as dt
 from discreet.errors import FileError, ReleaseError
 from discreet.ledger.ledger import Terms
-from discreet.tables import answers, purpose
+from discreet.questions import purpose
+from discreet.tables import answers
 from discreet.tables.answers import answer_text, mechanisms_text, read_answer
 from discreet.tables.measures import measures_for
-from discreet.tables.question import ask
 from discreet.tables.records import record_of
 from discreet.tables.release import release
 from discreet.tables.spelling import spelling_of
+
+from .asking import ask
 
 SIZES = [5, 40, 64, 65, 200]
 TERMS = Terms("town", Fraction(1), "change-one", (), None, "then")
@@ -55,13 +57,14 @@ def stored(ledger: dt.Ledger) -> list[str]:
         return [text for (text,) in connection.execute("SELECT text FROM discreet_answer ORDER BY charge")]
 
 
-def a_question(mechanism="auto", bound=None, sizes=SIZES):
-    made = ask("town", "1", "ill", ["k"], {"k": list(range(len(sizes)))}, None, "1/2", mechanism, bound, 1, False)
+def a_question(mechanism="auto", max_count=None, sizes=SIZES):
+    parts = {"by": ["k"], "domain": {"k": list(range(len(sizes)))}, "mechanism": mechanism, "max_count": max_count}
+    made = ask("town", count="ill", epsilon="1/2", **parts)
     return made, measures_for(made, TERMS, np.array(sizes)), np.array(sizes)
 
 
 def head_of(made, measures, sizes) -> str:
-    return mechanisms_text(made, measures, spelling_of(made, {"count": ["ill", "k"]}).contents, sizes)
+    return mechanisms_text(made.question, measures, spelling_of(made, {"count": ["ill", "k"]}).contents, sizes)
 
 
 def read(text, made):
@@ -90,9 +93,9 @@ def test_the_threshold_is_what_a_new_question_follows(people, ledger, monkeypatc
 
 @pytest.mark.parametrize("bound", [None, 20, 5000])
 def test_under_presence_privacy_too(people, ledger, monkeypatch, bound):
-    first = asked(people, ledger, dataset="people", bound=bound)
+    first = asked(people, ledger, dataset="people", max_count=bound)
     monkeypatch.setattr(purpose, "SMALL_GROUP", 2000)
-    again = asked(people, ledger, dataset="people", bound=bound)
+    again = asked(people, ledger, dataset="people", max_count=bound)
     assert again.record["repeated"]
     assert dict(again.columns) == dict(first.columns)
 
@@ -202,7 +205,7 @@ def test_a_stored_answer_is_found_again_in_any_order_without_its_file(tmp_path, 
         "by": ["town", "sex"],
         "domain": MAPPED,
         "margins": ["total", "district"],
-        "measure": ["total", "district"],
+        "measure_totals": ["total", "district"],
         "epsilon": "2",
     }
     if dataset == "people":

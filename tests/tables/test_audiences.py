@@ -16,11 +16,13 @@ import discreet as dt
 from discreet.errors import ReleaseError
 from discreet.randomness.source import simulation
 from discreet.tables import release as module
+from discreet.tables.asked import Asked
 from discreet.tables.audiences import Audiences, cascades_for, draw_levels
 from discreet.tables.measures import measures_for
 from discreet.tables.pages import release_page
-from discreet.tables.question import ask, charge_of
-from discreet.tables.release import release
+from discreet.tables.release import preview, release_to
+
+from .asking import at
 
 ALPHAS = ["3/10", "1/2", "4/5"]
 LEVELS = [Fraction(a) for a in ALPHAS]
@@ -81,9 +83,8 @@ def joint(n: int, levels: list[Fraction]) -> dict[tuple[int, ...], list[Fraction
 
 def cascades(n: int) -> dict[int, dt.results.Cascade]:
     terms = type("Terms", (), {"relation": "change-one", "unit": None, "public": ("town",)})()
-    questions = [ask("d", "1", "x = 1", [], None, None, None, "auto", None, 1, False, alphas=ALPHAS)]
-    questions = [module.for_audience(questions[0], level) for level in questions[0].audiences]
-    return cascades_for([measures_for(q, terms, np.array([n]))[0] for q in questions])
+    asked = Asked.of_audiences(dt.Question(count="x = 1"), "d", "1", at(*ALPHAS))
+    return cascades_for([measures_for(asked.at(level), terms, np.array([n]))[0] for level in asked.levels])
 
 
 def test_the_reports_of_a_release_are_drawn_as_one_cascade():
@@ -134,8 +135,8 @@ def test_nobody_sees_anything_of_anothers_reports(people, ledger, monkeypatch):
     for k, first in enumerate([[9, 4, 2, 1], [3, 5, 0, 1]]):
         reports = [first, [8, 4, 3, 1], [7, 5, 1, 0]]
         monkeypatch.setattr(module, "draw_levels", lambda *_, r=reports: [np.array(each) for each in r])
-        made = release(
-            people, dataset="people", ledger=ledger, version=str(k), alphas=ALPHAS, margins=["town"], **asked
+        made = release_to(
+            people, dataset="people", ledger=ledger, version=str(k), audiences=at(*ALPHAS), margins=["town"], **asked
         )
         told.append([everything(one) for one in made.audiences.values()])
     assert told[0][0] != told[1][0]
@@ -143,72 +144,79 @@ def test_nobody_sees_anything_of_anothers_reports(people, ledger, monkeypatch):
 
 
 def test_one_charge_one_answer_and_the_question_is_found_again(people, ledger):
-    made = release(people, dataset="bits", ledger=ledger, alphas=ALPHAS, **ASKED)
+    made = release_to(people, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)
     assert isinstance(made, Audiences)
     assert list(made) == ALPHAS
     spent = ledger.balance("bits").spent
-    assert spent == charge_of(dt.Level.of(alpha="3/10"))
-    again = release(
-        people, dataset="bits", ledger=ledger, alphas="4/5, 0.3, 1/2", purpose="adding", round_to=None, **ASKED
-    )
-    assert again[0].record["repeated"]
-    assert [one.csv_text() for one in again.audiences.values()] == [one.csv_text() for one in made.audiences.values()]
-    rounded = release(people, dataset="bits", ledger=ledger, alphas=ALPHAS, round_to=5, **ASKED)
+    assert spent == dt.Level.of(alpha="3/10").charge
+    named = {"everybody": dt.Level.of(alpha="0.8"), "ministry": at("3/10")["3/10"], "experts": at("1/2")["1/2"]}
+    again = release_to(people, dataset="bits", ledger=ledger, audiences=named, purpose="adding", **ASKED)
+    assert again["ministry"].record["repeated"]
+    assert list(again) == ["everybody", "ministry", "experts"]  # in the order given, whatever the order of the levels
+    for name, alpha in (("ministry", "3/10"), ("experts", "1/2"), ("everybody", "4/5")):
+        assert again[name].csv_text() == made[alpha].csv_text()
+        assert (again[name].record["audience"]["name"], again[name].record["audience"]["alpha"]) == (name, alpha)
+    rounded = release_to(people, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), round_to=5, **ASKED)
     assert all(report % 5 == 0 for one in rounded.audiences.values() for report in one.columns["report"])
     assert ledger.balance("bits").spent == spent
     for name, one in made.audiences.items():
         assert one.columns["mechanism"] == ["geometric", "geometric", "public zero"]
         assert one.columns["digest"][0] == dt.geometric(30, alpha=name).digest
         assert one.record["alpha_each_report"] == name
-        assert Fraction(one.record["epsilon_charged"]) == charge_of(dt.Level.of(alpha=name))
+        assert Fraction(one.record["epsilon_charged"]) == dt.Level.of(alpha=name).charge
         assert Fraction(one.record["audience"]["charged"]) == spent
         assert one.operator is None
-    assert made["0.5"] is made["1/2"] is made[1]
     assert made.operator is not None
     assert pickle.loads(pickle.dumps(made.audiences["1/2"].record)) == made["1/2"].record
     assert (
-        made[0].columns["standard_error"][0]
-        < made[1].columns["standard_error"][0]
-        < made[2].columns["standard_error"][0]
+        made["3/10"].columns["standard_error"][0]
+        < made["1/2"].columns["standard_error"][0]
+        < made["4/5"].columns["standard_error"][0]
     )
     ledger.verify("bits")
 
 
 def test_a_further_audience_is_another_question(people, ledger):
-    release(people, dataset="bits", ledger=ledger, alphas=ALPHAS, **ASKED)
-    more = release(people, dataset="bits", ledger=ledger, alphas=[*ALPHAS, "9/10"], **ASKED)
-    assert not more[0].record["repeated"]
-    assert ledger.balance("bits").spent == 2 * charge_of(dt.Level.of(alpha="3/10"))
+    release_to(people, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)
+    more = release_to(people, dataset="bits", ledger=ledger, audiences=at(*ALPHAS, "9/10"), **ASKED)
+    assert not more["3/10"].record["repeated"]
+    assert ledger.balance("bits").spent == 2 * dt.Level.of(alpha="3/10").charge
 
 
 def test_sums_means_and_shares_for_audiences(people, ledger):
     asked = {"by": ["town"], "domain": {"town": ["a", "b"]}, "sum": "pay:0..20/5 missing 0", "share": "ill = 'yes'"}
-    made = release(people, dataset="people", ledger=ledger, epsilons=["2", "1/2"], mean={"m": "pay:0..20/5"}, **asked)
-    assert list(made) == ["epsilon 2", "epsilon 1/2"]
+    asked |= {"mean": {"m": "pay:0..20/5"}, "audiences": {"office": "2", "public": "1/2"}}
+    made = release_to(people, dataset="people", ledger=ledger, **asked)
+    assert list(made) == ["office", "public"]
     for one in made.audiences.values():
         assert set(one.columns["mechanism"]) == {"geometric"}
         assert one.size == 6
-    again = release(people, dataset="people", ledger=ledger, epsilons=["2", "1/2"], mean={"m": "pay:0..20/5"}, **asked)
-    assert again[1].csv_text() == made[1].csv_text()
+    again = release_to(people, dataset="people", ledger=ledger, **asked)
+    assert again["public"].csv_text() == made["public"].csv_text()
     assert ledger.balance("people").spent == 2
 
 
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"alphas": ["1/2", "1/2"]}, "same level"),
-        ({"alphas": []}, "list of levels"),
-        ({"alphas": 3}, "list of levels"),
-        ({"alphas": ["1/2"], "epsilon": 1}, "one level"),
-        ({"alphas": ["1/2"], "epsilons": ["1"]}, "same thing"),
-        ({"alphas": ["1/2"], "mechanism": "explicit_fair"}, "geometric noise"),
-        ({"alphas": ["1/2"], "purpose": "reading"}, "for adding"),
-        ({"alphas": ["1/2"], "dry_run": True}, "one level"),
+        ({"audiences": {}}, "name: epsilon"),
+        ({"audiences": 3}, "name: epsilon"),
+        ({"audiences": ["1", "1/2"]}, "name: epsilon"),
+        ({"audiences": {"": 1}}, "printable"),
+        ({"audiences": {" a": 1}}, "printable"),
+        ({"audiences": {"a\n": 1}}, "printable"),
+        ({"audiences": {7: 1}}, "printable"),
+        ({"audiences": {"a" * 61: 1}}, "printable"),
+        ({"audiences": {"a b": 1, "A-b": 2}}, "told apart"),
+        ({"audiences": {"a": 1}, "mechanism": "explicit_fair"}, "geometric noise"),
+        ({"audiences": {"a": 1}, "mechanism": dt.geometric(9, epsilon=1)}, "geometric noise"),
+        ({"audiences": {"a": 1}, "purpose": "reading"}, "for adding"),
+        ({"audiences": {"a": 1, "b": 2}, "measure_totals": ["total"]}, "without measure_totals"),
     ],
 )
 def test_bad_audiences_are_refused_before_any_charge(people, ledger, asked, words):
     with pytest.raises(ReleaseError, match=words):
-        release(people, dataset="bits", ledger=ledger, **ASKED, **asked)
+        release_to(people, dataset="bits", ledger=ledger, **ASKED, **asked)
     assert ledger.balance("bits").spent == 0
 
 
@@ -216,38 +224,69 @@ def test_a_stored_cascade_is_read_without_its_file(people, ledger, tmp_path):
     file = tmp_path / "people.csv"
     people.to_csv(file, index=False)
     dt.admit(file, dataset="bits", ledger=ledger)
-    made = release(file, dataset="bits", ledger=ledger, alphas=ALPHAS, **ASKED)
+    made = release_to(file, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)
     file.unlink()
-    again = release(file, dataset="bits", ledger=ledger, alphas=ALPHAS, **ASKED)
+    again = release_to(file, dataset="bits", ledger=ledger, audiences=at(*ALPHAS), **ASKED)
     assert [one.csv_text() for one in again.audiences.values()] == [one.csv_text() for one in made.audiences.values()]
 
 
 def test_each_audience_has_files_that_can_be_checked(people, ledger, tmp_path):
-    asked = {**ASKED, "alphas": ALPHAS, "round_to": 5, "hide_below": 5, "margins": []}
-    made = release(people, dataset="bits", ledger=ledger, **asked)
+    asked = {**ASKED, "audiences": at(*ALPHAS), "round_to": 5, "hide_below": 5, "margins": []}
+    made = release_to(people, dataset="bits", ledger=ledger, **asked)
     for k, one in enumerate(made.audiences.values()):
         one.save(tmp_path / f"{k}.csv")
         verdict = dt.check_release(tmp_path / f"{k}.json", ledger=ledger)
         assert verdict.holds, str(verdict)
-    plain = release(people, dataset="bits", ledger=ledger, **{**asked, "round_to": None, "hide_below": None})
-    plain[2].save(tmp_path / "plain.csv")
+    plain = release_to(people, dataset="bits", ledger=ledger, **{**asked, "round_to": None, "hide_below": None})
+    plain["4/5"].save(tmp_path / "plain.csv")
     assert dt.check_release(tmp_path / "plain.json", ledger=ledger).complete
     record = (tmp_path / "plain.json").read_text()
     (tmp_path / "plain.json").write_text(
-        record.replace(f'"charged": "{made[0].record["audience"]["charged"]}"', '"charged": "1"')
+        record.replace(f'"charged": "{made["3/10"].record["audience"]["charged"]}"', '"charged": "1"')
     )
     assert not dt.check_release(tmp_path / "plain.json", ledger=ledger).holds
 
 
 def test_an_unknown_audience_is_refused(people, ledger):
-    made = release(people, dataset="bits", ledger=ledger, alphas=["1/2"], **ASKED)
-    for wrong in ("1/3", 7, "x"):
+    made = release_to(people, dataset="bits", ledger=ledger, audiences={"public": "1/2"}, **ASKED)
+    for wrong in ("1/2", 0, "Public"):
         with pytest.raises(ReleaseError, match="no such audience"):
             made[wrong]
 
 
 def test_history_says_what_was_asked_for_audiences(people, ledger):
-    release(people, dataset="people", ledger=ledger, version="words", alphas=ALPHAS, **ASKED)
+    audiences = {"ministry": "1", "public": "1/4"}
+    release_to(people, dataset="people", ledger=ledger, version="words", audiences=audiences, **ASKED)
     what = [entry.what for entry in ledger.history("people") if entry.kind == "charge"][-1]
     assert "version words" in what
-    assert "for audiences at alpha 3/10, 1/2, 4/5" in what
+    assert "epsilon 1 for ministry (epsilon 1), public (epsilon 0.25)" in what
+
+
+def test_audiences_with_the_same_epsilon_share_their_reports(people, ledger):
+    """And no report of one tells anything of the other: there is one draw at each level."""
+    audiences = {"public": "1/4", "ministry": "1", "press": "0.25", "office": "1"}
+    made = release_to(people, dataset="people", ledger=ledger, audiences=audiences, **ASKED)
+    assert list(made) == list(audiences)
+    assert made["public"].columns == made["press"].columns
+    assert made["ministry"].columns == made["office"].columns
+    assert made["public"].record["audience"]["name"] == "public"
+    assert made["press"].record["audience"]["name"] == "press"
+    assert made["public"].columns["standard_error"] > made["office"].columns["standard_error"]
+    assert ledger.balance("people").spent == 1
+    again = release_to(people, dataset="people", ledger=ledger, audiences={"b": 1, "a": "1/4"}, **ASKED)
+    assert ledger.balance("people").spent == 1  # the levels are the question, the names are not
+    assert again["a"].columns == made["public"].columns
+
+
+def test_one_audience_alone_is_a_release_with_a_name(people, ledger, tmp_path):
+    made = release_to(people, dataset="people", ledger=ledger, audiences={"public": "1/2"}, **ASKED)
+    made["public"].save(tmp_path / "x.csv")
+    assert dt.check_release(tmp_path / "x.json", ledger=ledger)
+    assert ledger.balance("people").spent == Fraction(1, 2)
+    assert set(made["public"].columns["mechanism"]) == {"geometric"}
+
+
+def test_a_preview_is_of_one_level(people, ledger):
+    with pytest.raises(TypeError):
+        preview(people, dataset="bits", ledger=ledger, audiences={"public": 1}, **ASKED)
+    assert ledger.balance("bits").spent == 0

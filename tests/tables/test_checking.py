@@ -16,6 +16,8 @@ from discreet.tables.checking import Case, ReleaseVerdict, judged
 from discreet.tables.saved import Saved
 from discreet.tables.saving import digest_of, record_text
 
+from .asking import at, release_any
+
 PAGE, LEDGER = "the page for people", "the ledger"
 FILES = ("digests of the files", "the record's own file")
 DOMAIN = {"town": ["a", "b", None], "age": ["old", "young"]}
@@ -52,12 +54,17 @@ ASKED = {
     "totals of bits": {"dataset": "bits", "count": "ill", "margins": ["age"]},
     "few bits": {"dataset": "bits", **SUMS, "by": ["town"], "domain": {"town": ["a", None, "z"]}},
     "several margins": {"dataset": "people", **FEW, "domain": MAPPED, "margins": ["area+age", [], "area"]},
-    "measured": {"dataset": "people", "domain": MAPPED, "measure": [[], ["area"]], "margins": ["age", ["age", "area"]]},
+    "measured": {
+        "dataset": "people",
+        "domain": MAPPED,
+        "measure_totals": [[], ["area"]],
+        "margins": ["age", ["age", "area"]],
+    },
     "measured sums": {
         "dataset": "people",
         **FEW,
         "domain": MAPPED,
-        "measure": {"age+area": 1, "total": 2, "cells": 3},
+        "measure_totals": {"age+area": 1, "total": 2, "cells": 3},
         "margins": ["area+age"],
         "weights": {"part": 3},
         "epsilon": 2,
@@ -70,17 +77,28 @@ ASKED = {
             "town": ["a", "b", None, "z"],
             "area": {"of": "town", "map": {"north": ["a", None], "south": ["b"], "west": ["z"]}},
         },
-        "measure": ["total", "area"],
+        "measure_totals": ["total", "area"],
         "epsilon": 3,
     },
-    "measured with a bound": {"dataset": "people", "bound": 40, "measure": ["total"], "epsilon": 2},
-    "measured of persons": {"dataset": "persons", **FEW, "max_groups": 2, "epsilon": "ln(3)", "measure": ["total"]},
-    "measured with a pooled cell": {"dataset": "people", "other": True, "domain": MAPPED, "measure": ["area"]},
+    "measured with a bound": {"dataset": "people", "max_count": 40, "measure_totals": ["total"], "epsilon": 2},
+    "measured of persons": {
+        "dataset": "persons",
+        **FEW,
+        "max_groups": 2,
+        "epsilon": "ln(3)",
+        "measure_totals": ["total"],
+    },
+    "measured with a pooled cell": {
+        "dataset": "people",
+        "pool_other": True,
+        "domain": MAPPED,
+        "measure_totals": ["area"],
+    },
     "measured and rounded": {
         "dataset": "people",
         **FEW,
         "domain": MAPPED,
-        "measure": ["area", "total"],
+        "measure_totals": ["area", "total"],
         "round_to": 10,
         "hide_below": 20,
         "margins": ["age"],
@@ -89,7 +107,7 @@ ASKED = {
     "measured bits, rounded": {
         "dataset": "bits",
         "count": "ill",
-        "measure": ["town"],
+        "measure_totals": ["town"],
         "round_to": 5,
         "hide_below": 10,
         "domain": {"town": ["a", "b", "z"], "age": ["old", "young"]},
@@ -100,9 +118,9 @@ ASKED = {
         "by": ["id"],
         "domain": {"id": [1, 2, 3, None], "part": {"of": "id", "map": {"low": [1, 2], "high": [3, None]}}},
         "margins": ["part"],
-        "measure": ["total"],
+        "measure_totals": ["total"],
     },
-    "a pooled cell": {"dataset": "bits", "count": "ill", "other": True, "margins": ["town"]},
+    "a pooled cell": {"dataset": "bits", "count": "ill", "pool_other": True, "margins": ["town"]},
     "one's own mechanism": {
         "dataset": "bits",
         "count": "ill",
@@ -113,7 +131,7 @@ ASKED = {
         "count": "ill",
         "mechanism": dt.geometric(300, alpha="3/4").remap(lambda v: v / 2, outputs=dt.Grid(0, 150, "1/2")),
     },
-    "a bound": {"dataset": "people", "bound": 40, "alpha": "1/2", "epsilon": None},
+    "a bound": {"dataset": "people", "max_count": 40, "alpha": "1/2", "epsilon": None},
     "sums of bits": {"dataset": "bits", **SUMS},
     "sums under add-remove": {"dataset": "people", **SUMS, "weights": {"part": 3}},
     "sums of persons": {"dataset": "persons", **SUMS, "max_groups": 2, "epsilon": "ln(3)"},
@@ -122,7 +140,8 @@ ASKED = {
 
 
 def released(people, book, **asked) -> dt.results.Release:
-    return dt.release(people, ledger=book, **{"by": ["town", "age"], "domain": DOMAIN, "epsilon": "1/2", **asked})
+    level = {} if "audiences" in asked else {"epsilon": "1/2"}
+    return release_any(people, ledger=book, **{"by": ["town", "age"], "domain": DOMAIN, **level, **asked})
 
 
 @pytest.mark.parametrize("what", ASKED)
@@ -232,8 +251,7 @@ def test_the_margins_of_each_audience_hold(people, book, tmp_path, post):
     asked = {
         "dataset": "people",
         "domain": MAPPED,
-        "epsilon": None,
-        "alphas": ["3/10", "4/5"],
+        "audiences": at("3/10", "4/5"),
         "margins": ["area+age", []],
     }
     both = released(people, book, **asked, **post)
@@ -241,7 +259,7 @@ def test_the_margins_of_each_audience_hold(people, book, tmp_path, post):
         both[name].save(tmp_path / "x.csv", overwrite=True)
         assert dt.check_release(tmp_path / "x.json", ledger=book).complete
         assert not wrong(tmp_path / "x.json", book)
-    first, second = both[0], both[1]
+    first, second = both["3/10"], both["4/5"]
     dt.results.Release(first.columns, second.margins, first.record, dict).save(tmp_path / "x.csv", overwrite=True)
     assert "totals" in wrong(tmp_path / "x.json", book)
 

@@ -90,7 +90,7 @@ def test_two_reports_of_one_cell_are_published_in_the_same_bytes(people, ledger,
 @pytest.mark.parametrize("dataset", ["bits", "people"])
 def test_measured_totals_of_one_cell_are_published_in_the_same_bytes(people, ledger, monkeypatch, dataset):
     """Reports of cells and of totals, moved within what they are rounded to or hidden by; and one that leaves it."""
-    post = {"round_to": 5, "hide_below": 5, "margins": ["town", ["age"]], "measure": [[], "town"]}
+    post = {"round_to": 5, "hide_below": 5, "margins": ["town", ["age"]], "measure_totals": [[], "town"]}
     cells, town, total = [13, 22, 8, 9, 3, 0], [33, 18, 4], [52]
     moved = [
         ({6: [14, 20, 11, 12, 7, 2], 3: [34, 22, 7], 1: [48]}, True),
@@ -110,7 +110,13 @@ def test_hidden_cells_leave_the_totals_of_others(people, ledger, monkeypatch):
     drawn = {6: [40, 41, -3, 20, 30, 31], 3: [80, 20, 60]}
     monkeypatch.setattr(module, "_draw", lambda plan, sizes, truth: np.array(drawn[len(sizes)]))
     made = module.release(
-        people.assign(pay=5), dataset="people", ledger=ledger, **asked, hide_below=5, margins=["town"], measure=["town"]
+        people.assign(pay=5),
+        dataset="people",
+        ledger=ledger,
+        **asked,
+        hide_below=5,
+        margins=["town"],
+        measure_totals=["town"],
     )
     assert made.columns["report"] == [200, 205, None, 100, 150, 155]
     assert [line["total"] is None for line in made.margins["town"]] == [False, True, False]
@@ -146,7 +152,7 @@ CASES = [
     {"epsilon": 2, "hide_below": 4},
     {"epsilon": 1, "round_to": 2, "hide_below": 3},
     {"epsilon": 2, "round_to": 3, "town": ["a", "z"]},  # with public zeros
-    {"epsilon": 3, "round_to": 3, "measure": ["total"]},
+    {"epsilon": 3, "round_to": 3, "measure_totals": ["total"]},
 ]
 
 
@@ -168,7 +174,7 @@ def test_totals_of_merged_reports_cover_exactly(ledger, monkeypatch, way):
     for i, j in product(range(8), repeat=2):
         for k in range(15 if above else 1):
             (row,) = sheet.filled(
-                [np.array([i, j, *zeros])], balance, None, [[np.array([k])]] if above else []
+                [np.array([i, j, *zeros])], [[np.array([k])]] if above else [], balance, None
             ).margins["total"]
             for total in range(row["low"], row["high"] + 1):
                 held.setdefault(total, []).append((i, j, k))
@@ -198,7 +204,7 @@ def test_totals_of_merged_sums_cover_exactly(ledger, monkeypatch):
         missed = 1 - sum(chance.values()) ** 2
         narrow = 0
         for e, f in product(chance, repeat=2):
-            (row,) = sheets[0].filled([np.array([20 + x + e, 30 + y + f])], balance, None).margins["town"]
+            (row,) = sheets[0].filled([np.array([20 + x + e, 30 + y + f])], [], balance, None).margins["town"]
             missed += chance[e] * chance[f] * (not row["low"] <= 5 * (50 + x + y) <= row["high"])
             narrow += row["high"] - row["low"] < 100
         assert missed <= 0.05

@@ -28,6 +28,8 @@ from discreet.tables.saved import Saved
 from discreet.tables.saving import contents_of, digest_of, outputs, record_text
 from tests import profiles
 
+from .asking import at, release_any
+
 PLACE = Path("x.csv")
 LEDGER, PAGE = "the ledger", "the page for people"
 # the cheap and telling ones first: a forgery is refuted by the first that fails
@@ -64,7 +66,7 @@ ASKED = {
     "measured": {
         "dataset": "people",
         "domain": {**TOWNS, **MAP},
-        "measure": {"area": 1, "cells": 9},
+        "measure_totals": {"area": 1, "cells": 9},
         "margins": ["total"],
     },
     "staircase": {"dataset": "people", "sum": SUM, "domain": TOWNS, "epsilon": 4},
@@ -75,12 +77,11 @@ ASKED = {
         "max_groups": 2,
         "epsilon": "ln(3)",
         "domain": {"town": ["a", None]},
-        "other": True,
+        "pool_other": True,
     },
     "an audience": {
         "dataset": "people",
-        "alphas": ["3/10", "4/5"],
-        "epsilon": None,
+        "audiences": at("3/10", "4/5"),
         "domain": TOWNS,
         "margins": ["total"],
         "round_to": 5,
@@ -96,11 +97,11 @@ ASKED = {
         "dataset": "people",
         "by": ["age"],
         "domain": AGES,
-        "bound": 30,
+        "max_count": 30,
         "alpha": "1/2",
         "epsilon": None,
         "purpose": "adding",
-        "measure": ["total"],
+        "measure_totals": ["total"],
     },
 }
 
@@ -128,10 +129,11 @@ def released(book):
     )
     made = {}
     for what, asked in ASKED.items():
-        one = dt.release(people, ledger=book, **{"by": ["town"], "epsilon": "3/2", **asked})
-        made[what] = one[1] if isinstance(one, dt.results.Audiences) else one
+        level = {} if "audiences" in asked else {"epsilon": "3/2"}
+        one = release_any(people, ledger=book, **{"by": ["town"], **level, **asked})
+        made[what] = one["4/5"] if isinstance(one, dt.results.Audiences) else one
         if isinstance(one, dt.results.Audiences):
-            made["the other audience"] = one[0]
+            made["the other audience"] = one["3/10"]
     return made
 
 
@@ -206,6 +208,7 @@ FREE = {
     ("repeated",): "whether the answer was new or given again: it is the same answer",
     ("by",): "the case of a column's name, which the engine does not know",
     ("statistics", "name"): "the names of statistics: the question has none",
+    ("audience", "name"): "what the asker calls the audience: its level is what was charged for",
     ("round_to",): "rounding again, from the same stored reports",
     ("hide_below",): "hiding again, from the same stored reports",
     ("margins",): "totals of the published parts, which anybody can add up",
@@ -471,6 +474,7 @@ def of_another_audience(held):
     record, columns, margins = held.parts
     own = Level.of(alpha="3/10")
     record["audience"] = {
+        "name": "3/10",
         "alpha": "3/10",
         "epsilon": record["audience"]["charged"],
         "charged": record["audience"]["charged"],
@@ -483,7 +487,7 @@ def of_another_audience(held):
 
 def without_bound(held):
     record, columns, margins = held.parts
-    record["bound"] = 300
+    record["max_count"] = 300
     return remade(held, record, columns, margins)
 
 

@@ -14,11 +14,13 @@ import discreet as dt
 from discreet.errors import LedgerError
 from discreet.ledger import sqlite
 
+from .asking import at, release_any
+
 PEOPLE = pandas.DataFrame({"age": [1, 2, 3] * 20, "ill": [True, False] * 30})
 ASKED = [
     {"epsilon": "1/2"},
-    {"alphas": ["1/2", "3/4"]},
-    {"epsilon": 1, "by": ["age"], "domain": {"age": [1, 2, 3]}, "measure": ["total"]},
+    {"audiences": at("1/2", "3/4")},
+    {"epsilon": 1, "by": ["age"], "domain": {"age": [1, 2, 3]}, "measure_totals": ["total"]},
 ]
 
 
@@ -30,7 +32,7 @@ def book(tmp_path):
 
 
 def asked(book, **more):
-    return dt.release(PEOPLE, dataset="people", ledger=book, count="ill", **more)
+    return release_any(PEOPLE, dataset="people", ledger=book, count="ill", **more)
 
 
 def reports(made):
@@ -121,7 +123,7 @@ def test_what_could_not_be_stored_is_stored_when_asked_again_at_no_charge(book, 
     assert (book.balance("people").spent, book.balance("people").pending) == (spent, 0)
     assert reports(asked(ledger, **level)) == reports(made)
     with pytest.raises(LedgerError, match="answered from other data"):  # negative control: it is for these data alone
-        dt.release(PEOPLE[:-1], dataset="people", ledger=ledger, count="ill", **level)
+        release_any(PEOPLE[:-1], dataset="people", ledger=ledger, count="ill", **level)
     book.verify("people")
 
 
@@ -130,5 +132,5 @@ def test_other_questions_do_not_get_an_answer_that_was_not_stored(book, full):
         asked(book, epsilon=1)
     full.undo()
     asked(book, epsilon="1/2")
-    dt.release(PEOPLE[:-1], dataset="people", ledger=book, count="ill", epsilon=1)
+    release_any(PEOPLE[:-1], dataset="people", ledger=book, count="ill", epsilon=1)
     assert book.balance("people").spent == 1 + Fraction(1, 2) + 1

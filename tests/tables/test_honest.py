@@ -17,6 +17,8 @@ from discreet.exact.level import Level
 from discreet.tables.checking import CHECKERS, Case, judged
 from tests.tables.test_forgeries import saved
 
+from .asking import at, release_any
+
 ODD = [
     "a\rb",
     "a\nb",
@@ -101,14 +103,14 @@ def test_hidden_sums_whose_lower_bound_is_off_the_step(people, book):
 
 @pytest.mark.parametrize("post", [{}, {"round_to": 5, "hide_below": 5}])
 def test_audiences_where_all_groups_are_empty(people, book, post):
-    made = dt.release(
+    made = dt.release_to(
         people,
         dataset="bits",
         ledger=book,
         count="ill",
         by=["age"],
         domain={"age": [77, 78]},
-        epsilons=["1/2", 1, "ln(9)"],
+        audiences={"a": "1/2", "b": 1, "c": "ln(9)"},
         margins=["total"],
         **post,
     )
@@ -124,7 +126,7 @@ def test_audiences_of_a_sum_so_fine_that_only_geometric_noise_can_hide_it(people
         "domain": {"age": [1, 2]},
         "sum": "income:0..1000000/0.25",
     }
-    assert not faults(dt.release(people, **fine, alphas=["1/2", "3/4"]), book)
+    assert not faults(dt.release_to(people, **fine, audiences=at("1/2", "3/4")), book)
     with pytest.raises(ReleaseError, match="wider than any sum"):  # the staircase that one audience would get
         dt.release(people, **fine, alpha="1/2")
 
@@ -136,7 +138,7 @@ def test_the_empty_text_and_the_missing_value_are_two_keys(people, book):
         "by": ["town", "age"],
         "epsilon": 1,
         "margins": ["town"],
-        "measure": ["age"],
+        "measure_totals": ["age"],
     }
     made = dt.release(people, domain={"town": ["", None, " "], "age": [1, 2]}, **asked)
     assert not faults(made, book)
@@ -147,7 +149,7 @@ def test_the_empty_text_and_the_missing_value_are_two_keys(people, book):
     assert alone.columns["town"] == [None, None, " ", " "]  # as ever
     for other in (False, True):
         with pytest.raises(ReleaseError, match=r"\(missing\) stands for missing values"):
-            dt.release(people, domain={"town": [None, "(missing)"], "age": [1, 2]}, **asked, other=other)
+            dt.release(people, domain={"town": [None, "(missing)"], "age": [1, 2]}, **asked, pool_other=other)
 
 
 @pytest.mark.parametrize("spelled", [["1", "1/2"], ["ln(3)", "3/10"], ["1e-9", "1e-10"], ["40", "35.5"]])
@@ -163,11 +165,14 @@ def test_a_level_asked_for_by_its_own_alpha_costs_what_it_cost(people, book, spe
         paid = str(book.balance("people").spent - before)
         assert {one.record["epsilon_charged"] for one in (new, again)} == {paid}
         assert not faults(new, book) + faults(again, book)
-    for version, (first, second) in enumerate(itertools.permutations([{"epsilons": spelled}, {"alphas": alphas}])):
+    for version, (first, second) in enumerate(itertools.permutations([spelled, [Level(alpha) for alpha in alphas]])):
         before = book.balance("people").spent
-        new, again = (dt.release(people, **asked, **level, version=f"many {version}") for level in (first, second))
+        new, again = (
+            dt.release_to(people, **asked, audiences=dict(zip("ab", levels, strict=True)), version=f"many {version}")
+            for levels in (first, second)
+        )
         paid = str(book.balance("people").spent - before)
-        assert again[0].record["repeated"]
+        assert again["a"].record["repeated"]
         assert {one.record["audience"]["charged"] for made in (new, again) for one in made.audiences.values()} == {paid}
         assert not faults(new, book) + faults(again, book)
 
@@ -181,7 +186,7 @@ def test_one_condition_under_two_names_keeps_its_reports(people, book, tmp_path)
 
         def reports(names, table=table, version=version, ill="ill" if version == "1" else "ill = 'True'", **level):
             counts = {f"count {name}": ill for name in names}
-            made = dt.release(
+            made = release_any(
                 table,
                 dataset="people",
                 ledger=book,
@@ -190,12 +195,12 @@ def test_one_condition_under_two_names_keeps_its_reports(people, book, tmp_path)
                 share=dict.fromkeys(names, ill),
                 **level,
             )
-            made = made[1] if "alphas" in level else made
+            made = made["9999/10000"] if "audiences" in level else made
             assert not faults(made, book)
             one = [made.columns[c] for c in ("report", "report_u", "report_v")]
             return dict(zip(made.columns["statistic"], zip(*one, strict=True), strict=True)), made.record["repeated"]
 
-        for level in [{"alphas": ["9/10", "9999/10000"]}] if version == "1" else [{"epsilon": "1/2000"}]:
+        for level in [{"audiences": at("9/10", "9999/10000")}] if version == "1" else [{"epsilon": "1/2000"}]:
             first, repeated = reports(["x", "y", "z"], **level)
             assert not repeated
             assert len({first[name] for name in "xyz"}) == 3  # alike by chance less than once in 10^6
@@ -236,22 +241,24 @@ def test_random_questions_hold(people, book):
             "sum": rng.choice([None, of]),
             "mean": rng.choice([None, of.partition(" ")[0]]),
             "share": rng.choice([None, "ill"]),
-            "other": rng.random() < 0.3,
+            "pool_other": rng.random() < 0.3,
             "round_to": rng.choice([None, None, 5, "3/2"]),
             "hide_below": rng.choice([None, None, 5, "1/3"]),
             "max_groups": rng.choice([1, 3]) if dataset == "persons" else 1,
             "version": str(k),
-            "bound": rng.choice([None, 40]) if not bit else None,
-            **rng.choice([{"epsilon": 2}, {"alpha": "1/3"}, {"epsilon": "ln(5)"}, {"epsilons": [1, "ln(9)"]}]),
+            "max_count": rng.choice([None, 40]) if not bit else None,
+            **rng.choice(
+                [{"epsilon": 2}, {"alpha": "1/3"}, {"epsilon": "ln(5)"}, {"audiences": {"a": 1, "b": "ln(9)"}}]
+            ),
         }
         used = {*asked["by"], *(["part"] if "age" in asked["by"] else [])}
         asked["domain"] = {name: values for name, values in asked["domain"].items() if name in used}
         possible = ["total", *(["age", "part+town", "part"] if len(asked["by"]) > 1 else [])] if asked["by"] else []
         asked["margins"] = rng.sample(possible, rng.randint(0, len(possible)))
-        if "epsilons" not in asked and possible:
-            asked["measure"] = rng.choice([(), ["total"], possible[:2]])
+        if "audiences" not in asked and possible:
+            asked["measure_totals"] = rng.choice([(), ["total"], possible[:2]])
         try:
-            made, again = (dt.release(people, ledger=book, **asked) for _ in range(2))
+            made, again = (release_any(people, ledger=book, **asked) for _ in range(2))
         except ReleaseError:
             continue  # not every combination may be asked
         held += 1

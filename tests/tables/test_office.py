@@ -332,7 +332,7 @@ def test_a_year_on_the_command_line_and_in_python(tmp_path, monkeypatch, capsys)
     assert "was not admitted" in run("release", "january.csv", *about, "--epsilon", "1", code=2)
     assert "unknown" not in run("admit", "january.csv", *about, *OPTIONS, "--domain", "domain.json", "--sum", BOUNDS)
     by = ["--by", "gemeinde,sex", "--domain", "domain.json"]
-    assert "(missing)" not in run("release", "january.csv", *about, *by, *STATISTICS, "--epsilon", "1", "--dry-run")
+    assert "(missing)" not in run("preview", "january.csv", *about, *by, *STATISTICS, "--epsilon", "1")
     run(
         "release",
         "january.csv",

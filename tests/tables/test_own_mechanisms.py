@@ -13,7 +13,7 @@ import discreet as dt
 from discreet.channels import Additive, Then
 from discreet.errors import ReleaseError, StructureError
 from discreet.tables.pages import release_page
-from discreet.tables.release import expected_errors, release
+from discreet.tables.release import preview, release
 
 GOAL = Fraction(19, 20)
 G60, G20 = dt.geometric(60, alpha="3/4"), dt.geometric(20, alpha="1/2")
@@ -57,7 +57,7 @@ def ledger(tmp_path):
 
 @pytest.fixture
 def people() -> pandas.DataFrame:
-    return pandas.DataFrame({"k": [0, 1, 1], "change-one": ["yes", "no", "yes"]})
+    return pandas.DataFrame({"k": [0, 1, 1], "bit": ["yes", "no", "yes"]})
 
 
 def every_report(m: dt.Mechanism) -> list[int | Fraction]:
@@ -79,7 +79,9 @@ def reporting(monkeypatch, reports: list[int | Fraction]) -> None:
 def released(people, ledger, m: dt.Mechanism, groups: int, **other):
     asked = {"dataset": "people", "by": ["k"], "domain": {"k": list(range(groups))}, "epsilon": "5"}
     top = m.inputs.high
-    return release(people, ledger=ledger, mechanism=m, **{**asked, "bound": None if top is None else int(top), **other})
+    return release(
+        people, ledger=ledger, mechanism=m, **{**asked, "max_count": None if top is None else int(top), **other}
+    )
 
 
 def with_margins(people, ledger, m: dt.Mechanism, reports: list[int | Fraction]):
@@ -156,10 +158,17 @@ def test_margins_of_reports_at_one_end_do_not_fail(people, ledger, name, end):
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_the_dry_run_of_one_s_own_mechanism(people, ledger, name):
+def test_the_preview_of_one_s_own_mechanism(people, ledger, name):
     m = OWN[name]
-    rows = expected_errors(
-        people, dataset="people", ledger=ledger, by=["k"], domain={"k": [0]}, epsilon=5, mechanism=m, bound=m.inputs.n
+    rows = preview(
+        people,
+        dataset="people",
+        ledger=ledger,
+        by=["k"],
+        domain={"k": [0]},
+        epsilon=5,
+        mechanism=m,
+        max_count=m.inputs.n,
     ).rows()
     assert 0 <= rows[0]["half width"] <= m.inputs.n / 2
 
@@ -173,8 +182,8 @@ def test_one_s_own_mechanism_under_bit_privacy(people, ledger):
         0,
         dataset="bits",
         count="bit = 'yes'",
-        bound=None,
-        other=True,
+        max_count=None,
+        pool_other=True,
         domain={"k": [0, 7]},
     )
     assert made.columns["mechanism"] == ["remap", "public zero", "remap"]
@@ -187,8 +196,8 @@ def test_one_s_own_mechanism_under_bit_privacy(people, ledger):
         0,
         dataset="bits",
         count="bit = 'yes'",
-        bound=None,
-        other=True,
+        max_count=None,
+        pool_other=True,
         domain={"k": [0, 7]},
     )
     assert again.record["repeated"]
@@ -214,7 +223,7 @@ def test_mapped_reports_whose_law_is_too_large_to_write_out_cover_all_the_same(m
 
 
 def test_a_large_truncated_mechanism_is_released(people, ledger):
-    made = released(people, ledger, dt.geometric(10**5, alpha="1/2").truncate(10, 10**4), 2, bound=10**5)
+    made = released(people, ledger, dt.geometric(10**5, alpha="1/2").truncate(10, 10**4), 2, max_count=10**5)
     assert made.columns["report"][0] >= 10
     assert made.columns["low"][0] == 0  # 10 stands for everything below
     assert made.record["no_estimate"]
@@ -289,7 +298,7 @@ def test_very_wide_noise_has_an_interval_too(people, ledger):
 )
 def test_what_cannot_be_read_is_refused_and_free(people, ledger, m):
     with pytest.raises((ReleaseError, StructureError)):
-        released(people, ledger, m, 2, bound=10)
+        released(people, ledger, m, 2, max_count=10)
     assert ledger.balance("people").spent == 0
 
 
@@ -306,7 +315,7 @@ def test_a_law_too_large_to_write_out_is_read_in_floats_with_a_margin():
 @pytest.mark.parametrize("end", [0, 1])
 def test_totals_over_small_and_large_groups_do_not_fail(ledger, monkeypatch, epsilon, end):
     """At a tiny epsilon small groups have no estimate and large ones do; both stand in one margin."""
-    table = pandas.DataFrame({"k": [0] * 10 + [1] * 200, "change-one": ["yes", "no"] * 105})
+    table = pandas.DataFrame({"k": [0] * 10 + [1] * 200, "bit": ["yes", "no"] * 105})
     ledger.create("both", "100", relation="change-one", public=["k", "j"])
     reporting(monkeypatch, [[0, 0, 0], [10, 200, 0]][end])
     made = release(
@@ -338,7 +347,7 @@ def test_totals_of_enormous_reports_end_and_do_not_wrap(ledger, monkeypatch, eps
         by=["k", "j"],
         domain={"k": keys, "j": [1]},
         epsilon=epsilon,
-        bound=bound,
+        max_count=bound,
         margins=["j"],
         mechanism="geometric",
     )
@@ -355,16 +364,23 @@ def test_a_level_between_some_pairs_of_counts_is_no_level_of_a_count(people, led
     assert shown.alpha == Fraction(1, 2)
     with pytest.raises(ReleaseError, match="any count by one"):
         release(
-            people, ledger=ledger, mechanism=shown, dataset="people", by=["k"], domain={"k": [0, 1]}, epsilon=5, bound=3
+            people,
+            ledger=ledger,
+            mechanism=shown,
+            dataset="people",
+            by=["k"],
+            domain={"k": [0, 1]},
+            epsilon=5,
+            max_count=3,
         )
     assert ledger.balance("people").spent == 0
 
 
 def test_a_mechanism_with_an_end_needs_counts_with_one(people, ledger):
-    with pytest.raises(ReleaseError, match="any number; declare bound"):
-        released(people, ledger, G20, 2, bound=None)
+    with pytest.raises(ReleaseError, match="any number; declare max_count"):
+        released(people, ledger, G20, 2, max_count=None)
     with pytest.raises(ReleaseError, match="a group may have 30; make it larger"):
-        released(people, ledger, G20, 2, bound=30)
+        released(people, ledger, G20, 2, max_count=30)
     assert ledger.balance("people").spent == 0
 
 

@@ -12,8 +12,7 @@ import pytest
 
 import discreet as dt
 from discreet.present.words import moment
-from discreet.tables.pages import rows_table
-from discreet.tables.scales import Scale
+from discreet.tables.pages import Scale, rows_table
 
 KEYS = ["a" * 120, "ירושלים", "東京", "<b>x</b>", None]
 

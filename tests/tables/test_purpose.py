@@ -11,8 +11,9 @@ import pytest
 
 import discreet as dt
 from discreet.errors import DiscreetError, ReleaseError
+from discreet.questions.purpose import LARGEST, Purpose
 from discreet.registry import RELEASED
-from discreet.tables.purpose import LARGEST, Purpose
+from discreet.tables.measures import chosen
 from discreet.tables.release import release
 
 
@@ -28,15 +29,15 @@ def true_error(m: dt.Mechanism) -> float:
 def test_adding_has_the_smallest_standard_error_of_what_can_be_released(n, epsilon):
     level = dt.Level.of(epsilon=epsilon)
     errors = {name: true_error(family.make(dt.Grid(0, n), alpha=level.alpha)) for name, family in RELEASED.items()}
-    chosen = Purpose.of("adding").mechanism(n, level)
+    chosen = Purpose.of("adding").family(n)
     assert errors[chosen] <= min(errors.values()) * (1 + 1e-9)
-    reading = Purpose.of("reading").mechanism(n, level)
+    reading = Purpose.of("reading").family(n)
     assert n < 2 or errors[reading] > 1.3 * errors[chosen]  # and the fair mechanism has not
 
 
 def test_the_errors_of_the_two_purposes_at_twenty_people():
     level = dt.Level.of(epsilon="1/2")
-    families = {p: RELEASED[Purpose.of(p).mechanism(20, level)] for p in ("reading", "adding")}
+    families = {p: RELEASED[Purpose.of(p).family(20)] for p in ("reading", "adding")}
     errors = {p: round(true_error(family.make(20, alpha=level.alpha)), 1) for p, family in families.items()}
     assert errors == {"reading": 7.6, "adding": 2.8}
 
@@ -52,7 +53,7 @@ def test_the_errors_of_the_two_purposes_at_twenty_people():
 )
 def test_least_error_is_the_certified_optimum(loss, prior):
     level = dt.Level.of(epsilon=1)
-    m = Purpose.of("Least_Error", loss, prior).mechanism(5, level)
+    m = chosen(Purpose.of("Least_Error", loss, prior), 5, level)
     binomial = [math.comb(5, k) * Fraction(3, 10) ** k * Fraction(7, 10) ** (5 - k) for k in range(6)]
     given = dict(enumerate(prior)) if isinstance(prior, list) else prior if isinstance(prior, dict) else {}
     named = {None: [Fraction(1, 6)] * 6, "binomial(0.3)": binomial}
@@ -157,10 +158,10 @@ def test_what_makes_no_sense_is_refused_before_any_charge(people, ledger, asked,
 
 def test_designs_end_where_they_are_slow(people, ledger):
     least = {"purpose": "least error", "loss": "l1"}
-    with pytest.raises(ReleaseError, match="declare bound"):
+    with pytest.raises(ReleaseError, match="declare max_count"):
         release(people, dataset="people", ledger=ledger, **ASKED, **least)
     with pytest.raises(ReleaseError, match=f"up to {LARGEST}"):
-        release(people, dataset="people", ledger=ledger, **ASKED, **least, bound=LARGEST + 1)
+        release(people, dataset="people", ledger=ledger, **ASKED, **least, max_count=LARGEST + 1)
     with pytest.raises(ReleaseError, match="fewer groups"):
         Purpose.of("least error", "l1").check_sizes(101)
     assert ledger.balance("people").spent == 0

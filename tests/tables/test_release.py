@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -17,8 +18,7 @@ import discreet as dt
 from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
 from discreet.tables import release as module
 from discreet.tables.pages import release_page, times_at_most
-from discreet.tables.question import charge_of
-from discreet.tables.release import expected_errors, release, release_and_dropped
+from discreet.tables.release import preview, release
 
 DOMAIN = {"district": ["a", "b", "c"], "age": ["old", "young"]}
 
@@ -91,7 +91,7 @@ def test_the_same_question_gets_the_stored_answer_for_nothing(people, ledger):
         {"count": "sick = 'no'"},
         {"version": "2"},
         {"mechanism": "geometric"},
-        {"other": True},
+        {"pool_other": True},
         {"by": ["district"], "domain": {"district": ["a", "b"]}},
         {"domain": {"district": ["b", "a"], "age": ["old", "young"]}},
     ],
@@ -123,10 +123,10 @@ def test_a_spent_budget_refuses_and_says_what_is_left(people, ledger):
 
 
 def test_what_is_charged_is_what_was_asked():
-    assert charge_of(dt.Level.of(epsilon="0.1")) == Fraction(1, 10)
-    logarithm = charge_of(dt.Level.of(epsilon="ln(2)/10"))
+    assert dt.Level.of(epsilon="0.1").charge == Fraction(1, 10)
+    logarithm = dt.Level.of(epsilon="ln(2)/10").charge
     assert 0 <= logarithm - Fraction("0.069314718055994530941") < Fraction(2, 10**12)
-    from_alpha = charge_of(dt.Level.of(alpha="9/10"))
+    from_alpha = dt.Level.of(alpha="9/10").charge
     assert 0 <= from_alpha - Fraction("0.10536051565782630122") < Fraction(2, 10**12)
 
 
@@ -157,7 +157,13 @@ def test_presence_privacy_clamps_at_zero_and_at_the_bound(people, ledger):
     assert all(r["report"] >= 0 for r in open_ended.rows())
     assert "n" not in open_ended.columns
     bounded = release(
-        people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old", "none"]}, epsilon="1/2", bound=50
+        people,
+        dataset="people",
+        ledger=ledger,
+        by=["age"],
+        domain={"age": ["old", "none"]},
+        epsilon="1/2",
+        max_count=50,
     )
     assert all(r["report"] <= 50 and r["mechanism"] == "explicit_fair" for r in bounded.rows())
 
@@ -190,11 +196,12 @@ def test_a_release_reads_its_table_once(people, ledger, monkeypatch):
 
 def test_the_operator_is_told_what_was_dropped_by_the_count_itself(people, ledger):
     asked = {"dataset": "bits", "count": "sick = 'yes'", "by": ["district", "age"], "domain": DOMAIN, "epsilon": "1/2"}
-    rest = {"version": "1", "alpha": None, "mechanism": "auto", "bound": None, "max_groups": 1, "other": False}
-    made, dropped = release_and_dropped(people, ledger=ledger, **asked, **rest)
-    assert dropped == int((~people.district.isin(["a", "b", "c"])).sum()) > 0
-    again, same = release_and_dropped(people, ledger=ledger, **asked, **rest)  # a stored answer, counted anew
-    assert (again.rows(), same) == (made.rows(), dropped)
+    made = release(people, ledger=ledger, **asked)
+    assert made.dropped == int((~people.district.isin(["a", "b", "c"])).sum()) > 0
+    again = release(people, ledger=ledger, **asked)  # a stored answer, counted anew
+    assert (again.rows(), again.dropped) == (made.rows(), made.dropped)
+    assert "dropped" not in str(made.to_dict()) + made.to_html() + str(made)
+    assert pickle.loads(pickle.dumps(made)).dropped is None  # no part of the release
 
 
 def test_several_counts_divide_the_level(people, ledger):
@@ -217,7 +224,7 @@ def test_margins_match_their_parts(people, ledger):
 
 def test_other_pools_what_is_not_declared(people, ledger, monkeypatch):
     monkeypatch.setattr(dt.Mechanism, "sample", lambda self, values, clamp: np.asarray(values))
-    made = bits(people, ledger, other=True)
+    made = bits(people, ledger, pool_other=True)
     undeclared = people[~people.district.isin(["a", "b", "c"])]
     assert made.rows()[-1]["district"] == "(other)"
     assert made.rows()[-1]["n"] == len(undeclared)
@@ -251,7 +258,7 @@ def test_removing_one_person_changes_at_most_max_groups_cells_by_one(people, led
                 domain={"district": ["a", "b"]},
                 epsilon="1/1000",
                 max_groups=max_groups,
-                other=other,
+                pool_other=other,
                 version=version,
                 count="sick = 'yes'",
             ).columns["report"]
@@ -273,14 +280,14 @@ def test_removing_one_person_changes_at_most_max_groups_cells_by_one(people, led
         ({"by": ["sick"], "domain": {"sick": ["yes"]}}, "not public"),
         ({"count": None}, "say what to count"),
         ({"count": "age = 'old'"}, "public columns alone"),
-        ({"bound": 10}, "add-remove"),
+        ({"max_count": 10}, "add-remove"),
         ({"max_groups": 2}, "id column"),
         ({"mechanism": "laplace"}, "not known"),
         ({"domain": None}, "Declare the groups"),
         ({"margins": ["sick"]}, "margins are columns"),
         ({"version": ""}, "version"),
         ({"version": "\ud800"}, "version"),
-        ({"other": 2}, "True or False"),
+        ({"pool_other": 2}, "True or False"),
         ({"count": {"\ud800": "sick = 'yes'"}}, "count is"),
         ({"mechanism": None}, "not known"),
         ({"mechanism": dt.geometric(5, epsilon="1/2")}, "up to 5"),
@@ -347,7 +354,7 @@ def test_public_zeros_alone_cost_nothing(people, ledger):
 
 def test_what_a_count_does_not_mean_is_said(people, ledger):
     capped = release(
-        people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old"]}, epsilon="1/8", bound=50
+        people, dataset="people", ledger=ledger, by=["age"], domain={"age": ["old"]}, epsilon="1/8", max_count=50
     )
     assert any("50 are counted as 50" in text for text in capped.record["beware"])
     assert "counted as 50" in release_page(capped)
@@ -370,7 +377,7 @@ def test_what_a_count_does_not_mean_is_said(people, ledger):
 )
 def test_the_page_says_how_many_times_in_plain_numbers_never_too_few(epsilon, words):
     """e = 2.71828..., e^2 = 7.38905..., e^(1/2) = 1.64872..., e^20 = 485165195.4..., e^100 = 2.69e43; rounded up."""
-    exact = charge_of(dt.Level.of(epsilon=epsilon)) if "ln" in epsilon else Fraction(epsilon)
+    exact = dt.Level.of(epsilon=epsilon).charge if "ln" in epsilon else Fraction(epsilon)
     assert times_at_most(exact) == words
 
 
@@ -404,15 +411,15 @@ def test_the_page_shows_the_parts_that_add_up(people, ledger):
     assert "(exact)" in text
 
 
-def test_the_dry_run_is_as_wide_as_the_release(people, ledger):
+def test_the_preview_is_as_wide_as_the_release(people, ledger):
     asked = {"dataset": "people", "by": ["age"], "domain": {"age": ["old"]}, "epsilon": "1/4", "ledger": ledger}
-    expected = expected_errors(people, **asked).rows()[0]
+    expected = preview(people, **asked).rows()[0]
     row = release(people, **asked).rows()[0]
     assert row["high"] - row["low"] == 2 * expected["half width"]
 
 
-def test_the_dry_run_charges_nothing(people, ledger):
-    rows = expected_errors(
+def test_the_preview_charges_nothing(people, ledger):
+    rows = preview(
         people,
         dataset="bits",
         ledger=ledger,
@@ -485,11 +492,17 @@ def test_pooled_cells_beside_whole_numbers_make_a_table(people, ledger):
     people["district"] = np.arange(len(people)) % 5
     for table, version in ((people, "1"), (polars.from_pandas(people), "2"), (pyarrow.Table.from_pandas(people), "3")):
         made = bits(
-            table, ledger, by=["district"], domain={"district": [1, 2]}, other=True, version=version, epsilon="1/10"
+            table,
+            ledger,
+            by=["district"],
+            domain={"district": [1, 2]},
+            pool_other=True,
+            version=version,
+            epsilon="1/10",
         )
         assert len(made.table) == 3
     with pytest.raises(ReleaseError, match="pooled"):
-        bits(people, ledger, by=["age"], domain={"age": ["(other)"]}, other=True)
+        bits(people, ledger, by=["age"], domain={"age": ["(other)"]}, pool_other=True)
 
 
 @pytest.mark.parametrize("name", ["report", "n", "Digest", "fitted"])
@@ -516,7 +529,7 @@ def test_what_cannot_be_read_is_refused_before_the_charge(people, ledger):
             by=["age"],
             domain={"age": ["old"]},
             epsilon="1/2",
-            bound=10**5,
+            max_count=10**5,
             mechanism="randomized_response",
         )
     assert ledger.balance("people").spent == 0
@@ -557,7 +570,7 @@ def test_changing_one_person_s_bit_moves_few_cells_by_one_and_no_size(people, le
             count="sick = 'yes'",
             by=["district", "age"],
             domain=DOMAIN,
-            other=True,
+            pool_other=True,
             epsilon="1/1000",
             max_groups=max_groups,
             version=version,
@@ -610,11 +623,11 @@ def test_reports_that_would_say_nothing_are_refused_before_the_charge(ledger, as
     ledger.create("odd", "1", relation="add-remove")
     table = pyarrow.table({"x": [1, 2, 3, 4]})
     with pytest.raises(ReleaseError, match=r"epsilon below 2\^-61"):
-        dt.release(table, dataset="odd", ledger=ledger, bound=bound, **asked)
+        dt.release(table, dataset="odd", ledger=ledger, max_count=bound, **asked)
     assert ledger.balance("odd").spent == 0
 
 
-@pytest.mark.parametrize("how", [release, expected_errors])
+@pytest.mark.parametrize("how", [release, preview])
 def test_progress_covers_the_whole(people, ledger, how):
     """From 0 to 1, told once the counting is done too, and 1 is told last: a dry run and several counts alike."""
     seen = []
@@ -636,12 +649,12 @@ def test_progress_covers_the_whole(people, ledger, how):
 
 def test_groups_of_a_size_are_reckoned_once(people, ledger, monkeypatch):
     """A dry run of many groups read the same mechanism anew for each of them."""
-    from discreet.tables import expected as module
+    from discreet.tables import previews as module
 
     read, times = module._expected, []
     monkeypatch.setattr(module, "_expected", lambda sheet, k, size: times.append(size) or read(sheet, k, size))
     domain = {"district": [f"nowhere {k}" for k in range(2000)]}
-    rows = expected_errors(
+    rows = preview(
         people,
         dataset="people",
         ledger=ledger,
@@ -649,7 +662,7 @@ def test_groups_of_a_size_are_reckoned_once(people, ledger, monkeypatch):
         by=["district"],
         domain=domain,
         epsilon="1/2",
-        bound=50,
+        max_count=50,
     ).rows()
     assert len(rows) == 2000
     assert len(times) < 10

@@ -7,22 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dt
-from discreet.tables.question import ask
 from discreet.tables.spellings import _different, form, other_spellings
 
-REST = {
-    "dataset": "d",
-    "version": "1",
-    "count": None,
-    "by": (),
-    "domain": None,
-    "alpha": None,
-    "epsilon": "1/2",
-    "mechanism": "auto",
-    "bound": None,
-    "max_groups": 1,
-    "other": False,
-}
+from .asking import ask
+
 ROWS = [
     ("yes", "north"),
     ("Yes ", "SOUTH"),
@@ -48,7 +36,7 @@ def book(request, tmp_path):
         book.create("d", 9, relation="add-remove")
         dt.admit(path, dataset="d", ledger=book)
         yield lambda **asked: [
-            (o.column, o.asked, o.there) for o in other_spellings(path, book, ask(**{**REST, **asked}))
+            (o.column, o.asked, o.there) for o in other_spellings(path, book, ask("d", epsilon="1/2", **asked))
         ]
 
 
@@ -109,4 +97,4 @@ def test_it_ends_when_nobody_waits_for_it(tmp_path):
         book.create("d", 9, relation="add-remove")
         dt.admit(path, dataset="d", ledger=book)
         with pytest.raises(KeyboardInterrupt):
-            other_spellings(path, book, ask(**{**REST, "count": "asthma = 'Yes'"}), enough)
+            other_spellings(path, book, ask("d", epsilon="1/2", count="asthma = 'Yes'"), enough)

@@ -15,12 +15,12 @@ from scipy.optimize import minimize
 import discreet as dt
 from discreet.errors import ReleaseError
 from discreet.ledger.ledger import Terms
-from discreet.tables.margins import groups_of
-from discreet.tables.measures import measures_for
-from discreet.tables.question import ask
+from discreet.questions.margins import best_parts, groups_of, measure_of
+from discreet.tables.measures import measures_for, tiers_for
 from discreet.tables.sums import Sums
-from discreet.tables.tiers import best_parts, measure_of, tiers_for
 from discreet.tables.values import in_steps
+
+from .asking import ask
 
 TOWNS = ["a", "b", "c", "d"]
 DOMAIN = {
@@ -149,7 +149,7 @@ def test_margins_of_sums_means_and_shares_are_ratios_of_totals(people, ledger, d
 
 
 def test_measured_totals_are_part_of_the_question_and_of_its_stored_answer(people, ledger):
-    first = released(people, ledger, measure=[[], ["district"]], margins=["sex"])
+    first = released(people, ledger, measure_totals=[[], ["district"]], margins=["sex"])
     assert not first.record["repeated"]
     assert (
         sum(Fraction(level["epsilon"]) for level in first.record["measured"])
@@ -158,17 +158,18 @@ def test_measured_totals_are_part_of_the_question_and_of_its_stored_answer(peopl
     )
     assert [level["by"] for level in first.record["measured"]] == [[], ["district"], ["town", "sex"]]
     assert list(first.margins) == ["sex", "total", "district"]
-    again = released(people, ledger, by=["sex", "town"], measure=["district", "total"], margins=["sex"])
+    again = released(people, ledger, by=["sex", "town"], measure_totals=["district", "total"], margins=["sex"])
     assert again.record["repeated"]
     assert {name: again.margins[name] for name in first.margins} == dict(first.margins)
     assert sorted(again.columns["fitted"]) == sorted(first.columns["fitted"])
     assert first.record["containers"] == [
         {"column": "district", "of": "town", "map": [["a", "north"], ["b", "north"], ["c", "south"], ["d", "south"]]}
     ]
-    planned = released(people, ledger, measure=[[], ["district"]], dry_run=True)
+    asked = {"dataset": "people", "by": ["town", "sex"], "domain": DOMAIN, "epsilon": "1/2"}
+    planned = dt.preview(people, ledger=ledger, measure_totals=[[], ["district"]], **asked)
     assert planned.record["measured"] == first.record["measured"]
     assert "all together" in str(planned)
-    other = released(people, ledger, measure={"total": 1, "district": 1, "cells": 2})
+    other = released(people, ledger, measure_totals={"total": 1, "district": 1, "cells": 2})
     assert not other.record["repeated"]
     assert [level["part"] for level in other.record["measured"]] == ["1/4", "1/4", "1/2"]
     assert not released(people, ledger).record["repeated"]
@@ -179,12 +180,12 @@ def test_measured_totals_are_part_of_the_question_and_of_its_stored_answer(peopl
 
 
 def test_measured_totals_under_bit_privacy_and_with_a_bound(people, ledger):
-    made = released(people, ledger, dataset="public", epsilon=60, count="sick = 'yes'", measure=["total"])
+    made = released(people, ledger, dataset="public", epsilon=60, count="sick = 'yes'", measure_totals=["total"])
     line = made.margins["total"][0]
     assert line["low"] <= (people.sick == "yes").sum() <= line["high"]
     assert line["n"] == 400
-    made = released(people, ledger, epsilon=60, bound=100, measure=["total", "district"])
-    again = released(people, ledger, epsilon=60, bound=100, measure=["total", "district"])
+    made = released(people, ledger, epsilon=60, max_count=100, measure_totals=["total", "district"])
+    again = released(people, ledger, epsilon=60, max_count=100, measure_totals=["total", "district"])
     assert again.record["repeated"]
     assert dict(made.margins) == dict(again.margins)
     capped = people.groupby(["town", "sex"]).size().clip(upper=100)
@@ -196,13 +197,13 @@ def test_measured_totals_under_bit_privacy_and_with_a_bound(people, ledger):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"measure": ["age"]}, "measure are columns"),
-        ({"measure": {"total": 0}}, "weight"),
+        ({"measure_totals": ["age"]}, "measure_totals are columns"),
+        ({"measure_totals": {"total": 0}}, "weight"),
         (
-            {"measure": ["total"], "mechanism": dt.geometric(dt.Grid(0, None), epsilon="1/4")},
+            {"measure_totals": ["total"], "mechanism": dt.geometric(dt.Grid(0, None), epsilon="1/4")},
             "Measured totals need mechanisms",
         ),
-        ({"measure": {"district+sex": 1, "sex+district": 2}}, "the same"),
+        ({"measure_totals": {"district+sex": 1, "sex+district": 2}}, "the same"),
     ],
 )
 def test_what_cannot_be_measured(people, ledger, more, words):
@@ -213,24 +214,18 @@ def test_what_cannot_be_measured(people, ledger, more, words):
 
 def question(**more):
     given = {
-        "count": None,
         "by": ["town", "sex"],
         "domain": DOMAIN,
-        "alpha": None,
         "epsilon": "1/2",
-        "mechanism": "auto",
-        "bound": None,
-        "max_groups": 1,
-        "other": False,
         **more,
     }
-    return ask("people", "1", **given)
+    return ask("people", **given)
 
 
 @pytest.mark.parametrize("groups", [1, 2])
 def test_one_person_moves_all_levels_by_what_epsilon_allows(groups):
     """Brute force: a person in any set of up to `groups` cells, added to any data, against the levels of all reports."""
-    asked = question(max_groups=groups, measure=[[], "district", "sex"])
+    asked = question(max_groups=groups, measure_totals=[[], "district", "sex"])
     terms = Terms("people", Fraction(100), "add-remove", "id" if groups > 1 else None, (), "")
     sizes = np.full(8, -1, dtype=np.int64)
     cells, tiers = measures_for(asked, terms, sizes)[0], tiers_for(asked, terms, sizes)
@@ -265,13 +260,13 @@ def test_the_parts_of_epsilon_against_a_numerical_minimiser():
 @pytest.mark.parametrize("measure", [None, [[], "district"]])
 def test_simulated_totals_are_covered_and_fitted_ones_are_closer(measure):
     """400 seeded releases, 7 totals each: misses stay below 5 %, and a third of the width would miss far more often."""
-    asked = question(measure=measure)
+    asked = question(measure_totals=measure)
     truth, sizes = np.array([0, 1, 3, 0, 30, 7, 0, 90]), np.full(8, -1, dtype=np.int64)
     cells, tiers = measures_for(asked, PRESENCE, sizes)[0], tiers_for(asked, PRESENCE, sizes)
     channel = {-1: cells.plan[-1].channel}
     own = [[{-1: tier.measures[0].plan[-1].channel}] for tier in tiers]
     margins = [(), ("district",), ("sex",), ("district", "sex")][:3]
-    sums = Sums.of(asked, PRESENCE, sizes, (cells,), margins, tiers, own)
+    sums = Sums.of(asked.question, PRESENCE, sizes, (cells,), margins, tiers, own)
     missed = narrow = totals = 0
     for seed in range(400):
         drawn = cells.plan[-1].sample(truth, source=dt.insecure_source(3 * seed + 1))
@@ -297,14 +292,15 @@ def test_a_pooled_cell_keeps_its_own_name_in_a_containing_margin(people, ledger)
     made = released(
         people.assign(town=people.town.replace("d", "elsewhere")),
         ledger,
-        other=True,
+        pool_other=True,
         epsilon=60,
         domain={**DOMAIN, "town": ["a", "b", "c", "d"]},
         margins=["district", []],
     )
     assert [line["district"] for line in made.margins["district"]] == ["north", "south", "(other)"]
     assert math.isclose(made.margins["total"][0]["total"], 400, abs_tol=5)
-    keys = groups_of(("district",), ["town", "sex"], question().domain, question().cells).keys
+    asked = question().question
+    keys = groups_of(("district",), ["town", "sex"], asked.domain, asked.cells).keys
     assert keys == (("north",), ("south",))
 
 
@@ -339,7 +335,7 @@ def test_fits_do_not_hang_on_the_order_of_margins_columns_or_keys_nor_on_the_typ
 def test_totals_are_named_as_the_rows_are(people, ledger):
     """Beside the pooled cell keys are texts, that of missing values too."""
     domain = {"town": ["a", None], "age": [1, 2]}
-    made = released(people, ledger, by=["town", "age"], domain=domain, other=True, margins=["town", "age"])
+    made = released(people, ledger, by=["town", "age"], domain=domain, pool_other=True, margins=["town", "age"])
     for name in ("town", "age"):
         assert [line[name] for line in made.margins[name]] == list(dict.fromkeys(made.columns[name]))
     assert made.margins["town"][1]["town"] == "(missing)"
@@ -347,6 +343,6 @@ def test_totals_are_named_as_the_rows_are(people, ledger):
 
 @pytest.mark.parametrize("measure", [None, [[]]])
 def test_no_total_is_larger_than_what_was_declared_of_its_parts(people, ledger, measure):
-    made = released(people, ledger, bound=3, margins="total", measure=measure)
+    made = released(people, ledger, max_count=3, margins="total", measure_totals=measure)
     assert max(made.columns["high"]) <= 3
     assert made.margins["total"][0]["high"] <= 3 * made.size

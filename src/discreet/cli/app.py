@@ -27,7 +27,9 @@ KINDS = {
         "profile": "admission",
         "ledger": "ledgers",
         "admit": "admission",
+        "preview": "tables",
         "release": "tables",
+        "release-to": "tables",
         "check-release": "releases",
     },
     "For a team that collects reports": {

@@ -190,8 +190,7 @@ def _walk(folder: Path, quiet: bool) -> dict[str, Any]:
 
 def _index(first: Release, again: Release, refused: str, spent: str, left: str, ages: str) -> str:
     from ..present.html import page
-    from ..tables.looks import STYLE
-    from ..tables.pages import rows_table, statement
+    from ..tables.pages import STYLE, rows_table, statement
 
     small = sorted(first.rows(), key=lambda r: int(r["n"]))
     shown = [*small[:8], *small[-8:]]

@@ -25,8 +25,8 @@ def recognised(table: Any) -> Any:
         raise TableInputError("Two columns have the same name; rename one.") from None
     except TypeError:
         raise TableInputError(
-            f"Cannot count a {type(table).__name__}; give a path, a data frame, an Arrow table or "
-            "reader, or a DuckDB relation."
+            f"A value of type {type(table).__name__} is not a table; give the path of a file, a data frame, an Arrow table or "
+            'reader, or a DuckDB relation. Plain values become a table with pyarrow.table({"age": values}).'
         ) from None
     return frame
 

@@ -130,11 +130,24 @@ class Pending:
 
 
 @dataclass(frozen=True)
+class Totals:
+    """What a data set may spend in all, and what it has spent."""
+
+    budget: Fraction
+    spent: Fraction
+
+    @property
+    def left(self) -> Fraction:
+        return self.budget - self.spent
+
+
+@dataclass(frozen=True)
 class Answer:
     """A stored answer, safe to show. `repeated`: it was asked before, and nothing was charged now.
 
     `head` is the end of the history as the answer was stored, `epsilon` what its line charged: the same question may be
-    asked by another spelling of its level, which would be charged a little more or less.
+    asked by another spelling of its level, which would be charged a little more or less. `totals` are those of the data set
+    as it was read or stored.
     """
 
     text: str
@@ -143,6 +156,7 @@ class Answer:
     repeated: bool
     head: Head | None = None
     epsilon: Fraction | None = None
+    totals: Totals | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -242,6 +256,12 @@ class Account:
     count: int
     head: str
     running: str = "{}"
+    proof: str = ""  # of the ledger's secret
+    lines: tuple[tuple[Any, ...], ...] = ()  # those that were read with it: number, body, hash
+
+    @property
+    def totals(self) -> Totals:
+        return Totals(total_of(self.name, self.budget), total_of(self.name, self.spent))
 
 
 def canonical(value: object) -> str:

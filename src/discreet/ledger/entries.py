@@ -91,22 +91,31 @@ def time_of(run: Run, account: Account) -> str:
     now = periods.clock()
     if not account.count:
         return now
-    last = run(f"{ENTRIES} AND number = :count", name=account.name, count=account.count)
-    when = facts_of(account.name, account.count, last[0][1] if last else None).get("when")
+    last = line_of(run, account, account.count)
+    when = facts_of(account.name, account.count, last and last[1]).get("when")
     if not periods.is_time(when):
         bad(account.name, account.count, "has no time that can be read")
     return max(now, str(when))
 
 
-def agreed(run: Run, name: str) -> Terms:
+def line_of(run: Run, account: Account, number: int) -> tuple[Any, ...] | None:
+    """A line of a data set: number, body and hash; None where there is none. What was read with the account is not read again."""
+    for line in account.lines:
+        if line[0] == number:
+            return line
+    rows = run(f"{ENTRIES} AND number = :number", name=account.name, number=number)
+    return rows[0] if rows else None
+
+
+def agreed(run: Run, account: Account) -> Terms:
     """The terms in the first line, whose hash must follow: caps stand nowhere else."""
-    rows = run(f"{ENTRIES} AND number = 1", name=name)
-    if not rows:
-        bad(name, 1, "is missing")
-    _, body, link = rows[0]
+    first = line_of(run, account, 1)
+    if first is None:
+        bad(account.name, 1, "is missing")
+    _, body, link = first
     if link_of(START, body) != link:
-        bad(name, 1, "was changed: its hash does not follow")
-    return terms_of(facts_of(name, 1, body))
+        bad(account.name, 1, "was changed: its hash does not follow")
+    return terms_of(facts_of(account.name, 1, body))
 
 
 def running_of(account: Account, terms: Terms) -> Running:
@@ -119,7 +128,7 @@ def running_of(account: Account, terms: Terms) -> Running:
 
 def charge(run: Run, account: Account, epsilon: Fraction, facts: dict[str, Any], words: str) -> int:
     """Write a charge, if the budget and the caps have so much left; returns its line."""
-    name, terms = account.name, agreed(run, account.name)
+    name, terms = account.name, agreed(run, account)
     budget, spent = total_of(name, account.budget), total_of(name, account.spent)
     total, left = spent + epsilon, budget - spent
     if total > budget:

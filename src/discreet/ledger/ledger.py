@@ -21,6 +21,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -56,6 +57,7 @@ from .chain import (
     terms_of,
     total_of,
 )
+from .consulting import Consulted, read_admission
 from .entries import ENTRIES, agreed, append, check_epsilon, running_of, terms_given, time_of, words_given
 from .entries import charge as charge_line
 from .postgres import Postgres
@@ -171,8 +173,8 @@ class Ledger:
         salt = secrets.token_hex(16)
         with self._store().transaction(ADMITTING, write=True) as run:
             account = self._changing(run, name)
-            fingerprint = keyed(self._key(run), "admitted", account.salt, data)
-            known = _admission(run, name, version)
+            fingerprint = keyed(self._key(run, account), "admitted", account.salt, data)
+            known = read_admission(run, name, version)
             if known is not None:
                 if known.fingerprint == fingerprint and dict(known.reading) == dict(reading):
                     return known
@@ -195,15 +197,13 @@ class Ledger:
 
     def admission(self, name: str, version: str) -> Admission | None:
         """How a version of a data set was admitted; None when it was not."""
-        with self._store().transaction() as run:
-            self._account(run, name)
-            return _admission(run, name, version) if arithmetic.encodable(version) else None
+        with self.consult(name) as said:
+            return said.admission(version)
 
     def is_admitted(self, admission: Admission, data: str) -> bool:
         """Is this the digest of the file that was admitted? A missing secret, or another one, is refused."""
-        with self._store().transaction() as run:
-            account = self._account(run, admission.name)
-            return keyed(self._key(run), "admitted", account.salt, data) == admission.fingerprint
+        with self.consult(admission.name) as said:
+            return said.is_admitted(admission, data)
 
     def begin(
         self,
@@ -234,7 +234,7 @@ class Ledger:
         with self._store().transaction(CHARGING, write=True) as run:
             account = self._changing(run, name)
             question_digest = digest(account, "question", asked)
-            fingerprint = keyed(self._key(run), "data", account.salt, data)
+            fingerprint = keyed(self._key(run, account), "data", account.salt, data)
             others = False
             for _, known, answer in stored_answers(run, account, asked):
                 same = admission is not None and known.get("admission") == admission
@@ -272,18 +272,21 @@ class Ledger:
         words = words_given(what)
         with self._store().transaction(CHARGING, write=True) as run:
             account = self._changing(run, name)
-            self._key(run)
+            self._key(run, account)
             line = charge_line(run, account, epsilon, {"basis": basis, "question": ""}, words)
             return charging(Pending(name, line), self._make)
 
+    @contextmanager
+    def consult(self, name: str) -> Iterator[Consulted]:
+        """What the ledger says of a data set, all of it read in one transaction, which lasts as long as the block."""
+        with self._store().transaction() as run:
+            account = self._account(run, name)
+            yield Consulted(account, agreed(run, account), self._secret, run)
+
     def stored(self, name: str, question: Mapping[str, Any], admission: int) -> Answer | None:
         """The stored answer of a question about an admitted version; None when there is none."""
-        asked = question_text(question)
-        with self._store().transaction() as run:
-            for _, known, answer in stored_answers(run, self._account(run, name), asked):
-                if known.get("admission") == admission:
-                    return answer()
-        return None
+        with self.consult(name) as said:
+            return said.stored(question, admission)
 
     def charges_of(self, name: str, question: Mapping[str, Any]) -> list[int]:
         """The lines that charged for a question and were answered."""
@@ -330,8 +333,7 @@ class Ledger:
     def terms(self, name: str) -> Terms:
         """What was agreed for a data set."""
         with self._store().transaction() as run:
-            self._account(run, name)
-            return agreed(run, name)
+            return agreed(run, self._account(run, name))
 
     def balance(self, name: str) -> Balance:
         """What a data set has spent and has left, in all and in the periods of now, from its running totals; `verify`
@@ -342,7 +344,7 @@ class Ledger:
                 int(run(f"SELECT count(*) FROM {table} WHERE name = :name", name=name)[0][0])
                 for table in ("discreet_answer", "discreet_admission")
             )
-            terms, when = agreed(run, name), time_of(run, account)
+            terms, when = agreed(run, account), time_of(run, account)
         running = running_of(account, terms)
         budget, spent = total_of(name, account.budget), total_of(name, account.spent)
         pending = account.count - 1 - admitted - 2 * answers - running.stated
@@ -402,9 +404,9 @@ class Ledger:
             self._stores.add(store)
         return store
 
-    def _key(self, run: Run) -> bytes:
+    def _key(self, run: Run, account: Account | None = None) -> bytes:
         """The secret of this ledger, which every charge needs."""
-        return self._secret.key(run, self._store().for_update)
+        return self._secret.key(run, self._store().for_update, "" if account is None else account.proof)
 
     def _changing(self, run: Run, name: str) -> Account:
         """A data set's row, locked until the transaction ends.
@@ -417,16 +419,25 @@ class Ledger:
         audited = not known and store.inspect()  # before the row is looked for, which a damaged index hides
         account = self._account(run, name, lock=True)
         if audited:
-            audit(account, *self._lines(run, name), None)
+            history = self._lines(run, name)
+            audit(account, *history, None)
             store.inspected.add(name)
-        elif known:
-            last = run(f"{ENTRIES} AND number >= :count", name=name, count=account.count)
-            if [(number, link) for number, _, link in last] != [(account.count, account.head)]:
+            return replace(account, lines=(history[0][0], history[0][-1]))
+        if known:
+            lines = run(
+                f"{ENTRIES} AND (number = 1 OR number >= :count) ORDER BY number", name=name, count=account.count
+            )
+            end = [(number, link) for number, _, link in lines if number >= account.count]
+            if end != [(account.count, account.head)]:
                 bad(name, account.count, "is not where the data set's row says that its history ends")
+            return replace(account, lines=tuple(lines))
         return account
 
     def _account(self, run: Run, name: str, *, lock: bool = False) -> Account:
-        columns = "SELECT name, budget, spent, salt, count, head, running FROM discreet_data_set WHERE name = :name"
+        columns = (
+            "SELECT name, budget, spent, salt, count, head, running, (SELECT proof FROM discreet_ledger) "
+            "FROM discreet_data_set WHERE name = :name"
+        )
         rows = (
             run(columns + (self._store().for_update if lock else ""), name=name) if arithmetic.encodable(name) else []
         )
@@ -486,13 +497,3 @@ def _name_of_place(place: Any) -> str:
     if not isinstance(text, str) or not text or "\0" in text or text == ":memory:" or Path(text).is_dir():
         raise LedgerError("A ledger lives in a file on disk, or in PostgreSQL. Give a file's name or an address.")
     return text
-
-
-def _admission(run: Run, name: str, version: str) -> Admission | None:
-    rows = run(
-        "SELECT a.number, e.body, a.salt, a.text FROM discreet_admission a "
-        "JOIN discreet_entry e ON e.name = a.name AND e.number = a.number WHERE a.name = :name AND a.version = :version",
-        name=name,
-        version=version,
-    )
-    return admission_of(name, *rows[0]) if rows else None

@@ -11,8 +11,22 @@ from functools import partial
 from typing import Any
 
 from ..errors import LedgerError
-from .chain import SPENT, STATED, Account, Answer, Head, Pending, canonical, digest, facts_of, link_of, salted, total_of
-from .entries import ENTRIES, append
+from .chain import (
+    SPENT,
+    STATED,
+    Account,
+    Answer,
+    Head,
+    Pending,
+    Totals,
+    canonical,
+    digest,
+    facts_of,
+    link_of,
+    salted,
+    total_of,
+)
+from .entries import append, line_of
 from .stores import Run
 
 _STORED = (
@@ -31,7 +45,7 @@ def stored_answers(
     """The charges of a question that were answered, oldest first, each with a way to its answer."""
     for row in run(_OF_QUESTION, name=account.name, question=digest(account, "question", question)):
         charge, charged = row[0], row[3]
-        yield charge, facts_of(account.name, charge, charged), partial(_answer, account.name, row)
+        yield charge, facts_of(account.name, charge, charged), partial(_answer, account.name, row, account.totals)
 
 
 def answer_of(run: Run, name: str, charge: int) -> Answer | None:
@@ -49,13 +63,13 @@ def report_of(run: Run, name: str, charge: int) -> dict[str, Any] | None:
     return dict(json.loads(text)) if charged.get("basis") == SPENT else None
 
 
-def _answer(name: str, row: Sequence[Any]) -> Answer:
+def _answer(name: str, row: Sequence[Any], totals: Totals | None = None) -> Answer:
     charge, salt, text, charged, answered, *end = row
     facts, paid = facts_of(name, charge, answered), facts_of(name, charge, charged).get("epsilon")
     if facts.get("commitment") != salted(salt, text):
         raise LedgerError(f"The stored answer of charge {charge} of {name!r} was changed. Use verify.")
     epsilon = None if paid is None else total_of(name, str(paid))
-    return Answer(text, charge, str(facts.get("when")), repeated=True, head=Head(*end), epsilon=epsilon)
+    return Answer(text, charge, str(facts.get("when")), repeated=True, head=Head(*end), epsilon=epsilon, totals=totals)
 
 
 def store_answer(run: Run, account: Account, charge: int, answer: str) -> Answer:
@@ -63,12 +77,10 @@ def store_answer(run: Run, account: Account, charge: int, answer: str) -> Answer
     name, salt, facts = account.name, secrets.token_hex(16), _charged(run, account, charge)
     if facts.get("kind") != "charge" or facts.get("basis") == STATED:
         raise LedgerError(f"{name!r} has no charge {charge}. Finish with what begin gave.")
-    if run("SELECT charge FROM discreet_answer WHERE name = :name AND charge = :charge", name=name, charge=charge):
-        raise LedgerError(f"Charge {charge} of {name!r} has its answer. Ask again to get it.")
     told = append(run, account, {"kind": "answer", "charge": charge, "commitment": salted(salt, answer)})
-    run(
+    first = run(
         "INSERT INTO discreet_answer (name, charge, number, question, salt, text) "
-        "VALUES (:name, :charge, :number, :question, :salt, :text)",
+        "VALUES (:name, :charge, :number, :question, :salt, :text) ON CONFLICT (name, charge) DO NOTHING RETURNING charge",
         name=name,
         charge=charge,
         number=told["number"],
@@ -76,10 +88,11 @@ def store_answer(run: Run, account: Account, charge: int, answer: str) -> Answer
         salt=salt,
         text=answer,
     )
+    if not first:  # the transaction is undone, with the line
+        raise LedgerError(f"Charge {charge} of {name!r} has its answer. Ask again to get it.")
     head = Head(told["number"], link_of(account.head, canonical(told)))
-    return Answer(
-        answer, charge, told["when"], repeated=False, head=head, epsilon=total_of(name, str(facts["epsilon"]))
-    )
+    epsilon = total_of(name, str(facts["epsilon"]))
+    return Answer(answer, charge, told["when"], repeated=False, head=head, epsilon=epsilon, totals=account.totals)
 
 
 @contextmanager
@@ -107,8 +120,8 @@ def kept_answer(run: Run, account: Account, place: str, question: str, fingerpri
 
 def _charged(run: Run, account: Account, charge: int) -> dict[str, Any]:
     """What stands in the line of a charge."""
-    rows = run(f"{ENTRIES} AND number = :charge", name=account.name, charge=charge)
-    return facts_of(account.name, charge, rows[0][1]) if rows else {}
+    line = line_of(run, account, charge)
+    return {} if line is None else facts_of(account.name, charge, line[1])
 
 
 # The answers that this process could not store, by the charge that stands for each; of ledgers by place and data set.

@@ -74,7 +74,7 @@ class Sqlite(Store):
 
     def run(self, sql: str, **values: str | int) -> Rows:
         rows = list(self._connection.execute(sql, values))
-        if not all(isinstance(cell, str | int) for row in rows for cell in row):
+        if not {type(cell) for row in rows for cell in row} <= {str, int}:
             raise Unusable(_DAMAGED)  # no column of ours holds anything else
         return rows
 

@@ -20,10 +20,10 @@ from starlette.concurrency import run_in_threadpool
 from ..errors import DiscreetError, TableInputError
 from ..ledger.ledger import Ledger
 from ..present.views import View, plain
+from ..questions.question import Question
 from ..tables import admission
-from ..tables.question import ask as ask_of
-from ..tables.question import charge_of
-from ..tables.release import release
+from ..tables.asked import Asked as AskedOf
+from ..tables.release import preview, release
 from ..tables.results import Release
 from ..tables.spellings import other_spellings
 from .jobs import as_job, under_way
@@ -123,7 +123,7 @@ class Admitting(Book):
     way: Way = Field(default_factory=Way)
 
 
-class Question(Book):
+class Asking(Book):
     """What is asked. `domain` has the declared keys, as domain.json has them."""
 
     table: str = Field(max_length=40)
@@ -136,7 +136,7 @@ class Question(Book):
     by: list[Text] = Field(default_factory=list, max_length=10)
     domain: dict[str, Any] | None = None
     epsilon: Text
-    bound: int | None = Field(None, ge=1, le=10**12)
+    max_count: int | None = Field(None, ge=1, le=10**12)
     max_groups: int = Field(1, ge=1, le=1000)
     margins: list[Text] = Field(default_factory=list, max_length=10)
     purpose: Literal["reading", "adding"] | None = None
@@ -289,44 +289,66 @@ def admit(request: Request, asked: Admitting) -> Seen:
             return _seen(report)
 
 
-def _asked(asked: Question) -> dict[str, Any]:
-    given = asked.model_dump(exclude={"ledger", "table"})
-    return {name: value for name, value in given.items() if value != []}
+def _question(asked: Asking) -> Question:
+    """The question of a page: what it leaves empty is not asked for."""
+    names = ("count", "sum", "mean", "share", "by", "domain", "max_count", "max_groups", "purpose")
+    given = {name: getattr(asked, name) for name in names}
+    return Question(**{name: value for name, value in given.items() if value != []})
 
 
 @router.post("/release/expect")
 @as_job()
-def expect(request: Request, asked: Question) -> Sheet:
+def expect(request: Request, asked: Asking) -> Sheet:
     """How far off each report must be expected to be; nothing is drawn, nothing charged."""
     place = _place(request)
     path = place.tables.take(asked.table, "file")
     with Ledger.existing(place.ledger(asked.ledger)) as book:
-        found = release(path, ledger=book, dry_run=True, progress=under_way(), **_asked(asked))
+        found = preview(
+            path,
+            _question(asked),
+            dataset=asked.dataset,
+            ledger=book,
+            epsilon=asked.epsilon,
+            version=asked.version,
+            margins=asked.margins,
+            round_to=asked.round_to,
+            hide_below=asked.hide_below,
+            progress=under_way(),
+        )
     return _sheet(found.view())
 
 
 @router.post("/release/before")
 @as_job()
-def before(request: Request, asked: Question) -> Before:
+def before(request: Request, asked: Asking) -> Before:
     """What is asked once before anything is paid: the price, and spellings of the file that differ only in case or form."""
     place = _place(request)
     path = place.tables.take(asked.table, "file")
-    given = {name: value for name, value in _asked(asked).items() if name not in ("margins", "round_to", "hide_below")}
+    whole = AskedOf.at_level(_question(asked), asked.dataset, asked.version, None, asked.epsilon)
     with Ledger.existing(place.ledger(asked.ledger)) as book:
-        question = ask_of(**{"count": None, "by": (), "alpha": None, "mechanism": "auto", "other": False, **given})
-        others = other_spellings(path, book, question, under_way())
+        others = other_spellings(path, book, whole, under_way())
         left = str(book.balance(asked.dataset).left)
-    return Before(epsilon=str(charge_of(question.level)), left=left, spellings=[str(one) for one in others])
+    return Before(epsilon=str(whole.level.charge), left=left, spellings=[str(one) for one in others])
 
 
 @router.post("/release/ask")
 @as_job()
-def ask(request: Request, asked: Question) -> Made:
+def ask(request: Request, asked: Asking) -> Made:
     """Count, charge, draw and store: then it may be published. Once begun it goes on to its end, since it is paid for."""
     place = _place(request)
     path = place.tables.take(asked.table, "file")
     with Ledger.existing(place.ledger(asked.ledger)) as book:
-        made = release(path, ledger=book, **_asked(asked))
+        made = release(
+            path,
+            _question(asked),
+            dataset=asked.dataset,
+            ledger=book,
+            epsilon=asked.epsilon,
+            version=asked.version,
+            margins=asked.margins,
+            round_to=asked.round_to,
+            hide_below=asked.hide_below,
+        )
         left = str(book.balance(asked.dataset).left)
     shown = made.view()
     return Made(

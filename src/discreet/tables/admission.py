@@ -24,6 +24,7 @@ from ..engines.reading import Reading
 from ..engines.sources import open_table, stamp
 from ..errors import MissingExtraError, ReleaseError, TableInputError
 from ..exact.arithmetic import show
+from ..ledger.consulting import Consulted
 from ..ledger.ledger import Admission, Ledger, opened_ledger
 from ..present.views import Result, View
 from ..progress import Progress
@@ -108,7 +109,7 @@ class Profile(Result):
 
     def with_dropped(self, rows: int) -> Profile:
         """The same, with how many rows stood in none of the groups of a question."""
-        lost = Finding("", "rows in no group", rows, (), "declare their keys, or pool them with other")
+        lost = Finding("", "rows in no group", rows, (), "declare their keys, or pool them with pool_other")
         return replace(self, findings=(*self.findings, *([lost] if rows else [])))
 
     def _title(self) -> str:
@@ -233,15 +234,22 @@ def admit(
 
 def admission_for(ledger: Ledger, path: Path, dataset: str, version: str) -> Admission:
     """How this very file was admitted; one that was not is refused with the command that admits it."""
-    found = ledger.admission(dataset, version)
-    words = [str(path), "--dataset", dataset, "--ledger", ledger.place, "--version"]
+    with ledger.consult(dataset) as said:
+        found = said.admission(version)
+    return check_admitted(ledger.place, said, path, version, found)
+
+
+def check_admitted(place: str, said: Consulted, path: Path, version: str, found: Admission | None) -> Admission:
+    """The same where the ledger was consulted before, and what it said of the version is `found`."""
+    dataset = said.terms.name
+    words = [str(path), "--dataset", dataset, "--ledger", place, "--version"]
     how = f"discreet admit {shlex.join(words)}"
     if found is None:
         raise ReleaseError(
             f"Version {show(version)} of {show(dataset)} was not admitted, and nothing was charged. Whoever holds "
             f"the file runs: {how} {shlex.quote(version)}"
         )
-    if not ledger.is_admitted(found, file_digest(path)):
+    if not said.is_admitted(found, file_digest(path)):
         raise ReleaseError(
             f"{show(path.name)} is not the file that was admitted as version {show(version)} of {show(dataset)}; "
             f"nothing was charged. Give that one, or admit this one under a new version: {how} ..."
@@ -459,7 +467,9 @@ def _about_keys(table: Any, reading: Reading, domain: Any, columns: Mapping[str,
             words = [] if declared.recodings else _some(column, lambda text, texts=texts: text not in texts)
             places = tuple(sorted(column.first[w] for w in words if w in column.first))[:5]
             some = f": {', '.join(words)}" if words else ""
-            found.append(Finding(mine, f"undeclared keys{some}", lost, places, "declare them, or pool them with other"))
+            found.append(
+                Finding(mine, f"undeclared keys{some}", lost, places, "declare them, or pool them with pool_other")
+            )
         if unseen:
             more = ", ..." if len(unseen) > _MOST_TOLD else ""
             found.append(

@@ -6,20 +6,23 @@ stored says which ones were used, and an answer is always read with those, never
     {"format": "discreet-answer", "version": 1, "by": [column, ...], "keys": [[value, ...], ...], "sizes": [n, ...],
      "measures": [{"statistic": ..., "name": ..., "part": "", "mechanisms": [...]}, ...], "reports": [[value, ...], ...]}
 
-and, where totals were measured, "levels": [the same for each level, with the columns of its totals as "by"].
+and, where totals were measured, "tiers": [the same for each of them, with the columns of its totals as "by"].
 
 Reports stand in the order of the keys, one list for each measure; whoever asks in another order gets them in that order.
 Names tell statistics apart that are alike in all else, and nothing more: the question knows none.
 Mechanisms that a family makes again from its largest count (or the change that it hides) and level are stored as that, for
 all sizes of group at once, with a digest over their laws; any other, and every design, is stored whole, as its file.
+
+Who asks again is served from this, without the data, and check-release compares it with what was saved.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,9 +35,12 @@ from ..formats import VERSION, check_version
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
 from ..questions.domain import Domain
-from .measures import Measure, Plan, open_noise, unplanned
-from .question import Question, made
-from .tiers import Tier, bounded
+from ..questions.margins import Margin
+from ..questions.question import Question
+from .asked import Asked
+from .coarse import Coarse
+from .measures import Measure, Plan, Tier, bounded, made, open_noise, tiers_for, unplanned
+from .sheet import Sheet
 
 Indices = NDArray[np.int64]
 Document = dict[str, Any]
@@ -60,7 +66,7 @@ def mechanisms_text(
         "keys": list(question.cells),
         "sizes": sizes.tolist(),
         "measures": _drawn_by(question, measures, contents),
-        **({"levels": [_level(question, tier, contents) for tier in tiers]} if tiers else {}),
+        **({"tiers": [_tier(question, tier, contents) for tier in tiers]} if tiers else {}),
     }
     return json.dumps(head, separators=(",", ":"))
 
@@ -72,7 +78,7 @@ def _drawn_by(question: Question, measures: Sequence[Measure], contents: Mapping
     ]
 
 
-def _level(question: Question, tier: Tier, contents: Mapping[str, Any]) -> Document:
+def _tier(question: Question, tier: Tier, contents: Mapping[str, Any]) -> Document:
     groups = tier.groups
     return {
         "by": list(groups.margin),
@@ -83,10 +89,10 @@ def _level(question: Question, tier: Tier, contents: Mapping[str, Any]) -> Docum
 
 
 def answer_text(reports: Sequence[NDArray[Any]], head: str, totals: Sequence[Sequence[NDArray[Any]]] = ()) -> str:
-    """An answer as it is stored, with the text that `mechanisms_text` gave; `totals` are the reports of each level."""
+    """An answer as it is stored, with the text that `mechanisms_text` gave; `totals` are the reports of each tier."""
     drawn = json.dumps([r.tolist() for r in reports], separators=(",", ":"))
-    levels = json.dumps([[r.tolist() for r in level] for level in totals], separators=(",", ":"))
-    more = f',"totals":{levels}' if totals else ""
+    drawn_totals = json.dumps([[r.tolist() for r in tier] for tier in totals], separators=(",", ":"))
+    more = f',"totals":{drawn_totals}' if totals else ""
     return f'{head[:-1]},"reports":{drawn}{more}}}'
 
 
@@ -99,36 +105,37 @@ class Stored:
     sizes: Indices
 
 
-def read_answer(text: str, question: Question, terms: Terms, contents: Mapping[str, Any]) -> Stored:
+def read_answer(text: str, asked: Asked, terms: Terms, contents: Mapping[str, Any]) -> Stored:
     """A stored answer, without a look at the data: with the sizes of its groups and the mechanisms that drew it."""
     content = json.loads(text)
     check_version(
         "stored answer", content.get("version"), instead="ask under a new version of the data, which is charged"
     )
+    question = asked.question
     order = _order(content, question)
     if order is None:
         raise ReleaseError("The stored answer has other counts or groups than this question; nothing was charged.")
     sizes = np.array(content["sizes"], dtype=np.int64)[order]
-    return _read(content, question, unplanned(question, terms), contents, sizes)
+    return _read(content, question, unplanned(asked, terms), contents, sizes)
 
 
-def read_levels(
+def read_tiers(
     text: str, question: Question, tiers: Sequence[Tier], contents: Mapping[str, Any]
 ) -> tuple[tuple[Tier, ...], list[list[NDArray[Any]]]]:
-    """The measured levels of a stored answer, with the mechanisms that drew them, and their reports."""
+    """The tiers of a stored answer, with the mechanisms that drew them, and their reports."""
     content = json.loads(text)
-    known = {frozenset(c.lower() for c in level["by"]): k for k, level in enumerate(content.get("levels", []))}
+    known = {frozenset(c.lower() for c in tier["by"]): k for k, tier in enumerate(content.get("tiers", []))}
     drawn, reports = [], []
     for tier in tiers:
         groups = tier.groups
         which = known.get(frozenset(c.lower() for c in groups.margin))
         if which is None:
             raise ReleaseError("The stored answer has other measured totals than this question; nothing was charged.")
-        level = {**content["levels"][which], "reports": content["totals"][which]}
-        asked = replace(
-            bounded(question, groups), by=groups.margin, domain=Domain(groups.margin, groups.keys), other=False
+        stored_tier = {**content["tiers"][which], "reports": content["totals"][which]}
+        asked = bounded(question, groups).changed(
+            by=groups.margin, domain=Domain(groups.margin, groups.keys), pool_other=False
         )
-        stored = _read(level, asked, tier.measures, contents, tier.sizes)
+        stored = _read(stored_tier, asked, tier.measures, contents, tier.sizes)
         drawn.append(replace(tier, measures=stored.measures))
         reports.append(stored.reports)
     return tuple(drawn), reports
@@ -137,7 +144,7 @@ def read_levels(
 def _read(
     content: Document, question: Question, measures: Sequence[Measure], contents: Mapping[str, Any], sizes: Indices
 ) -> Stored:
-    """An answer, or one of its levels, for whoever asks in this order."""
+    """An answer, or one of its tiers, for whoever asks in this order."""
     order, places, rows = (
         _order(content, question),
         _places(content["measures"], measures, contents),
@@ -243,7 +250,7 @@ def _plan(entries: Sequence[Mapping[str, Any]], question: Question) -> dict[int,
 def _again(entry: Mapping[str, Any], question: Question, size: int, level: Level) -> Mechanism:
     if "change" in entry:
         return open_noise(entry["family"], entry["change"], level)
-    return made(entry["family"], question.bound if size < 0 else size, level)
+    return made(entry["family"], question.max_count if size < 0 else size, level)
 
 
 def _whole(document: Document, question: Question) -> Mechanism:
@@ -262,3 +269,38 @@ def _digest(plan: Mapping[int, Mechanism]) -> str:
             laws[id(m)] = json.dumps(files.law(m), sort_keys=True)
         together.update(f"{size} {laws[id(m)]}\n".encode())
     return f"sha256:{together.hexdigest()}"
+
+
+@dataclass(frozen=True)
+class Served:
+    """The sheet of a stored answer, and its reports: of each measure, and of each measure of each tier."""
+
+    sheet: Sheet
+    reports: list[NDArray[Any]]
+    totals: list[list[NDArray[Any]]]
+
+
+def served(
+    text: str,
+    asked: Asked,
+    terms: Terms,
+    charge: Fraction,
+    contents: Mapping[str, Any],
+    margins: Sequence[Margin],
+    make_table: Callable[[Mapping[str, list[Any]]], Any],
+    coarse: Coarse,
+) -> Served:
+    """A stored answer for whoever asks this question, in this order and under these names."""
+    stored = read_answer(text, asked, terms, contents)
+    asked = as_stored(asked, stored.measures)
+    tiers, totals = read_tiers(text, asked.question, tiers_for(asked, terms, stored.sizes), contents)
+    sheet = Sheet.of(asked, terms, charge, stored.sizes, stored.measures, tuple(margins), make_table, coarse, tiers)
+    return Served(sheet, stored.reports, totals)
+
+
+def as_stored(asked: Asked, measures: Sequence[Measure]) -> Asked:
+    """With one's own mechanism as it was stored: one with the same law may be told in other words."""
+    if not isinstance(asked.question.mechanism, Mechanism):
+        return asked
+    used = [m for one in measures if one.counts_people for m in one.plan.values() if m is not None]
+    return replace(asked, question=asked.question.changed(mechanism=used[0])) if used else asked

@@ -3,9 +3,10 @@
 The most accurate report is drawn from the truth, each next one from the report before it (discreet.sharing.cascades): a
 coalition of audiences learns what its least private member knows and nothing more, so all of it costs what the most accurate
 level costs, once. Each audience gets a release of its own. Its reports, fits, totals, record and files are computed from its
-own reports alone, at its own level. What is stored in the ledger holds all levels: it is as sensitive as the least private.
+own reports alone, at its own level; audiences of one level get the same reports. What is stored in the ledger holds all levels:
+it is as sensitive as the least private.
 
-    {"format": "discreet-audiences", "version": 1, "answers": [the answer of each audience, as answers.py has it]}
+    {"format": "discreet-audiences", "version": 1, "answers": [the answer of each level, as answers.py has it]}
 """
 
 from __future__ import annotations
@@ -19,15 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError, ReleaseError
+from ..errors import ReleaseError
 from ..exact.grid import Grid
 from ..exact.level import Level
 from ..formats import VERSION, check_version
-from ..ledger.ledger import Answer
 from ..present.views import Result, View, one_line
-from ..sharing.cascades import Cascade, told
+from ..sharing.cascades import Cascade
+from .asked import Asked
 from .measures import Measure
-from .question import Question, charge_of
 from .results import Release, amount, asked_in_words
 from .values import members
 
@@ -38,27 +38,18 @@ FORMAT = "discreet-audiences"
 
 @dataclass(frozen=True, repr=False)
 class Audiences(Result):
-    """A release for each audience, by the name of its level, the most accurate first: made["1/2"] is that of alpha 1/2.
+    """A release for each audience, by its name: made["public"].
 
     Give each audience its own release, never this: together they are as sensitive as the least private of them.
     """
 
     audiences: Mapping[str, Release]
 
-    def __getitem__(self, name: Any) -> Release:
-        """The release of one audience: by its name, its alpha in any spelling, or its place from 0."""
-        if isinstance(name, int) and not isinstance(name, bool) and -len(self) <= name < len(self):
-            return list(self.audiences.values())[name]
-        if isinstance(name, str) and name in self.audiences:
-            return self.audiences[name]
-        try:
-            wanted = str(Level.of(alpha=name).alpha)
-        except LevelError:
-            wanted = ""
-        found = [made for made in self.audiences.values() if made.record["audience"]["alpha"] == wanted]
-        if not found:
+    def __getitem__(self, name: str) -> Release:
+        """The release of one audience, by its name."""
+        if name not in self.audiences:
             raise ReleaseError(f"There is no such audience; there are {', '.join(self.audiences)}.")
-        return found[0]
+        return self.audiences[name]
 
     def __len__(self) -> int:
         return len(self.audiences)
@@ -71,8 +62,16 @@ class Audiences(Result):
         """Of a table in memory, what was seen of it as it was admitted: for you alone, and in none of the releases."""
         return getattr(self, "_operator", None)
 
-    def told(self, operator: Any) -> Audiences:
+    @property
+    def dropped(self) -> int | None:
+        """How many rows stand in none of the groups: for you alone, and in none of the releases. None where a stored answer was
+        given without reading the file."""
+        return getattr(self, "_dropped", None)
+
+    def for_operator(self, operator: Any, dropped: int | None) -> Audiences:
+        """The same with what whoever holds the data may know."""
         object.__setattr__(self, "_operator", operator)
+        object.__setattr__(self, "_dropped", dropped)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -109,35 +108,9 @@ class Audiences(Result):
         return {"audiences": {name: made.to_dict() for name, made in self.audiences.items()}}
 
 
-def name_of(level: Level) -> str:
-    """The name of an audience: its alpha, or the epsilon that was asked for."""
-    return str(level.alpha) if level.asked is None else told(level)
-
-
-def file_part(name: str) -> str:
-    """A name as it stands in the names of files: 3/10 as 3_10."""
-    return "".join(c if c.isalnum() or c == "-" else "_" if c == "/" else "-" for c in name)
-
-
 def each_release(made: Release | Audiences) -> list[Release]:
     """One release, or that of each audience."""
     return [made] if isinstance(made, Release) else list(made.audiences.values())
-
-
-def for_audience(question: Question, level: Level) -> Question:
-    """What one audience's release answers: the same question at its own level."""
-    return replace(question, level=level)
-
-
-def charged_for(answer: Answer, question: Question) -> Fraction:
-    """What a stored answer cost, whatever its level is asked for by now: by its alpha in place of an epsilon, for example."""
-    return charge_of(question.level) if answer.epsilon is None else answer.epsilon
-
-
-def paid_for(answer: Answer, question: Question) -> Fraction:
-    """The same of one release: that of an audience says what its own level is worth, never more than was charged for all."""
-    charged = charged_for(answer, question)
-    return min(charge_of(question.level), charged) if question.audiences else charged
 
 
 def cascades_for(measures: Sequence[Measure]) -> dict[int, Cascade]:
@@ -174,22 +147,28 @@ def draw_levels(
     return drawn
 
 
-def handed_out(made: Sequence[Release], question: Question, charged: Fraction) -> Audiences:
-    """The releases by the names of their audiences; each record says its own level, and what was charged for all."""
+def handed_out(made: Sequence[Release], asked: Asked, charged: Fraction) -> Audiences:
+    """The releases of all levels by the names of their audiences; each record says its own level, and what was charged for all."""
     found = {}
-    for release, level in zip(made, question.audiences, strict=True):
-        mine = {"alpha": str(level.alpha), "epsilon": release.record["epsilon_charged"], "charged": str(charged)}
-        found[name_of(level)] = replace(release, record={**release.record, "audience": mine})
+    for name, level in asked.audiences:
+        release = made[[one.alpha for one in asked.levels].index(level.alpha)]
+        mine = {
+            "name": name,
+            "alpha": str(level.alpha),
+            "epsilon": release.record["epsilon_charged"],
+            "charged": str(charged),
+        }
+        found[name] = replace(release, record={**release.record, "audience": mine})
     return Audiences(found)
 
 
 def audiences_text(answers: Sequence[str]) -> str:
-    """All answers as they are stored, under one charge."""
+    """The answers of all levels as they are stored, under one charge."""
     return f'{{"format":"{FORMAT}","version":{VERSION},"answers":[{",".join(answers)}]}}'
 
 
 def answers_of(text: str) -> list[str]:
-    """The answer of each audience again."""
+    """The answer of each level again."""
     content = json.loads(text)
     if content.get("format") != FORMAT:
         raise ReleaseError("The stored answer is not one for several audiences; nothing was charged.")

@@ -14,8 +14,8 @@ from ..engines.duckdb import count_each
 from ..engines.reading import Reading
 from ..ledger.ledger import Terms
 from ..progress import Progress
+from ..questions.question import Question
 from .measures import Measure, change_of
-from .question import Question
 
 Indices = NDArray[np.int64]
 
@@ -65,7 +65,7 @@ class Found:
         )  # the sum of D - x over the same people
 
     def _cells(self, groups: Indices, pooled: int) -> Indices:
-        return np.array([*groups.tolist(), *([pooled] if self.question.other else [])], dtype=np.int64)
+        return np.array([*groups.tolist(), *([pooled] if self.question.pool_other else [])], dtype=np.int64)
 
 
 def counted_for(
@@ -81,7 +81,7 @@ def counted_for(
         domain=question.domain,
         unit=terms.unit,
         max_groups=question.max_groups,
-        other=question.other,
+        other=question.pool_other,
         progress=progress,
         reading=reading,
         vouched=vouched,

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..present.words import csv_text
-from .margins import Groups, margin_name
+from ..questions.margins import Groups, margin_name
 from .rebuilt import Rebuilt
 from .saved import Saved, csv_value, number_in
 from .saving import outputs

@@ -6,32 +6,40 @@
 
 A measure's `change` is how many steps one person can move it within one group; the two of a pair move by that much
 together, so that they share one level (docs/theory/sums.md has the proofs).
+
+Mechanisms are chosen from declared and public quantities alone: for counts one for each size of group. Totals may be measured
+besides the cells. In every tier of them a person lies in one cell (or in max_groups), as among the cells themselves, so the
+tiers' parts of epsilon add up, exactly, to what was asked.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import LevelError, ReleaseError
+from ..errors import DiscreetError, LevelError, ReleaseError
 from ..exact.arithmetic import show
 from ..exact.grid import FARTHEST, Grid
 from ..exact.level import Level
 from ..ledger.ledger import Terms
+from ..measure.prior import prior_of
 from ..mechanism import Mechanism
 from ..mechanisms.geometric import geometric
 from ..mechanisms.staircase import staircase
-from .statistics import Statistic
-
-if TYPE_CHECKING:
-    from .question import Question
+from ..questions.margins import Groups, Margin, groups_of, margin_name
+from ..questions.purpose import LARGEST, Purpose
+from ..questions.question import Question
+from ..questions.statistic import Statistic
+from ..registry import RELEASED
+from .asked import Asked, level_of
 
 Indices = NDArray[np.int64]
 Plan = Mapping[int, Mechanism | None]
@@ -87,37 +95,35 @@ class Measure:
         return min(low, 0) * size, max(high, 0) * size
 
 
-def unplanned(question: Question, terms: Terms) -> tuple[Measure, ...]:
+def unplanned(asked: Asked, terms: Terms) -> tuple[Measure, ...]:
     """The measures of a question before any size of group is known: without mechanisms."""
-    return measures_for(question, terms, np.zeros(0, dtype=np.int64))
+    return measures_for(asked, terms, np.zeros(0, dtype=np.int64))
 
 
-def measures_for(question: Question, terms: Terms, sizes: Indices, part: Fraction | None = None) -> tuple[Measure, ...]:
+def measures_for(asked: Asked, terms: Terms, sizes: Indices, part: Fraction | None = None) -> tuple[Measure, ...]:
     """All measures of a question in its order, with a mechanism for each size of group that occurs; for the part of epsilon
     that the cells get, or another."""
-    part = question.cells_part if part is None else part
-    found = [_measures(one, question, terms, sizes, part) for one in question.statistics]
-    check_granted([measure for mine in found for measure in mine], question, terms)
+    part = asked.question.cells_part if part is None else part
+    found = [_measures(one, asked, terms, sizes, part) for one in asked.question.statistics]
+    check_granted([measure for mine in found for measure in mine], asked, terms)
     return tuple(measure for mine in found for measure in mine)
 
 
-def check_granted(measures: Sequence[Measure], question: Question, terms: Terms) -> None:
+def check_granted(measures: Sequence[Measure], asked: Asked, terms: Terms) -> None:
     """All that is drawn of one person must stay within what was asked, in every group; the two of a pair share one level."""
     granted = prod((m.level.alpha for m in measures if m.part != "v"), start=Fraction(1))
-    if not question.level.admits(granted, question.groups_of_one(terms)):
+    if not asked.level.admits(granted, asked.groups_of_one(terms)):
         raise ReleaseError("The parts of epsilon add up to more than was asked. Nothing was charged.")
 
 
-def _measures(one: Statistic, question: Question, terms: Terms, sizes: Indices, part: Fraction) -> list[Measure]:
-    from .question import level_of, mechanisms_for
-
-    level = level_of(question, terms, one.weight * part)
+def _measures(one: Statistic, asked: Asked, terms: Terms, sizes: Indices, part: Fraction) -> list[Measure]:
+    level = level_of(asked, terms, one.weight * part)
     if terms.relation == "add-remove" and one.kind in ("mean", "share"):
         return _pair(one, level, sizes)
     if not one.of_values:
-        return [Measure(one, "", 1, level, mechanisms_for(question, level, sizes))]
+        return [Measure(one, "", 1, level, mechanisms_for(asked.question, level, sizes))]
     change, origin = change_of(one, terms)
-    best = open_noise("geometric", change, level) if question.audiences else total_noise(change, level)
+    best = open_noise("geometric", change, level) if asked.audiences else total_noise(change, level)
     return [Measure(one, "", change, level, _alike(best, sizes), origin)]
 
 
@@ -201,3 +207,153 @@ def total_noise(change: int, level: Level) -> Mechanism:
 def _mean_error(m: Mechanism) -> Fraction | float:
     assert m.channel.noise is not None
     return m.channel.noise.mean_absolute
+
+
+def mechanisms_for(question: Question, level: Level, sizes: Indices) -> dict[int, Mechanism | None]:
+    """A mechanism for each size of group that occurs: a function of declared and public quantities alone.
+
+    A public group of nobody needs none: its count is 0, exactly.
+    """
+    found: dict[int, Mechanism | None] = {}
+    occurring = np.unique(sizes).tolist()
+    question.purpose.check_sizes(len(occurring))
+    for size in occurring:
+        if size == 0:
+            found[size] = None
+            continue
+        top = question.max_count if size < 0 else size
+        if isinstance(question.mechanism, Mechanism):
+            found[size] = _given(question.mechanism, top, level)
+        elif question.mechanism == "auto":
+            found[size] = chosen(question.purpose, top, level)
+        else:
+            found[size] = made(question.mechanism, top, level)
+    return found
+
+
+def chosen(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
+    """What a purpose chooses for counts from 0 to `top`, or without an upper end."""
+    family = purpose.family(top)
+    return _designed(purpose, top, level) if family is None else made(family, top, level)
+
+
+@lru_cache(maxsize=4096)
+def made(family: str, top: int | None, level: Level) -> Mechanism:
+    """The mechanism of a family for counts from 0 to `top`, or without an upper end."""
+    if top is None and family != "geometric":
+        raise ReleaseError(f"{family} needs an upper end: declare max_count, the largest count that can be.")
+    return RELEASED[family].make(Grid(0, top), alpha=level.alpha)  # one mechanism however the level was spelled
+
+
+def _given(m: Mechanism, top: int | None, level: Level) -> Mechanism:
+    if not m.inputs.is_counts and not (m.inputs.low == 0 and m.inputs.high is None and m.inputs.step == 1):
+        raise ReleaseError(f"The mechanism takes {m.inputs}; a count needs 0..n in steps of 1.")
+    if m.inputs.high is not None and top is None:
+        raise ReleaseError(
+            f"The mechanism takes counts up to {m.inputs.high}, but a group may have any number; "
+            "declare max_count, the largest count that can be, or let auto choose."
+        )
+    if m.inputs.high is not None and top is not None and m.inputs.high < top:
+        raise ReleaseError(
+            f"The mechanism takes counts up to {m.inputs.high}, but a group may have {top}; "
+            "make it larger or let auto choose."
+        )
+    if m.sensitivity is None:
+        raise ReleaseError(
+            f"The mechanism claims its level for {m.neighbours}, but one person changes any count by one; "
+            "give a mechanism whose neighbours are steps."
+        )
+    if not level.admits(m.alpha):
+        raise ReleaseError(
+            f"The mechanism holds epsilon {m.epsilon:.6g} but each report must hold {level.epsilon:.6g}."
+        )
+    if not _told_apart(m.outputs):
+        raise ReleaseError(
+            f"The mechanism reports {m.outputs}, too fine for floats to tell apart; remap its reports to a "
+            "coarser grid."
+        )
+    return m
+
+
+def _told_apart(grid: Grid) -> bool:
+    """Does every value of a grid, written as a number, lead back to its place? Whole numbers do; floats do that are the
+    nearest to rationals with parts below 2^53."""
+    if grid.is_integer or grid.n is None:
+        return grid.is_integer
+    unit = math.lcm(grid.anchor.denominator, grid.step.denominator)
+    return unit < 2**53 and unit * (abs(grid.anchor) + grid.step * (grid.n + 1)) < 2**53
+
+
+@lru_cache(maxsize=512)
+def _designed(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
+    """The certified optimum for counts up to `top`; made once for each size."""
+    if top is None:
+        raise ReleaseError("The least error needs an upper end: declare max_count, the largest count that can be.")
+    if top > LARGEST:
+        raise ReleaseError(
+            f'purpose="least error" makes designs for groups of up to {LARGEST}, not {top}; use "reading" or '
+            '"adding", whose error is little larger there.'
+        )
+    from ..designs.design import design  # a slow import, for those who ask for it
+
+    law: Any = purpose.prior
+    if isinstance(law, tuple):
+        law = dict(law) if law and isinstance(law[0], tuple) else list(law)
+    try:
+        assert purpose.loss is not None  # the purpose that is designed for has one
+        return design(Grid(0, top), alpha=level.alpha, loss=purpose.loss, prior=prior_of(law, Grid(0, top))).mechanism
+    except DiscreetError as error:
+        raise ReleaseError(f"For groups of {top}: {error} Nothing was charged.") from None
+
+
+@dataclass(frozen=True)
+class Tier:
+    """Measured totals by the same columns: their groups, their public sizes, and one for each of the release's measures."""
+
+    groups: Groups
+    part: Fraction  # of epsilon
+    sizes: Indices
+    measures: tuple[Measure, ...]
+
+    def added(self, cells: Indices, max_count: int | None = None) -> Indices:
+        """The true totals, from the true numbers of the cells: of the capped ones, where counts are, as in the cells."""
+        totals = np.zeros(len(self.groups.keys), dtype=np.int64)
+        np.add.at(totals, self.groups.place, cells if max_count is None else np.minimum(cells, max_count))
+        return totals
+
+
+def tiers_for(asked: Asked, terms: Terms, sizes: Indices) -> tuple[Tier, ...]:
+    """The measured totals of a question, with a mechanism for each size of total that occurs."""
+    if not asked.question.tiers:
+        return ()
+    tiers = tuple(_tier(asked, terms, sizes, margin, part) for margin, part in asked.question.tiers)
+    check_granted([*unplanned(asked, terms), *(measure for tier in tiers for measure in tier.measures)], asked, terms)
+    return tiers
+
+
+def _tier(asked: Asked, terms: Terms, sizes: Indices, margin: Margin, part: Fraction) -> Tier:
+    question = asked.question
+    groups = groups_of(margin, question.by, question.domain, question.cells)
+    mine = sizes_of(groups, terms, sizes)
+    measures = measures_for(replace(asked, question=bounded(question, groups)), terms, mine, part)
+    for measure in measures:
+        if any(m is not None and math.isnan(m.channel.standard_error) for m in measure.plan.values()):
+            raise ReleaseError(
+                f"Totals by {margin_name(margin)} cannot be measured with {show(question.mechanism)}: its reports "
+                "have no unbiased estimate. Use mechanism geometric, or a larger epsilon."
+            )
+    return Tier(groups, part, mine, measures)
+
+
+def sizes_of(groups: Groups, terms: Terms, sizes: Indices) -> Indices:
+    """The public sizes of totals, from those of the cells; -1 where they are private."""
+    if terms.relation != "change-one":
+        return np.full(len(groups.keys), -1, dtype=np.int64)
+    return np.bincount(groups.place, sizes, len(groups.keys)).astype(np.int64)
+
+
+def bounded(question: Question, groups: Groups) -> Question:
+    """The question of a tier: a total is bounded by what its cells are, together."""
+    if question.max_count is None:
+        return question
+    return question.changed(max_count=question.max_count * int(np.bincount(groups.place).max()))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
 from html import escape
@@ -12,11 +14,9 @@ from typing import Any
 from ..exact.arithmetic import ball, float_above
 from ..present.html import page, table
 from ..present.words import moment
-from .looks import STYLE
-from .margins import OF_TOTALS, TOTAL
+from ..questions.margins import OF_TOTALS, TOTAL
 from .measures import PUBLIC_ZERO
 from .results import Release, amount, asked_in_words, key_for_people, totals_title
-from .scales import Scale, Span
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
 
@@ -173,3 +173,92 @@ def release_page(release: Release) -> str:
 def _caption(one: Mapping[str, Any], by: str) -> str:
     named = f"{one['name']}: " if one["name"] not in (one["what"], one["kind"]) else ""
     return f"{named}{one['kind']} of {one['what']} {by}".strip()
+
+
+_READABLE = 20.0  # a bar that reaches less than a 20th of the scale's length is a dot
+
+Span = tuple[float, float, float]  # low, high, report; an end may be infinite
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From `low` to `high`; `cut` says that some rows lie beyond an end."""
+
+    low: float
+    high: float
+    cut: bool = False
+
+    @classmethod
+    def of(cls, spans: Sequence[Span]) -> Scale:
+        """The scale that shows most of the rows: those whose bars end on it, and reach farther than a dot.
+
+        One huge cell does not flatten the others: its bar is cut. Where several scales show as many, the longest is taken.
+
+        >>> Scale.of([(0, 12, 5), (2, 14, 8), (990_000, 1_010_000, 1_000_000)])
+        Scale(low=0.0, high=14.0, cut=True)
+        >>> Scale.of([(-40, 10, -15), (0, 90, 45)])
+        Scale(low=-40.0, high=90.0, cut=False)
+        """
+        reaches = sorted(reach for span in spans if 0 < (reach := _reach(span)) < math.inf)
+        if not reaches:
+            return cls(0.0, 1.0, any(math.isinf(_reach(span)) for span in spans))
+        longest = max(range(len(reaches)), key=lambda k: (k - bisect_left(reaches, reaches[k] / _READABLE), k))
+        shown = [span for span in spans if _reach(span) <= reaches[longest]]
+        low, high = min(0.0, *(float(s[0]) for s in shown)), max(0.0, *(float(s[1]) for s in shown))
+        return cls(low, high, len(shown) < len(spans))
+
+    def place(self, value: float) -> float:
+        """Where a value stands, in percent of the scale's length; what lies beyond stands at its end."""
+        return 100 * (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
+
+    def bar(self, span: Span) -> str:
+        """An interval as a small picture: a bar from low to high, a dot at the report, and a mark where the bar is cut."""
+        low, high, report = span
+        left, right = self.place(low), self.place(high)
+        zero = f"<i class='zero' style='left:{self.place(0.0):.1f}%'></i>" if self.low < 0 else ""
+        marks = ("<i class='cut left'></i>" if low < self.low else "") + (
+            "<i class='cut right'></i>" if high > self.high else ""
+        )
+        dot = f"<i class='dot' style='left:{self.place(report):.1f}%'></i>" if self.low <= report <= self.high else ""
+        return (
+            f"<div class='bar' aria-hidden='true'>{zero}<i class='span' style='left:{left:.1f}%;width:{right - left:.1f}%'></i>"
+            f"{dot}{marks}</div>"
+        )
+
+
+def _reach(span: Span) -> float:
+    return max(abs(span[0]), abs(span[1]))
+
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1d2430; --soft: #566072; --paper: #fbfaf7; --card: #fff; --line: #e4e0d8;
+  --rail: #efeae0; --span: #c9a5bd; --dot: #7a3b69 }
+@media (prefers-color-scheme: dark) { :root { --ink: #e9e6df; --soft: #aab2bf; --paper: #16181d; --card: #1e2128;
+  --line: #363b45; --rail: #2c3038; --span: #7d5470; --dot: #e9a8d3 } }
+body { color: var(--ink); background: var(--paper) } p.lead, th, caption, .small { color: var(--soft) } a { color: var(--dot) }
+.box, table { background: var(--card) } .box, th, td { border-color: var(--line) } h1, h2, td, th { overflow-wrap: anywhere }
+
+.rows { margin-top: 1.2rem }
+.rows caption { text-align: left; font-size: .85rem; padding: .2rem .6rem; background: var(--paper) }
+.rows thead th { vertical-align: bottom; border-bottom-width: 2px }
+.rows tbody th { color: var(--ink); font-size: 1rem; font-weight: 500 }
+.narrow { display: none } .rows .number { white-space: nowrap } .rows tr:hover > * { background: var(--rail) }
+.rows .picture { width: 34%; min-width: 9rem; padding-left: 1rem; padding-right: 1rem }
+
+.bar { position: relative; height: 16px; background: linear-gradient(var(--rail), var(--rail)) no-repeat 0 50% / 100% 2px }
+.bar i { position: absolute; top: 4px; height: 8px; border-radius: 4px }
+.bar .span { background: var(--span); min-width: 2px } .bar .zero { width: 1px; background: var(--soft); top: 0; height: 16px }
+.bar .dot { width: 9px; height: 9px; margin-left: -4.5px; top: 3.5px; border-radius: 50%; background: var(--dot) }
+.bar .cut { width: 0; height: 0; top: 2px; border: 6px solid transparent; border-radius: 0 }
+.bar .right { right: -13px; border-left-color: var(--dot) } .bar .left { left: -13px; border-right-color: var(--dot) }
+
+@media (max-width: 640px) { body { margin: 1rem auto } .narrow { display: inline }
+  .rows, .rows caption, .rows tbody { display: block; width: auto }
+  .rows thead { position: absolute; clip-path: inset(50%); height: 1px; overflow: hidden }
+  .rows tr { display: flex; flex-wrap: wrap; column-gap: 1rem; align-items: baseline; padding: .5rem .6rem;
+    border-bottom: 1px solid var(--line) }
+  .rows tbody th, .rows td { border: 0; padding: 0 } .rows tbody th { font-weight: 600 } .rows td:empty { display: none }
+  .rows td.number::before { content: attr(data-name) ": "; color: var(--soft); font-size: .85rem }
+  .rows .picture { flex-basis: 100%; padding: .2rem .9rem } }
+@media print { body { background: #fff } tr { break-inside: avoid } }
+"""

@@ -7,9 +7,11 @@ and from the reports, by the code that released them.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,28 +20,42 @@ from numpy.typing import NDArray
 from .. import files
 from ..exact.grid import Grid
 from ..exact.level import Level
-from ..ledger.ledger import Answer, Balance, Head, Terms
+from ..ledger.chain import Totals, canonical
+from ..ledger.ledger import Answer, Head, Terms
 from ..mechanism import Mechanism
 from ..questions.domain import Domain
 from ..questions.hierarchy import Hierarchy
-from .alike import asked_alike
+from ..questions.margins import Margin, groups_of, margin_name
+from ..questions.predicate import Predicate, parse
+from ..questions.purpose import LEAST, READING, Purpose
+from ..questions.question import MISSING, Question
+from ..questions.statistic import KINDS, Statistic
+from .asked import Asked
 from .coarse import Coarse, line_of
-from .margins import Margin, groups_of, margin_name
-from .measures import PUBLIC_ZERO, Measure, change_of, open_noise, whole_change
-from .purpose import LEAST, Purpose
-from .question import MISSING, Question, made, mechanisms_for
+from .measures import (
+    PUBLIC_ZERO,
+    Measure,
+    Tier,
+    bounded,
+    change_of,
+    chosen,
+    made,
+    mechanisms_for,
+    open_noise,
+    sizes_of,
+    whole_change,
+)
 from .results import Release
 from .saved import Saved, csv_value, number_in
 from .sheet import Sheet
-from .statistics import KINDS, Statistic
-from .tiers import Tier, bounded, sizes_of
+from .spelling import content_of
 
 Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """The sheet of a saved release, its reports in steps (of each measure, and of each measure of each measured level), and the
+    """The sheet of a saved release, its reports in steps (of each measure, and of each measure of each tier), and the
     release that they make."""
 
     sheet: Sheet
@@ -55,6 +71,7 @@ def rebuild(saved: Saved) -> Rebuilt:
     if not 0 < size <= len(saved.columns["report"]):
         raise ValueError("there are fewer rows than groups")
     question, terms = _question(saved, size), _terms(record)
+    whole = Asked(question, record["dataset"], record["version"], level_told(record))
     numbers = saved.columns["n"] if terms.relation == "change-one" else ["-1"] * size
     sizes = np.array([int(n) for n in numbers[:size]], dtype=np.int64)
     coarse = Coarse.of(record["round_to"], record["hide_below"])
@@ -66,9 +83,8 @@ def rebuild(saved: Saved) -> Rebuilt:
         tier, reports = _tier(saved, question, terms, told, sizes, asked, coarse)
         tiers.append(tier)
         totals.append(reports)
-    sheet = Sheet.of(question, terms, charge, sizes, measures, tuple(asked), dict, coarse, tuple(tiers))
+    sheet = Sheet.of(whole, terms, charge, sizes, measures, tuple(asked), dict, coarse, tuple(tiers))
     spent = record["budget"]
-    balance = Balance(number_in(spent["budget"]), number_in(spent["spent"]), number_in(spent["left"]), 0)
     head = record["ledger_head"]
     answer = Answer(
         "",
@@ -77,23 +93,22 @@ def rebuild(saved: Saved) -> Rebuilt:
         record["repeated"],
         None if head is None else Head(head["count"], head["hash"]),
     )
-    again = sheet.filled(drawn, balance, answer, totals)
+    again = sheet.filled(drawn, totals, Totals(number_in(spent["budget"]), number_in(spent["spent"])), answer)
     return Rebuilt(sheet, drawn, totals, replace(again, record={**again.record, **_declared(record, sheet)}))
 
 
 def _declared(record: Mapping[str, Any], sheet: Sheet) -> dict[str, Any]:
     """What is declared, as far as it fits the rest: the purpose by its mechanisms, an audience by its level and its cost."""
     counted = [(n, m) for one in sheet.measures if one.counts_people for n, m in one.plan.items() if m is not None]
-    aim, bound = sheet.question.purpose, sheet.question.bound
-    fits = all(
-        aim.name == LEAST or aim.mechanism(bound if n < 0 else n, m.level) == m.recipe.family for n, m in counted
-    )
+    aim, most = sheet.question.purpose, sheet.question.max_count
+    fits = all(aim.name == LEAST or aim.family(most if n < 0 else n) == m.recipe.family for n, m in counted)
     mine, asked = record["audience"], record["question"]
     if mine is not None:
         own, charged = number_in(record["epsilon_charged"]), number_in(mine["charged"])
-        known = mine["alpha"] in asked["levels"] and charged >= own and bool(charged) == bool(own)
-        mine = {"alpha": mine["alpha"], "epsilon": str(own), "charged": str(charged)} if known else None
-    alike = asked_alike(asked, sheet) and ("levels" in asked) == (mine is not None)
+        known = mine["alpha"] in asked["audiences"] and charged >= own and bool(charged) == bool(own)
+        told = {"name": str(mine["name"]), "alpha": mine["alpha"], "epsilon": str(own), "charged": str(charged)}
+        mine = told if known else None
+    alike = asked_alike(asked, sheet) and ("audiences" in asked) == (mine is not None)
     chosen = asked["mechanism"] == "auto" if alike else record["purpose"] is not None
     purpose = aim.written() if chosen and fits else None
     return {"audience": mine, "question": asked if alike else None, "purpose": purpose}
@@ -107,7 +122,7 @@ def level_told(record: Mapping[str, Any]) -> Level:
 
 def _question(saved: Saved, size: int) -> Question:
     record = saved.record
-    by, declared = tuple(record["by"]), size - bool(record["other_cell"])
+    by, declared = tuple(record["by"]), size - bool(record["pool_other"])
     texts = saved.keys[:declared]
     null = [_missing(name, {key[k] for key in texts}, record) for k, name in enumerate(by)]
     keys = tuple(
@@ -115,18 +130,15 @@ def _question(saved: Saved, size: int) -> Question:
     )
     own = record["own_mechanism"]
     mechanism = "auto" if own is None else files.loads(json.dumps(own).encode(), "the mechanism in the record")
-    return Question(
-        record["dataset"],
-        record["version"],
-        tuple(map(_statistic, record["statistics"])),
-        by,
-        Domain(by, keys, (), record["domain_source"], tuple(map(_hierarchy, record["containers"]))),
-        bool(record["other_cell"]),
-        mechanism,
-        level_told(record),
-        record["bound"],
-        record["max_groups"],
-        Purpose.read(record["purpose"]),
+    return Question.known(
+        statistics=tuple(map(_statistic, record["statistics"])),
+        by=by,
+        domain=Domain(by, keys, (), record["domain_source"], tuple(map(_hierarchy, record["containers"]))),
+        max_count=record["max_count"],
+        max_groups=record["max_groups"],
+        pool_other=bool(record["pool_other"]),
+        mechanism=mechanism,
+        purpose=Purpose.read(record["purpose"]),
         tiers=tuple((tuple(one["by"]), number_in(one["part"])) for one in record["measured"][:-1]),
     )
 
@@ -135,7 +147,7 @@ def _missing(name: str, texts: set[str], record: Mapping[str, Any]) -> str | Non
     """What stands in the CSV for a missing key of a column (`Question.spelled_key`); None where none of its keys is missing."""
     if name not in record["null_keys"]:
         return None
-    return MISSING if record["other_cell"] or MISSING in texts else ""
+    return MISSING if record["pool_other"] or MISSING in texts else ""
 
 
 def _hierarchy(told: Mapping[str, Any]) -> Hierarchy:
@@ -170,7 +182,7 @@ def _drawn(
     sizes: Indices,
     coarse: Coarse,
 ) -> tuple[tuple[Measure, ...], list[NDArray[Any]]]:
-    """The measures of cells, or of the totals of a level, and their reports: as rows for one statistic after another say."""
+    """The measures of cells, or of the totals of a tier, and their reports: as rows for one statistic after another say."""
     measures: list[Measure] = []
     drawn: list[NDArray[Any]] = []
     for k, alpha in enumerate(alphas):
@@ -190,7 +202,7 @@ def _tier(
     asked: Sequence[Margin],
     coarse: Coarse,
 ) -> tuple[Tier, list[NDArray[Any]]]:
-    """A measured level, from the rows of its totals: they stand under the name that the margin was asked for by, if it was."""
+    """A tier, from the rows of its totals: they stand under the name that the margin was asked for by, if it was."""
     margin = tuple(told["by"])
     groups = groups_of(margin, question.by, question.domain, question.cells)
     rows = saved.margins[margin_name(next((one for one in asked if {*one} == {*margin}), margin))]
@@ -230,9 +242,10 @@ def _measures(
 
 
 def _counting(question: Question, family: str, size: int, level: Level) -> Mechanism:
-    top = question.bound if size < 0 else size
-    design = question.purpose.mechanism(top, level) if family == "design" else None
-    return design if isinstance(design, Mechanism) else made(family, top, level)
+    top = question.max_count if size < 0 else size
+    if family == "design" and question.purpose.name == LEAST:
+        return chosen(question.purpose, top, level)
+    return made(family, top, level)
 
 
 def _reports(
@@ -269,3 +282,43 @@ def _number(text: str) -> int | float:
         return int(text)
     except ValueError:
         return float(text)
+
+
+_TEXT, _COLUMN = re.compile(r"'(?:[^']|'')*'"), re.compile(r'"((?:[^"]|"")+)"')
+
+
+def asked_alike(told: Mapping[str, Any], sheet: Sheet) -> bool:
+    """All of it but digests of the declared keys and of measured totals, and levels, which other checks look at."""
+    question, counted = sheet.question, [m for m in sheet.measures if m.counts_people]
+    by = question.mechanism.digest if isinstance(question.mechanism, Mechanism) else None
+    families = {m.recipe.family for one in counted for m in one.plan.values() if m is not None}
+    aim = question.purpose.written()
+    return bool(
+        told["rule"] == 1
+        and told["version"] == sheet.asked.version
+        and (told["pool_other"], told["max_count"], told["max_groups"])
+        == (question.pool_other, question.max_count, question.max_groups)
+        and told["by"] == sorted(name.lower() for name in question.by)
+        and ("measured" in told) == bool(question.tiers)
+        and told.get("purpose", aim if aim["name"] == READING else None) == aim
+        and (told["mechanism"] == by if by else told["mechanism"] == "auto" or {told["mechanism"]} >= families)
+        and sorted(map(canonical, told["statistics"])) == sorted(map(canonical, contents(told, sheet).values()))
+    )
+
+
+def contents(told: Mapping[str, Any], sheet: Sheet) -> dict[str, dict[str, Any]]:
+    """What tells each statistic of a record apart, with the names of columns as the question spells them."""
+    names = {one["column"] for one in told["statistics"] if "column" in one}
+    for one in told["statistics"]:
+        bare = _TEXT.sub("''", one["where"] or "")
+        names |= {name.replace('""', '"') for name in _COLUMN.findall(bare)}
+    return {
+        one.name: content_of(one, None if one.where is None else _parsed(one.where, frozenset(names)), names)
+        for one in sheet.question.statistics
+    }
+
+
+@lru_cache(maxsize=256)
+def _parsed(where: str, names: frozenset[str]) -> Predicate:
+    """Once for each condition: every parser is a database of its own."""
+    return parse(where, names)

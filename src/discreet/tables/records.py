@@ -17,10 +17,11 @@ from ..files import document
 from ..formats import VERSION, check_version
 from ..ledger.ledger import Terms
 from ..mechanism import Mechanism
+from ..questions.question import Question
+from ..questions.statistic import Statistic
+from .asked import Asked, groups_of_one
 from .coarse import AS_DRAWN, Coarse
 from .measures import Measure
-from .question import Question
-from .statistics import Statistic
 from .values import COVERAGE, Reading
 
 Indices = NDArray[np.int64]
@@ -30,7 +31,7 @@ ADDING_UP = "for adding up, not for reading"
 
 
 def release_record(
-    question: Question,
+    asked: Asked,
     terms: Terms,
     measures: Sequence[Measure],
     readings: Sequence[Mapping[int, Reading]],
@@ -40,6 +41,7 @@ def release_record(
     coarse: Coarse = AS_DRAWN,
 ) -> dict[str, Any]:
     """What was asked, what protects it, what it cost, what to beware of: everything but the data and the answer."""
+    question = asked.question
     plans = [m for m in measures if m.part != "v"]  # both of a pair have one mechanism
     used = [
         (m, reading)
@@ -57,8 +59,8 @@ def release_record(
         "discreet": version("discreet"),
         "released": None,
         "repeated": False,
-        "dataset": question.dataset,
-        "version": question.version,
+        "dataset": asked.dataset,
+        "version": asked.version,
         "relation": terms.relation,
         "protects": PROTECTS[terms.relation] if _number(question) == "count" else PROTECTS_VALUES[terms.relation],
         "unit": terms.unit,
@@ -68,9 +70,9 @@ def release_record(
         "by": list(question.by),
         "groups": len(sizes),
         "domain_source": question.domain.source,
-        "other_cell": question.other,
+        "pool_other": question.pool_other,
         "null_keys": [name for k, name in enumerate(question.by) if any(key[k] is None for key in question.cells)],
-        "bound": question.bound,
+        "max_count": question.max_count,
         "max_groups": question.max_groups,
         "purpose": question.purpose.written() if question.mechanism == "auto" else None,
         "round_to": None if coarse.round_to is None else str(coarse.round_to),
@@ -129,7 +131,7 @@ def _told(measure: Measure, question: Question, terms: Terms, charge: Fraction) 
         "where": one.where,
         **_summed(one),
         "part": str(one.weight),
-        "epsilon": str(charge * one.weight * question.cells_part / question.groups_of_one(terms)),
+        "epsilon": str(charge * one.weight * question.cells_part / groups_of_one(question, terms)),
         "alpha": str(measure.level.alpha),
         "change": measure.change,
         "pair": bool(measure.part),
@@ -194,9 +196,9 @@ def _about(one: Statistic, terms: Terms) -> list[str]:
 def _beware(terms: Terms, question: Question) -> list[str]:
     """What the numbers do not mean."""
     warnings = []
-    if question.bound is not None:
+    if question.max_count is not None:
         warnings.append(
-            f"Counts above {question.bound} are counted as {question.bound}: intervals and estimates are of the "
+            f"Counts above {question.max_count} are counted as {question.max_count}: intervals and estimates are of the "
             "capped counts."
         )
     if terms.unit is not None:

@@ -3,12 +3,14 @@
 The order matters. Everything declared is checked first; then the data are counted; then the charge is written and
 synced; then the reports are drawn; then they are stored; only then are they shown. Nothing that is shown depends on the
 data but the reports, and, where group membership is public, the sizes of the groups.
+
+One walk serves one audience or many: at each level there is a sheet, and one audience has one level.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -20,386 +22,344 @@ from numpy.typing import NDArray
 from ..engines.reading import Reading
 from ..engines.sources import stamp, whole_table
 from ..errors import ReleaseError, TableInputError
-from ..ledger.ledger import Answer, Ledger, Terms, opened_ledger
+from ..exact.grid import Grid
+from ..ledger.consulting import Consulted
+from ..ledger.ledger import Admission, Answer, Ledger, Terms, opened_ledger
 from ..mechanism import Mechanism
 from ..progress import Progress, part, tell
-from .admission import Profile, admission_for, examined
-from .answers import answer_text, mechanisms_text
-from .audiences import (
-    Audiences,
-    answers_of,
-    audiences_text,
-    cascades_for,
-    charged_for,
-    draw_levels,
-    for_audience,
-    handed_out,
-    paid_for,
-)
+from ..questions.domain import Domain
+from ..questions.margins import Margin, read_margins
+from ..questions.question import Question
+from ..sharing.cascades import Cascade
+from .admission import Profile, check_admitted, examined
+from .answers import answer_text, mechanisms_text, served
+from .asked import Asked, check_columns, check_relation
+from .audiences import Audiences, answers_of, audiences_text, cascades_for, draw_levels, handed_out
 from .coarse import Coarse
-from .expected import Expected, expected_of
 from .found import Found, counted_for
-from .frames import table_maker
-from .margins import read_margins
-from .measures import Plan, measures_for
-from .question import (
-    Question,
-    ask,
-    charge_of,
-    check_columns,
-    check_relation,
-)
+from .frames import TableMaker, table_maker
+from .measures import Plan, measures_for, tiers_for
+from .previews import Preview, preview_of
 from .results import Release
-from .served import Served, served
 from .sheet import Sheet
 from .spelling import Spelling, spelling_of
-from .tiers import tiers_for
 from .values import members
-from .words import question_words
 
 Indices = NDArray[np.int64]
+Conditions = str | Sequence[str] | Mapping[str, str] | None
+Values = str | Sequence[str] | Mapping[str, str | Grid] | None
 
 
 def release(
     table: Any,
+    question: Question | None = None,
     *,
     dataset: str,
-    ledger: Ledger | str,
-    count: str | Sequence[str] | Mapping[str, str] | None = None,
-    sum: Any = None,
-    mean: Any = None,
-    share: Any = None,
-    by: Sequence[str] = (),
-    domain: Any = None,
-    alpha: object = None,
+    ledger: Ledger | str | os.PathLike[str],
     epsilon: object = None,
-    alphas: Any = None,
-    epsilons: Any = None,
+    alpha: object = None,
+    version: str = "1",
+    count: Conditions = None,
+    sum: Values = None,
+    mean: Values = None,
+    share: Conditions = None,
+    by: str | Sequence[str] = (),
+    domain: Domain | Mapping[str, Any] | None = None,
     weights: Mapping[str, Any] | None = None,
+    max_count: int | None = None,
+    max_groups: int = 1,
+    pool_other: bool = False,
+    measure_totals: Any = (),
     mechanism: str | Mechanism = "auto",
     purpose: str | None = None,
     loss: str | None = None,
     prior: Any = None,
-    version: str = "1",
-    bound: int | None = None,
-    max_groups: int = 1,
-    other: bool = False,
     margins: Any = (),
-    measure: Any = (),
     round_to: object = None,
     hide_below: object = None,
     fresh: bool = False,
-    dry_run: bool = False,
     progress: Progress | None = None,
-) -> Any:  # a Release, for several audiences Audiences, of a dry run an Expected
+) -> Release:
     """Count and add up, charge, draw, store and return: private statistics of `table`, for each declared group.
 
-        count   people for whom a condition is true: a condition, a list of them or {name: condition}
-        sum     of a column, what each person adds within declared bounds: {"income": Grid(0, 100000, 100)}, or a text
-                "income:0..100000/100 where CONDITION missing VALUE", a list of them or {name: text}
-        mean    written like sum
-        share   of the people for whom a condition is true, written like count
+    What is asked is a `Question`, or the same parts as keywords (`help(discreet.Question)` has them).
 
     The ledger's terms for the data set say what is protected. Under "change-one", group membership is public and what a person
     adds is private: group sizes are public, and every group gets a mechanism for its own size. Under "add-remove",
-    one person is added or removed: give `bound`, the largest count that can be, or the noise of counts has no upper end.
-    `epsilon` is spent once for the whole call: disjoint groups share it; several statistics divide it, equally or as
-    `weights` say, {name: number}. A file must have been admitted as this `version` (`admit`); a table in memory is
-    admitted by this call, and `made.operator` has the report, which is not for publication. With `dry_run` the errors to
-    expect are returned (an Expected); nothing is drawn and nothing charged.
+    one person is added or removed: give `max_count`, the largest count that can be, or the noise of counts has no upper end.
+    `epsilon` is spent once for the whole call: disjoint groups share it; several statistics divide it. A file must have been
+    admitted as this `version` (`admit`); a table in memory is admitted by this call, and `made.operator` has the report,
+    which is not for publication. `preview` says beforehand what error to expect.
 
-        margins  totals that match their parts, from the reports that are there, at no cost: ["sex", ["sex", "district"], []]
-        measure  totals to draw reports of too, for a part of epsilon: [[], "district"], or weights {"total": 1, "cells": 6}
-
-    `purpose` chooses the mechanisms of counts: "reading" (small groups as fair as can be), "adding" (the smallest error of
-    sums of reports) or "least error" for a `loss` and a public `prior`. `round_to` and `hide_below` merge noisy reports before
-    anything is computed from them; like `margins` they are no part of the question, and cost nothing when asked for later.
-
-    `alphas` (or `epsilons`) are the levels of several audiences: each gets a release of its own (`made["1/2"]`), drawn such
-    that whoever shares learns what the least private of them knows; the charge is that of the least private level, once.
+    `margins` are totals that match their parts, from the reports that are there: ["sex", ["sex", "district"], []]. `round_to` and
+    `hide_below` merge noisy reports before anything is computed from them. None of the three is part of the question: they cost
+    nothing, and may be asked for later.
     """
-    coarse = Coarse.of(round_to, hide_below)
-    with opened_ledger(ledger) as book:
-        question = ask(
-            dataset,
-            version,
-            count,
-            by,
-            domain,
-            alpha,
-            epsilon,
-            mechanism,
-            bound,
-            max_groups,
-            other,
-            sum,
-            mean,
-            share,
-            weights,
-            purpose,
-            loss,
-            prior,
-            alphas,
-            epsilons,
-            measure,
-        )
-        if dry_run:
-            return _expected(table, book, question, margins, coarse, progress)
-        run = _to_audiences if question.audiences else _released
-        return run(table, book, question, margins, coarse, fresh, progress)[0]
+    asked = Asked.at_level(
+        _question(
+            question,
+            count=count,
+            sum=sum,
+            mean=mean,
+            share=share,
+            by=by,
+            domain=domain,
+            weights=weights,
+            max_count=max_count,
+            max_groups=max_groups,
+            pool_other=pool_other,
+            measure_totals=measure_totals,
+            mechanism=mechanism,
+            purpose=purpose,
+            loss=loss,
+            prior=prior,
+        ),
+        dataset,
+        version,
+        alpha,
+        epsilon,
+    )
+    walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, progress)
+    return walk.releases[0].for_operator(walk.operator, walk.dropped)
 
 
-def release_and_dropped(
+def release_to(
     table: Any,
+    question: Question | None = None,
     *,
-    ledger: Ledger,
+    dataset: str,
+    ledger: Ledger | str | os.PathLike[str],
+    audiences: Mapping[str, Any],
+    version: str = "1",
+    count: Conditions = None,
+    sum: Values = None,
+    mean: Values = None,
+    share: Conditions = None,
+    by: str | Sequence[str] = (),
+    domain: Domain | Mapping[str, Any] | None = None,
+    weights: Mapping[str, Any] | None = None,
+    max_count: int | None = None,
+    max_groups: int = 1,
+    pool_other: bool = False,
+    measure_totals: Any = (),
+    mechanism: str | Mechanism = "auto",
+    purpose: str | None = None,
+    loss: str | None = None,
+    prior: Any = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
     fresh: bool = False,
     progress: Progress | None = None,
-    **asked: Any,
-) -> tuple[Release | Audiences, int | None]:
-    """A release, and for the operator alone, outside the guarantee: how many rows stand in none of its groups.
+) -> Audiences:
+    """A release for each of several audiences, {name: epsilon}, for example {"ministry": "1", "public": "1/4"}.
 
-    None where a stored answer was given without reading the file.
+    Each audience gets a release of its own (`made["public"]`). They are drawn such that whoever shares learns what the least
+    private of them knows, so all of it is charged the largest of the epsilons, once. Audiences with the same epsilon get the same
+    reports. The names are for people: the same question with the same epsilons under other names has the stored answer.
+    The rest is as in `release`; only geometric noise leads from every level to every more private one.
     """
-    question, coarse = ask(**asked), Coarse.of(round_to, hide_below)
-    run = _to_audiences if question.audiences else _released
-    return run(table, ledger, question, margins, coarse, fresh, progress)
+    asked = Asked.of_audiences(
+        _question(
+            question,
+            count=count,
+            sum=sum,
+            mean=mean,
+            share=share,
+            by=by,
+            domain=domain,
+            weights=weights,
+            max_count=max_count,
+            max_groups=max_groups,
+            pool_other=pool_other,
+            measure_totals=measure_totals,
+            mechanism=mechanism,
+            purpose=purpose,
+            loss=loss,
+            prior=prior,
+        ),
+        dataset,
+        version,
+        audiences,
+    )
+    walk = _walked(table, ledger, asked, margins, Coarse.of(round_to, hide_below), fresh, progress)
+    return handed_out(walk.releases, asked, walk.charged).for_operator(walk.operator, walk.dropped)
 
 
-def expected_errors(
+def preview(
     table: Any,
+    question: Question | None = None,
     *,
-    ledger: Ledger | str,
+    dataset: str,
+    ledger: Ledger | str | os.PathLike[str],
+    epsilon: object = None,
+    alpha: object = None,
+    version: str = "1",
+    count: Conditions = None,
+    sum: Values = None,
+    mean: Values = None,
+    share: Conditions = None,
+    by: str | Sequence[str] = (),
+    domain: Domain | Mapping[str, Any] | None = None,
+    weights: Mapping[str, Any] | None = None,
+    max_count: int | None = None,
+    max_groups: int = 1,
+    pool_other: bool = False,
+    measure_totals: Any = (),
+    mechanism: str | Mechanism = "auto",
+    purpose: str | None = None,
+    loss: str | None = None,
+    prior: Any = None,
     margins: Any = (),
     round_to: object = None,
     hide_below: object = None,
     progress: Progress | None = None,
-    **asked: Any,
-) -> Expected:
-    """The dry run of what `release` is asked."""
-    rest = {
-        "version": "1",
-        "count": None,
-        "by": (),
-        "domain": None,
-        "alpha": None,
-        "epsilon": None,
-        "mechanism": "auto",
-        "bound": None,
-        "max_groups": 1,
-        "other": False,
-    }
+) -> Preview:
+    """The errors to expect of the release that would be made, from declared and public quantities: nothing is drawn or charged."""
+    asked = Asked.at_level(
+        _question(
+            question,
+            count=count,
+            sum=sum,
+            mean=mean,
+            share=share,
+            by=by,
+            domain=domain,
+            weights=weights,
+            max_count=max_count,
+            max_groups=max_groups,
+            pool_other=pool_other,
+            measure_totals=measure_totals,
+            mechanism=mechanism,
+            purpose=purpose,
+            loss=loss,
+            prior=prior,
+        ),
+        dataset,
+        version,
+        alpha,
+        epsilon,
+    )
+    coarse = Coarse.of(round_to, hide_below)
     with opened_ledger(ledger) as book:
-        return _expected(table, book, ask(**{**rest, **asked}), margins, Coarse.of(round_to, hide_below), progress)
-
-
-def _expected(
-    table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse, progress: Progress | None
-) -> Expected:
-    if question.audiences:
-        raise ReleaseError('A dry run is of one level: ask for each audience with its alpha and purpose "adding".')
-    expected = expected_of(_prepare(table, book, margins, coarse, progress, question).sheet)
+        allowed = _allowed(table, book, asked, margins)
+        ready = _counted(table, book, asked, allowed, coarse, progress)
     tell(progress, "done", 1.0)
-    return expected
+    return preview_of(ready.sheets[0])
 
 
-def _released(
+_UNSAID: dict[str, Any] = {
+    "by": (),
+    "max_groups": 1,
+    "pool_other": False,
+    "measure_totals": (),
+    "mechanism": "auto",
+}
+
+
+def _question(question: Question | None, **parts: Any) -> Question:
+    """The question as it was given, whole or in parts."""
+    if question is None:
+        return Question(**parts)
+    if not isinstance(question, Question):
+        raise ReleaseError(
+            "The question is a discreet.Question; make one with Question(count=..., by=..., domain=...), or give its parts "
+            "as keywords."
+        )
+    given = [name for name, value in parts.items() if not _is_unsaid(value, _UNSAID.get(name))]
+    if given:
+        raise ReleaseError(
+            f"A Question was given, and {', '.join(given)} besides, which is a part of it: say that in the Question, or give all "
+            "parts as keywords and no Question."
+        )
+    return question
+
+
+def _is_unsaid(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and bool(value == default))
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """What a walk ends with: a release at each level, what was charged for all of them, and what is for the operator alone."""
+
+    releases: list[Release]
+    charged: Fraction
+    operator: Profile | None = None  # of a table in memory
+    dropped: int | None = None  # rows in no group; None where no row was read
+
+
+def _walked(
     table: Any,
-    book: Ledger,
-    question: Question,
+    ledger: Ledger | str | os.PathLike[str],
+    asked: Asked,
     margins: Any,
     coarse: Coarse,
     fresh: bool,
     progress: Progress | None,
-) -> tuple[Release, int | None]:
-    dataset = question.dataset
-    again = _stored(table, book, question, margins, coarse)
-    if again is not None:
-        tell(progress, "done", 1.0)
-        return again[0][0], None
-    ready = _prepare(table, book, margins, coarse, progress, question)
-    sheet = ready.sheet
-    if sheet.draws_nothing:  # public zeros alone: nothing is spent
-        zeros = [np.zeros(len(sheet.sizes), dtype=np.int64) for _ in sheet.measures]
-        none = [[np.zeros(len(tier.sizes), dtype=np.int64) for _ in tier.measures] for tier in sheet.tiers]
-        tell(progress, "done", 1.0)
-        return sheet.filled(zeros, book.balance(dataset), None, none).told(ready.operator), ready.dropped
-    spelling = ready.spelling
-    head = mechanisms_text(question, sheet.measures, spelling.contents, sheet.sizes, sheet.tiers)
-    levels = [(sheet.sizes, sheet.measures), *((tier.sizes, tier.measures) for tier in sheet.tiers)]
-    reports = sum(len(sizes) * len(measures) for sizes, measures in levels)
-    with book.room(len(head) + reports * _LONGEST):
-        asked = book.begin(
-            dataset,
-            spelling.question,
-            epsilon=sheet.charge,
-            data=spelling.fingerprint(ready.found.each),
-            fresh=fresh,
-            admission=ready.admission,
-            what=question_words(question),
-        )
-        if isinstance(asked, Answer):
-            # what was stored is read with the mechanisms that drew it, whatever would be chosen today
-            made = _repeated(book, asked, asked.text, sheet, spelling)
-            tell(progress, "done", 1.0)
-            return made.told(ready.operator), ready.dropped
-        drawn = [_draw(m.plan, sheet.sizes, ready.found.truth(m)) for m in sheet.measures]
-        totals = [
-            [
-                _draw(m.plan, tier.sizes, tier.added(ready.found.truth(m), question.bound if m.counts_people else None))
-                for m in tier.measures
-            ]
-            for tier in sheet.tiers
-        ]
-    answer = book.finish(asked, answer_text(drawn, head, totals))
-    # the reports are stored: from here on everything is post-processing
-    tell(progress, "drawn and stored", _STORED)
-    made = sheet.filled(drawn, book.balance(dataset), answer, totals).told(ready.operator)
+) -> _Walk:
+    """The whole way: what is allowed, what was stored, count, charge, draw, store, show."""
+    with opened_ledger(ledger) as book:
+        allowed = _allowed(table, book, asked, margins)
+        if allowed.answer is not None and allowed.spelling is not None:  # the file need not be read
+            walk = _repeated(allowed.answer, asked, allowed, allowed.spelling, table_maker(table), coarse)
+        else:
+            walk = _drawn(
+                book, asked, allowed, _counted(table, book, asked, allowed, coarse, progress), fresh, progress
+            )
     tell(progress, "done", 1.0)
-    return made, ready.dropped
+    return walk
 
 
-def _to_audiences(
-    table: Any,
-    book: Ledger,
-    question: Question,
-    margins: Any,
-    coarse: Coarse,
-    fresh: bool,
-    progress: Progress | None,
-) -> tuple[Audiences, int | None]:
-    """A release for each audience: one charge, one stored answer, a cascade of reports for each group."""
-    dataset, asked = question.dataset, [for_audience(question, level) for level in question.audiences]
-    again = _stored(table, book, question, margins, coarse)
-    if again is not None:
-        tell(progress, "done", 1.0)
-        return handed_out(again[0], question, again[1]), None
-    ready = _prepare(table, book, margins, coarse, progress, question)
-    sheets = [_at_level(ready.sheet, mine) for mine in asked]
-    cascades = [cascades_for([sheet.measures[k] for sheet in sheets]) for k in range(len(ready.sheet.measures))]
-    sizes, spelling, balance = ready.sheet.sizes, ready.spelling, book.balance
-    if ready.sheet.draws_nothing:
-        zeros = [np.zeros(len(sizes), dtype=np.int64) for _ in cascades]
-        made = [sheet.filled(zeros, balance(dataset), None) for sheet in sheets]
-        return handed_out(made, question, Fraction(0)).told(ready.operator), ready.dropped
-    heads = [
-        mechanisms_text(mine, sheet.measures, spelling.contents, sizes)
-        for mine, sheet in zip(asked, sheets, strict=True)
-    ]
-    charge, levels = ready.sheet.charge, list[list[Any]]()  # of each audience the reports of each measure
-    with book.room(sum(map(len, heads)) + len(heads) * len(sizes) * len(ready.sheet.measures) * _LONGEST):
-        begun = book.begin(
-            dataset,
-            spelling.question,
-            epsilon=ready.sheet.charge,
-            data=spelling.fingerprint(ready.found.each),
-            fresh=fresh,
-            admission=ready.admission,
-            what=question_words(question),
-        )
-        if not isinstance(begun, Answer):
-            truths = [ready.found.truth(measure) for measure in ready.sheet.measures]
-            drawn = [draw_levels(c, sizes, truth, len(asked)) for c, truth in zip(cascades, truths, strict=True)]
-            levels = [list(reports) for reports in zip(*drawn, strict=True)]
-    if isinstance(begun, Answer):
-        made = [
-            _repeated(book, begun, text, sheet, spelling)
-            for text, sheet in zip(answers_of(begun.text), sheets, strict=True)
-        ]
-        charge = charged_for(begun, question)
-    else:
-        texts = [answer_text(reports, head) for reports, head in zip(levels, heads, strict=True)]
-        answer = book.finish(begun, audiences_text(texts))
-        tell(progress, "drawn and stored", _STORED)
-        made = [sheet.filled(reports, balance(dataset), answer) for sheet, reports in zip(sheets, levels, strict=True)]
-    tell(progress, "done", 1.0)
-    return handed_out(made, question, charge).told(ready.operator), ready.dropped
+@dataclass(frozen=True)
+class _Allowed:
+    """What the ledger says of a question before any data are read: its terms, how the file was admitted, and an answer."""
+
+    said: Consulted
+    margins: tuple[Margin, ...]
+    admission: Admission | None = None  # of files
+    spelling: Spelling | None = None  # of files that were admitted
+    answer: Answer | None = None
+
+    @property
+    def terms(self) -> Terms:
+        return self.said.terms
 
 
-def _at_level(sheet: Sheet, question: Question) -> Sheet:
-    """The sheet of one audience: everything at its own level."""
-    charge = charge_of(question.level) if sheet.charge else Fraction(0)
-    mine = Sheet.of(
-        question,
-        sheet.terms,
-        charge,
-        sheet.sizes,
-        measures_for(question, sheet.terms, sheet.sizes),
-        sheet.margins,
-        sheet.make_table,
-        sheet.coarse,
-    )
-    return mine.asking(sheet.record["question"])
-
-
-def _stored(
-    table: Any, book: Ledger, question: Question, margins: Any, coarse: Coarse
-) -> tuple[list[Release], Fraction] | None:
-    """The stored answer about an admitted version, read without its file, of each audience, and what was charged for it; None
-    where there is none."""
-    if not isinstance(table, (str, os.PathLike)):
-        return None
-    terms, names = book.terms(question.dataset), read_margins(margins, question.by, question.domain)
-    check_relation(question, terms)
-    admission = book.admission(question.dataset, question.version)
-    if admission is None:
-        return None
-    spelling = spelling_of(question, dict.fromkeys(question.names, admission.columns))
-    answer = book.stored(question.dataset, spelling.question, admission.number)
-    if answer is None:
-        return None
-    made, texts = [], answers_of(answer.text) if question.audiences else [answer.text]
-    for level, text in zip(question.audiences or [question.level], texts, strict=True):
-        mine = for_audience(question, level)
-        again = served(text, mine, terms, paid_for(answer, mine), spelling.contents, names, table_maker(table), coarse)
-        made.append(_filled(book, again, answer, spelling))
-    return made, charged_for(answer, question)
-
-
-def _repeated(book: Ledger, answer: Answer, text: str, sheet: Sheet, spelling: Spelling) -> Release:
-    """A stored answer once more, or that of one audience, where the data were read."""
-    question, charge = sheet.question, paid_for(answer, sheet.question)
-    again = served(
-        text, question, sheet.terms, charge, spelling.contents, sheet.margins, sheet.make_table, sheet.coarse
-    )
-    return _filled(book, again, answer, spelling)
-
-
-def _filled(book: Ledger, again: Served, answer: Answer, spelling: Spelling) -> Release:
-    balance = book.balance(again.sheet.question.dataset)
-    return again.sheet.asking(spelling.question).filled(again.reports, balance, answer, again.totals)
+def _allowed(table: Any, book: Ledger, asked: Asked, margins: Any) -> _Allowed:
+    """Does the relation of the data set allow the question; and was it answered about the admitted version before?"""
+    names = read_margins(margins, asked.question.by, asked.question.domain)
+    with book.consult(asked.dataset) as said:
+        check_relation(asked, said.terms)
+        admission = said.admission(asked.version) if isinstance(table, (str, os.PathLike)) else None
+        if admission is None:
+            return _Allowed(said, names)
+        spelling = spelling_of(asked, dict.fromkeys(asked.question.names, admission.columns))
+        return _Allowed(said, names, admission, spelling, said.stored(spelling.question, admission.number))
 
 
 @dataclass(frozen=True)
 class _Ready:
-    """A question that may be asked, its true counts, and all that their release will need."""
+    """A question that may be asked, its true counts, and all that its release will need at each level."""
 
-    sheet: Sheet
+    sheets: tuple[Sheet, ...]
+    cascades: tuple[dict[int, Cascade], ...]  # of each measure, where there are several levels
     found: Found
     spelling: Spelling
-    admission: int | None  # the line that admitted the file
-    operator: Profile | None  # of a table in memory
-
-    @property
-    def dropped(self) -> int:
-        """Rows in no group: for the operator alone."""
-        return self.found.dropped
+    operator: Profile | None
 
 
-def _prepare(
-    table: Any, book: Ledger, margins: Any, coarse: Coarse, progress: Progress | None, question: Question
+def _counted(
+    table: Any, book: Ledger, asked: Asked, allowed: _Allowed, coarse: Coarse, progress: Progress | None
 ) -> _Ready:
-    """Check everything declared, count, choose the mechanisms: all that can fail, before anything is charged."""
-    terms = book.terms(question.dataset)
-    check_relation(question, terms)
-    names = read_margins(margins, question.by, question.domain)
+    """Count, and choose the mechanisms: all that can fail, before anything is charged."""
+    terms, question = allowed.terms, asked.question
     table = whole_table(table)
     path = Path(table) if isinstance(table, (str, os.PathLike)) else None
     before = None if path is None else stamp(path)
-    admission = None if path is None else admission_for(book, path, question.dataset, question.version)
+    admission = (
+        None if path is None else check_admitted(book.place, allowed.said, path, asked.version, allowed.admission)
+    )
     reading = None if admission is None else Reading.from_dict(admission.reading)
     found = counted_for(
         question, terms, table, progress=part(progress, 0.0, _COUNTING), reading=reading, vouched=admission is not None
@@ -407,20 +367,132 @@ def _prepare(
     if path is not None and stamp(path) != before:
         raise TableInputError("The file changed while it was read; ask again about the file that was admitted.")
     check_columns(question, terms, found.columns)
-    sizes = found.sizes(terms.relation)
-    measures, tiers = measures_for(question, terms, sizes), tiers_for(question, terms, sizes)
-    charge = charge_of(question.level) if any(any(m.plan.values()) for m in measures) else Fraction(0)
-    spelling = spelling_of(question, found.columns)
-    sheet = Sheet.of(question, terms, charge, sizes, measures, names, table_maker(table), coarse, tiers)
+    spelling = allowed.spelling or spelling_of(asked, found.columns)
+    make_table = table_maker(table)
+    sheets = tuple(_sheet(asked.at(level), found, allowed, spelling, make_table, coarse) for level in asked.levels)
+    several = range(len(sheets[0].measures)) if len(sheets) > 1 else ()
+    cascades = tuple(cascades_for([sheet.measures[k] for sheet in sheets]) for k in several)
     ready = _Ready(
-        sheet.asking(spelling.question),
+        sheets,
+        cascades,
         found,
         spelling,
-        None if admission is None else admission.number,
         _operator(table, terms, question, found) if path is None else None,
     )
     tell(progress, "counted", _PLANNED)
     return ready
+
+
+def _sheet(
+    asked: Asked, found: Found, allowed: _Allowed, spelling: Spelling, make_table: TableMaker, coarse: Coarse
+) -> Sheet:
+    """Everything of the release at one level but its reports. Public zeros alone cost nothing."""
+    terms, sizes = allowed.terms, found.sizes(allowed.terms.relation)
+    measures, tiers = measures_for(asked, terms, sizes), tiers_for(asked, terms, sizes)
+    charge = asked.level.charge if any(any(m.plan.values()) for m in measures) else Fraction(0)
+    sheet = Sheet.of(asked, terms, charge, sizes, measures, allowed.margins, make_table, coarse, tiers)
+    return sheet.asking(spelling.question)
+
+
+def _drawn(
+    book: Ledger, asked: Asked, allowed: _Allowed, ready: _Ready, fresh: bool, progress: Progress | None
+) -> _Walk:
+    """Charge, draw and store, in this order; or the answer that was stored before."""
+    sheets, spelling, first = ready.sheets, ready.spelling, ready.sheets[0]
+    operator, dropped = ready.operator, ready.found.dropped
+    if first.draws_nothing:  # public zeros alone: nothing is spent
+        made = [sheet.filled(*sheet.zeros(), allowed.said.totals, None) for sheet in sheets]
+        return _Walk(made, Fraction(0), operator, dropped)
+    heads = [
+        mechanisms_text(sheet.question, sheet.measures, spelling.contents, sheet.sizes, sheet.tiers) for sheet in sheets
+    ]
+    reports = sum(sheet.reports for sheet in sheets)
+    with book.room(sum(map(len, heads)) + reports * _LONGEST):
+        begun = book.begin(
+            asked.dataset,
+            spelling.question,
+            epsilon=first.charge,
+            data=spelling.fingerprint(ready.found.each),
+            fresh=fresh,
+            admission=None if allowed.admission is None else allowed.admission.number,
+            what=asked.words(),
+        )
+        # what was stored is read with the mechanisms that drew it, whatever would be chosen today
+        drawn = [] if isinstance(begun, Answer) else _draw_all(ready)
+    if isinstance(begun, Answer):
+        again = _repeated(begun, asked, allowed, spelling, first.make_table, first.coarse)
+        return _Walk(again.releases, again.charged, operator, dropped)
+    texts = [answer_text(cells, head, totals) for (cells, totals), head in zip(drawn, heads, strict=True)]
+    answer = book.finish(begun, audiences_text(texts) if asked.audiences else texts[0])
+    # the reports are stored: from here on everything is post-processing
+    tell(progress, "drawn and stored", _STORED)
+    made = [
+        sheet.filled(cells, totals, answer.totals, answer) for sheet, (cells, totals) in zip(sheets, drawn, strict=True)
+    ]
+    return _Walk(made, first.charge, operator, dropped)
+
+
+def _repeated(
+    answer: Answer,
+    asked: Asked,
+    allowed: _Allowed,
+    spelling: Spelling,
+    make_table: Callable[[Mapping[str, list[Any]]], Any],
+    coarse: Coarse,
+) -> _Walk:
+    """A stored answer once more, read without the data: with the mechanisms and sizes that it was drawn with."""
+    charged = asked.level.charge if answer.epsilon is None else answer.epsilon
+    made = list[Release]()
+    texts = answers_of(answer.text) if asked.audiences else [answer.text]
+    for level, text in zip(asked.levels, texts, strict=True):
+        # at one of several levels a release says what that level is worth, and never more than was charged for all of them
+        paid = min(level.charge, charged) if asked.audiences else charged
+        again = served(
+            text, asked.at(level), allowed.terms, paid, spelling.contents, allowed.margins, make_table, coarse
+        )
+        sheet = again.sheet.asking(spelling.question)
+        made.append(sheet.filled(again.reports, again.totals, answer.totals, answer))
+    return _Walk(made, charged)
+
+
+Drawn = tuple[list[NDArray[Any]], list[list[NDArray[Any]]]]  # of each measure, and of each measure of each tier
+
+
+def _draw_all(ready: _Ready) -> list[Drawn]:
+    """The reports at each level: one draw of each mechanism, or one of each cascade."""
+    first, found = ready.sheets[0], ready.found
+    if not ready.cascades:
+        return [_draw_sheet(first, found)]
+    truths = [found.truth(measure) for measure in first.measures]
+    levels = [
+        draw_levels(cascade, first.sizes, truth, len(ready.sheets))
+        for cascade, truth in zip(ready.cascades, truths, strict=True)
+    ]
+    return [(list(reports), []) for reports in zip(*levels, strict=True)]
+
+
+def _draw_sheet(sheet: Sheet, found: Found) -> Drawn:
+    most = sheet.question.max_count
+    cells = [_draw(m.plan, sheet.sizes, found.truth(m)) for m in sheet.measures]
+    totals = [
+        [
+            _draw(m.plan, tier.sizes, tier.added(found.truth(m), most if m.counts_people else None))
+            for m in tier.measures
+        ]
+        for tier in sheet.tiers
+    ]
+    return cells, totals
+
+
+def _draw(plan: Plan, sizes: Indices, truth: Indices) -> NDArray[Any]:
+    """One report for each group, all groups of a size at once. Counts beyond the declared largest one are clamped to it."""
+    whole = all(m is None or m.outputs.is_integer for m in plan.values())
+    reports = np.zeros(len(truth), dtype=np.int64 if whole else np.float64)
+    for size, chosen in members(sizes).items():
+        m = plan[size]
+        if m is not None:
+            reports[chosen] = m.sample(truth[chosen], clamp=True)
+    return reports
 
 
 def _operator(table: Any, terms: Terms, question: Question, found: Found) -> Profile | None:
@@ -441,14 +513,3 @@ def _operator(table: Any, terms: Terms, question: Question, found: Found) -> Pro
 
 _LONGEST = 26  # letters of a report as it is stored
 _COUNTING, _PLANNED, _STORED = 0.6, 0.7, 0.85  # the part of a release that is done by then, about
-
-
-def _draw(plan: Plan, sizes: Indices, truth: Indices) -> NDArray[Any]:
-    """One report for each group, all groups of a size at once. Counts beyond a declared bound are clamped to it."""
-    whole = all(m is None or m.outputs.is_integer for m in plan.values())
-    reports = np.zeros(len(truth), dtype=np.int64 if whole else np.float64)
-    for size, chosen in members(sizes).items():
-        m = plan[size]
-        if m is not None:
-            reports[chosen] = m.sample(truth[chosen], clamp=True)
-    return reports

@@ -12,8 +12,8 @@ from typing import Any
 from ..exact.arithmetic import show_amount
 from ..present.views import Result, View, one_line, plain
 from ..present.words import csv_lines, text
-from .margins import OF_TOTALS, TOTAL
-from .question import MISSING
+from ..questions.margins import OF_TOTALS, TOTAL
+from ..questions.question import MISSING
 
 _FOR_MACHINES = (
     "digest",
@@ -48,13 +48,22 @@ class Release(Result):
         """
         return getattr(self, "_operator", None)
 
-    def told(self, operator: Any) -> Release:
-        """The same release with a report for the operator beside it."""
+    @property
+    def dropped(self) -> int | None:
+        """How many rows stand in none of the groups: for whoever holds the data alone, outside the guarantee.
+
+        None where a stored answer was given without reading the file. Like `operator` it is no part of the release.
+        """
+        return getattr(self, "_dropped", None)
+
+    def for_operator(self, operator: Any, dropped: int | None) -> Release:
+        """The same release with what whoever holds the data may know beside it."""
         object.__setattr__(self, "_operator", operator)
+        object.__setattr__(self, "_dropped", dropped)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_operator"}
+        return {name: value for name, value in vars(self).items() if name not in ("_operator", "_dropped")}
 
     @property
     def table(self) -> Any:

@@ -16,16 +16,17 @@ from numpy.typing import NDArray
 
 from ..channels import Channel
 from ..errors import ReleaseError
-from ..ledger.ledger import Answer, Balance, Terms
+from ..ledger.chain import Totals
+from ..ledger.ledger import Answer, Terms
 from ..mechanism import Mechanism
+from ..questions.margins import Margin
+from ..questions.question import Question
+from .asked import Asked, groups_of_one
 from .coarse import AS_DRAWN, Coarse, merged_reading
-from .margins import Margin
-from .measures import Measure, digest_of, family_of
-from .question import Question
+from .measures import Measure, Tier, digest_of, family_of
 from .records import release_record
 from .results import Release
 from .sums import Sums, totals_beware, totals_record
-from .tiers import Tier
 from .values import Reading, error_of, in_steps, published
 
 Indices = NDArray[np.int64]
@@ -40,7 +41,7 @@ class Sheet:
     estimates are there for all its reports at once.
     """
 
-    question: Question
+    asked: Asked
     terms: Terms
     charge: Fraction
     sizes: Indices
@@ -57,7 +58,7 @@ class Sheet:
     @classmethod
     def of(
         cls,
-        question: Question,
+        asked: Asked,
         terms: Terms,
         charge: Fraction,
         sizes: Indices,
@@ -67,6 +68,7 @@ class Sheet:
         coarse: Coarse = AS_DRAWN,
         tiers: tuple[Tier, ...] = (),
     ) -> Sheet:
+        question = asked.question
         readings = tuple(readings_of(measure, coarse) for measure in measures)
         columns = _fixed_columns(question, terms, measures, sizes, charge)
         columns |= {"fitted": []} if margins or tiers else {}
@@ -74,13 +76,13 @@ class Sheet:
         sums = (
             Sums.of(question, terms, sizes, measures, margins, tiers, own, bool(coarse)) if margins or tiers else None
         )
-        record = release_record(question, terms, measures, readings, sizes, charge, list(columns), coarse)
+        record = release_record(asked, terms, measures, readings, sizes, charge, list(columns), coarse)
         record |= totals_record(question, terms, charge, margins, tiers)
         record["beware"] = [*record["beware"], *totals_beware(question, terms, bool(margins or tiers))]
         json.dumps(record)
         make_table({name: values[:1] for name, values in columns.items() if values})  # can such a table be built?
         return cls(
-            question,
+            asked,
             terms,
             charge,
             sizes,
@@ -95,6 +97,10 @@ class Sheet:
             coarse,
         )
 
+    @property
+    def question(self) -> Question:
+        return self.asked.question
+
     def asking(self, question: Mapping[str, Any] | None) -> Sheet:
         """The same, with the question in the record as the ledger knows it."""
         return replace(self, record={**self.record, "question": question})
@@ -104,16 +110,27 @@ class Sheet:
         """Are there public zeros alone?"""
         return not any(self.readings)
 
+    @property
+    def reports(self) -> int:
+        """How many reports are drawn: of the cells, and of the measured totals."""
+        cells = len(self.sizes) * len(self.measures)
+        return cells + sum(len(tier.sizes) * len(tier.measures) for tier in self.tiers)
+
+    def zeros(self) -> tuple[list[Indices], list[list[Indices]]]:
+        """The reports of public groups of nobody."""
+        cells = [np.zeros(len(self.sizes), dtype=np.int64) for _ in self.measures]
+        return cells, [[np.zeros(len(tier.sizes), dtype=np.int64) for _ in tier.measures] for tier in self.tiers]
+
     def filled(
         self,
         drawn: Sequence[NDArray[Any]],
-        balance: Balance,
+        totals: Sequence[Sequence[NDArray[Any]]],
+        spent: Totals | None,
         answer: Answer | None,
-        totals: Sequence[Sequence[NDArray[Any]]] = (),
     ) -> Release:
         """The rows of a release with their estimates, intervals and margins, and the record that goes with them.
 
-        `drawn` has the reports of each measure, `totals` those of each measure of each level that was measured too.
+        `drawn` has the reports of each measure, `totals` those of each measure of each tier.
         """
         parts = [in_steps(m, r, self.sizes, d) for m, r, d in zip(self.measures, self.readings, drawn, strict=True)]
         columns = dict(self.columns)
@@ -130,7 +147,9 @@ class Sheet:
             **self.record,
             "released": answer.when if answer is not None else datetime.now(UTC).isoformat(timespec="seconds"),
             "repeated": answer is not None and answer.repeated,
-            "budget": {"budget": str(balance.budget), "spent": str(balance.spent), "left": str(balance.left)},
+            "budget": {}
+            if spent is None
+            else {name: str(getattr(spent, name)) for name in ("budget", "spent", "left")},
             "ledger_line": None if answer is None else answer.charge,
             "ledger_head": None if answer is None or answer.head is None else answer.head.to_dict(),
         }
@@ -188,7 +207,7 @@ def _fixed_columns(
         columns["n"] = sizes.tolist() * len(asked)
     first = {m.name: m for m in reversed(measures)}  # both measures of a pair have one mechanism
     used = [[first[one.name].plan[size] for size in sizes.tolist()] for one in asked]
-    labels = [str(charge * one.weight * question.cells_part / question.groups_of_one(terms)) for one in asked]
+    labels = [str(charge * one.weight * question.cells_part / groups_of_one(question, terms)) for one in asked]
     columns["mechanism"] = [family_of(m) for mine in used for m in mine]
     columns["digest"] = [digest_of(m) for mine in used for m in mine]
     columns["epsilon"] = ["0" if m is None else label for mine, label in zip(used, labels, strict=True) for m in mine]

@@ -9,11 +9,12 @@ from typing import Any
 
 from ..engines.counted import Counts, Sums
 from ..ledger.chain import canonical as one_text
+from ..questions.margins import groups_of
 from ..questions.predicate import Predicate, find_column, parse, unordered
-from .purpose import READING
-from .question import Question
-from .statistics import Statistic
-from .tiers import spelled
+from ..questions.purpose import READING
+from ..questions.question import Question
+from ..questions.statistic import Statistic
+from .asked import Asked
 
 
 @dataclass(frozen=True)
@@ -29,35 +30,36 @@ class Spelling:
         return hashlib.sha256(one_text({"found": each}).encode()).hexdigest()
 
 
-def spelling_of(question: Question, names: Mapping[str, Collection[str]]) -> Spelling:
+def spelling_of(asked: Asked, names: Mapping[str, Collection[str]]) -> Spelling:
     """How a question is told apart; `names` has for each statistic columns of the table, those that it looks at among them."""
+    question = asked.question
     conditions = {
         one.name: None if one.where is None else parse(one.where, names[one.name]) for one in question.statistics
     }
     contents = {one.name: content_of(one, conditions[one.name], names[one.name]) for one in question.statistics}
     by = [name.lower() for name in question.by]  # the engine knows no case
     aim = question.purpose.written()
-    asked = {
-        "version": question.version,
-        "other": question.other,
+    told = {
+        "version": asked.version,
+        "pool_other": question.pool_other,
         "mechanism": question.mechanism if isinstance(question.mechanism, str) else question.mechanism.digest,
-        "level": str(question.level.alpha),
-        "bound": question.bound,
+        "level": str(asked.level.alpha),
+        "max_count": question.max_count,
         "max_groups": question.max_groups,
         **({} if aim["name"] == READING else {"purpose": aim}),  # reading is what auto always meant
-        **({"levels": [str(level.alpha) for level in question.audiences]} if question.audiences else {}),
+        **({"audiences": [str(level.alpha) for level in asked.levels]} if asked.audiences else {}),
         "rule": 1,
         "statistics": sorted(contents.values(), key=one_text),
         "by": sorted(by),
         "domain": _digest(question.domain.contents(by)),
         **({"measured": measured_of(question)} if question.tiers else {}),
     }
-    return Spelling(asked, contents)
+    return Spelling(told, contents)
 
 
 def measured_of(question: Question) -> str:
     """What tells measured totals apart: their parts of epsilon, and which cells each of them adds up."""
-    return _digest(one_text({"levels": spelled(question)}))
+    return _digest(one_text({"tiers": _tiers_told(question)}))
 
 
 def content_of(one: Statistic, where: Predicate | None, names: Collection[str]) -> dict[str, Any]:
@@ -78,3 +80,16 @@ def content_of(one: Statistic, where: Predicate | None, names: Collection[str]) 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _tiers_told(question: Question) -> list[Any]:
+    """What tells tiers apart: their parts, and which cells each of their totals adds up."""
+    found = []
+    for margin, part in question.tiers:
+        groups = groups_of(margin, question.by, question.domain, question.cells)
+        order = sorted(range(len(question.by)), key=lambda k: question.by[k].lower())
+        cells: list[list[list[Any]]] = [[] for _ in groups.keys]
+        for key, place in zip(question.cells, groups.place.tolist(), strict=True):
+            cells[place].append([key[k] for k in order])
+        found.append([str(part), sorted(sorted(map(repr, mine)) for mine in cells)])
+    return sorted(found, key=repr)

@@ -20,8 +20,9 @@ from ..exact.arithmetic import show
 from ..ledger.ledger import Ledger
 from ..progress import Progress, tell
 from ..questions.predicate import Node, find_column, parse
+from ..questions.question import Question
 from .admission import admission_for
-from .question import Question
+from .asked import Asked
 
 _COMPARED = {"=", "<>", "IN"}
 _MOST = 50  # spellings that are told
@@ -40,29 +41,29 @@ class Other:
 
 
 def other_spellings(
-    table: str | os.PathLike[str], book: Ledger, question: Question, progress: Progress | None = None
+    table: str | os.PathLike[str], book: Ledger, asked: Asked, progress: Progress | None = None
 ) -> list[Other]:
     """Every spelling of the file that a text of the question differs from only in case or form, those of the question left out."""
     path = Path(table)
-    admission = admission_for(book, path, question.dataset, question.version)
+    admission = admission_for(book, path, asked.dataset, asked.version)
     source = open_table(path, again=True, reading=Reading.from_dict(admission.reading), progress=progress)
-    asked: dict[str, dict[str, list[str]]] = {}  # by column and form, as they were written
-    for column, text in _texts(question, list(source.names)):
-        mine = asked.setdefault(column, {}).setdefault(form(text), [])
+    written: dict[str, dict[str, list[str]]] = {}  # by column and form, as they were written
+    for column, text in _texts(asked.question, list(source.names)):
+        mine = written.setdefault(column, {}).setdefault(form(text), [])
         if text not in mine:
             mine.append(text)
-    if not asked:
+    if not written:
         return []
-    source.bind([name for name in source.names if name in asked])
+    source.bind([name for name in source.names if name in written])
     found: dict[Other, None] = {}
     for _, arrays in source.numbered():
         tell(progress, "comparing spellings")
         for column, array in zip(source.used, arrays, strict=True):
-            wanted = asked[column]
+            wanted = written[column]
             for there in _different(array):
-                written = wanted.get(form(there), [])
-                if written and there not in written:
-                    found |= dict.fromkeys(Other(column, one, there) for one in written)
+                alike = wanted.get(form(there), [])
+                if alike and there not in alike:
+                    found |= dict.fromkeys(Other(column, one, there) for one in alike)
                     if len(found) >= _MOST:
                         return list(found)[:_MOST]
     return list(found)

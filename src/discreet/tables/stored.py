@@ -16,16 +16,15 @@ from typing import Any
 
 from ..errors import DiscreetError
 from ..exact.level import Level
-from ..ledger.ledger import Balance, Entry, Head, Ledger
+from ..ledger.ledger import Entry, Head, Ledger
 from ..mechanism import Mechanism
-from .alike import contents
+from .answers import served
+from .asked import Asked
 from .audiences import answers_of
 from .matched import Unknown
-from .question import Question
-from .rebuilt import Rebuilt
+from .rebuilt import Rebuilt, contents
 from .results import Release
 from .saved import Saved, as_texts, csv_value, number_in, without_words
-from .served import served
 from .spelling import measured_of
 
 # Fields of a record that do not follow from the stored answer, and are compared with the ledger's lines, or elsewhere
@@ -85,7 +84,7 @@ def differences(ledger: Ledger, saved: Saved, rebuilt: Rebuilt) -> Iterator[str 
     ):
         yield f"Line {line} charged {charged.facts['epsilon']}."
     if mine is not None:
-        text = answers_of(text)[asked["levels"].index(mine["alpha"])]
+        text = answers_of(text)[asked["audiences"].index(mine["alpha"])]
     if line not in ledger.charges_of(name, asked):
         yield f"Line {line} charged for another question."
     else:
@@ -96,21 +95,21 @@ def _unlike(saved: Saved, rebuilt: Rebuilt, text: str, content: Mapping[str, Any
     """What of a release is not as its stored answer makes it; the question is the one that was charged for."""
     record, sheet, line = saved.record, rebuilt.sheet, charged.number
     asked = record["question"]
-    question = _typed(sheet.question, content, asked, record["containers"])
-    if question is None:
+    again_asked = _typed(sheet.asked, content, asked, record["containers"])
+    if again_asked is None:
         yield f"The groups are not those of the stored answer of line {line}."
         return
-    if question.tiers and measured_of(question) != asked["measured"]:
+    if again_asked.question.tiers and measured_of(again_asked.question) != asked["measured"]:
         yield f"The measured totals, their parts of epsilon or the cells in them are not those that line {line} charged for."
         return
     try:
         again = served(
-            text, question, sheet.terms, sheet.charge, contents(asked, sheet), sheet.margins, dict, sheet.coarse
+            text, again_asked, sheet.terms, sheet.charge, contents(asked, sheet), sheet.margins, dict, sheet.coarse
         )
     except DiscreetError:
         yield f"It is another question than the one of the stored answer of line {line}."
         return
-    made = again.sheet.filled(again.reports, Balance(Fraction(0), Fraction(0), Fraction(0), 0), None, again.totals)
+    made = again.sheet.filled(again.reports, again.totals, None, None)
     yield from _compared(made, rebuilt.release, record, line)
 
 
@@ -127,9 +126,10 @@ def _compared(made: Release, told: Release, record: Mapping[str, Any], line: int
 
 
 def _typed(
-    question: Question, content: Mapping[str, Any], asked: Mapping[str, Any], containers: list[Mapping[str, Any]]
-) -> Question | None:
+    sheet_asked: Asked, content: Mapping[str, Any], asked: Mapping[str, Any], containers: list[Mapping[str, Any]]
+) -> Asked | None:
     """The question of a record with keys of the types that they were asked with, which a CSV does not have."""
+    question = sheet_asked.question
     stored = [name.lower() for name in content["by"]]
     columns = [stored.index(name.lower()) for name in question.by]
     known = {
@@ -146,8 +146,10 @@ def _typed(
     )
     own = isinstance(question.mechanism, Mechanism)
     return replace(
-        question,
-        domain=replace(question.domain, keys=declared, hierarchies=maps),
-        mechanism=question.mechanism if own else asked["mechanism"],
-        audiences=tuple(Level(number_in(alpha)) for alpha in asked.get("levels", ())),
+        sheet_asked,
+        question=question.changed(
+            domain=replace(question.domain, keys=declared, hierarchies=maps),
+            mechanism=question.mechanism if own else asked["mechanism"],
+        ),
+        audiences=tuple((alpha, Level(number_in(alpha))) for alpha in asked.get("audiences", ())),
     )

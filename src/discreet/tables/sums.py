@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ledger.ledger import Terms
-from ..questions.domain import Domain
-from .margins import Groups, Margin, groups_of, margin_name, read_margins
-from .measures import Measure, digest_of, family_of
-from .question import Question
-from .tiers import CELLS, Tier, sizes_of
+from ..questions.margins import Groups, Margin, groups_of, margin_name, read_margins
+from ..questions.question import Question
+from .asked import groups_of_one
+from .measures import Measure, Tier, digest_of, family_of, sizes_of
 from .totals import Adding, Own
 from .values import Part, Reading, published
 
@@ -143,14 +142,14 @@ def totals_record(
     question: Question, terms: Terms, charge: Fraction, margins: Sequence[Margin], tiers: Sequence[Tier]
 ) -> dict[str, Any]:
     """What the record says of totals: those that were asked for, and those that were measured with their parts of epsilon."""
-    each = charge / question.groups_of_one(terms)
-    levels = [
+    each = charge / groups_of_one(question, terms)
+    measured = [
         {
             "by": list(tier.groups.margin),
             "totals": len(tier.groups.keys),
             "part": str(tier.part),
             "epsilon": str(each * tier.part),
-            "statistics": _levels(tier, each),
+            "statistics": _statistics(tier, each),
         }
         for tier in tiers
     ]
@@ -163,7 +162,7 @@ def totals_record(
             if h.column in used
         ],
         "measured": [
-            *levels,
+            *measured,
             {
                 "by": list(question.by),
                 "totals": len(question.cells),
@@ -176,8 +175,8 @@ def totals_record(
     }
 
 
-def _levels(tier: Tier, each: Fraction) -> list[dict[str, str]]:
-    """For each statistic of a measured level its part of epsilon, and the level of each of its reports."""
+def _statistics(tier: Tier, each: Fraction) -> list[dict[str, str]]:
+    """For each statistic of a tier its part of epsilon, and the level of each of its reports."""
     return [
         {"name": m.name, "epsilon": str(each * tier.part * m.statistic.weight), "alpha": str(m.level.alpha)}
         for m in tier.measures
@@ -185,17 +184,16 @@ def _levels(tier: Tier, each: Fraction) -> list[dict[str, str]]:
     ]
 
 
-def names_of_totals(margins: Any, measure: Any, by: Sequence[str], domain: Domain) -> list[str]:
-    """The names of all margins that a release with these arguments has."""
-    measured = [name for name in measure if name != CELLS] if isinstance(measure, Mapping) else measure
-    asked = [*read_margins(margins, by, domain), *read_margins(measured, by, domain, "measure")]
+def names_of_totals(margins: Any, question: Question) -> list[str]:
+    """The names of all margins that a release of this question with these margins has."""
+    asked = [*read_margins(margins, question.by, question.domain), *(margin for margin, _ in question.tiers)]
     first = {frozenset(margin): margin for margin in reversed(asked)}
     return [margin_name(margin) for margin in reversed(first.values())]
 
 
 def totals_beware(question: Question, terms: Terms, any_totals: bool) -> list[str]:
     """What totals do not mean."""
-    if any_totals and question.groups_of_one(terms) > 1:
+    if any_totals and groups_of_one(question, terms) > 1:
         return [f"A person may be in {question.max_groups} groups: totals add up memberships, not people."]
     return []
 

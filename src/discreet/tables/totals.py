@@ -18,10 +18,9 @@ from ..channels import Channel
 from ..exact.positions import positions
 from ..measure.leastsquares import Measured, WeightedBound
 from ..measure.totals import CHERNOFF, SumBound, TotalBound, is_below_noise
+from ..questions.margins import Groups
 from .fitting import fit_parts
-from .margins import Groups
-from .measures import Measure
-from .tiers import Tier
+from .measures import Measure, Tier
 from .values import Part, Reading, error_of, in_steps, members
 
 Indices = NDArray[np.int64]

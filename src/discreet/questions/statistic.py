@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import DiscreetError, ReleaseError
 from ..exact.arithmetic import encodable, parse_exact, show
 from ..exact.grid import Grid
-from ..questions.sums import SumOf, read_sums
+from .sums import SumOf, read_sums
 
 KINDS = ("count", "sum", "mean", "share")
 _LARGEST = 10**6  # of the whole numbers that a weight is made of

@@ -1,22 +1,28 @@
-"""Margins: which totals were asked for, and the cells that each of them adds up."""
+"""Margins: which totals were asked for, the cells that each of them adds up, and the parts of epsilon of measured ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ReleaseError
-from ..exact.arithmetic import show
-from ..questions.domain import Domain
+from ..exact.arithmetic import parse_exact, show
+from ..mechanism import Mechanism
+from .domain import Domain
+
+if TYPE_CHECKING:
+    from .question import Question
 
 Indices = NDArray[np.int64]
 Margin = tuple[str, ...]  # the columns that a total is by; none for the grand total
 
-TOTAL = "total"
+TOTAL, CELLS = "total", "cells"
+_PARTS = 100  # epsilon is divided into so many parts, unless weights are given
 # columns of the rows of totals that are no keys
 OF_TOTALS = ("n", "total", "low", "high", "interval_by", "report", "report_u", "report_v", "mechanism", "digest")
 
@@ -94,3 +100,67 @@ def groups_of(margin: Margin, by: Sequence[str], domain: Domain, cells: Sequence
     places: dict[tuple[Any, ...], int] = {}
     place = np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
     return Groups(margin, tuple(places), place)
+
+
+def read_tiers(given: Any, question: Question) -> tuple[tuple[Margin, Fraction], ...]:
+    """Which totals to measure, each with its part of epsilon: margins, or {margin: weight, ..., "cells": weight}.
+
+    Without weights the parts are those of `best_parts`, in hundredths.
+    """
+    if given is None or (not isinstance(given, str) and not given):
+        return ()
+    weights = given if isinstance(given, Mapping) else None
+    names = given if weights is None else [name for name in weights if name != CELLS]
+    margins = read_margins(names, question.by, question.domain, "measure_totals")
+    if isinstance(question.mechanism, Mechanism):
+        raise ReleaseError(
+            "Measured totals need mechanisms of their own sizes; use mechanism auto or the name of a family."
+        )
+    if weights is not None:
+        numbers = [_weight(weights[name]) for name in names] + [_weight(weights.get(CELLS, 1))]
+        if len(margins) < len(names):
+            raise ReleaseError("Two of the totals to measure are the same; name each once.")
+        return tuple((margin, number / sum(numbers)) for margin, number in zip(margins, numbers, strict=False))
+    sizes = [len(groups_of(margin, question.by, question.domain, question.cells).keys) for margin in margins]
+    return tuple(zip(margins, best_parts([*sizes, len(question.cells)])[:-1], strict=True))
+
+
+def measure_of(text: str) -> list[str] | dict[str, str]:
+    """What to measure as the command line has it: total,district, or with weights total=1,district=2,cells=6.
+
+    >>> measure_of("total=1, cells=6")
+    {'total': '1', 'cells': '6'}
+    """
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not any("=" in name for name in names):
+        return names
+    pairs = [name.rpartition("=") if "=" in name else (name, "=", "1") for name in names]
+    return {name.strip(): weight.strip() for name, _, weight in pairs}
+
+
+def best_parts(sizes: Sequence[int]) -> list[Fraction]:
+    """Parts of epsilon for tables with so many numbers each, for the least expected squared error of all of them together.
+
+    The error of one report goes with 1/part^2, so that sum size/part^2 is least, under sum part = 1, where the parts go with
+    the cube roots of the sizes. They are rounded to hundredths; the last, of the cells, takes the rest. (Fitting them together
+    lowers the error further; the parts that are best for the fit are close to these, see docs/totals.md.)
+
+    >>> best_parts([1, 240])
+    [Fraction(7, 50), Fraction(43, 50)]
+    """
+    roots = [round(1000 * size ** (1 / 3)) for size in sizes]
+    parts = [Fraction(max(1, round(_PARTS * root / sum(roots))), _PARTS) for root in roots[:-1]]
+    if sum(parts) >= 1:
+        raise ReleaseError(
+            f"{len(parts)} levels are too many to measure at once; measure fewer totals, or give weights."
+        )
+    return [*parts, 1 - sum(parts, Fraction(0))]
+
+
+def _weight(given: Any) -> Fraction:
+    number = parse_exact(given)
+    if number is None or number <= 0 or max(number.as_integer_ratio()) > 10**6:
+        raise ReleaseError(
+            f"measure_totals has the weight {show(given)}; a weight is a positive number of at most six digits."
+        )
+    return number

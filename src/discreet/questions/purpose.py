@@ -16,16 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
-from ..errors import DiscreetError, ReleaseError
+from ..errors import ReleaseError
 from ..exact.arithmetic import parse_entry, parse_exact, show
 from ..exact.grid import Grid
-from ..exact.level import Level
 from ..measure.loss import loss_of
-from ..measure.prior import Prior, prior_of
-from ..mechanism import Mechanism
+from ..measure.prior import Prior
 
 READING, ADDING, LEAST = "reading", "adding", "least error"
 PURPOSES = (READING, ADDING, LEAST)
@@ -81,10 +78,10 @@ class Purpose:
         pairs = isinstance(prior, list) and prior and isinstance(prior[0], list)
         return cls.of(written["name"], written.get("loss"), dict(prior) if pairs and prior is not None else prior)
 
-    def mechanism(self, top: int | None, level: Level) -> Mechanism | str:
-        """For counts from 0 to `top` (None: any number): a design, or the name of a family."""
+    def family(self, top: int | None) -> str | None:
+        """The family of mechanisms for counts from 0 to `top` (None: any number); None for a design of its own."""
         if self.name == LEAST:
-            return _designed(self, top, level)
+            return None
         return "explicit_fair" if self.name == READING and top is not None and top <= SMALL_GROUP else "geometric"
 
     def check(self, kinds: Iterable[str], relation: str) -> None:
@@ -131,25 +128,3 @@ def _written(prior: str | Law | None) -> Any:
     if prior is None or isinstance(prior, str):
         return prior
     return [[str(x) for x in part] if isinstance(part, tuple) else str(part) for part in prior]
-
-
-@lru_cache(maxsize=512)
-def _designed(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
-    """The certified optimum for counts up to `top`; made once for each size."""
-    if top is None:
-        raise ReleaseError("The least error needs an upper end: declare bound, the largest count that can be.")
-    if top > LARGEST:
-        raise ReleaseError(
-            f'purpose="least error" makes designs for groups of up to {LARGEST}, not {top}; use "reading" or '
-            '"adding", whose error is little larger there.'
-        )
-    from ..designs.design import design  # a slow import, for those who ask for it
-
-    assert purpose.loss is not None  # the purpose that is designed for has one
-    law: Any = purpose.prior
-    if isinstance(law, tuple):
-        law = dict(law) if law and isinstance(law[0], tuple) else list(law)
-    try:
-        return design(Grid(0, top), alpha=level.alpha, loss=purpose.loss, prior=prior_of(law, Grid(0, top))).mechanism
-    except DiscreetError as error:
-        raise ReleaseError(f"For groups of {top}: {error} Nothing was charged.") from None

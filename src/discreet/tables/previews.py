@@ -19,7 +19,7 @@ _FIRST = 100  # rows that are shown
 
 
 @dataclass(frozen=True, repr=False)
-class Expected(Result):
+class Preview(Result):
     """What a release would have: for each group its noise, and for each statistic its part of epsilon.
 
     `standard error` and `half width` (of the 95 % interval) are in the units of the column. Means and shares of groups of
@@ -80,7 +80,7 @@ class Expected(Result):
         return {"rows": plain(self.rows()), "record": plain(self.record)}
 
 
-def expected_of(sheet: Sheet) -> Expected:
+def preview_of(sheet: Sheet) -> Preview:
     """The dry run of everything that a sheet is ready for."""
     question, lines = sheet.question, list[dict[str, Any]]()
     for k, measure in enumerate(sheet.measures):
@@ -93,7 +93,7 @@ def expected_of(sheet: Sheet) -> Expected:
             dict(zip(question.by, key, strict=True)) | named | pairs | expected[size]
             for key, size in zip(question.cells, sheet.sizes.tolist(), strict=True)
         ]
-    return Expected(tuple(lines), sheet.record)
+    return Preview(tuple(lines), sheet.record)
 
 
 def _expected(sheet: Sheet, k: int, size: int) -> dict[str, Any]:

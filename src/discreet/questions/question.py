@@ -1,0 +1,389 @@
+"""A question: what is asked of each group, of which groups, and how it is to be drawn. Everything declared, checked once.
+
+A question knows no data set and no privacy level: those are said where it is asked (`release`, `preview`, `release_to`). So one
+question may be asked of several data sets, at several levels, and be written down.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+from ..errors import DiscreetError, ReleaseError
+from ..exact.arithmetic import show
+from ..exact.given import whole
+from ..exact.grid import Grid
+from ..mechanism import Mechanism, Procedure, mechanism_of
+from ..registry import RELEASED
+from .domain import Domain
+from .hierarchy import read_hierarchies
+from .margins import Margin, margin_name, read_tiers
+from .purpose import FOR_READING, Purpose
+from .recoding import Recoding
+from .statistic import KINDS, Statistic, statistics_of
+
+FORMAT, VERSION = "discreet-question", 1
+OTHER, MISSING = "(other)", "(missing)"
+_MOST = 20  # parts that are named in words; the others are counted
+RESERVED = frozenset(
+    [
+        "report",
+        "low",
+        "high",
+        "estimate",
+        "standard_error",
+        "n",
+        "mechanism",
+        "digest",
+        "epsilon",
+        "count",
+        "fitted",
+        "total",
+        "interval_by",
+    ]
+)
+ALSO_RESERVED = frozenset(["statistic", "report_u", "report_v"])  # where there is more than counts
+
+
+@final
+@dataclass(frozen=True, init=False, repr=False)
+class Question:
+    """What to release: counts, sums, means or shares of each declared group.
+
+        count   people for whom a condition is true: a condition, a list of them or {name: condition}; "*" is everybody
+        sum     of a column, what each person adds within declared bounds: {"income": Grid(0, 100000, 100)}, or a text
+                "income:0..100000/100 where CONDITION missing VALUE", a list of them or {name: text}
+        mean    written like sum
+        share   of the people for whom a condition is true, written like count
+
+    `by` names the columns to group by and `domain` declares their keys, which are never learned from the data; with `pool_other`
+    all other keys form one more group. `weights` divide epsilon among the statistics, {name: number}. `max_count` is the
+    largest count that can be (for add-remove privacy), `max_groups` how many groups one person may be in (with an id column).
+
+    `measure_totals` are totals to draw reports of too, for a part of epsilon: [[], "district"], or with weights
+    {"total": 1, "cells": 6}. `purpose` chooses the mechanisms of counts: "reading" (small groups as fair as can be), "adding" (the
+    smallest error of sums of reports) or "least error" for a `loss` and a public `prior`; or name a `mechanism`.
+
+    >>> Question(count="ill = 'yes'", by=["district"], domain={"district": ["north", "south"]})
+    Question(count of ill = 'yes' by district, 2 groups)
+    """
+
+    statistics: tuple[Statistic, ...]
+    by: tuple[str, ...]
+    domain: Domain
+    max_count: int | None
+    max_groups: int
+    pool_other: bool
+    tiers: tuple[tuple[Margin, Fraction], ...]  # totals that are measured too, each with its part of epsilon
+    mechanism: str | Mechanism
+    purpose: Purpose
+
+    def __init__(
+        self,
+        count: str | Sequence[str] | Mapping[str, str] | None = None,
+        *,
+        sum: str | Sequence[str] | Mapping[str, str | Grid] | None = None,
+        mean: str | Sequence[str] | Mapping[str, str | Grid] | None = None,
+        share: str | Sequence[str] | Mapping[str, str] | None = None,
+        by: str | Sequence[str] = (),
+        domain: Domain | Mapping[str, Any] | None = None,
+        weights: Mapping[str, Any] | None = None,
+        max_count: int | None = None,
+        max_groups: int = 1,
+        pool_other: bool = False,
+        measure_totals: Any = (),
+        mechanism: str | Mechanism = "auto",
+        purpose: str | None = None,
+        loss: str | None = None,
+        prior: Any = None,
+    ) -> None:
+        if isinstance(mechanism, Procedure):
+            mechanism_of(mechanism, ReleaseError)  # traditional methods are refused
+        elif mechanism != "auto" and mechanism not in RELEASED:
+            raise ReleaseError(
+                f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)} or a Mechanism."
+            )
+        aim = Purpose.of(purpose, loss, prior)
+        if purpose is not None and mechanism != "auto":
+            raise ReleaseError("The purpose chooses the mechanism: give one of the two, and leave the other out.")
+        if not isinstance(pool_other, bool):
+            raise ReleaseError(f"pool_other = {show(pool_other)} must be True or False.")
+        columns = tuple([by] if isinstance(by, str) else by)
+        if domain is None and columns:
+            raise ReleaseError(
+                f"Declare the groups: domain={{{columns[0]!r}: [...]}} lists the values that {', '.join(columns)} "
+                "may take. Keys are declared, never learned from the data."
+            )
+        self._set(
+            statistics=statistics_of(count, sum, mean, share, weights),
+            by=columns,
+            domain=domain.ordered(columns)
+            if isinstance(domain, Domain)
+            else Domain.of({} if domain is None else domain, columns),
+            max_count=None if max_count is None else whole(max_count, "max_count", example=100, error=ReleaseError),
+            max_groups=whole(max_groups, "max_groups", error=ReleaseError),
+            pool_other=pool_other,
+            tiers=(),
+            mechanism=mechanism,
+            purpose=aim,
+        )
+        self._check_names()
+        self._set(tiers=read_tiers(measure_totals, self))
+
+    def _set(self, **parts: Any) -> None:
+        for name, value in parts.items():
+            object.__setattr__(self, name, value)
+
+    def _check_names(self) -> None:
+        """No column of the result has two meanings, and no declared key the name of a group of ours."""
+        reserved = RESERVED if self.name_column == "count" else RESERVED | ALSO_RESERVED
+        for names, where in ((self.by, "data"), ([h.column for h in self.domain.hierarchies], "domain")):
+            taken = [name for name in names if name.lower() in reserved]
+            if taken:
+                raise ReleaseError(
+                    f"{', '.join(taken)} is also the name of a column of the result; rename it in the {where}."
+                )
+        keys = self.domain.keys
+        if self.pool_other and any(OTHER in key for key in keys):
+            raise ReleaseError(f"{OTHER} stands for the pooled cell; a declared key cannot have that name.")
+        if any({None, MISSING} <= {key[k] for key in keys} for k in range(len(self.by))):
+            raise ReleaseError(
+                f"{MISSING} stands for missing values, which are declared too; a declared key cannot have that name."
+            )
+
+    @classmethod
+    def known(
+        cls,
+        *,
+        statistics: tuple[Statistic, ...],
+        by: tuple[str, ...],
+        domain: Domain,
+        max_count: int | None = None,
+        max_groups: int = 1,
+        pool_other: bool = False,
+        tiers: tuple[tuple[Margin, Fraction], ...] = (),
+        mechanism: str | Mechanism = "auto",
+        purpose: Purpose = FOR_READING,
+    ) -> Question:
+        """From parts that were read before: those of a saved release, or of another question."""
+        made = cls.__new__(cls)
+        made._set(
+            statistics=statistics,
+            by=by,
+            domain=domain,
+            max_count=max_count,
+            max_groups=max_groups,
+            pool_other=pool_other,
+            tiers=tiers,
+            mechanism=mechanism,
+            purpose=purpose,
+        )
+        return made
+
+    def changed(self, **parts: Any) -> Question:
+        """The same with some parts replaced, which are named and typed as in `known`."""
+        return Question.known(**{**{part.name: getattr(self, part.name) for part in fields(self)}, **parts})
+
+    @property
+    def cells(self) -> list[tuple[Any, ...]]:
+        """The keys of the reports in their order: the declared ones, then the pooled cell."""
+        return [*self.domain.keys, *([(OTHER,) * len(self.by)] if self.pool_other else [])]
+
+    def spelled_key(self, key: tuple[Any, ...], columns: Sequence[str] | None = None) -> tuple[Any, ...]:
+        """A key as it is published, of `columns` or of all: beside the pooled cell all keys are texts, of one type. A CSV has
+        nothing for a missing value, so that beside an empty text it has its name too."""
+        if self.pool_other:
+            return tuple(MISSING if one is None else str(one) for one in key)
+        if not self._named_missing:
+            return key
+        names = self.by if columns is None else columns
+        return tuple(
+            MISSING if one is None and c in self._named_missing else one for c, one in zip(names, key, strict=True)
+        )
+
+    @cached_property
+    def _named_missing(self) -> frozenset[str]:
+        """The columns in which both the missing value and the empty text are keys."""
+        return frozenset(c for k, c in enumerate(self.by) if {None, ""} <= {key[k] for key in self.domain.keys})
+
+    @property
+    def cells_part(self) -> Fraction:
+        """What measured totals leave of epsilon for the cells."""
+        return 1 - sum((part for _, part in self.tiers), Fraction(0))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of what is asked of each group, in the order asked for."""
+        return [one.name for one in self.statistics]
+
+    @property
+    def name_column(self) -> str:
+        """The column that tells several statistics apart."""
+        return "count" if all(one.kind == "count" for one in self.statistics) else "statistic"
+
+    def words(self) -> str:
+        """What is asked of each group, by which columns, and which totals are measured, for people."""
+        groups = len(self.domain.keys) + self.pool_other
+        by = f" by {_listed(list(self.by))}, {groups} group{'s' if groups > 1 else ''}" if self.by else ""
+        pooled = " (one of them of all others)" if self.pool_other and self.by else ""
+        measured = [margin_name(margin) for margin, _ in self.tiers]
+        totals = f"; totals measured: {_listed(measured)}" if measured else ""
+        return f"{_listed([_statistic_words(one) for one in self.statistics])}{by}{pooled}{totals}"
+
+    def how_drawn(self) -> str:
+        """How it is drawn, for people, where that was said: ", drawn by geometric" or ", for adding"."""
+        if isinstance(self.mechanism, Mechanism):
+            return ", drawn by a mechanism of its own"
+        if self.mechanism != "auto":
+            return f", drawn by {self.mechanism}"
+        return "" if self.purpose == FOR_READING else f", for {self.purpose.name}"
+
+    def __str__(self) -> str:
+        limits = [f"counts up to {self.max_count}"] if self.max_count is not None else []
+        limits += [f"a person in up to {self.max_groups} groups"] if self.max_groups > 1 else []
+        return "; ".join([self.words() + self.how_drawn(), *limits])
+
+    def __repr__(self) -> str:
+        text = " ".join(str(self).split())
+        return f"Question({text if len(text) <= 150 else text[:147] + '...'})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For machines: JSON that `from_dict` reads."""
+        from ..files import document
+
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "statistics": [_statistic_dict(one) for one in self.statistics],
+            "by": list(self.by),
+            "domain": _domain_dict(self.domain),
+            "max_count": self.max_count,
+            "max_groups": self.max_groups,
+            "pool_other": self.pool_other,
+            "measure_totals": [{"by": list(margin), "part": str(part)} for margin, part in self.tiers],
+            "mechanism": document(self.mechanism) if isinstance(self.mechanism, Mechanism) else self.mechanism,
+            "purpose": self.purpose.written() if self.purpose.declared else None,
+        }
+
+    @classmethod
+    def from_dict(cls, written: Mapping[str, Any]) -> Question:
+        """A question as `to_dict` wrote it, checked like a new one."""
+        if not isinstance(written, Mapping) or (written.get("format"), written.get("version")) != (FORMAT, VERSION):
+            raise ReleaseError(
+                f"This is no question of version {VERSION}; give what Question.to_dict wrote, or make one with Question(...)."
+            )
+        try:
+            return _read(written)
+        except DiscreetError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+            raise ReleaseError(
+                "The question cannot be read: a part of it is missing or of another kind. Give what Question.to_dict wrote."
+            ) from None
+
+
+def _statistic_words(one: Statistic) -> str:
+    text = f"{one.kind} of {one.words()}"
+    return text if one.name in (one.kind, one.where, one.column, f"{one.kind} {one.column}") else f"{text} ({one.name})"
+
+
+def _listed(parts: list[str]) -> str:
+    more = len(parts) - _MOST
+    return ", ".join(parts[:_MOST]) + (f" and {more} more" if more > 0 else "")
+
+
+def _statistic_dict(one: Statistic) -> dict[str, Any]:
+    what = "*" if one.kind == "count" and one.where is None else one.words()
+    return {"name": one.name, "kind": one.kind, "what": what, "weight": str(one.weight)}
+
+
+def _domain_dict(domain: Domain) -> dict[str, Any]:
+    return {
+        "keys": [list(key) for key in domain.keys],
+        "recodings": [None if one is None else _labels(one) for one in domain.recodings],
+        "source": domain.source,
+        "containers": [
+            {"column": one.column, "of": one.of, "map": [list(pair) for pair in one.containers]}
+            for one in domain.hierarchies
+        ],
+    }
+
+
+def _labels(recoding: Recoding) -> dict[str, Any]:
+    """What each label stands for; the ends of bands are rationals, and so texts."""
+    return {
+        label: {"bands": [[None if end is None else str(end) for end in band] for band in what]}
+        if isinstance(what, list)
+        else what
+        for label, what in recoding.declared().items()
+    }
+
+
+def _unlabelled(written: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as it may be declared."""
+    return {
+        label: [[None if end is None else Fraction(end) for end in band] for band in what["bands"]]
+        if what is not None and "bands" in what
+        else what
+        for label, what in written.items()
+    }
+
+
+def _read(written: Mapping[str, Any]) -> Question:
+    from ..files import loads
+
+    by, given = tuple(written["by"]), written["mechanism"]
+    kinds: dict[str, dict[str, Any]] = {}
+    for one in written["statistics"]:
+        kinds.setdefault(one["kind"], {})[one["name"]] = one["what"]
+    if not kinds or not kinds.keys() <= {*KINDS}:
+        raise ReleaseError("A question asks for counts, sums, means or shares.")
+    measured = {tuple(one["by"]): Fraction(one["part"]) for one in written["measure_totals"]}
+    weights = {one["name"]: Fraction(one["weight"]) for one in written["statistics"]}
+    if sum(weights.values()) != 1 or sum(measured.values()) >= 1 or min([*weights.values(), *measured.values()]) <= 0:
+        raise ReleaseError("The parts of epsilon in this question are no positive numbers that add up to 1.")
+    parts: dict[str, Any] = kinds
+    made = Question(
+        **parts,
+        by=by,
+        domain=_read_domain(by, written["domain"]),
+        max_count=written["max_count"],
+        max_groups=written["max_groups"],
+        pool_other=written["pool_other"],
+        measure_totals=dict.fromkeys(measured, 1),
+        mechanism=loads(json.dumps(given).encode(), "the mechanism of the question")
+        if isinstance(given, dict)
+        else given,
+    )
+    found = {one.name: replace(one, weight=weights[one.name]) for one in made.statistics}
+    aim = written["purpose"]
+    return made.changed(
+        statistics=tuple(found[name] for name in weights),
+        tiers=tuple((margin, measured[margin]) for margin, _ in made.tiers),
+        purpose=made.purpose if aim is None else replace(Purpose.read(aim), declared=True),
+    )
+
+
+def _read_domain(by: tuple[str, ...], written: Mapping[str, Any]) -> Domain:
+    keys = Domain.of({"keys": [tuple(key) for key in written["keys"]]} if by else {}, by).keys
+    recodings = tuple(
+        None if one is None else Recoding.of(column, _unlabelled(one))
+        for column, one in zip(by, written["recodings"] or [None] * len(by), strict=True)
+    )
+    columns = {name: list(dict.fromkeys(key[k] for key in keys)) for k, name in enumerate(by)}
+    maps = {one["column"]: {"of": one["of"], "map": _containers(one["map"])} for one in written["containers"]}
+    return Domain(
+        by, keys, recodings if any(recodings) else (), str(written["source"]), read_hierarchies(maps, columns)
+    )
+
+
+def _containers(pairs: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
+    """The keys of each container."""
+    found: dict[str, list[Any]] = {}
+    for key, label in pairs:
+        found.setdefault(label, []).append(key)
+    return found

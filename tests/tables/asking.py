@@ -1,0 +1,23 @@
+"""Short ways to ask in the tests of releases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import discreet as dt
+from discreet.tables.asked import Asked
+
+
+def ask(dataset: str = "d", version: str = "1", *, alpha: object = None, epsilon: object = None, **parts: Any) -> Asked:
+    """A question about a data set at one level."""
+    return Asked.at_level(dt.Question(**parts), dataset, version, alpha, epsilon)
+
+
+def at(*alphas: str) -> dict[str, dt.Level]:
+    """Audiences named by their alphas."""
+    return {alpha: dt.Level.of(alpha=alpha) for alpha in alphas}
+
+
+def release_any(table: Any, **asked: Any) -> Any:
+    """A release, or one for each audience where there are several."""
+    return dt.release_to(table, **asked) if "audiences" in asked else dt.release(table, **asked)
