@@ -37,8 +37,8 @@ from .statistics import asked_by
 if TYPE_CHECKING:
     from ..ledger.ledger import Ledger
     from ..questions.question import Question
-    from ..tables.audiences import Audiences
-    from ..tables.results import Release
+    from ..tables.draw.audiences import Audiences
+    from ..tables.publish.released import Release
 
 Rounded = Annotated[str | None, Parameter(help="Round the noisy reports to multiples of this, and all made from them.")]
 Hidden = Annotated[str | None, Parameter(help="Hide noisy reports below this, and all made from them.")]
@@ -232,7 +232,7 @@ def release_to(
     """
     from ..errors import FileError
     from ..ledger.ledger import Ledger
-    from ..tables.asked import file_part
+    from ..tables.ask.asked import file_part
     from ..tables.release import release_to as run
     from . import terminal
 
@@ -353,8 +353,8 @@ def _checked_outputs(
 ) -> list[Path]:
     """Files of an earlier release that go when this one is written; what must not be written over is refused."""
     from ..errors import FileError
-    from ..tables.saving import check_outputs
-    from ..tables.sums import names_of_totals
+    from ..tables.saved.writing import check_outputs
+    from ..tables.totals.margin_rows import names_of_totals
 
     names = names_of_totals(totals, question)
     try:
@@ -366,7 +366,7 @@ def _checked_outputs(
 
 def _write(each: dict[Path, Release], old: list[Path], bom: bool, overwrite: bool) -> None:
     from ..errors import FileError
-    from ..tables.saving import write_releases
+    from ..tables.saved.writing import write_releases
 
     if not each:
         return

@@ -26,7 +26,7 @@ from ..exact.level import charged_above
 from ..ledger.ledger import Answer, Balance, Ledger, Pending, Terms
 from ..measure.privacy import check_privacy
 from ..mechanism import Mechanism
-from ..tables.admission import admission_for
+from ..tables.count.admitting import admission_for
 from .counting import MOST, Counts
 from .plain import Flags, are_ids, ids_of, kind_name
 from .values import Rule

@@ -31,7 +31,7 @@ from ..mechanism import Mechanism, mechanism_of
 from ..present.views import Result, View
 from ..progress import Progress, tell
 from ..randomness.source import FROM_SEED, KeyedSource, mark, marked, warn_of_seed
-from ..tables.frames import as_kind, kind_of
+from ..tables.publish.frames import as_kind, kind_of
 from .batches import Drawing, as_arrow, report_type
 from .charging import Account, FirstRows, Levels, check_ids, stored
 from .counting import TASK, Counts, counted, in_order

@@ -20,7 +20,7 @@ from ..exact.grid import Grid
 from ..mechanism import Mechanism, mechanism_of
 from ..progress import Progress, tell
 from ..randomness.source import is_marked, mark, marked
-from ..tables.frames import as_kind, kind_of
+from ..tables.publish.frames import as_kind, kind_of
 from .plain import UNREADABLE, Indices, is_boolean, without_values
 from .values import BadValueError, Rule, can_hold_numbers, check_type, numbers_of, places_of
 

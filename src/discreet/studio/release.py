@@ -22,10 +22,10 @@ from ..ledger.ledger import Ledger
 from ..present.views import View, plain
 from ..questions.question import Question
 from ..tables import admission
-from ..tables.asked import Asked as AskedOf
+from ..tables.ask.asked import Asked as AskedOf
+from ..tables.count.typing_errors import other_spellings
+from ..tables.publish.released import Release
 from ..tables.release import preview, release
-from ..tables.results import Release
-from ..tables.spellings import other_spellings
 from .jobs import as_job, under_way
 from .shelf import Shelf
 from .wire import Asked, Text
