@@ -64,9 +64,9 @@ start, cpu = time.perf_counter(), time.process_time()
 if what.endswith("tally"):
     dt.perturb(table, "age", m, **more)
 elif what.endswith("sorted"):
-    dt.perturb_file(table, out, "age", m, rows=True, overwrite=True, **more)
+    dt.perturb(table, "age", m, out=out, overwrite=True, **more)
 else:
-    dt.perturb_file(table, out, "age", m, rows=True, keep=["region"], overwrite=True, **more)
+    dt.perturb(table, "age", m, out=out, keep=["region"], overwrite=True, **more)
 seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(json.dumps({"seconds": seconds, "cpu": cpu, "peak_mb": peak / 1024}))

@@ -6,7 +6,7 @@ True values 0..100, five shapes of their law, all mechanisms at the same level b
 epsilon/100 per step). Reports are drawn from the law, recover(method="auto") finds it again, and the error is the Kantorovich
 distance: geometric means over shapes and runs. The best stop is that of seven (30 to 5000 iterations, and the likeliest law)
 which is nearest on average over the runs of a shape: whoever knows the truth could choose it, nobody else. Predicted is what
-dt.plan(reports=...) says. The windows of other widths, and one that wraps around on the reports 0..100, are for epsilon 1.
+dt.plan_reports(reports=...) says. The windows of other widths, and one that wraps around on the reports 0..100, are for epsilon 1.
 Longer grids are timed by the processor, in one thread. Writes results/local.md, unless --quick is given.
 """
 
@@ -202,7 +202,7 @@ def main() -> None:
         f"{about} True values 0..{TOP}, five shapes ({', '.join(names)}), every mechanism at the same epsilon between any two "
         'values. Mean Kantorovich distance of the recovered law (method "auto"), in steps, geometric means over shapes and '
         "runs; gain: the better of geometric and randomised response (kRR) divided by the square wave. Predicted: by "
-        "`dt.plan(reports=...)`. The last columns: the square wave's distance divided by that of the best stop of the iterations, "
+        "`dt.plan_reports(reports=...)`. The last columns: the square wave's distance divided by that of the best stop of the iterations, "
         "which only somebody who knows the truth could choose; above 1 recovery falls short of it.\n\n"
         "| epsilon | reports | geometric | kRR | square wave | gain | predicted: geometric | kRR | square wave | "
         f"{' | '.join(names)} |\n"

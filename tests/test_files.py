@@ -21,7 +21,8 @@ from discreet import files, verify
 from discreet.channels import Additive, Channel, Clamped, Geometric, Map, Mixture, Table, Then, Window
 from discreet.errors import FileError
 from discreet.exact.level import Epsilon, Level
-from discreet.mechanism import Recipe
+from discreet.files import load_procedure
+from discreet.mechanism import Procedure, Recipe
 from tests.profiles import examples
 from tests.strategies import mechanisms
 from tests.test_verify import apart, bytes_of, document, put, resigned
@@ -85,9 +86,9 @@ EVERY_KIND: dict[str, tuple[dt.Mechanism, type[Channel]]] = {
 }
 
 
-def load_bytes(path: Any, data: bytes) -> dt.Mechanism:
+def load_bytes(path: Any, data: bytes) -> Procedure:
     path.write_bytes(data)
-    return dt.load(path)
+    return load_procedure(path)
 
 
 def refused(d: dict[str, Any] | bytes) -> FileError:
@@ -120,7 +121,7 @@ def test_loading_gives_back_what_was_saved(name, tmp_path):
     m, kind = EVERY_KIND[name]
     assert isinstance(m.channel, kind), "the example is not of the kind it is here for"
     m.save(tmp_path / "m.json")
-    back = dt.load(tmp_path / "m.json")
+    back = load_procedure(tmp_path / "m.json")
     assert same_law(back.channel, m.channel)
     assert (back.inputs, back.outputs, back.level, back.sensitivity) == (m.inputs, m.outputs, m.level, m.sensitivity)
     assert back.recipe == m.recipe
@@ -599,7 +600,7 @@ def test_a_file_of_2_gb_is_refused_unread(tmp_path, monkeypatch):
     os.truncate(path, 2 * 2**30)
     monkeypatch.setattr(verify, "open", opened, raising=False)
     with pytest.raises(FileError, match=str(2 * 2**30)) as caught:
-        dt.load(path)
+        load_procedure(path)
     assert caught.value.kind == "too large"
     path.write_bytes(b"{}")
     with pytest.raises(AssertionError, match="was opened"):  # that is where a smaller file is read
@@ -609,13 +610,13 @@ def test_a_file_of_2_gb_is_refused_unread(tmp_path, monkeypatch):
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     for path in (tmp_path / "none.json", tmp_path, tmp_path / "none" / "m.json"):
         with pytest.raises(FileError, match="Check the path") as caught:
-            dt.load(path)
+            load_procedure(path)
         assert caught.value.kind == "missing"
 
 
 def test_a_path_with_a_null_byte_is_refused():
     with pytest.raises(FileError):
-        dt.load("a\0b")
+        load_procedure("a\0b")
     with pytest.raises(FileError):
         LAW.save("a\0b")
 
@@ -687,7 +688,7 @@ def test_saving_replaces_an_old_file_and_leaves_nothing_else(tmp_path):
     path = tmp_path / "m.json"
     path.write_text("old")
     LAW.save(path)
-    assert dt.load(str(path)).digest == LAW.digest
+    assert load_procedure(str(path)).digest == LAW.digest
     assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
 
 

@@ -39,9 +39,10 @@ ROOMS = {
     "seal": f"{BASE} channels",
     "mechanism": f"{BASE} present noise channels sampling seal",
     "mechanisms": f"{MAKING} noise",
+    "traditional": MAKING,
     "measure": f"{MAKING} present randomness noise mechanisms",
     "adapters": f"{BASE} mechanism measure",
-    "files": f"{BASE} verify noise channels mechanism measure",
+    "files": f"{BASE} verify noise channels mechanism traditional measure",
     "designs": f"{MAKING} present blas lp mechanisms measure progress",
     "recovery": f"{BASE} present randomness blas lp channels mechanism sampling measure progress",
     "theory": f"{BASE} present lp channels mechanism measure",
@@ -60,12 +61,11 @@ ROOMS = {
     "cli": f"{BASE} present randomness verify files mechanism mechanisms measure designs recovery theory queries sharing registry "
     "planning ledger questions engines tables collect progress studio",
     "__main__": "cli",
-    "traditional": "",  # faces: they list what others have
-    "results": "",
+    "results": "",  # a face: it lists what others have
 }
 
 # The only imports that point upwards: all inside functions, so that loading a room never loads what stands on it.
-UPWARD = {("mechanism", "files"), ("mechanism", "measure"), ("mechanism", "adapters")}
+UPWARD = {("mechanism", "files"), ("mechanism", "measure"), ("mechanism", "adapters"), ("traditional", "files")}
 
 
 def module_name(path: Path) -> str:

@@ -41,7 +41,7 @@ def test_everybody_reads_it():
     from discreet.cli.mechanisms import Family
 
     assert get_args(Family) == tuple(f.name.replace("_", "-") for f in FAMILIES)
-    assert [c.family for c in dt.plan(3, alpha="1/2")] == list(PLANNED)
+    assert [c.family for c in dt.plan_error(3, alpha="1/2")] == list(PLANNED)
     assert all(name in legend() for f in FAMILIES for name in list(f.compared)[:1])
     with pytest.raises(ReleaseError) as caught:
         dt.Question(mechanism="staircase")

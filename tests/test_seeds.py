@@ -13,6 +13,8 @@ import pytest
 import discreet as dt
 from discreet.cli import main
 from discreet.collect.batches import perturb_batches
+from discreet.collect.perturbing import perturb_summary
+from discreet.collect.request import PerturbRequest
 from discreet.errors import PrivacyWarning, ReleaseError
 from discreet.randomness.source import FROM_SEED, is_marked, marked, simulation
 
@@ -29,9 +31,6 @@ def stored() -> dt.results.CascadeReports:
 
 WARNING = {
     "perturb": lambda source, _: dt.perturb(TABLE, "age", G, source=source),
-    "perturb_file": lambda source, folder: dt.perturb_file(
-        TABLE, folder / "a.parquet", "age", G, source=source, overwrite=True
-    ),
     "Cascade.release": lambda source, _: CASCADE.release([1, 2], source=source),
     "CascadeReports.add": lambda source, _: stored().add("1/2", source=source),
     "CascadeReports.refine": lambda source, _: stored().refine("1/10", [1, 2], fingerprint="f", source=source),
@@ -43,27 +42,26 @@ SILENT = {
     "SmoothNoise.draw": lambda source, _: LAW.draw(3, 0, source),  # a part of release, in steps
     "audit": lambda source, _: dt.audit(G, draws=1000, source=source),  # about no data; it names its source
 }
-OTHER = {"Audit", "Prior", "Job.for_workers"}  # a text that says where something comes from; a source of that job
+OTHER = {"Audit", "Prior"}  # a text that says where something comes from
 
 
 def ways() -> set[str]:
-    """All public functions, classes and their methods that take a `source`."""
-    found = set()
-    for name in dt.__all__:
-        value = getattr(dt, name)
-        named = [(name, value)]
+    """All public functions, classes and their methods that take a `source`, on top and one dot down."""
+    public = {name: getattr(dt, name) for name in dt.__all__}
+    for module in [value for value in public.values() if inspect.ismodule(value)]:
+        public |= {name: getattr(module, name) for name in getattr(module, "__all__", vars(module))}
+    takers = {name: value for name, value in public.items() if callable(value)}
+    for name, value in public.items():
         if inspect.isclass(value):
-            named += [
-                (f"{name}.{part}", method) for part, method in inspect.getmembers(value, callable) if part[0] != "_"
-            ]
-        elif inspect.ismodule(value):
-            named = [(f"{name}.{part}", one) for part, one in inspect.getmembers(value, callable) if part[0] != "_"]
-        for path, one in named:
-            try:
-                if "source" in inspect.signature(one).parameters:
-                    found.add(path)
-            except ValueError:  # built in: it takes none of ours
-                continue
+            methods = inspect.getmembers(value, callable)
+            takers |= {f"{name}.{part}": method for part, method in methods if part[0] != "_"}
+    found = set()
+    for name, taker in takers.items():
+        try:
+            if "source" in inspect.signature(taker).parameters:
+                found.add(name)
+        except ValueError:  # built in: it takes none of ours
+            continue
     return found
 
 
@@ -79,8 +77,11 @@ def test_a_seed_leaves_its_trace(name, tmp_path):
     assert all(one.filename == __file__ for one in seen if "smooth" not in name.lower() and "Query" not in name)
     secure, quiet = WARNING[name](None, tmp_path), WARNING[name](simulation(1), tmp_path)
     if isinstance(made, pa.Table):
-        assert made.schema.metadata == {b"discreet": FROM_SEED.encode()} == quiet.schema.metadata
-        assert secure.schema.metadata is None
+        assert [table.schema.metadata.get(b"discreet") for table in (made, quiet)] == [FROM_SEED.encode()] * 2
+        assert b"discreet" not in secure.schema.metadata
+        summaries = [json.loads(table.schema.metadata[b"discreet.perturb"]) for table in (made, quiet, secure)]
+        assert [summary["insecure"] for summary in summaries] == [True, True, False]
+        assert [FROM_SEED in summary["notes"] for summary in summaries] == [True, True, False]
         return
     assert (made.insecure, quiet.insecure, secure.insecure) == (True, True, False)
     assert [json.loads(json.dumps(x.to_dict()))["insecure"] for x in (made, secure)] == [True, False]
@@ -105,14 +106,17 @@ def test_files_keep_the_trace(tmp_path):
         assert ("not private" in (tmp_path / "reports.json").read_text()) is kept
     for name in ("a.parquet", "a.arrow"):
         for rows in (False, True):
-            asked = {"column": "age", "mechanism": G, "rows": rows, "overwrite": True}
+            insecure, secure = (
+                PerturbRequest.of(column="age", mechanism=G, rows=rows, source=source)
+                for source in (dt.insecure_source(1), None)
+            )
             with pytest.warns(PrivacyWarning, match="seed"):
-                dt.perturb_file(TABLE, tmp_path / name, source=dt.insecure_source(1), **asked)
+                perturb_summary(TABLE, insecure, out=tmp_path / name, overwrite=True)
             written = (
                 pq.read_schema(tmp_path / name) if name == "a.parquet" else pa.ipc.open_file(tmp_path / name).schema
             )
             assert written.metadata[b"discreet"] == FROM_SEED.encode()
-            dt.perturb_file(TABLE, tmp_path / name, **asked)
+            perturb_summary(TABLE, secure, out=tmp_path / name, overwrite=True)
             written = (
                 pq.read_schema(tmp_path / name) if name == "a.parquet" else pa.ipc.open_file(tmp_path / name).schema
             )
@@ -125,10 +129,12 @@ def test_what_is_made_of_it_keeps_the_trace(tmp_path, capsys):
     G.save(tmp_path / "g.json")
     for source, kept in ((simulation(1), True), (None, False)):
         made = dt.perturb(ages, "age", G, source=source)
-        dt.perturb_file(ages, tmp_path / "a.parquet", "age", G, source=source, overwrite=True)
-        dt.perturb_file(ages, tmp_path / "a.arrow", "age", G, rows=True, source=source, overwrite=True)
+        request = PerturbRequest.of(column="age", mechanism=G, source=source)
+        perturb_summary(ages, request, out=tmp_path / "a.parquet", overwrite=True)
+        told = dt.perturb(ages, "age", G, out=tmp_path / "a.arrow", source=source, overwrite=True)
+        assert is_marked(told) is kept
         secure = dt.perturb(ages, "age", G)
-        frame = dt.perturb(ages.to_pandas(), "age", G, source=source)
+        frame = made.to_pandas()
         batches = perturb_batches(ages.to_batches(), "age", G, source)
         for one in (
             made,

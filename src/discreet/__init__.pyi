@@ -7,7 +7,6 @@ from . import sharing as sharing
 from . import theory as theory
 from . import traditional as traditional
 from .collect.perturbing import perturb as perturb
-from .collect.perturbing import perturb_file as perturb_file
 from .collect.tallying import tally as tally
 from .designs.design import design as design
 from .designs.weakly_honest import weakly_honest as weakly_honest
@@ -32,7 +31,9 @@ from .mechanisms.staircase import staircase as staircase
 from .mechanisms.uniform import uniform as uniform
 from .mechanisms.wave import square_wave as square_wave
 from .planning.compare import compare as compare
-from .planning.plan import plan as plan
+from .planning.one_report import plan_epsilon as plan_epsilon
+from .planning.one_report import plan_error as plan_error
+from .planning.reports import plan_reports as plan_reports
 from .questions.question import Question as Question
 from .randomness.source import insecure_source as insecure_source
 from .recovery.recover import recover as recover

@@ -20,7 +20,8 @@ from .exact.grid import Grid
 from .exact.level import Epsilon, Level
 from .exact.neighbours import Neighbours
 from .measure.properties import LETTERS, faults
-from .mechanism import Mechanism, Recipe
+from .mechanism import Mechanism, Procedure, Recipe
+from .traditional.method import METHODS, Method
 
 try:
     import fcntl
@@ -31,8 +32,8 @@ except ImportError:  # Windows has no such locks
 # To a document
 
 
-def document(m: Mechanism) -> dict[str, Any]:
-    """Everything that makes a mechanism what it is, with its claims and a digest over all of it."""
+def document(m: Procedure) -> dict[str, Any]:
+    """Everything that makes a mechanism what it is, with its claims and a digest over all of it. A method claims alpha = 0."""
     _check_depth(m)
     worst = None if m.sensitivity is None else m.worst  # of a graph the level alone is claimed
     body: dict[str, Any] = {
@@ -41,7 +42,7 @@ def document(m: Mechanism) -> dict[str, Any]:
         "inputs": written_grid(m.inputs),
         "outputs": written_grid(m.outputs),
         "neighbours": m.neighbours.written(m.inputs),
-        "level": written_level(m.level),
+        "level": written_level(m.claim),
         "recipe": _recipe(m.recipe),
         "channel": m.channel.written(),
         "claims": {
@@ -49,25 +50,25 @@ def document(m: Mechanism) -> dict[str, Any]:
             "properties": _properties(m),
         },
     }
-    if m.certificate is not None:
+    if isinstance(m, Mechanism) and m.certificate is not None:
         body["certificate"] = dict(m.certificate)
     return {**body, "digest": verify.digest(body)}
 
 
-def law(m: Mechanism) -> dict[str, Any]:
+def law(m: Procedure) -> dict[str, Any]:
     """What the reports follow, and nothing else: the grids and the channel."""
     return {"inputs": written_grid(m.inputs), "outputs": written_grid(m.outputs), "channel": m.channel.written()}
 
 
-def digest(m: Mechanism) -> str:
+def digest(m: Procedure) -> str:
     """A digest over what makes two mechanisms equal: the law, alpha and the neighbours in their shortest form."""
     _check_depth(m)
     return verify.digest(
-        {**law(m), "alpha": str(m.alpha), "neighbours": m.neighbours.reduced(m.inputs).written(m.inputs)}
+        {**law(m), "alpha": str(m.claim.alpha), "neighbours": m.neighbours.reduced(m.inputs).written(m.inputs)}
     )
 
 
-def _check_depth(m: Mechanism) -> None:
+def _check_depth(m: Procedure) -> None:
     """Refuse what could not be read again; without recursion, which the deepest chains would not survive."""
     parts, recipes = [(m.channel, 0)], [m.recipe]
     count = deepest = 0
@@ -112,7 +113,7 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _properties(m: Mechanism) -> list[str] | None:
+def _properties(m: Procedure) -> list[str] | None:
     channel = m.channel.finite()
     if m.inputs != m.outputs or channel is None:
         return None
@@ -122,12 +123,12 @@ def _properties(m: Mechanism) -> list[str] | None:
     return [letter for letter in LETTERS if letter not in broken]
 
 
-def save(m: Mechanism, path: str | os.PathLike[str]) -> None:
+def save(m: Procedure, path: str | os.PathLike[str]) -> None:
     """Write a mechanism to a file: whole or not at all."""
     write_whole(path, text(m))
 
 
-def text(m: Mechanism) -> str:
+def text(m: Procedure) -> str:
     """A mechanism as the text of its file, after verify.py has read it: what could not be loaded is not written."""
     content = json.dumps(document(m), indent=1, ensure_ascii=True, allow_nan=False) + "\n"
     try:
@@ -347,8 +348,31 @@ def _refusals(target: Path) -> Iterator[None]:
 
 def load(path: str | os.PathLike[str]) -> Mechanism:
     """Read a mechanism; every claim of the file is verified first, and nothing is loaded when one fails."""
+    return _mechanism_of(load_procedure(path))
+
+
+def load_method(path: str | os.PathLike[str]) -> Method:
+    """The same for a traditional method, which claims nothing."""
+    read = load_procedure(path)
+    if not isinstance(read, Method):
+        raise FileError(f"{file_name(path)} holds a mechanism; read it with discreet.load.", kind="shape")
+    return read
+
+
+def load_procedure(path: str | os.PathLike[str]) -> Procedure:
+    """The same for whatever a file holds, mechanism or method."""
     name = file_name(path)
     return _checked(lambda: verify.read(name), name)
+
+
+def _mechanism_of(read: Procedure) -> Mechanism:
+    if not isinstance(read, Mechanism):
+        raise FileError(
+            f"The file holds {read.recipe.family}, a traditional method that is not private; read it with "
+            "discreet.traditional.Method.load, or give the file of a mechanism.",
+            kind="shape",
+        )
+    return read
 
 
 def file_name(path: Any) -> str:
@@ -358,18 +382,23 @@ def file_name(path: Any) -> str:
 
 
 def loads(data: bytes, name: str = "the text") -> Mechanism:
-    """The same from the bytes of a file."""
+    """A mechanism from the bytes of a file."""
+    return _mechanism_of(loads_procedure(data, name))
+
+
+def loads_procedure(data: bytes, name: str = "the text") -> Procedure:
+    """Whatever the bytes of a file hold, mechanism or method."""
     return _checked(lambda: verify.parse(data, name), name)
 
 
-def _checked(read: Callable[[], dict[str, Any]], name: str) -> Mechanism:
+def _checked(read: Callable[[], dict[str, Any]], name: str) -> Procedure:
     try:
         content = read()
         verify.verify(content)
     except verify.Fault as fault:
         raise FileError(str(fault), kind=fault.kind) from None
     try:
-        return _mechanism(content)
+        return _procedure(content)
     except FileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -379,7 +408,7 @@ def _checked(read: Callable[[], dict[str, Any]], name: str) -> Mechanism:
         ) from None
 
 
-def _mechanism(content: dict[str, Any]) -> Mechanism:
+def _procedure(content: dict[str, Any]) -> Procedure:
     epsilon = content["level"]["epsilon"]
     asked = (
         None
@@ -390,13 +419,16 @@ def _mechanism(content: dict[str, Any]) -> Mechanism:
         Grid(*(None if x is None else Fraction(x) for x in (g["low"], g["high"], g["step"])))
         for g in (content["inputs"], content["outputs"])
     )
+    channel, recipe = read_channel(content["channel"]), _read_recipe(content["recipe"])
+    if recipe.family in METHODS and recipe.of is None:
+        return Method(inputs, outputs, channel, recipe)
     return Mechanism(
         inputs,
         outputs,
-        read_channel(content["channel"]),
+        channel,
         Level(Fraction(content["level"]["alpha"]), asked),
         Neighbours.read(content["neighbours"], inputs),
-        _read_recipe(content["recipe"]),
+        recipe,
         content.get("certificate"),
     )
 

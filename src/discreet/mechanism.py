@@ -64,24 +64,25 @@ class Recipe:
         return cls(family, tuple((name, str(value)) for name, value in {**given, **asked}.items()), citation, distance)
 
 
-@dataclass(frozen=True, eq=False)
-class Mechanism:
-    """A channel from a grid of true values to a grid of reports, private at a proven level.
+class Procedure:
+    """Whatever turns true values into reports: two grids, a channel between them, and the recipe it was made by.
 
-    The level holds between all true values that are `neighbours` (see discreet.exact.neighbours; a bare number is that
-    many steps). It is checked here, in integers, once; the parts cannot change afterwards. Mechanisms of the same law,
-    grids, alpha and neighbours are equal; how they were made, and as which epsilon alpha was asked for, does not count.
+    Mechanisms are private at a proven level; the methods of discreet.traditional claim nothing. Drawing, properties, losses,
+    posteriors, recovery, pictures and files need no level, and so take both.
     """
 
     inputs: Grid
     outputs: Grid
     channel: Channel
-    level: Level
-    neighbours: Neighbours
     recipe: Recipe
-    certificate: Mapping[str, Any] | None = None  # of a design: see discreet.designs.certificate
+    neighbours: Neighbours  # between which true values privacy is looked at
 
-    def __post_init__(self) -> None:
+    @property
+    def claim(self) -> Level:
+        """The level that is claimed; alpha = 0 claims nothing."""
+        raise NotImplementedError
+
+    def _check_grids(self) -> None:
         if (self.inputs.size, self.outputs.size) != (self.channel.rows, self.channel.reports):
             raise GridError(
                 f"The channel has {self.channel.rows} true values and {self.channel.reports} reports, "
@@ -89,26 +90,6 @@ class Mechanism:
             )
         if self.inputs.size is None and (self.inputs != self.outputs or self.channel.ends != open_ends(self.inputs)):
             raise GridError("Noise is added on one grid, and saturates where that grid ends.")
-        object.__setattr__(self, "neighbours", Neighbours.of(self.neighbours, self.inputs))
-        claimed = Level(self.level.alpha)
-        for ratio, distance in self.ratios():
-            if not allows(claimed, ratio, distance):
-                raise PrivacyError(
-                    f"The level alpha = {self.level.alpha} does not hold between the true values "
-                    f"{self.inputs.value(ratio.first)} and {self.inputs.value(ratio.second)}; claim less.",
-                    witness=ratio,
-                )
-
-    @classmethod
-    def tightest(
-        cls, inputs: Grid, outputs: Grid, channel: Channel, neighbours: Neighbours, recipe: Recipe, level: Level
-    ) -> Mechanism:
-        """The mechanism at a level that it keeps anyway, or at the tight one where that is better and known exactly."""
-        made = cls(inputs, outputs, channel, level, neighbours, recipe)
-        worst = made.worst
-        if worst is not None and worst.exact and worst.power == 1 and worst.alpha > level.alpha:
-            object.__setattr__(made, "level", Level(worst.alpha))  # proved by the very ratio; nobody has seen the other
-        return made
 
     @cached_property
     def worst(self) -> Ratio | None:
@@ -148,16 +129,6 @@ class Mechanism:
         """The law as floats, read-only: rows are true values, columns reports. Refused when unbounded or too large."""
         return self.finite().matrix
 
-    @property
-    def alpha(self) -> Fraction:
-        """The claimed level, exact."""
-        return self.level.alpha
-
-    @property
-    def epsilon(self) -> float:
-        """The claimed level as epsilon, a float never below the truth."""
-        return self.level.epsilon
-
     @cached_property
     def digest(self) -> str:
         """SHA-256 over what makes two mechanisms equal: the law, grids, alpha and neighbours. A file has its own besides."""
@@ -166,11 +137,11 @@ class Mechanism:
         return digest(self)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Mechanism):
+        if not isinstance(other, type(self)):
             return NotImplemented
         if self is other:
             return True
-        if (self.inputs, self.outputs, self.alpha) != (other.inputs, other.outputs, other.alpha):
+        if (self.inputs, self.outputs, self.claim.alpha) != (other.inputs, other.outputs, other.claim.alpha):
             return False
         try:
             return self.digest == other.digest
@@ -178,7 +149,7 @@ class Mechanism:
             return False
 
     def __hash__(self) -> int:
-        return hash((self.inputs, self.outputs, self.alpha))
+        return hash((self.inputs, self.outputs, self.claim.alpha))
 
     def finite(self) -> Finite:
         """The channel, when it lies between two finite grids; an error that says what to do when it does not."""
@@ -206,12 +177,6 @@ class Mechanism:
 
         return draw(self, kind, at, loss)
 
-    def to_opendp(self) -> Any:
-        """The same as a measurement of OpenDP; see discreet.adapters.opendp."""
-        from .adapters.opendp import to_opendp
-
-        return to_opendp(self)
-
     def _repr_html_(self) -> str:
         from .present.html import section
         from .present.plot import inline
@@ -233,6 +198,68 @@ class Mechanism:
         """
         digest = "" if records is None else self.digest
         return sample(self.channel, self.inputs, self.outputs, values, clamp, source, records, digest, size)
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism(Procedure):
+    """A channel from a grid of true values to a grid of reports, private at a proven level.
+
+    The level holds between all true values that are `neighbours` (see discreet.exact.neighbours; a bare number is that
+    many steps). It is checked here, in integers, once; the parts cannot change afterwards. Mechanisms of the same law,
+    grids, alpha and neighbours are equal; how they were made, and as which epsilon alpha was asked for, does not count.
+    """
+
+    inputs: Grid
+    outputs: Grid
+    channel: Channel
+    level: Level
+    neighbours: Neighbours
+    recipe: Recipe
+    certificate: Mapping[str, Any] | None = None  # of a design: see discreet.designs.certificate
+
+    def __post_init__(self) -> None:
+        self._check_grids()
+        object.__setattr__(self, "neighbours", Neighbours.of(self.neighbours, self.inputs))
+        claimed = Level(self.level.alpha)
+        for ratio, distance in self.ratios():
+            if not allows(claimed, ratio, distance):
+                raise PrivacyError(
+                    f"The level alpha = {self.level.alpha} does not hold between the true values "
+                    f"{self.inputs.value(ratio.first)} and {self.inputs.value(ratio.second)}; claim less.",
+                    witness=ratio,
+                )
+
+    @classmethod
+    def tightest(
+        cls, inputs: Grid, outputs: Grid, channel: Channel, neighbours: Neighbours, recipe: Recipe, level: Level
+    ) -> Mechanism:
+        """The mechanism at a level that it keeps anyway, or at the tight one where that is better and known exactly."""
+        made = cls(inputs, outputs, channel, level, neighbours, recipe)
+        worst = made.worst
+        if worst is not None and worst.exact and worst.power == 1 and worst.alpha > level.alpha:
+            object.__setattr__(made, "level", Level(worst.alpha))  # proved by the very ratio; nobody has seen the other
+        return made
+
+    @property
+    def alpha(self) -> Fraction:
+        """The claimed level, exact."""
+        return self.level.alpha
+
+    @property
+    def epsilon(self) -> float:
+        """The claimed level as epsilon, a float never below the truth."""
+        return self.level.epsilon
+
+    @property
+    def claim(self) -> Level:
+        """The level: it is proved."""
+        return self.level
+
+    def to_opendp(self) -> Any:
+        """The same as a measurement of OpenDP; see discreet.adapters.opendp."""
+        from .adapters.opendp import to_opendp
+
+        return to_opendp(self)
 
     def remap(self, targets: Any, *, outputs: Grid | int | None = None) -> Mechanism:
         """Post-process the reports: by a function or mapping of values, a list of one value for each report, or a
@@ -267,9 +294,9 @@ class Mechanism:
             raise RemapError(f"The remap has {table.reports} columns but the new grid {grid} has {grid.size} values.")
         return self._post(Then(channel, table), grid, Recipe("remap", (("kind", "random"),), "", distance, self.recipe))
 
-    def then(self, other: Mechanism) -> Mechanism:
-        """Post-process the reports by another mechanism whose true values are these reports."""
-        if mechanism_of(other, RemapError).inputs != self.outputs:
+    def then(self, other: Procedure) -> Mechanism:
+        """Post-process the reports by another mechanism, or a traditional method, whose true values are these reports."""
+        if procedure_of(other, RemapError).inputs != self.outputs:
             raise RemapError(f"The second mechanism takes {other.inputs} but the reports live on {self.outputs}.")
         given = {"second": other.recipe.family}
         for name, value in other.recipe.parameters:
@@ -377,7 +404,18 @@ def _place(grid: Grid, target: object) -> int:
 
 def mechanism_of(given: Any, error: type[DiscreetError] = DiscreetError) -> Mechanism:
     """A mechanism as it is; of anything else, a sentence that says how to make one."""
-    if isinstance(given, Mechanism):
+    read = procedure_of(given, error)
+    if not isinstance(read, Mechanism):
+        raise error(
+            f"{read.recipe.family} is a traditional method, which is not private and has no level; take a mechanism, for "
+            "example discreet.geometric."
+        )
+    return read
+
+
+def procedure_of(given: Any, error: type[DiscreetError] = DiscreetError) -> Procedure:
+    """A mechanism or a traditional method as it is; of anything else, a sentence that says how to make one."""
+    if isinstance(given, Procedure):
         return given
     if isinstance(getattr(given, "mechanism", None), Mechanism):
         raise error(f"A {type(given).__name__} is no mechanism, but it has one: give its .mechanism.")

@@ -1,4 +1,3 @@
-from .collect.perturbing import Perturbed as Perturbed
 from .designs.design import Design as Design
 from .designs.ties import Uniqueness as Uniqueness
 from .ledger.chain import Admission as Admission

@@ -35,7 +35,7 @@ def work(setting: Setting) -> Found:
     for a, level in enumerate(levels):
         for b, kind in enumerate(KINDS):
             m = mechanism(kind, level)
-            local[kind, level] = check_privacy(m, metric="discrete").epsilon
+            local[kind, level] = check_privacy(m, neighbours="any").epsilon
             for c, truth in enumerate(TRUTHS):
                 counts = drawn(truth, size, seed=5)
                 for run in range(runs):

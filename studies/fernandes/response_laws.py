@@ -27,7 +27,7 @@ EXPECTED = {
 def work(setting: Setting) -> Found:
     g, k, flat = mechanism("geometric"), mechanism("kRR"), geometric(100, epsilon="ln(2)/100")
     local = {
-        name: check_privacy(m, metric="discrete").epsilon for name, m in (("geometric", g), ("kRR", k), ("flat", flat))
+        name: check_privacy(m, neighbours="any").epsilon for name, m in (("geometric", g), ("kRR", k), ("flat", flat))
     }
     tenth = float(g.matrix[50, 50] / g.matrix[60, 50])
     values = {

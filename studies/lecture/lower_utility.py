@@ -44,7 +44,7 @@ def work(setting: Setting) -> Found:
     }
     utility = {(name, gain): _utility(m, gain) for name, m in named.items() for gain in GAINS}
     steps = [(i, i + 1) for i in range(N)]
-    tight = {name: check_privacy(m, alpha=LEVEL, metric=steps).tight for name, m in named.items()}
+    tight = {name: check_privacy(m, alpha=LEVEL, neighbours=steps).tight for name, m in named.items()}
     setting.tell("as private, less useful")
     cells = _cells((2, 4, 10) if setting.quick else range(2, 16))
     setting.tell("post-processing", 0.5)

@@ -195,8 +195,8 @@ def test_the_window_has_two_levels():
     near = np.abs(np.arange(-w, 101 + w)[None, :] - np.arange(101)[:, None]) <= w
     assert m.matrix[near] == pytest.approx(2 / (101 + 2 * w + 2 * w + 1), rel=1e-6)
     assert m.matrix[~near] == pytest.approx(1 / (101 + 2 * w + 2 * w + 1), rel=1e-6)
-    assert dt.check_privacy(m, metric="discrete", epsilon="ln(2)").holds
-    assert not dt.check_privacy(m, metric="discrete", epsilon="0.6").holds
+    assert dt.check_privacy(m, neighbours="any", epsilon="ln(2)").holds
+    assert not dt.check_privacy(m, neighbours="any", epsilon="0.6").holds
 
 
 def test_group_counts_are_derived_from_a_copy(tmp_path):

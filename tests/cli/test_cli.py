@@ -171,8 +171,8 @@ def test_make_knows_every_family(run, name):
 
 def test_compare_answers_a_query(run):
     words = [
-        "compare",
-        "--query=max",
+        "compare-query",
+        "max",
         "--low=0",
         "--high=4",
         "--records=9",
@@ -181,13 +181,15 @@ def test_compare_answers_a_query(run):
         "--step=1",
         "--prior=maximum(9)",
     ]
-    found = dt.compare(query="max", low=0, high=4, records=9, alpha="1/2", sensitivity=2, step=1, prior="maximum(9)")
+    found = dt.queries.compare_query(
+        "max", low=0, high=4, records=9, alpha="1/2", sensitivity=2, step=1, prior="maximum(9)"
+    )
     assert json.loads(run(*words, "--json").out) == found.to_dict()["rows"]
     assert [row["mechanism"] for row in csv.DictReader(io.StringIO(run(*words, "--csv").out))] == list(found.mechanisms)
     told = run(*words)
     assert (told.code, told.err) == (0, "")
     assert all(name in told.out for name in found.mechanisms)
-    assert_one_good_error(run("compare", "--query", "mode", "--alpha", "1/2"))
+    assert_one_good_error(run("compare-query", "mode", "--alpha", "1/2"))
     assert_one_good_error(run("compare", "--n", "5", "--low", "3", "--alpha", "1/2"))
     assert_one_good_error(run("make", "rounded", "--n", "5", "--alpha", "1/2"))
     assert_one_good_error(run("make", "rounded", "--n", "5", "--alpha", "1/2", "--cells", "0..2: 1; 3..5: 2"))
@@ -448,9 +450,9 @@ def test_check_holds(run, gm):
         (["--epsilon", "0.105360516"], 0),
         (["--epsilon", "0.2", "--group", "2"], 1),
         (["--epsilon", "0.22", "--group", "2"], 0),
-        (["--epsilon", "0.5", "--metric", "discrete"], 1),
-        (["--epsilon", "0.9", "--metric", "discrete"], 0),
-        (["--alpha", "9/10", "--metric", "line"], 0),
+        (["--epsilon", "0.5", "--neighbours", "any"], 1),
+        (["--epsilon", "0.9", "--neighbours", "any"], 0),
+        (["--alpha", "9/10", "--neighbours", "line"], 0),
     ],
     ids=str,
 )
@@ -487,7 +489,7 @@ def test_check_refuses_a_tampered_file(run, gm):
 def test_check_of_an_unbounded_mechanism(run):
     run("make", "geometric", "--low", 0, "--high", "none", "--alpha", "1/2", "-o", "m.json")
     assert run("check", "m.json").code == 0
-    assert_one_good_error(run("check", "m.json", "--metric", "discrete"))
+    assert_one_good_error(run("check", "m.json", "--neighbours", "any"))
 
 
 # show
@@ -572,7 +574,7 @@ def test_the_tour_compares_releases_repeats_and_refuses(run):
     assert run("recover", folder / "ages.csv", "-m", folder / "wave.json").code == 0
     assert json.loads((folder / "asthma.json").read_text())["record"]["relation"] == "change-one"
     assert dt.load(folder / "GM.json").digest == dt.geometric(8, alpha="9/10").digest
-    assert run("check", folder / "kRR.json", "--metric", "discrete").code == 0
+    assert run("check", folder / "kRR.json", "--neighbours", "any").code == 0
     assert run("ledger", "verify", "town", "--ledger", folder / "budget.db").code == 0
 
 
@@ -1092,8 +1094,8 @@ BAD = {
     "check alpha and epsilon": ["check", "gm.json", "--alpha", "1/2", "--epsilon", "1"],
     "check group 0": ["check", "gm.json", "--group", "0"],
     "check group abc": ["check", "gm.json", "--group", "abc"],
-    "check group with line": ["check", "gm.json", "--group", "2", "--metric", "line"],
-    "check metric abc": ["check", "gm.json", "--metric", "abc"],
+    "check group with line": ["check", "gm.json", "--group", "2", "--neighbours", "line"],
+    "check neighbours abc": ["check", "gm.json", "--neighbours", "abc"],
 }
 
 
@@ -1197,11 +1199,12 @@ def test_compare_shows_that_the_geometric_serves_the_prior_as_well_as_the_best(r
 
 
 def test_plans_for_people_and_machines(run):
-    found = json.loads(run("plan", "--n", "100", "--error", "5", "--json").out)
+    found = json.loads(run("plan-epsilon", "--n", "100", "--error", "5", "--json").out)
     assert {row["family"] for row in found["choices"]} == {"geometric", "explicit_fair", "randomized_response"}
-    needed = json.loads(run("plan", "--n", "10", "--epsilon", "1", "--standard-error", "0.1", "--json").out)
+    assert run("plan-error", "--n", "100", "--epsilon", "1/2", "--csv").out.startswith("family,")
+    needed = json.loads(run("plan-reports", "--n", "10", "--epsilon", "1", "--standard-error", "0.1", "--json").out)
     assert all(isinstance(row["reports"], int) for row in needed["choices"])
-    assert "reports" in run("plan", "--n", "10", "--epsilon", "1", "--standard-error", "0.1").out
+    assert "reports" in run("plan-reports", "--n", "10", "--epsilon", "1", "--standard-error", "0.1").out
 
 
 def test_recovering_from_files_of_reports_and_of_counts(run):

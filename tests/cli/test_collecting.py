@@ -94,9 +94,20 @@ def test_a_bad_value_is_named_by_its_line(run, ages):  # noqa: F811
     assert_one_good_error(told)
     assert "line 902 of the column 'age'" in told.err
     assert "secret" not in told.err
-    assert "--on-bad clamp" in told.err
+    assert "--on-bad map=VALUE" in told.err
     assert not Path("x.csv").exists()
     assert_one_good_error(run("recover", "-m", "g.json"))
     assert_one_good_error(run("tally", "--column", "age"))
     assert_one_good_error(run("tally", "ages.csv", "--column", "age"))
     assert_one_good_error(run("recover", "ages.parquet", "-m", "g.json"))
+
+
+def test_a_tally_shows_every_digit(run):  # noqa: F811
+    """20 and 20.0000000001 are two reports, and look like two."""
+    Path("reports.csv").write_text("y\n20\n20.0000000001\n20\n")
+    shown = run("tally", "reports.csv", "--column", "y").out.split()
+    assert shown == ["y", "count", "20.0", "2", "20.0000000001", "1", "3", "reports"]
+    Path("reports.csv").write_text("y\n20\n20\nx\n")
+    refused = run("tally", "reports.csv", "--column", "y")
+    assert_one_good_error(refused)
+    assert "row 3 of the column 'y' of reports.csv" in refused.err

@@ -35,7 +35,6 @@ MEANINGS = {
     "--mechanism": 4,  # one file, one that checks, one of several words, several
     "--method": 2,
     "--out": 6,
-    "--reports": 2,
     "--sensitivity": 2,
     "--step": 3,
     "--then": 2,  # a second stage, a second loss
@@ -265,7 +264,7 @@ def test_mistakes_with_ledgers_columns_and_spelling(run, survey):  # noqa: F811
         ([*perturbing, "income", "--ledger", "b.db"], "Give both --dataset and --ledger"),
         (["tally", "people.csv", "--column", "incme"], "check its name in the first line"),
         (["tally", "--column", "income"], "name a file"),
-        (["plan", "--n", "9", "--error", "1", "--json", "--csv"], "give one of them"),
+        (["plan-epsilon", "--n", "9", "--error", "1", "--json", "--csv"], "give one of them"),
     ):
         told = run(*words)
         assert_one_good_error(told)

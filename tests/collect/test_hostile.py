@@ -23,10 +23,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dt
-from discreet.collect.batches import perturb_batches
-from discreet.collect.charging import FirstRows, check_ids
-from discreet.collect.plain import handed_on
-from discreet.collect.values import Rule, places_of
+from discreet.collect.account import FirstRows, check_ids
+from discreet.collect.batches import handed_on, perturb_batches
+from discreet.collect.placing import BadValueRule, places_of
 from discreet.errors import DiscreetError, ReleaseError, TableInputError
 
 SURE = dt.geometric(100, epsilon=45)  # a report differs from its truth with probability 6e-20
@@ -320,7 +319,7 @@ def test_nothing_that_goes_wrong_quotes_a_value(name, tmp_path):
         lambda: dt.perturb(beside, "age", SURE, rows=True, keep="kept"),
         lambda: dt.perturb(beside, "age", SURE, rows=True, keep="kept", on_bad="drop"),
         *(
-            lambda kind=kind: dt.perturb_file(beside, tmp_path / f"kept.{kind}", "age", SURE, rows=True, keep="kept")
+            lambda kind=kind: dt.perturb(beside, "age", SURE, out=tmp_path / f"kept.{kind}", keep="kept")
             for kind in ("csv", "parquet", "arrow")
         ),
     ]
@@ -414,7 +413,7 @@ def test_runs_are_read_wherever_they_are_cut():
         plain = [word for word, size in zip(words.to_pylist(), np.diff([0, *ends]), strict=True) for _ in range(size)]
         for start in range(0, len(plain), 11):
             for length in (0, 1, 5, 50):
-                places, stay = places_of(grid, column.slice(start, length), Rule.of("drop", grid))
+                places, stay = places_of(grid, column.slice(start, length), BadValueRule.of("drop", grid))
                 here = plain[start : start + length]
                 assert places.tolist() == [x for x in here if x is not None]
                 assert stay is None or stay.tolist() == [x is not None for x in here]
@@ -514,7 +513,7 @@ def test_a_reader_that_breaks_off_quotes_nothing(tmp_path):
     for ask in (
         lambda reader: dt.perturb(reader, "age", SURE),
         lambda reader: dt.tally(reader, "age"),
-        lambda reader: dt.perturb_file(reader, tmp_path / "made.csv", "age", SURE),
+        lambda reader: dt.perturb(reader, "age", SURE, out=tmp_path / "made.csv"),
     ):
         with pytest.raises(TableInputError, match="broke off") as caught:
             ask(pa.RecordBatchReader.from_batches(schema, broken()))

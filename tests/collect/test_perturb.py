@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import os
 import subprocess
 import sys
@@ -17,9 +19,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dt
-from discreet.collect import counting, perturbing
+from discreet.collect import counting, work
 from discreet.collect.batches import perturb_batches
-from discreet.collect.counting import Counts, counted
+from discreet.collect.counting import PositionCounts, counted
+from discreet.collect.perturbing import perturb_summary
+from discreet.collect.request import PerturbRequest
 from discreet.collect.tallying import tally_of
 from discreet.errors import FileError, PrivacyWarning, TableInputError
 from discreet.randomness import Job
@@ -35,7 +39,7 @@ def rows_of(table: pa.Table, column: str = "age") -> list:
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr(perturbing, "BATCH", 777)
+    monkeypatch.setattr(work, "BATCH", 777)
     monkeypatch.setattr(counting, "TASK", 1000)
 
 
@@ -138,16 +142,12 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_result_is_of_the_kind_that_came_in(kind):
+def test_the_result_is_an_arrow_table_whatever_came_in(kind):
     made = dt.perturb(KINDS[kind](), "age", SURE)
-    expected = {"pandas": pd.DataFrame, "objects": pd.DataFrame, "polars": pl.DataFrame, "lazy": pl.DataFrame}.get(
-        kind, pa.Table
-    )
-    assert isinstance(made, expected)
-    again = dt.tally([made, made], "age", SURE)
-    assert isinstance(again, expected)
-    counts = np.asarray(again["count"])
-    assert counts.tolist() == (2 * np.bincount(AGES)).tolist()
+    assert type(made) is pa.Table
+    again = dt.tally([made, KINDS[kind]()], "age", SURE)
+    assert type(again) is pa.Table
+    assert again.column("count").to_pylist() == (2 * np.bincount(AGES)).tolist()
     assert dt.recover(made, SURE, method="inverse").mean() == pytest.approx(AGES.mean())
 
 
@@ -155,22 +155,61 @@ def test_the_result_is_of_the_kind_that_came_in(kind):
 def test_files_of_every_kind_go_round(tmp_path, kind, small_batches):
     source = tmp_path / f"ages{kind}"
     with pytest.warns(PrivacyWarning, match="order of the rows"):
-        dt.perturb_file(
-            pa.table({"age": AGES, "town": ["x"] * len(AGES)}), source, "age", SURE, rows=True, keep=["town"]
-        )
+        kept = dt.perturb(pa.table({"age": AGES, "town": ["x"] * len(AGES)}), "age", SURE, out=source, keep=["town"])
+    counts = np.bincount(AGES).tolist()
+    assert kept.column("count").to_pylist() == counts
+    out = tmp_path / f"noisy{kind}"
     for rows in (False, True):
-        out = tmp_path / f"noisy-{rows}{kind}"
-        told = dt.perturb_file(source, out, "age", SURE, rows=rows)
-        assert told.reports == len(AGES)
-        assert "not against the holder" in str(told)
-        assert dt.tally(out, "age").column("count").to_pylist() == np.bincount(AGES).tolist()
+        request = PerturbRequest.of(column="age", mechanism=SURE, rows=rows)
+        summary = perturb_summary(source, request, out=out, overwrite=True)
+        assert (summary.reports, summary.written) == (len(AGES), str(out))
+        assert "not against the holder" in str(summary)
+        assert dt.tally(out, "age", counts=None).num_rows == 101
+        assert sum(dt.tally(out, "age", counts=None).column("count").to_pylist()) == (len(AGES) if rows else 101)
+        assert dt.tally(out, "age").column("count").to_pylist() == counts
     with pytest.raises(FileError, match="there already"):
-        dt.perturb_file(source, out, "age", SURE)
-    dt.perturb_file(source, out, "age", SURE, overwrite=True)
-    with pytest.raises(FileError, match="read as well"):
-        dt.perturb_file(source, source, "age", SURE, overwrite=True)
+        dt.perturb(source, "age", SURE, out=out)
+    with pytest.raises(FileError, match="also read"):
+        dt.perturb(source, "age", SURE, out=source, overwrite=True)
     with pytest.raises(FileError, match="must end in"):
-        dt.perturb_file(source, tmp_path / "x.txt", "age", SURE)
+        dt.perturb(source, "age", SURE, out=tmp_path / "x.txt")
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_out_writes_the_rows_and_returns_their_tally(tmp_path, rows, small_batches):
+    """With a mechanism that does draw: the rows in the file are those that the tally counts, sorted; `rows` changes nothing."""
+    out, table = tmp_path / "noisy.parquet", pa.table({"age": AGES.astype(np.uint8)})
+    tally = dt.perturb(table, "age", dt.geometric(100, epsilon="1/10"), out=out, rows=rows)
+    written = pq.read_table(out)
+    assert written.column_names == ["age"]
+    assert rows_of(written) == sorted(rows_of(written)) != sorted(AGES.tolist())
+    values, often = np.unique(rows_of(written), return_counts=True)
+    assert tally.to_pydict() == {"age": values.tolist(), "count": often.tolist()}
+    assert tally.schema.types == [pa.uint8(), pa.int64()]
+    with pytest.raises(FileError, match="there already"):
+        dt.perturb(table, "age", SURE, out=out)
+    with pytest.raises(TableInputError, match="rename"):
+        dt.perturb(pa.table({"count": [1]}), "count", SURE, out=tmp_path / "counts.parquet")
+    assert [*tmp_path.iterdir()] == [out]
+
+
+def test_the_schema_holds_the_summary(tmp_path):
+    """Levels, notes and the file, for people who read what they got; the file that others get does not."""
+    out, g = tmp_path / "noisy.parquet", dt.geometric(100, epsilon="ln(2)/10")
+    with pytest.warns(PrivacyWarning, match="not private"):
+        made = dt.perturb(pa.table({"age": [1, None, 100]}), "age", g, out=out, on_bad="drop")
+    summary = json.loads(made.schema.metadata[b"discreet.perturb"])
+    assert set(summary) == {
+        *("column", "mechanism", "reports", "epsilon_one_step", "epsilon_any_two", "notes", "epsilon_charged"),
+        *("left", "repeated", "written", "insecure"),
+    }
+    assert (summary["column"], summary["mechanism"], summary["reports"]) == ("age", g.digest, 2)
+    assert (summary["epsilon_charged"], summary["left"], summary["written"]) == (None, None, str(out))
+    assert "not against the holder" in summary["notes"][0]
+    assert "not private" in summary["notes"][1]
+    assert not pq.read_schema(out).metadata
+    rows = dt.perturb(pa.table({"age": [1]}), "age", g, rows=True)
+    assert json.loads(rows.schema.metadata[b"discreet.perturb"])["written"] is None
 
 
 BAD = {"missing": None, "beyond": 101, "below": -1, "half": 37.5, "infinite": float("inf"), "no number": float("nan")}
@@ -185,7 +224,7 @@ def test_bad_values(name, texts, tmp_path, small_batches):
     table = pa.table(
         {"age": [None if v is None else str(v) for v in column] if texts else pa.array(column, pa.float64())}
     )
-    for ask in (dt.perturb, lambda *words: dt.perturb_file(words[0], tmp_path / "noisy.parquet", *words[1:])):
+    for ask in (dt.perturb, lambda *words: dt.perturb(*words, out=tmp_path / "noisy.parquet")):
         with pytest.raises(dt.errors.OutOfRangeError, match="row 1700 of the column 'age'") as refused:
             ask(table, "age", SURE)
         assert str(BAD[name]) not in str(refused.value).replace("0..100", "")
@@ -214,12 +253,17 @@ def test_bad_values(name, texts, tmp_path, small_batches):
 
 
 @pytest.mark.parametrize(
-    ("value", "rule", "helps"), [(None, "error", False), ("x", "clamp", False), (300, "error", True)]
+    ("value", "rule", "helps"),
+    [
+        *((None, "error", False), ("x", "clamp", False), ("x", "error", False), ("300", "error", True)),
+        *((300, "error", True), (float("nan"), "error", False), (float("inf"), "error", True)),
+    ],
 )
 def test_a_refusal_proposes_what_helps(value, rule, helps):
     with pytest.raises(dt.errors.OutOfRangeError, match="map=VALUE") as refused:
         dt.perturb(pa.table({"age": [value]}), "age", SURE, on_bad=rule)
     assert ('"clamp",' in str(refused.value)) == helps
+    assert ("column of numbers" in str(refused.value)) == (not helps and value is not None)
 
 
 def test_a_text_file_names_the_line_and_no_value(tmp_path):
@@ -261,6 +305,29 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(ask):
     assert str(refused.value).endswith(".")
 
 
+def test_plain_values_are_no_table_and_the_refusal_says_what_is():
+    for values in ([1, 2], np.array([1, 2]), {"age": [1, 2]}, 7):
+        with pytest.raises(TableInputError, match=r"is not a table; give .*pyarrow\.table\(") as refused:
+            dt.perturb(values, "age", SURE)
+        assert type(values).__name__ in str(refused.value)
+
+
+def test_a_request_is_checked_once_and_cannot_change():
+    """Named parts that a type checker sees, so that no two of them can be swapped."""
+    request = PerturbRequest.of(column="age", mechanism=SURE, rows=True, keep="town", on_bad="clamp, map=7")
+    assert (request.keep, request.rule.text, request.charged) == (("town",), "clamp,map=7", None)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        request.rows = False  # type: ignore[misc]
+    with pytest.raises(TableInputError, match="no room for kept columns"):
+        dataclasses.replace(request, rows=False)
+    with pytest.raises(TypeError):
+        PerturbRequest.of("age", SURE)  # type: ignore[misc]
+    with pytest.raises(dt.errors.ReleaseError, match="Kept columns"):
+        PerturbRequest.of(
+            column="age", mechanism=SURE, rows=True, keep=["town"], dataset="d", ledger="b.db", on_bad="map=0"
+        )
+
+
 def test_a_column_of_counts_cannot_be_confused():
     with pytest.raises(TableInputError, match="rename"):
         dt.perturb(pa.table({"count": [1]}), "count", SURE)
@@ -269,8 +336,13 @@ def test_a_column_of_counts_cannot_be_confused():
         "count": [2],
     }
     for bad in ([-1], [1.5], [None], ["x"]):
-        with pytest.raises(TableInputError, match="no count"):
+        with pytest.raises(TableInputError, match="row 1 of the column 'count' is no count"):
             dt.tally(pa.table({"age": [1], "count": bad}), "age")
+    for bad in ([3.0, None], [3.0, float("nan")], ["3", "x"]):
+        with pytest.raises(TableInputError, match="row 4 of the column 'age' is missing or not a number"):
+            dt.tally(pa.table({"age": pa.chunked_array([bad[:1] * 2, bad])}), "age")
+        with pytest.raises(TableInputError, match="row 4 of the column 'count' is no count"):
+            dt.tally(pa.table({"age": [1] * 4, "count": pa.chunked_array([bad[:1] * 2, bad])}), "age")
     for much in (
         pa.table({"age": [1, 1], "count": [2**62, 2**62]}),
         pa.table({"age": pa.array([2**64 - 1], pa.uint64())}),
@@ -293,7 +365,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
 
     monkeypatch.setattr("discreet.files.os.replace", broken)
     with pytest.raises(KeyboardInterrupt):
-        dt.perturb_file(path, out, "age", SURE, overwrite=True)
+        dt.perturb(path, "age", SURE, out=out, overwrite=True)
     assert out.read_text() == "the old one"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["ages.parquet", "noisy.parquet"]
 
@@ -306,7 +378,7 @@ def test_steps_that_no_float_holds_go_through_files(tmp_path, kind, rows):
     thirds = [Fraction(k, 3) for k in range(-7, 3)]
     table = tmp_path / "thirds.csv"
     table.write_text("v\n" + "".join(f"{float(value)!r}\n" for value in thirds))
-    dt.perturb_file(table, tmp_path / f"noisy.{kind}", "v", m, rows=rows)
+    perturb_summary(table, PerturbRequest.of(column="v", mechanism=m, rows=rows), out=tmp_path / f"noisy.{kind}")
     assert tally_of([tmp_path / f"noisy.{kind}"], "v", m) == dict.fromkeys(thirds, 1)
     assert dt.recover(dt.tally(tmp_path / f"noisy.{kind}", "v"), m, "mle").mean() == pytest.approx(-5 / 6)
 
@@ -319,7 +391,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(tmp_path, kind):
 import os, resource, signal, warnings, discreet as dt
 os.chdir({str(tmp_path)!r}); warnings.simplefilter("ignore"); signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
-try: dt.perturb_file("ages.parquet", "noisy.{kind}", "age", dt.uniform(100), rows=True, keep=["town"])
+try: dt.perturb("ages.parquet", "age", dt.uniform(100), out="noisy.{kind}", keep=["town"])
 except dt.errors.FileError as error: print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -333,7 +405,7 @@ def test_counts_put_together_from_parts():
     rng = np.random.default_rng(1)
     for spread in (10, 10**12):
         parts = [rng.integers(-spread, spread, size) for size in (0, 1, 500, 40_000)]
-        counts = Counts()
+        counts = PositionCounts()
         for part in parts:
             counts.add(counted(part))
         values, often = np.unique(np.concatenate(parts), return_counts=True)
@@ -345,10 +417,12 @@ def test_counts_put_together_from_parts():
 
 def test_levels_between_neighbours_and_any_two():
     """ln2/10 on 0..100 is 10 ln 2 between any two; an open grid has no such level."""
-    told = perturbing.tallied(pa.table({"age": [1]}), "age", dt.geometric(100, epsilon="ln(2)/10"))
-    assert told.to_dict()["epsilon_any_two"] == pytest.approx(10 * np.log(2), rel=1e-14)
-    assert told.to_dict()["epsilon_one_step"] == pytest.approx(np.log(2) / 10, rel=1e-14)
-    unbounded = perturbing.tallied(pa.table({"age": [1]}), "age", dt.geometric(dt.Grid(None, None), epsilon=1))
+    bounded, unbounded = (
+        perturb_summary(pa.table({"age": [1]}), PerturbRequest.of(column="age", mechanism=mechanism))
+        for mechanism in (dt.geometric(100, epsilon="ln(2)/10"), dt.geometric(dt.Grid(None, None), epsilon=1))
+    )
+    assert bounded.to_dict()["epsilon_any_two"] == pytest.approx(10 * np.log(2), rel=1e-14)
+    assert bounded.to_dict()["epsilon_one_step"] == pytest.approx(np.log(2) / 10, rel=1e-14)
     assert unbounded.to_dict()["epsilon_any_two"] is None
     assert "no bound between any two" in str(unbounded)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dt
-from discreet.collect.values import BadValueError, Rule, places_of
+from discreet.collect.placing import BadValueError, BadValueRule, check_type, numbers_of, places_of
 from discreet.errors import RecoveryError, TableInputError
 
 STEPS = [Fraction(1, q) for q in range(1, 61)] + [
@@ -80,7 +80,7 @@ def is_written(x: Fraction) -> bool:
 
 
 def read(grid: dt.Grid, column: pa.Array, on_bad: str) -> tuple[list[int], list[bool] | None]:
-    places, stay = places_of(grid, column, Rule.of(on_bad, grid))
+    places, stay = places_of(grid, column, BadValueRule.of(on_bad, grid))
     return places.tolist(), None if stay is None else stay.tolist()
 
 
@@ -177,3 +177,91 @@ def test_a_report_one_step_beyond_is_refused_in_a_sentence(name):
     end = repr(float(grid.high))  # the control: the end itself is a report
     assert dt.tally(pa.table({"r": [end, "0"]}), "r", m).num_rows == 2
     assert dt.recover({end: 3, 0: 4}, m, kind="counts", method="inverse").counts.tolist()[-1] == 3
+
+
+YEARS = dt.Grid(0, 100)
+MISSING, NO_NUMBER, OFF = "is missing", "is not a number", "is not on the grid 0..100"
+NAN, INFINITE = float("nan"), float("inf")
+WRONG = {
+    "whole numbers": (pa.array([7, None, 101, -1, 100, 0]), [None, MISSING, OFF, OFF, None, None]),
+    "floats": (pa.array([7.0, None, NAN, 7.5, INFINITE]), [None, MISSING, NO_NUMBER, OFF, OFF]),
+    "texts": (pa.array(["7", None, "x", "7.5", "", "1000"]), [None, MISSING, NO_NUMBER, OFF, NO_NUMBER, OFF]),
+    "decimals": (pa.array([Decimal(7), None, Decimal("7.5")]), [None, MISSING, OFF]),
+    "booleans": (pa.array([True, None, False]), [None, MISSING, None]),
+    "nothing": (pa.nulls(2), [MISSING, MISSING]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("rule", ["error", "clamp"])
+def test_the_reason_of_each_refusal_is_its_own_value_s(name, rule):
+    """Each bad value alone at the end of its column, plain and by a dictionary, the column beginning at row 40."""
+    column, reasons = WRONG[name]
+    for k, reason in enumerate(reasons):
+        good = [j for j, other in enumerate(reasons) if other is None and j < k]
+        for made in (column.take(pa.array([*good, k])), column.take(pa.array([*good, k])).dictionary_encode()):
+            if reason is None or (rule == "clamp" and reason == OFF):
+                places, stay = places_of(YEARS, made, BadValueRule.of(rule, YEARS), start=40)
+                assert (len(places), stay) == (len(good) + 1, None)
+                continue
+            with pytest.raises(BadValueError) as caught:
+                places_of(YEARS, made, BadValueRule.of(rule, YEARS), start=40)
+            assert (caught.value.row, caught.value.why) == (40 + len(good), reason)
+            assert caught.value.is_missing == (reason == MISSING)
+            assert f"in row {41 + len(good)} {reason};" in str(caught.value)
+
+
+def test_the_advice_fits_what_is_wrong():
+    for why, clamp, choose in ((MISSING, False, False), (NO_NUMBER, False, True), (OFF, True, False)):
+        advice = str(BadValueError.at(2, why, "line 9 of the column 'age'"))
+        assert advice.startswith(f"The value in line 9 of the column 'age' {why}; nothing was written.")
+        assert ('on_bad="clamp", "map=VALUE", "clamp,map=VALUE" or "drop"' in advice) == clamp
+        assert ('on_bad="map=VALUE", "clamp,map=VALUE" or "drop"' in advice) == (not clamp)
+        assert ("Choose a column of numbers, correct the value, or say" in advice) == choose
+
+
+def test_rules_are_read_and_written_alike():
+    written = {
+        **{text: (text, text == "clamp", None, text == "drop") for text in ("error", "clamp", "drop")},
+        " map = 7 ": ("map=7", False, 7, False),
+        "clamp, map=7.0": ("clamp,map=7", True, 7, False),
+    }
+    for given, (text, clamp, place, drop) in written.items():
+        rule = BadValueRule.of(given, YEARS)
+        assert (rule.text, rule.clamp, rule.place, rule.drop) == (text, clamp, place, drop)
+        assert rule.never_fails == (place is not None)
+        assert BadValueRule.of(rule.text, YEARS) == rule
+    for refused in ("", "map", "map=101", "map=x", "clamp,drop", "clamp,", None, 3):
+        with pytest.raises(TableInputError):
+            BadValueRule.of(refused, YEARS)
+
+
+def test_columns_that_hold_no_numbers_are_refused_by_their_type():
+    for kind in (pa.date32(), pa.binary(), pa.list_(pa.int8()), pa.dictionary(pa.int8(), pa.time32("s"))):
+        with pytest.raises(TableInputError, match=r"^The column 'x' holds \w+(\[\w+\])?, not numbers; choose"):
+            check_type(kind, "x")
+        with pytest.raises(TableInputError, match=r"^The column holds"):
+            places_of(YEARS, pa.nulls(0, kind), BadValueRule())
+    for kind in (pa.null(), pa.bool_(), pa.int8(), pa.float16(), pa.decimal128(3), pa.string_view()):
+        check_type(kind)
+
+
+def test_numbers_of_a_column_are_exact_and_a_decimal_comma_is_a_point():
+    for column, decimal, expected in (
+        (pa.array(["1,5", "1.5", None, "x"]), ",", [Fraction(3, 2), None, -1, None]),
+        (pa.array(["1,5", "1.5", None, "x"]), ".", [None, Fraction(3, 2), -1, None]),
+        (pa.array([0.5, None, NAN]), ".", [Fraction(1, 2), -1, None]),
+        (pa.array([True, False]), ".", [Fraction(1), Fraction(0)]),
+        (pa.array([3, None, 3]).dictionary_encode(), ".", [Fraction(3), -1, Fraction(3)]),
+        (pa.nulls(2), ".", [-1, -1]),
+    ):
+        numbers, codes = numbers_of(column, decimal)
+        assert [-1 if code < 0 else numbers[code] for code in codes.tolist()] == expected
+
+
+def test_a_decimal_of_more_digits_than_its_type_has_is_no_number():
+    data = b"".join(number.to_bytes(16, "little", signed=True) for number in (99, 100, -99, -100))
+    column = pa.Array.from_buffers(pa.decimal128(2), 4, [None, pa.py_buffer(data)])
+    numbers, codes = numbers_of(column)
+    assert [numbers[code] for code in codes.tolist()] == [99, None, -99, None]
+    assert read(YEARS, column, "clamp,map=50") == ([99, 50, 0, 50], None)

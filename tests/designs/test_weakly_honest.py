@@ -109,7 +109,7 @@ def test_the_same_by_epsilon():
     assert {"WH", "RM", "S"} <= reference.properties(law(m))
 
 
-@pytest.mark.parametrize("require", ["F", "XX", {"CM", "F"}, ["WH", "CM", "ZZ"]], ids=str)
+@pytest.mark.parametrize("require", ["F", "XX", {"CM", "F"}, ["WH", "CM", "ZZ"]], ids=["F", "XX", "CM and F", "a list"])
 def test_other_properties_are_refused(require):
     with pytest.raises(StructureError, match="use ") as caught:
         dt.weakly_honest(4, alpha="9/10", require=require)

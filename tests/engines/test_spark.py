@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 import pickle
 import shutil
@@ -21,7 +22,7 @@ import pytest
 import discreet as dt
 from discreet.cli import main
 from discreet.collect.batches import perturb_batches
-from discreet.collect.spark import Task, _Plan
+from discreet.collect.cluster import Task, TaskSettings
 from discreet.engines.duckdb import count_each
 from discreet.engines.spark import NUMBER, check_safe, is_spark
 from discreet.errors import FileError, OutOfRangeError, PredicateError, PrivacyWarning, SourceError, TableInputError
@@ -92,18 +93,24 @@ def test_a_task_that_dies_or_runs_again_repeats_its_draws(spark, folder, source,
 
     frame = spark.read.parquet(str(folder / "people.parquet"))
     asked = {"column": "age", "mechanism": M, "source": source, "rows": True, "keep": ["row"]}
-    monkeypatch.setattr("discreet.collect.spark.Task", Dying)
+    monkeypatch.setattr("discreet.collect.cluster.Task", Dying)
     with pytest.warns(PrivacyWarning):
-        made = dt.perturb_file(frame, tmp_path / "first.parquet", on_bad="map=0", **asked)
+        made = dt.perturb(frame, out=tmp_path / "first.parquet", on_bad="map=0", **asked)
     monkeypatch.undo()
-    assert made.reports == SIZE
     assert (tmp_path / "died 0").exists()
     with pytest.warns(PrivacyWarning):
-        dt.perturb_file(frame, tmp_path / "second.parquet", **asked)
+        dt.perturb(frame, out=tmp_path / "second.parquet", **asked)
     with pytest.warns(PrivacyWarning):
         here = dt.perturb(folder / "people.parquet", **asked)
     for name in ("first", "second"):
         assert pq.read_table(tmp_path / f"{name}.parquet").to_pydict() == here.to_pydict()  # in the table's order
+    assert made.to_pydict() == dt.tally(here, "age").to_pydict()
+    assert told(made)["reports"] == SIZE
+
+
+def told(made: pa.Table) -> dict:
+    """The summary that a result's schema holds."""
+    return json.loads(made.schema.metadata[b"discreet.perturb"])
 
 
 def spelled(key: bytes) -> list[bytes]:
@@ -135,9 +142,13 @@ def test_the_key_lies_in_no_folder_and_no_log(spark, folder, job, source, tmp_pa
 
 def test_a_task_that_runs_twice_at_once_draws_the_same(source, job):
     """As speculation has it: two copies of a task, in threads of their own, whose rows come in other batches."""
-    plan = SimpleNamespace(value=_Plan(text(M).encode(), "age", ("row",), "error", ("age", "row")))
+    settings = SimpleNamespace(
+        value=TaskSettings(
+            mechanism=text(M).encode(), column="age", keep=("row",), on_bad="error", names=("age", "row")
+        )
+    )
     rows = PEOPLE.select(["age", "row"]).append_column(NUMBER, PEOPLE.column("row"))
-    task = Task(pickle.loads(pickle.dumps(job.for_workers(source))), plan, True)
+    task = Task(pickle.loads(pickle.dumps(job.for_workers(source))), settings, True)
     with ThreadPoolExecutor(2) as pool:
         copies = [pool.submit(lambda n=n: pa.Table.from_batches(task(iter(rows.to_batches(n))))) for n in (100, 777)]
         one, two = (copy.result() for copy in copies)
@@ -196,10 +207,10 @@ def test_what_cannot_be_done_is_said(spark, folder, source, tmp_path):
         dt.perturb(frame, "age", g)
     for keep in ([], ["row"]):
         with pytest.raises(OutOfRangeError, match="nothing was written"):
-            dt.perturb_file(frame, tmp_path / "out.parquet", "age", g, rows=True, keep=keep)
+            dt.perturb(frame, "age", g, out=tmp_path / "out.parquet", keep=keep)
     assert list(tmp_path.iterdir()) == []
     for error, words, what in (
-        (TableInputError, "perturb_file", lambda: dt.perturb(frame, "age", M, rows=True)),
+        (TableInputError, "name a folder", lambda: dt.perturb(frame, "age", M, rows=True)),
         (TableInputError, "runs on", lambda: dt.perturb(path, "age", M, engine="spark", master="local[1]")),
         (TableInputError, "not known", lambda: dt.perturb(path, "age", M, engine="flink")),
         (TableInputError, "engine=", lambda: dt.perturb(path, "age", M, master="local[2]")),
@@ -208,7 +219,7 @@ def test_what_cannot_be_done_is_said(spark, folder, source, tmp_path):
         (TableInputError, "its own data frames", lambda: dt.perturb(PEOPLE, "age", M, engine="spark")),
         (SourceError, "run twice", lambda: dt.perturb(frame, "age", M, source=dt.insecure_source(1))),
         (SourceError, "was computed", lambda: dt.perturb(frame.union(frame), "age", M, source=source)),
-        (FileError, "parquet", lambda: dt.perturb_file(frame, tmp_path / "out.csv", "age", M, rows=True)),
+        (FileError, "parquet", lambda: dt.perturb(frame, "age", M, out=tmp_path / "out.csv")),
         (TableInputError, "in its cluster", lambda: dt.profile(frame)),
     ):
         with pytest.raises(error, match=words):
@@ -217,8 +228,9 @@ def test_what_cannot_be_done_is_said(spark, folder, source, tmp_path):
 
 def test_rows_are_a_folder_that_is_whole(spark, folder, source, tmp_path, capsys):
     path, out = folder / "people.parquet", tmp_path / "out.parquet"
-    made = dt.perturb_file(path, out, "age", M, rows=True, source=source, engine="spark")
-    assert made.reports == SIZE
+    made = dt.perturb(path, "age", M, out=out, source=source, engine="spark")
+    assert made.to_pydict() == dt.perturb(path, "age", M, source=source).to_pydict()
+    assert (told(made)["reports"], told(made)["written"]) == (SIZE, str(out))
     parts = sorted(part for part in out.iterdir() if part.name.startswith("part-"))
     there = pa.concat_tables(pq.read_table(part) for part in parts)
     assert (
@@ -226,8 +238,8 @@ def test_rows_are_a_folder_that_is_whole(spark, folder, source, tmp_path, capsys
         == dt.perturb(path, "age", M, rows=True, source=source).column("age").to_pylist()
     )
     with pytest.raises(FileError, match="there already"):
-        dt.perturb_file(path, out, "age", M, rows=True, engine="spark")
-    dt.perturb_file(path, out, "age", SURE, rows=True, engine="spark", overwrite=True)
+        dt.perturb(path, "age", M, out=out, engine="spark")
+    dt.perturb(path, "age", SURE, out=out, engine="spark", overwrite=True)
     assert sorted(pq.read_table(out).column("age").to_pylist()) == sorted(PEOPLE.column("age").to_pylist())
     assert (out / "_SUCCESS").exists()
     assert list(tmp_path.iterdir()) == [out]
@@ -343,7 +355,7 @@ CLUSTER = """
 import os, re, signal, sys
 from pathlib import Path
 import discreet as dt
-from discreet.collect import spark as collect
+from discreet.collect import cluster as collect
 from discreet.engines.spark import opened_session
 folder = Path(sys.argv[1])
 

@@ -18,7 +18,7 @@ import pytest
 
 import discreet as dt
 from discreet.collect.batches import perturb_batches
-from discreet.collect.spark import extend
+from discreet.collect.cluster import extend
 from discreet.engines import spark as engine
 from discreet.engines.spark import NUMBER, own_files
 from discreet.errors import PrivacyWarning, SourceError, TableInputError
@@ -149,7 +149,7 @@ def test_rows_of_one_number_are_found_across_tasks(spark, folder, monkeypatch, n
         made = plain(*args)
         return engine.Numbered(made.frame.withColumn(NUMBER, F.expr(number)), made.files)
 
-    monkeypatch.setattr("discreet.collect.spark.numbered", alike)
+    monkeypatch.setattr("discreet.collect.cluster.numbered", alike)
     frame = spark.read.parquet(str(folder / "people.parquet"))
     with pytest.raises(SourceError, match="one number"):
         dt.perturb(frame, "age", M)
@@ -198,8 +198,9 @@ def test_no_name_of_a_table_meets_one_of_ours(spark, tmp_path, in_memory):
     pq.write_table(table, tmp_path / "a.parquet")
     frame = spark.read.parquet(str(tmp_path / "a.parquet"))
     with pytest.warns(PrivacyWarning, match="Kept columns"):
-        dt.perturb_file(frame, tmp_path / "kept.parquet", "its place", SURE, rows=True, keep=names[1:])
+        tally = dt.perturb(frame, "its place", SURE, out=tmp_path / "kept.parquet", keep=names[1:])
     assert pq.read_table(tmp_path / "kept.parquet").to_pydict() == table.to_pydict()
+    assert tally.to_pydict() == dt.tally(table, "its place").to_pydict()
     shouted = frame.toDF(*(name.upper() if name == "its place" else name for name in names))
     with dt.Ledger(in_memory / "book.db") as book:
         for data, column, unit, seen in (
@@ -264,7 +265,7 @@ def test_sparks_ordinary_timestamp(spark, tmp_path, zone, in_memory):
         frame = spark.read.parquet(str(tmp_path / "a.parquet"))
         assert frame.schema["when"].dataType.typeName() == "timestamp"
         with pytest.warns(PrivacyWarning, match="Kept columns"):
-            dt.perturb_file(frame, tmp_path / "kept.parquet", "age", SURE, rows=True, keep=["when"])
+            dt.perturb(frame, "age", SURE, out=tmp_path / "kept.parquet", keep=["when"])
         there, here = (
             x.column("when").cast(pa.timestamp("us")) for x in (pq.read_table(tmp_path / "kept.parquet"), table)
         )
@@ -289,7 +290,7 @@ KILLED = """
 import os, signal, sys, traceback, warnings
 from pathlib import Path
 import discreet as dt
-from discreet.collect import spark as collect
+from discreet.collect import cluster as collect
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -312,8 +313,8 @@ frame = session.range(100).select(F.col("id").alias("age"), F.lit("secret").alia
 plain, collect.Task = collect.Task, Killing
 for rows in (False, True):
     try:
-        out = folder.parent / "out.parquet"
-        dt.perturb_file(frame, out, "age", dt.geometric(100, epsilon=1), rows=rows, keep=["name"] * rows, checkpoint=str(folder))
+        more = {"out": folder.parent / "out.parquet", "keep": ["name"]} if rows else {}
+        dt.perturb(frame, "age", dt.geometric(100, epsilon=1), checkpoint=str(folder), **more)
     except Exception as error:
         seen.append(error)
 print([type(error).__name__ for error in seen], list(folder.iterdir()), sorted(path.name for path in folder.parent.iterdir()))

@@ -20,7 +20,10 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.exact import arithmetic
+from discreet.exact.given import matrix, vector
 from discreet.exact.level import Epsilon, Level
+from discreet.measure.loss import loss_of
+from discreet.measure.prior import prior_of
 from tests.profiles import examples
 
 
@@ -30,8 +33,16 @@ from tests.profiles import examples
         ("0.1", Fraction(1, 10)),
         (" 3 / 4 ", Fraction(3, 4)),
         ("-1e-3", Fraction(-1, 1000)),
-        (0.1, Fraction(0.1)),
-        (np.float32(0.1), Fraction(float(np.float32(0.1)))),
+        (0.1, Fraction(1, 10)),
+        (np.float64(0.1), Fraction(1, 10)),
+        (np.float32(0.1), Fraction(1, 10)),
+        (np.float16(0.1), Fraction(1, 10)),
+        (np.longdouble("0.1"), Fraction(1, 10)),
+        (0.1 + 0.2, Fraction(30000000000000004, 10**17)),
+        (-2.5e-7, Fraction(-1, 4 * 10**6)),
+        (1e23, Fraction(10**23)),
+        (np.float32("inf"), None),
+        (np.float16("nan"), None),
         (Decimal("0.10"), Fraction(1, 10)),
         (7, Fraction(7)),
         (True, None),
@@ -54,6 +65,69 @@ from tests.profiles import examples
 )
 def test_numbers_that_people_write(value, expected):
     assert arithmetic.parse_exact(value) == expected
+    if not isinstance(value, (float, np.floating)):
+        assert arithmetic.parse_entry(value) == expected
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_parameter_is_its_shortest_decimal_and_an_entry_its_binary_value(x):
+    assert arithmetic.parse_exact(x) == Fraction(repr(x))
+    assert arithmetic.parse_entry(x) == arithmetic.parse_value(x) == Fraction(x)
+    narrow = np.float32(min(max(x, -3e38), 3e38))
+    read = arithmetic.parse_exact(narrow)
+    assert np.float32(str(Decimal(read.numerator) / Decimal(read.denominator))) == narrow
+    assert arithmetic.parse_entry(narrow) == Fraction(float(narrow))
+
+
+def test_arrays_data_and_functions_are_read_by_their_binary_values():
+    tenth = Fraction(0.1)
+    assert tenth != Fraction(1, 10)
+    assert Fraction(vector([0.1, 0.2], "The list")[0]) == tenth
+    assert Fraction(matrix(np.array([[0.1]]), "The matrix")[0][0]) == tenth
+    assert matrix([[np.float32(0.1)]], "The matrix")[0][0] == Fraction(float(np.float32(0.1)))
+    prior = prior_of([0.1, 0.2, 0.7], dt.Grid(0, 2))
+    assert Fraction(prior.weights[0], prior.total) == tenth / (Fraction(0.1) + Fraction(0.2) + Fraction(0.7))
+    loss = loss_of(lambda truth, report: 0.1 * (truth != report), dt.Grid(0, 1), dt.Grid(0, 1))
+    assert Fraction(int(loss.numerators[0][1]), loss.denominator) == tenth
+    # a true value on the edge between two values of the grid: 0.15 lies below 3/20, so it is rounded down
+    assert Fraction(0.15) < Fraction(3, 20)
+    assert dt.Grid(0, 1, 0.1).position(0.15) == 1
+    assert dt.Grid(0, 1, 0.1).position("0.15") == 2
+
+
+def test_parameters_are_read_by_their_shortest_decimals():
+    assert dt.Grid(0, 0.7, 0.1) == dt.Grid(0, "7/10", "1/10")
+    assert dt.geometric(5, alpha=0.1).alpha == Fraction(1, 10)
+    assert dt.geometric(5, epsilon=np.float32(0.1)) == dt.geometric(5, epsilon="1/10")
+    assert str(dt.Level.of(epsilon=0.1)) == "epsilon 1/10"
+    grid = dt.Grid(0, 1, 0.1)
+    assert grid.steps(0.3) == 3
+    assert grid.place(0.3) == 3
+    assert dt.Neighbours.of({(0.1, 0.2): 0.1}, grid).links == ((Fraction(1, 10), Fraction(1, 5), Fraction(1, 10)),)
+    assert dt.Neighbours.of([(0.1, 0.3)], grid) == dt.Neighbours.of([("1/10", "3/10")], grid)
+    by_floats, by_texts = (
+        dt.queries.rounded(grid, cells, alpha="1/2", sensitivity="0.1") for cells in ([0, 0.3, 1], ["0", "3/10", "1"])
+    )
+    assert by_floats == by_texts
+
+
+def test_a_budget_of_three_tenths_serves_three_charges_of_a_tenth(tmp_path):
+    ledger = dt.Ledger(tmp_path / "ledger.db")
+    ledger.create("town", budget=0.3, relation="add-remove")
+    for year in (2021, 2022, 2023):
+        ledger.charge("town", epsilon=0.1, what=f"a histogram of {year}")
+    assert ledger.balance("town").left == 0
+    assert "/" not in str(ledger.balance("town")).replace("3/10", "")
+    with pytest.raises(dt.errors.BudgetError):
+        ledger.charge("town", epsilon=1e-9, what="one more")
+
+
+@given(st.fractions(Fraction(1, 10**6), Fraction(10**6 - 1, 10**6), max_denominator=10**6))
+def test_the_epsilon_of_a_level_can_be_asked_for(alpha):
+    """Read back as a parameter, by its shortest decimal, the epsilon that is shown is still not below the truth."""
+    level = Level(alpha)
+    assert Level.of(epsilon=level.epsilon).admits(alpha)
+    assert not Level.of(epsilon=level.epsilon * (1 - 1e-13)).admits(alpha)
 
 
 @given(st.integers(1, 60), st.integers(1, 300), st.integers(1, 300), st.integers(1, 70))
@@ -98,12 +172,12 @@ def test_a_tight_level_that_is_a_power_of_two_is_found(bits, part):
     """At the distance bits/part the level 2^-bits is 2^-part a unit: exactly, where it took for ever."""
     m = dt.geometric(1, alpha=Fraction(1, 2**bits))
     distance = Fraction(bits, part)
-    verdict = dt.check_privacy(m, alpha=Fraction(1, 2**part), metric=[[0, distance], [distance, 0]])
+    verdict = dt.check_privacy(m, alpha=Fraction(1, 2**part), neighbours=[[0, distance], [distance, 0]])
     assert verdict.holds
     assert verdict.tight == Fraction(1, 2**part)
     assert verdict.exact
     stronger = dt.check_privacy(
-        m, alpha=Fraction(1, 2**part) + Fraction(1, 2**99), metric=[[0, distance], [distance, 0]]
+        m, alpha=Fraction(1, 2**part) + Fraction(1, 2**99), neighbours=[[0, distance], [distance, 0]]
     )
     assert not stronger.holds
 

@@ -108,6 +108,7 @@ def test_grids_read_well(grid, words):
         (dt.Grid(0, 5), 2.5, None),
         (dt.Grid(1, 2, "1/4"), "3/2", 2),
         (dt.Grid(1, 2, "1/4"), 1.1, None),
+        (dt.Grid(0, 1, "1/1024"), 0.0087890625, 9),
         (dt.Grid(None, 7), 5, -2),
         (dt.Grid(None, 7), 8, None),
         (dt.Grid(None, None, 2), -4, -2),

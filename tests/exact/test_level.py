@@ -31,8 +31,8 @@ def test_alpha_is_read_exactly(given_as):
 
 
 @pytest.mark.parametrize("x", [0.9, np.float64(0.9), np.float32(0.9), np.float16(0.9)])
-def test_a_float_is_its_binary_value(x):
-    assert Level.of(alpha=x).alpha == Fraction(float(x))
+def test_a_float_is_its_shortest_decimal(x):
+    assert Level.of(alpha=x).alpha == Fraction(9, 10)
 
 
 @pytest.mark.parametrize("text", ["0.5", "1/2", 0.5, Fraction(1, 2), Decimal("0.5"), np.float32(0.5)])

@@ -27,19 +27,19 @@ HALF = dt.geometric(FIVE, alpha="1/2", sensitivity=5)  # the two values are one 
 def test_an_edge_given_both_ways_on_two_values_is_no_matrix():
     """As distances [(0, 5), (5, 0)] would allow alpha^-5 and say "holds" for 4/5, though the level is 1/2."""
     for edges in ([(0, 5), (5, 0)], ((0, 5), (5, 0)), {(0, 5), (5, 0)}, iter([(0, 5), (5, 0)]), [(5, 0), (0, 5)]):
-        verdict = dt.check_privacy(HALF, alpha="4/5", metric=edges)
+        verdict = dt.check_privacy(HALF, alpha="4/5", neighbours=edges)
         assert (verdict.holds, verdict.tight) == (False, Fraction(1, 2))
-    assert dt.check_privacy(HALF, alpha="1/2", metric=[(0, 5), (5, 0)]).holds
+    assert dt.check_privacy(HALF, alpha="1/2", neighbours=[(0, 5), (5, 0)]).holds
 
 
 def test_a_mapping_keeps_its_distances():
     m = dt.geometric(1, alpha="1/2")
-    assert not dt.check_privacy(m, alpha="1/2", metric={(0, 1): "1/10"}).holds
-    verdict = dt.check_privacy(m, alpha="1/2", metric={(0, 1): "1/10"})
+    assert not dt.check_privacy(m, alpha="1/2", neighbours={(0, 1): "1/10"}).holds
+    verdict = dt.check_privacy(m, alpha="1/2", neighbours={(0, 1): "1/10"})
     assert verdict.tight == Fraction(1, 1024)  # tight^(1/10) = 1/2
-    assert dt.check_privacy(m, alpha="1/2", metric={(1, 0): 1}).tight == Fraction(1, 2)
-    assert dt.check_privacy(m, alpha="3/4", metric={(0, 1): 3}).holds  # (3/4)^3 = 27/64 < 1/2
-    assert not dt.check_privacy(m, alpha="4/5", metric={(0, 1): 3}).holds  # (4/5)^3 = 64/125 > 1/2
+    assert dt.check_privacy(m, alpha="1/2", neighbours={(1, 0): 1}).tight == Fraction(1, 2)
+    assert dt.check_privacy(m, alpha="3/4", neighbours={(0, 1): 3}).holds  # (3/4)^3 = 27/64 < 1/2
+    assert not dt.check_privacy(m, alpha="4/5", neighbours={(0, 1): 3}).holds  # (4/5)^3 = 64/125 > 1/2
 
 
 @pytest.mark.parametrize(
@@ -47,11 +47,11 @@ def test_a_mapping_keeps_its_distances():
 )
 def test_two_lists_of_two_numbers_that_may_be_either_are_refused_with_both_spellings(nested):
     with pytest.raises(MetricError, match=r"Neighbours\.pairs.*Neighbours\.distances"):
-        dt.check_privacy(HALF, alpha="19/20", metric=nested)
-    assert not dt.check_privacy(HALF, alpha="19/20", metric=dt.Neighbours.pairs(nested)).holds
-    far = dt.check_privacy(HALF, alpha="19/20", metric=dt.Neighbours.distances(nested))
+        dt.check_privacy(HALF, alpha="19/20", neighbours=nested)
+    assert not dt.check_privacy(HALF, alpha="19/20", neighbours=dt.Neighbours.pairs(nested)).holds
+    far = dt.check_privacy(HALF, alpha="19/20", neighbours=dt.Neighbours.distances(nested))
     assert not far.holds  # (19/20)^5 = 0.77 > 1/2
-    assert dt.check_privacy(HALF, alpha="4/5", metric=dt.Neighbours.distances(nested)).holds  # (4/5)^5 = 0.33
+    assert dt.check_privacy(HALF, alpha="4/5", neighbours=dt.Neighbours.distances(nested)).holds  # (4/5)^5 = 0.33
 
 
 @pytest.mark.parametrize("value", [5.1, "5.0999999999", np.float64(5.1)])
@@ -60,18 +60,18 @@ def test_two_lists_of_two_numbers_next_to_true_values_are_not_taken_for_a_matrix
     m = dt.geometric(dt.Grid(0, "5.1", "5.1"), alpha="1/2", sensitivity="5.1")
     for rows in ([[0, value], [value, 0]], np.array([[0, value], [value, 0]], dtype=object)):
         with pytest.raises(MetricError, match=r"Neighbours\.pairs.*Neighbours\.distances"):
-            dt.check_privacy(m, alpha="4/5", metric=rows)
-    assert dt.check_privacy(m, alpha="4/5", metric=dt.Neighbours.distances([[0, value], [value, 0]])).holds
-    assert dt.check_privacy(m, alpha="4/5", metric=[[0, 6], [6, 0]]).holds  # no true value, nor next to one
+            dt.check_privacy(m, alpha="4/5", neighbours=rows)
+    assert dt.check_privacy(m, alpha="4/5", neighbours=dt.Neighbours.distances([[0, value], [value, 0]])).holds
+    assert dt.check_privacy(m, alpha="4/5", neighbours=[[0, 6], [6, 0]]).holds  # no true value, nor next to one
 
 
 def test_two_lists_of_two_numbers_that_can_only_be_one_thing_are_that():
     m = dt.geometric(1, alpha="1/2")
-    assert dt.check_privacy(m, alpha="1/2", metric=[[0, 1], [1, 0]]).holds  # the same demand either way
-    assert not dt.check_privacy(m, alpha="1/2", metric=[[0, 0.5], [0.5, 0]]).holds  # 0.5 is no true value
-    assert dt.check_privacy(m, alpha="1/2", metric=[[0, 1], [0, 1]]).holds  # no matrix: not the same both ways
+    assert dt.check_privacy(m, alpha="1/2", neighbours=[[0, 1], [1, 0]]).holds  # the same demand either way
+    assert not dt.check_privacy(m, alpha="1/2", neighbours=[[0, 0.5], [0.5, 0]]).holds  # 0.5 is no true value
+    assert dt.check_privacy(m, alpha="1/2", neighbours=[[0, 1], [0, 1]]).holds  # no matrix: not the same both ways
     with pytest.raises(MetricError, match="both ways"):
-        dt.check_privacy(m, alpha="1/2", metric=[[0, 2], [3, 0]])
+        dt.check_privacy(m, alpha="1/2", neighbours=[[0, 2], [3, 0]])
 
 
 @given(
@@ -128,7 +128,7 @@ def test_a_graph_of_a_query_is_read_as_its_edges():
     """The sum of two numbers in 0..2 moves by up to 2 when one of them changes."""
     graph = dt.theory.query_graph(itertools.product((0, 1, 2), repeat=2), sum)
     m = dt.geometric(4, alpha="2/3")
-    assert dt.check_privacy(m, alpha="2/3", metric=graph).tight == Fraction(4, 9)
+    assert dt.check_privacy(m, alpha="2/3", neighbours=graph).tight == Fraction(4, 9)
     assert Neighbours.of(graph, GRID).places(GRID) == graph.edges
 
 
@@ -166,9 +166,9 @@ def test_steps_and_any_are_the_pairs_they_stand_for():
         assert set(Neighbours.of(reach, grid).demands(grid)) == expected
     assert set(Neighbours.of("any", GRID).demands(GRID)) == {(i, k, 1) for i, k in itertools.permutations(range(5), 2)}
     m = dt.geometric(4, alpha="1/2")
-    assert dt.check_privacy(m, metric=Neighbours.steps(3)).tight == Fraction(1, 8)
-    assert dt.check_privacy(m, metric=Neighbours.any()).tight == Fraction(1, 16)
-    assert dt.check_privacy(m, metric="any").tight == Fraction(1, 16)
+    assert dt.check_privacy(m, neighbours=Neighbours.steps(3)).tight == Fraction(1, 8)
+    assert dt.check_privacy(m, neighbours=Neighbours.any()).tight == Fraction(1, 16)
+    assert dt.check_privacy(m, neighbours="any").tight == Fraction(1, 16)
     with pytest.raises(SizeError):
         list(Neighbours.any().demands(dt.Grid(0, None)))
 
@@ -222,7 +222,7 @@ def test_what_are_no_neighbours_is_refused_in_a_sentence(bad):
         list(Neighbours.of(bad, GRID).demands(GRID))
     assert str(caught.value).endswith((".", "inf."))
     for call in (
-        lambda: dt.check_privacy(dt.geometric(4, alpha="1/2"), metric=bad),
+        lambda: dt.check_privacy(dt.geometric(4, alpha="1/2"), neighbours=bad),
         lambda: dt.design(4, alpha="1/2", neighbours=bad) if bad is not None else None,
     ):
         if bad is not None:
@@ -253,7 +253,7 @@ def test_a_design_reads_neighbours_as_check_privacy_does():
             by_pairs.objective, abs=1e-9
         )
     any_two = dt.design(3, alpha="2/3", loss="l1", neighbours="any")
-    assert dt.check_privacy(any_two.mechanism, alpha="2/3", metric="discrete").holds
+    assert dt.check_privacy(any_two.mechanism, alpha="2/3", neighbours="any").holds
     assert any_two.objective == pytest.approx(dt.design(3, alpha="2/3", loss="l1", sensitivity=3).objective, abs=1e-9)
 
 
@@ -337,13 +337,11 @@ def test_a_bare_number_is_steps_of_the_grid_wherever_neighbours_are_read():
 def test_without_a_metric_the_own_neighbours_are_checked():
     m = dt.from_matrix([["1/2", "1/2", 0], ["1/4", "3/4", 0], [0, 0, 1]], neighbours=[(0, 1)])
     assert m.alpha == Fraction(1, 2)
-    for verdict in (dt.check_privacy(m), dt.check_privacy(m, metric="adjacent")):
-        assert (verdict.holds, verdict.tight, verdict.metric) == (True, Fraction(1, 2), "a graph of neighbours")
+    for verdict in (dt.check_privacy(m), dt.check_privacy(m, neighbours=m.neighbours)):
+        assert (verdict.holds, verdict.tight, verdict.neighbours) == (True, Fraction(1, 2), "a graph of neighbours")
     assert dt.check_privacy(m, neighbours=1).tight == 0
     with pytest.raises(MetricError, match="steps apart"):
         dt.check_privacy(m, group=2)
-    with pytest.raises(MetricError, match="give one of them"):
-        dt.check_privacy(m, metric="line", neighbours=1)
     with pytest.raises(MetricError, match="own neighbours"):
         dt.check_privacy(m, neighbours=1, group=2)
 

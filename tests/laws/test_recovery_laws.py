@@ -66,8 +66,8 @@ def step(matrix: np.ndarray, q: np.ndarray, p: np.ndarray) -> np.ndarray:
 @settings(max_examples=examples(40))
 def test_proposition_1_the_geometric_mechanism_is_d_private(n, a):
     g = dt.geometric(n, alpha=a)
-    assert dt.check_privacy(g, alpha=a, metric="line").holds
-    assert not dt.check_privacy(g, alpha=a + Fraction(1, 10**6), metric="line").holds
+    assert dt.check_privacy(g, alpha=a, neighbours="line").holds
+    assert not dt.check_privacy(g, alpha=a + Fraction(1, 10**6), neighbours="line").holds
 
 
 @given(st.integers(1, 12), fractions)

@@ -37,8 +37,8 @@ def test_a_failing_check_has_a_witness_with_the_exact_ratio():
 def test_an_epsilon_that_is_exactly_the_level_holds():
     """No rounding of e^-epsilon to dyadics may turn a true claim down."""
     assert dt.check_privacy(GM, epsilon="ln(10/9)").holds
-    assert dt.check_privacy(GM, epsilon="8 ln(10/9)", metric="discrete").holds
-    assert not dt.check_privacy(GM, epsilon="7.999999 ln(10/9)", metric="discrete").holds
+    assert dt.check_privacy(GM, epsilon="8 ln(10/9)", neighbours="any").holds
+    assert not dt.check_privacy(GM, epsilon="7.999999 ln(10/9)", neighbours="any").holds
 
 
 def test_a_lone_zero_has_level_zero():
@@ -97,56 +97,57 @@ def test_groups_multiply():
 
 def test_line_is_by_distance_and_knows_the_step():
     halves = dt.geometric(dt.Grid(0, 4, "1/2"), alpha="1/2", sensitivity=1)
-    verdict = dt.check_privacy(halves, alpha="1/2", metric="line")
+    verdict = dt.check_privacy(halves, alpha="1/2", neighbours="line")
     assert verdict.holds
-    assert not dt.check_privacy(halves, alpha="501/1000", metric="line").holds
+    assert not dt.check_privacy(halves, alpha="501/1000", neighbours="line").holds
     assert Fraction(1, 2) <= verdict.tight + Fraction(1, 2**60)
 
 
 def test_a_matrix_of_distances_and_a_graph():
     place = np.arange(9)
     distances = np.abs(place[:, None] - place[None, :])
-    assert dt.check_privacy(GM, alpha="9/10", metric=distances).tight == Fraction(9, 10)
-    assert not dt.check_privacy(GM, alpha="9/10", metric=np.minimum(distances, 3)).holds
+    assert dt.check_privacy(GM, alpha="9/10", neighbours=distances).tight == Fraction(9, 10)
+    assert not dt.check_privacy(GM, alpha="9/10", neighbours=np.minimum(distances, 3)).holds
     only_neighbours = np.where(distances <= 1, distances, math.inf)
-    assert dt.check_privacy(GM, alpha="9/10", metric=only_neighbours).holds
-    assert dt.check_privacy(GM, alpha="9/10", metric=[(0, 1), (5, 4)]).holds
-    assert not dt.check_privacy(GM, alpha="9/10", metric=[(0, 2)]).holds
-    assert dt.check_privacy(GM, alpha="81/100", metric=[(0, 2)]).tight == Fraction(81, 100)
+    assert dt.check_privacy(GM, alpha="9/10", neighbours=only_neighbours).holds
+    assert dt.check_privacy(GM, alpha="9/10", neighbours=[(0, 1), (5, 4)]).holds
+    assert not dt.check_privacy(GM, alpha="9/10", neighbours=[(0, 2)]).holds
+    assert dt.check_privacy(GM, alpha="81/100", neighbours=[(0, 2)]).tight == Fraction(81, 100)
 
 
 def test_distance_zero_demands_the_same_law():
     same = [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
-    assert not dt.check_privacy(dt.geometric(2, alpha="1/2"), alpha="1/2", metric=same).holds
-    assert dt.check_privacy(dt.uniform(2), alpha="1/2", metric=same).holds
+    assert not dt.check_privacy(dt.geometric(2, alpha="1/2"), alpha="1/2", neighbours=same).holds
+    assert dt.check_privacy(dt.uniform(2), alpha="1/2", neighbours=same).holds
 
 
 @pytest.mark.parametrize(
     "bad",
     [
-        {"metric": "hamming"},
-        {"metric": 3},
-        {"metric": [(0, 1, 2)]},
-        {"metric": []},
+        {"neighbours": "hamming"},
+        {"neighbours": -3},
+        {"neighbours": "discrete"},
+        {"neighbours": [(0, 1, 2)]},
+        {"neighbours": []},
         {"group": 0},
-        {"metric": [(3, 3)]},
-        {"metric": [(3, 3.4)]},
-        {"metric": [(0, 1), (1, 2, 3)]},
-        {"metric": np.where(np.eye(9), 0, np.inf)},
+        {"neighbours": [(3, 3)]},
+        {"neighbours": [(3, 3.4)]},
+        {"neighbours": [(0, 1), (1, 2, 3)]},
+        {"neighbours": np.where(np.eye(9), 0, np.inf)},
         {"group": 1.5},
-        {"group": 2, "metric": "line"},
-        {"metric": np.full((9, 9), -1)},
-        {"metric": np.arange(81).reshape(9, 9)},
+        {"group": 2, "neighbours": "line"},
+        {"neighbours": np.full((9, 9), -1)},
+        {"neighbours": np.arange(81).reshape(9, 9)},
     ],
 )
-def test_bad_metrics_are_refused(bad):
+def test_bad_neighbours_are_refused(bad):
     with pytest.raises((MetricError, GridError)):
         dt.check_privacy(GM, alpha="9/10", **bad)
 
 
 def test_an_unbounded_mechanism_has_no_local_level():
     with pytest.raises(MetricError, match="truncate"):
-        dt.check_privacy(dt.geometric(dt.Grid(None, None), alpha="1/2"), metric="discrete")
+        dt.check_privacy(dt.geometric(dt.Grid(None, None), alpha="1/2"), neighbours="any")
 
 
 def test_a_mechanism_cannot_claim_more_than_it_has():
@@ -164,7 +165,7 @@ def test_calibration_of_paper_000():
     assert "local epsilon <= 6.93148" in str(there)
     m = dt.geometric(100, alpha=there.alpha)
     assert dt.check_privacy(m, alpha="1/2", group=10).holds
-    assert dt.check_privacy(m, metric="discrete").epsilon == pytest.approx(there.local_epsilon)
+    assert dt.check_privacy(m, neighbours="any").epsilon == pytest.approx(there.local_epsilon)
     back = dt.measure.calibrate(100, epsilon="ln(2)/10", radius=10)
     assert 2 * (1 - 1e-15) <= back.bound <= 2 * (1 + 1e-12)
 
@@ -199,7 +200,7 @@ def test_hamming_distance_of_databases_is_a_graph():
     rows = [[int(x * 2**6 * 3**6 * 5) for x in law[sum(d)]] for d in databases]
     m = table([[w * 4 for w in row] for row in rows])
     hamming = [[sum(x != y for x, y in zip(d, e, strict=True)) for e in databases] for d in databases]
-    assert dt.check_privacy(m, alpha="2/3", metric=hamming).tight == Fraction(2, 3)
+    assert dt.check_privacy(m, alpha="2/3", neighbours=hamming).tight == Fraction(2, 3)
 
 
 def test_the_worst_demand_decides_also_beside_levels_too_long_to_write():
@@ -207,11 +208,11 @@ def test_the_worst_demand_decides_also_beside_levels_too_long_to_write():
     m = dt.geometric(2, epsilon="1/2")
     for tiny in ((0, 1), (1, 2)):
         distances = [[0 if i == k else 400 if {i, k} == set(tiny) else 1 for k in range(3)] for i in range(3)]
-        verdict = dt.check_privacy(m, epsilon="1/2", metric=distances)
+        verdict = dt.check_privacy(m, epsilon="1/2", neighbours=distances)
         assert verdict.epsilon >= 1  # values 0 and 2, two steps apart, at distance 1
         assert not verdict.holds
         near = [[0 if i == k else Fraction(1, 400) if {i, k} == set(tiny) else 1 for k in range(3)] for i in range(3)]
-        verdict = dt.check_privacy(m, epsilon="1/2", metric=near)
+        verdict = dt.check_privacy(m, epsilon="1/2", neighbours=near)
         assert verdict.epsilon == pytest.approx(200)
         assert not verdict.holds
         assert verdict.witness.first in tiny
@@ -219,21 +220,21 @@ def test_the_worst_demand_decides_also_beside_levels_too_long_to_write():
 
 def test_a_matrix_of_distances_between_two_values_is_one():
     m = dt.geometric(1, alpha="1/2")
-    assert not dt.check_privacy(m, alpha="1/2", metric=[[0, 0.5], [0.5, 0]]).holds
-    assert dt.check_privacy(m, alpha="1/2", metric=[[0, 1], [1, 0]]).holds
-    assert dt.check_privacy(m, alpha="1/2", metric=[(0, 1), (1, 0)]).holds
-    assert dt.check_privacy(m, alpha="1/2", metric=[(0, 1)]).holds
+    assert not dt.check_privacy(m, alpha="1/2", neighbours=[[0, 0.5], [0.5, 0]]).holds
+    assert dt.check_privacy(m, alpha="1/2", neighbours=[[0, 1], [1, 0]]).holds
+    assert dt.check_privacy(m, alpha="1/2", neighbours=[(0, 1), (1, 0)]).holds
+    assert dt.check_privacy(m, alpha="1/2", neighbours=[(0, 1)]).holds
 
 
 def test_a_tight_level_that_is_rounded_says_so():
-    verdict = dt.check_privacy(dt.geometric(10**5, epsilon="0.001"), metric="discrete")
+    verdict = dt.check_privacy(dt.geometric(10**5, epsilon="0.001"), neighbours="any")
     assert not verdict.exact
     assert verdict.epsilon == pytest.approx(100, rel=1e-9)
 
 
 def test_an_epsilon_that_fails_by_the_last_digit_looks_like_it():
-    """The float 0.1 is a little more than 1/10: the message must not say 0.1 twice."""
-    verdict = dt.check_privacy(dt.geometric(10, epsilon=0.1), epsilon="0.1")
+    """The binary value of the float 0.1 is a little more than 1/10: the message must not say 0.1 twice."""
+    verdict = dt.check_privacy(dt.geometric(10, epsilon=Fraction(0.1)), epsilon="0.1")
     assert not verdict.holds
     assert "epsilon <= 0.1 " not in str(verdict)
 
@@ -241,15 +242,15 @@ def test_an_epsilon_that_fails_by_the_last_digit_looks_like_it():
 def test_a_calibration_makes_its_mechanism():
     made = dt.measure.calibrate(dt.Grid(0, 10, "1/2"), bound=2, radius=1)
     m = made.mechanism()
-    assert dt.check_privacy(m, alpha="1/2", metric=[(0, 1), (3, 4)]).holds
-    assert not dt.check_privacy(m, alpha="1/2", metric=[(0, "3/2")]).holds
+    assert dt.check_privacy(m, alpha="1/2", neighbours=[(0, 1), (3, 4)]).holds
+    assert not dt.check_privacy(m, alpha="1/2", neighbours=[(0, "3/2")]).holds
     assert dt.measure.calibrate(100, bound="1e200", radius=10).level.asked.base == 10**200
 
 
 def test_a_group_among_any_two_values_is_any_two_values():
     m = dt.randomized_response(4, alpha="1/3")
     verdict = dt.check_privacy(m, group=2)
-    assert (verdict.holds, verdict.tight, verdict.metric) == (True, Fraction(1, 3), "any two values")
+    assert (verdict.holds, verdict.tight, verdict.neighbours) == (True, Fraction(1, 3), "any two values")
 
 
 # For machines
@@ -269,7 +270,7 @@ def test_a_verdict_for_machines():
     witness = dt.check_privacy(m, epsilon="1/20").witness
     assert witness is not None
     assert Fraction(witness.to_dict()["ratio"]) == Fraction(10, 9)
-    assert dt.check_privacy(m, metric="discrete").to_dict()["tight_alpha"] == str(Fraction(9, 10) ** 8)
+    assert dt.check_privacy(m, neighbours="any").to_dict()["tight_alpha"] == str(Fraction(9, 10) ** 8)
     assert dt.measure.calibrate(100, bound=2, radius=10).to_dict()["asked_epsilon"] == "ln(2)/10"
 
 

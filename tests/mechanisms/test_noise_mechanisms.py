@@ -546,7 +546,7 @@ def test_unbounded_staircases_are_private_at_their_level_and_no_better(grid):
         assert (verdict.holds, verdict.tight, verdict.exact, verdict.measured) == (True, Fraction(2, 5), True, True)
         assert not dt.check_privacy(m, alpha="401/1000").holds
         assert dt.check_privacy(m, alpha="4/25", group=2).tight == Fraction(4, 25)
-        assert dt.check_privacy(m, alpha="2/5", metric="line").measured, "one step crosses an edge somewhere"
+        assert dt.check_privacy(m, alpha="2/5", neighbours="line").measured, "one step crosses an edge somewhere"
         with pytest.raises(SizeError, match="truncate"):
             _ = m.matrix
 

@@ -45,10 +45,10 @@ def test_the_law_is_the_definition_and_the_level_is_the_one_between_any_two_valu
     for i, k in product(range(n + 1), repeat=2):
         if i != k:
             assert min(q / p for p, q in zip(rows[i], rows[k], strict=True)) == Fraction(a)
-    verdict = dt.check_privacy(m, metric="discrete")
+    verdict = dt.check_privacy(m, neighbours="any")
     assert verdict.holds
     assert verdict.tight == Fraction(a)
-    assert not dt.check_privacy(m, metric="discrete", alpha=Fraction(a) + Fraction(1, 10**9))
+    assert not dt.check_privacy(m, neighbours="any", alpha=Fraction(a) + Fraction(1, 10**9))
 
 
 def test_a_width_of_nothing_is_randomised_response():
@@ -229,7 +229,7 @@ def test_a_million_values_need_no_matrix():
     assert channel.log_moment(1e-9) < 1
     low, high = channel.interval(np.array([0, w, 10**6 + 2 * w]), Fraction(1, 20))
     assert (low <= high).all()
-    assert dt.check_privacy(m, metric="discrete").holds
+    assert dt.check_privacy(m, neighbours="any").holds
     assert dt.measure.rmse(m) ** 2 == pytest.approx(dt.expected_loss(m, "l2"))
     assert 0 < dt.expected_loss(m, "l1") < dt.measure.rmse(m)
     with pytest.raises(SingularError, match="has no inverse"):

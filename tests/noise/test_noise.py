@@ -335,7 +335,8 @@ def test_a_grid_of_tenths():
     assert law.pmf(0.3) == law.pmf(3 * 0.1) == law.pmf(-0.3) == third
     assert law.pmf([0.35, 0.3 + 1e-9, math.inf]).tolist() == [0, 0, 0]
     assert law.exact("0.3") == law.law.exact(3)
-    assert law.exact(0.3) == 0  # the float is not three tenths
+    assert law.exact(0.3) == law.law.exact(3)
+    assert law.exact(Fraction(0.3)) == 0  # the binary value is not three tenths
     assert law.cdf(0.3) == law.cdf(0.1 * 3) == law.cdf(0.39) == law.law.cdf(3)
     assert law.sf(0.3) == law.law.sf(3)
     assert law.quantile(law.cdf(0.3)) == 0.3

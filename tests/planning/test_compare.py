@@ -284,5 +284,5 @@ def test_without_a_design_the_others_are_compared_all_the_same():
         dt.compare(4, epsilon=1, neighbours=2, sensitivity=2)
     assert (
         "between neighbours at most 4 apart"
-        in dt.compare(query="mean", low=-10, high=10, records=10, alpha=".3", sensitivity=4, step=4).question
+        in dt.queries.compare_query("mean", low=-10, high=10, records=10, alpha=".3", sensitivity=4, step=4).question
     )

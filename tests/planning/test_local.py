@@ -35,24 +35,36 @@ def test_all_keep_one_level_between_any_two_values_and_say_what_else_they_hide()
 
 
 def test_the_recovered_law_is_simulated_as_anybody_could():
-    found = dt.compare(
-        10, alpha="1/3", neighbours="any", reports=5000, prior="binomial(0.4)", method="mle", runs=3, seed=7
-    )
+    asked = {"prior": "binomial(0.4)", "method": "mle", "runs": 3, "seed": 7}
+    found = dt.plan_reports(10, reports=5000, alpha="1/3", neighbours="any", **asked)
     law = prior_of("binomial(0.4)", dt.Grid(0, 10)).floats
-    for name, m in found.mechanisms.items():
+    usual = dt.square_wave(10, alpha="1/3")
+    mechanisms = {
+        "geometric": dt.geometric(10, alpha="1/3", sensitivity=10),
+        "randomized_response": dt.randomized_response(10, alpha="1/3"),
+        "square_wave": dt.square_wave(10, alpha="1/3", width=found["square_wave"].width),
+        "design": dt.design(10, alpha="1/3", prior="binomial(0.4)", neighbours="any").mechanism,
+    }
+    assert {choice.family for choice in found} == {*mechanisms, "explicit_fair"}
+    for name, m in mechanisms.items():
         far = []
         for run in range(3):
             chances = law @ m.matrix
             counts = np.random.default_rng([7, run]).multinomial(5000, chances / chances.sum())
             far.append(np.abs(np.cumsum(dt.recover(counts, m, "mle", kind="counts").distribution - law)).sum())
-        assert found[name]["recovered"] == pytest.approx(np.mean(far), rel=1e-6)
-        assert found[name]["+-"] == pytest.approx(np.std(far, ddof=1) / math.sqrt(3), rel=1e-4, abs=1e-9)
-    again = dt.compare(
-        10, alpha="1/3", neighbours="any", reports="5000", prior="binomial(0.4)", method="mle", runs=3, seed=7
-    )
-    assert again == found
-    waves = [found[name]["recovered"] for name in found.mechanisms if name.startswith("square wave")]
-    assert max(waves) < min(found[name]["recovered"] for name in ("geometric", "kRR", "best l1"))
+        mean, error = found[name].simulated
+        assert mean == pytest.approx(np.mean(far), rel=1e-6)
+        assert error == pytest.approx(np.std(far, ddof=1) / math.sqrt(3), rel=1e-4, abs=1e-9)
+        assert found[name].to_dict()["simulated"] == mean
+        assert f"simulated {mean:.3g} +- {error:.1g}" in str(found)
+    assert dt.plan_reports(10, reports="5000", alpha="1/3", neighbours="any", **asked) == found
+    waves = [found, dt.plan_reports(mechanism=usual, reports=5000, **asked)]
+    others = [found[name].simulated[0] for name in ("geometric", "randomized_response", "design")]
+    assert max(plan["square_wave"].simulated[0] for plan in waves) < min(others)
+    assert "3 runs" in found.notes[-1]
+    silent = dt.plan_reports(10, reports=5000, alpha="1/3", neighbours="any", prior="binomial(0.4)")
+    assert {choice.simulated for choice in silent} == {None}
+    assert "simulated" not in silent["square_wave"].to_dict()
 
 
 def test_on_a_longer_grid_what_would_need_a_matrix_is_left_out():
@@ -72,15 +84,7 @@ def test_on_a_longer_grid_what_would_need_a_matrix_is_left_out():
     [
         {"neighbours": "three"},
         {"neighbours": "any", "sensitivity": 2},
-        {"neighbours": "any", "require": "WH", "reports": 10},
-        {"neighbours": "any", "low": 0},
-        {"neighbours": "any", "reports": 0},
-        {"neighbours": "any", "reports": "many"},
-        {"neighbours": "any", "seed": 1},
-        {"neighbours": "any", "reports": 10, "method": "inverse"},
         {"neighbours": "any", "loss": "l7"},
-        {"reports": 100},
-        {"seed": 3},
     ],
 )
 def test_what_cannot_be_compared_is_refused_in_a_sentence(asked):
@@ -88,10 +92,20 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(asked):
         dt.compare(5, epsilon=1, **asked)
 
 
+@pytest.mark.parametrize(
+    "asked", [{"reports": 0}, {"reports": "many"}, {"reports": 10, "method": "inverse"}, {"seed": 3}]
+)
+def test_numbers_of_reports_that_cannot_be_planned_with(asked):
+    with pytest.raises(DiscreetError, match=r";|:"):
+        dt.plan_reports(5, epsilon=1, neighbours="any", **asked)
+
+
 def test_open_grids_hide_no_two_values():
     for ask in (
         lambda g: dt.compare(g, epsilon=1, neighbours="any"),
-        lambda g: dt.plan(g, epsilon=1, neighbours="any", error=1),
+        lambda g: dt.plan_epsilon(g, neighbours="any", error=1),
+        lambda g: dt.plan_error(g, neighbours="any", epsilon=1),
+        lambda g: dt.plan_reports(g, neighbours="any", epsilon=1, reports=10),
     ):
         with pytest.raises(DiscreetError, match="give both ends"):
             ask(dt.Grid(0, None))
@@ -139,7 +153,7 @@ def test_the_width_is_nearly_the_best_of_all(epsilon):
     width = best_width(grid, level, law, 30_000)
     assert costs[width] <= 1.02 * min(costs)
     assert max(costs) > 1.3 * min(costs)  # it matters, to a degree
-    planned = dt.plan(24, epsilon=epsilon, neighbours="any", reports=30_000, prior="binomial(0.3)")
+    planned = dt.plan_reports(24, epsilon=epsilon, neighbours="any", reports=30_000, prior="binomial(0.3)")
     assert planned["square_wave"].width == width
     assert planned["square_wave"].distance == pytest.approx(costs[width])
     assert [c.family for c in planned if c.family == "design"]
@@ -153,19 +167,16 @@ def test_longer_grids_are_looked_at_in_cells():
 
 
 def test_a_plan_answers_one_question():
-    for wrong in (
-        {"reports": 10, "error": 1},
-        {"reports": 10, "kantorovich": 1},
-        {"reports": -1},
-        {"reports": 10, "seed": 1},
-        {"reports": 10, "of": "mean"},
-        {"error": 1, "families": "square_wave"},
-        {"neighbours": 2, "error": 1},
-        {"neighbours": "any", "sensitivity": 2, "error": 1},
-    ):
+    for wrong in ({"reports": 10, "kantorovich": 1}, {"reports": -1}, {"reports": 10, "of": "mean"}, {}):
         with pytest.raises(DiscreetError):
-            dt.plan(8, prior="uniform", **({} if "error" in wrong else {"epsilon": 1}), **wrong)
-    halves = dt.plan(dt.Grid(0, 4, "1/2"), epsilon=1, reports=100, families=["square_wave"])["square_wave"]
-    whole = dt.plan(8, epsilon=1, reports=100, families=["square_wave"])["square_wave"]
+            dt.plan_reports(8, prior="uniform", epsilon=1, **wrong)
+    for wrong in ({"families": "square_wave"}, {"neighbours": [(0, 1)]}, {"neighbours": "any", "sensitivity": 2}):
+        with pytest.raises(DiscreetError):
+            dt.plan_epsilon(8, prior="uniform", error=1, **wrong)
+        with pytest.raises(DiscreetError):
+            dt.plan_error(8, prior="uniform", epsilon=1, **wrong)
+    assert dt.plan_epsilon(8, error=1, neighbours=2) == dt.plan_epsilon(8, error=1, sensitivity=2)
+    halves = dt.plan_reports(dt.Grid(0, 4, "1/2"), epsilon=1, reports=100, families=["square_wave"])["square_wave"]
+    whole = dt.plan_reports(8, epsilon=1, reports=100, families=["square_wave"])["square_wave"]
     assert halves.distance == pytest.approx(whole.distance / 2)
     assert halves.to_dict()["width"] == halves.width

@@ -39,7 +39,7 @@ def test_the_standard_error_of_so_many_reports_is_the_one_that_was_wanted(of):
     f = {"mean": lambda x: x, "cell(4)": lambda x: x == 4, "cdf(6)": lambda x: x <= 6}.get(of, of)
     truth = np.array([float(f(x)) for x in range(2, 13)])
     s = s * 40 if callable(of) else s
-    for choice in dt.plan(grid, epsilon=1, standard_error=s, of=of, prior="normal(6, 2)"):
+    for choice in dt.plan_reports(grid, epsilon=1, standard_error=s, of=of, prior="normal(6, 2)"):
         m = MAKERS[choice.family](grid, epsilon=1)
         implied = m.finite().push(law)
         drawn = np.random.default_rng(1).multinomial(choice.reports, implied / implied.sum(), size=2000)
@@ -63,7 +63,7 @@ def test_the_number_is_the_least_and_exact():
     within = [sum(c * (y - i) ** 2 for c, y in zip(row, h, strict=True)) for i, row in enumerate(C)]
     under = sum(q * (v + (i - 3) ** 2) for i, (q, v) in enumerate(zip(p, within, strict=True)))
     for prior, variance in ((p, under), (None, max(within))):
-        choice = dt.plan(n, alpha=a, standard_error=s, prior=prior, families="geometric")["geometric"]
+        choice = dt.plan_reports(n, alpha=a, standard_error=s, prior=prior, families="geometric")["geometric"]
         assert choice.reports == math.ceil(variance / s**2)
         assert choice.spread == pytest.approx(math.sqrt(variance), rel=1e-12)
         assert (choice.reports - 1) * s**2 < variance <= choice.reports * s**2
@@ -72,7 +72,7 @@ def test_the_number_is_the_least_and_exact():
 def test_without_a_guess_the_number_is_enough_for_any_people():
     """The people's own average, whatever their values are: at the worst value with equality, not above it elsewhere."""
     n, s = 8, Fraction(1, 10)
-    for choice in dt.plan(n, alpha="1/2", standard_error=s):
+    for choice in dt.plan_reports(n, alpha="1/2", standard_error=s):
         m = MAKERS[choice.family](n, alpha="1/2")
         h = unbiased(m, np.arange(n + 1.0))
         errors = np.sqrt((m.matrix @ h**2 - np.arange(n + 1) ** 2) / choice.reports)
@@ -83,7 +83,7 @@ def test_without_a_guess_the_number_is_enough_for_any_people():
 
 def test_more_privacy_and_less_error_take_more_reports():
     def number(epsilon, s, family, **more):
-        return dt.plan(12, epsilon=epsilon, standard_error=s, families=[family], **more)[family].reports
+        return dt.plan_reports(12, epsilon=epsilon, standard_error=s, families=[family], **more)[family].reports
 
     for family in MAKERS:
         for more in ({}, {"prior": "binomial(0.4)"}, {"of": "cdf(5)"}):
@@ -94,31 +94,31 @@ def test_more_privacy_and_less_error_take_more_reports():
 
 
 def test_units_do_not_change_the_number():
-    halves = dt.plan(dt.Grid(5, 10, "1/2"), alpha="1/2", sensitivity="1/2", standard_error="0.05")
-    whole = dt.plan(10, alpha="1/2", standard_error="0.1")
+    halves = dt.plan_reports(dt.Grid(5, 10, "1/2"), alpha="1/2", sensitivity="1/2", standard_error="0.05")
+    whole = dt.plan_reports(10, alpha="1/2", standard_error="0.1")
     assert [c.reports for c in halves] == [c.reports for c in whole]
     assert halves["geometric"].spread == pytest.approx(whole["geometric"].spread / 2)
 
 
 def test_mechanisms_in_place_of_families():
     strong, weak = dt.geometric(6, alpha="3/4"), dt.geometric(6, alpha="1/2")
-    alone = dt.plan(mechanism=weak, standard_error="0.1", prior="uniform")
+    alone = dt.plan_reports(mechanism=weak, standard_error="0.1", prior="uniform")
     assert (
         alone["geometric"].reports
-        == dt.plan(6, alpha="1/2", standard_error="0.1", prior="uniform")["geometric"].reports
+        == dt.plan_reports(6, alpha="1/2", standard_error="0.1", prior="uniform")["geometric"].reports
     )
-    both = dt.plan(6, mechanism=[strong, weak], standard_error="0.1")
+    both = dt.plan_reports(6, mechanism=[strong, weak], standard_error="0.1")
     assert [c.family for c in both] == ["geometric (2)", "geometric"]
     assert both.winner.alpha == Fraction(1, 2)
     assert "do not promise the same" in str(both)
-    kinds = dt.plan(mechanism=[weak, dt.uniform(6)], standard_error=1)
+    kinds = dt.plan_reports(mechanism=[weak, dt.uniform(6)], standard_error=1)
     assert kinds["uniform"].reports is None
     assert "says nothing" in str(kinds["uniform"])
-    assert dt.plan(mechanism=dt.uniform(6), standard_error=1).winner is None
+    assert dt.plan_reports(mechanism=dt.uniform(6), standard_error=1).winner is None
 
 
 def test_large_grids_and_families_that_cannot_serve():
-    plan = dt.plan(10**5, epsilon=1, standard_error=1)
+    plan = dt.plan_reports(10**5, epsilon=1, standard_error=1)
     assert plan["geometric"].reports == 2  # 2a/(1-a)^2 = 1.84
     assert plan.winner.family == "geometric"
     assert "use geometric" in plan["explicit_fair"].refused
@@ -133,7 +133,9 @@ def test_who_wins_depends_on_the_guess():
     spiky one (5000 iterations, as in the paper). At ten times this epsilon randomised response wins for both."""
 
     def fair(epsilon, distance, guess, **more):
-        return dt.plan(100, epsilon=epsilon, sensitivity=100, kantorovich=distance, prior=guess, families=PAIR, **more)
+        return dt.plan_reports(
+            100, epsilon=epsilon, sensitivity=100, kantorovich=distance, prior=guess, families=PAIR, **more
+        )
 
     way = {"method": "ibu", "iterations": 5000, "runs": 3}
     smooth, spiky = fair("ln(2)", 6, "binomial(0.5)", **way), fair("ln(2)", 5, FOUR, **way)
@@ -149,8 +151,8 @@ def test_who_wins_for_the_mean():
     """The same level in both senses: between neighbours geometric noise needs far fewer; for a cell of a long grid at
     equal local privacy randomised response does."""
     local = {"epsilon": 2, "sensitivity": 50, "families": PAIR}
-    assert dt.plan(50, standard_error=1, prior="uniform", **local).winner.family == "geometric"
-    cell = dt.plan(50, standard_error="0.01", of="cell(20)", prior="uniform", **local)
+    assert dt.plan_reports(50, standard_error=1, prior="uniform", **local).winner.family == "geometric"
+    cell = dt.plan_reports(50, standard_error="0.01", of="cell(20)", prior="uniform", **local)
     assert cell.winner.family == "randomized_response"
     assert str(cell).endswith("randomized_response wins.")
 
@@ -168,7 +170,7 @@ def test_who_wins_for_the_mean():
 )
 def test_another_seed_finds_the_distance_that_was_planned(guess, family, distance, way):
     grid = dt.Grid(0, 30)
-    choice = dt.plan(grid, alpha="2/3", kantorovich=distance, prior=guess, families=[family], **way)[family]
+    choice = dt.plan_reports(grid, alpha="2/3", kantorovich=distance, prior=guess, families=[family], **way)[family]
     m, law = MAKERS[family](grid, alpha="2/3"), prior_of(guess, grid).floats
     implied = m.finite().push(law)
 
@@ -190,11 +192,13 @@ def test_another_seed_finds_the_distance_that_was_planned(guess, family, distanc
 
 def test_a_seed_repeats_and_units_are_those_of_the_answer():
     asked = {"kantorovich": "0.3", "prior": "binomial(0.3)", "families": "geometric", "method": "mle", "runs": 4}
-    once, again = (dt.plan(12, alpha="1/2", **asked)["geometric"] for _ in range(2))
+    once, again = (dt.plan_reports(12, alpha="1/2", **asked)["geometric"] for _ in range(2))
     assert once == again
-    assert dt.plan(12, alpha="1/2", seed=1, **asked)["geometric"].reports != once.reports
-    wide = dt.plan(dt.Grid(0, 24, 2), alpha="1/2", sensitivity=2, **{**asked, "kantorovich": "0.6", "prior": law(12)})
-    narrow = dt.plan(12, alpha="1/2", **{**asked, "prior": law(12)})
+    assert dt.plan_reports(12, alpha="1/2", seed=1, **asked)["geometric"].reports != once.reports
+    wide = dt.plan_reports(
+        dt.Grid(0, 24, 2), alpha="1/2", sensitivity=2, **{**asked, "kantorovich": "0.6", "prior": law(12)}
+    )
+    narrow = dt.plan_reports(12, alpha="1/2", **{**asked, "prior": law(12)})
     assert wide["geometric"].reports == pytest.approx(narrow["geometric"].reports, abs=1)
 
 
@@ -211,7 +215,7 @@ def test_the_usual_way_is_auto(monkeypatch):
         return quick(counts, m, "mle", kind="counts")
 
     monkeypatch.setattr(sizes, "recover", recover)
-    choice = dt.plan(10, alpha="1/2", kantorovich="0.2", prior="uniform", families="geometric")["geometric"]
+    choice = dt.plan_reports(10, alpha="1/2", kantorovich="0.2", prior="uniform", families="geometric")["geometric"]
     assert {method for _, method in told} == {"auto"}
     tried = {size: sum(number == size for number, _ in told) for size, _, _ in choice.curve}
     assert sorted(tried.values())[-2:] == [8, 8]  # both sides of the target, twice as often
@@ -246,11 +250,11 @@ def test_the_ladder_finds_where_a_power_law_falls_to_a_distance(monkeypatch, slo
 
 
 def test_what_cannot_be_reached_says_so():
-    plan = dt.plan(20, epsilon="0.01", kantorovich="0.001", prior="binomial(0.5)", method="mle", runs=2)
+    plan = dt.plan_reports(20, epsilon="0.01", kantorovich="0.001", prior="binomial(0.5)", method="mle", runs=2)
     assert plan.winner is None
     assert all("1e+09 reports leave" in choice.refused and choice.level is not None for choice in plan)
     assert plan["geometric"].curve[-1][0] == 4**15
-    easy = dt.plan(4, epsilon=5, kantorovich=3, prior="uniform", method="mle", runs=2)["geometric"]
+    easy = dt.plan_reports(4, epsilon=5, kantorovich=3, prior="uniform", method="mle", runs=2)["geometric"]
     assert easy.reports == 64
     assert "or fewer" in str(easy)
 
@@ -259,19 +263,21 @@ def test_what_cannot_be_reached_says_so():
 
 
 def test_a_number_of_reports_is_for_people():
-    made = dt.plan(20, epsilon="ln(2)", standard_error="0.5", prior="binomial(0.3)")
+    made = dt.plan_reports(20, epsilon="ln(2)", standard_error="0.5", prior="binomial(0.3)")
     assert "standard error of 1/2 of the mean" in str(made)
     assert "binomial(3/10)" in str(made)
     assert f"{made.winner.reports} reports at epsilon" in str(made)
     assert "any two values" in str(made["randomized_response"])
     assert "neighbours" in str(made["geometric"])
     assert [c.reports for c in made] == sorted(c.reports for c in made)
-    assert "whatever their values are" in str(dt.plan(20, epsilon=1, standard_error=1))
-    far = dt.plan(6, epsilon=1, kantorovich="0.2", prior="uniform", method="mle", runs=3)
+    assert "whatever their values are" in str(dt.plan_reports(20, epsilon=1, standard_error=1))
+    far = dt.plan_reports(6, epsilon=1, kantorovich="0.2", prior="uniform", method="mle", runs=3)
     assert 'recover(method="mle")' in str(far)
     assert "by simulation" in str(far)
-    assert dt.plan(20, epsilon=1).winner is None
-    assert "values up to 3 apart" in str(dt.plan(20, epsilon=1, sensitivity=3, standard_error=1, families="geometric"))
+    assert dt.plan_error(20, epsilon=1).winner is None
+    assert "values up to 3 apart" in str(
+        dt.plan_reports(20, epsilon=1, sensitivity=3, standard_error=1, families="geometric")
+    )
 
 
 def test_refusals_say_the_next_move():
@@ -280,11 +286,9 @@ def test_refusals_say_the_next_move():
         ({"standard_error": 1}, "give an epsilon"),
         ({"standard_error": 1, "epsilon": 1, "alpha": "1/2"}, "exactly one of alpha and epsilon"),
         ({"standard_error": 1, "kantorovich": 1, "epsilon": 1}, "one question"),
-        ({"standard_error": 1, "error": 1}, "one question"),
         ({"standard_error": 0, "epsilon": 1}, "write for example standard_error"),
         ({"standard_error": "x", "epsilon": 1}, "write for example standard_error"),
-        ({"standard_error": 1, "epsilon": 1, "confidence": "0.9"}, "leave it out"),
-        ({"standard_error": 1, "epsilon": 1, "method": "mle"}, "method is for kantorovich; leave it out"),
+        ({"standard_error": 1, "epsilon": 1, "method": "mle"}, "method is for kantorovich and reports; leave it out"),
         ({"standard_error": 1, "epsilon": 1, "runs": 3}, "runs is for kantorovich"),
         ({"standard_error": 1, "epsilon": 1, "of": "variance"}, 'use "mean"'),
         ({"standard_error": 1, "epsilon": 1, "of": "cdf(x)"}, 'use "mean"'),
@@ -298,12 +302,10 @@ def test_refusals_say_the_next_move():
         ({"standard_error": 1, "mechanism": "geometric"}, "make one first"),
         ({"standard_error": 1, "mechanism": []}, "make one first"),
         ({"standard_error": 1, "mechanism": dt.geometric(9, alpha="1/2")}, "leave n out"),
-        ({"error": 1, "mechanism": m}, "mechanism is for standard_error and kantorovich"),
-        ({"error": 1, "of": "mean"}, "of is for standard_error"),
-        ({"epsilon": 1, "seed": 1}, "seed is for kantorovich"),
+        ({"epsilon": 1, "seed": 1}, "one question"),
         ({"kantorovich": 1, "epsilon": 1}, "give a guess"),
         ({"kantorovich": -1, "epsilon": 1, "prior": "uniform"}, "write for example kantorovich"),
-        ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "of": "mean"}, "of is for standard_error"),
+        ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "of": "mean"}, "of is for a standard_error"),
         ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "method": "inverse"}, 'use "auto", "mle" or "ibu"'),
         ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "iterations": 9}, "leave it out"),
         ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "method": "ibu", "iterations": 0}, "1 or more"),
@@ -311,6 +313,6 @@ def test_refusals_say_the_next_move():
         ({"kantorovich": 1, "epsilon": 1, "prior": "uniform", "seed": -1}, "give 0 or more"),
     ):
         with pytest.raises(DiscreetError, match=words):
-            dt.plan(8, **given)
+            dt.plan_reports(8, **given)
     with pytest.raises(DiscreetError, match="give both ends"):
-        dt.plan(dt.Grid(0, None), epsilon=1, standard_error=1)
+        dt.plan_reports(dt.Grid(0, None), epsilon=1, standard_error=1)

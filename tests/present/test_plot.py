@@ -58,7 +58,7 @@ def test_truths_that_are_no_reports_are_not_counted_as_reported():
 
 def test_the_picture_of_answers_to_a_query_has_the_numbers_of_its_table():
     for loss in ("l1", "l2"):
-        found = dt.compare(query="mean", records=4, low=-10, high=10, alpha="3/10", loss=loss, step="5/2")
+        found = dt.queries.compare_query("mean", records=4, low=-10, high=10, alpha="3/10", loss=loss, step="5/2")
         rows = values(found.plot())
         for key, series in ((f"mean {loss}", "mean"), ("worst", "worst truth"), ("best use", "best use")):
             assert [row["value"] for row in rows if row["series"] == series] == [float(row[key]) for row in found.table]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import discreet as dt
 from discreet.channels import Table
-from discreet.errors import LevelError, SizeError
+from discreet.errors import DiscreetError, LevelError, SizeError
 from discreet.exact.level import Level
 from discreet.mechanism import Mechanism, Recipe
 from tests import reference
@@ -186,6 +186,8 @@ def test_what_cannot_be_asked():
         dt.theory.derivable(dt.uniform(3))
     assert dt.theory.derivable(dt.uniform(3), alpha="99/100")
     with pytest.raises(LevelError, match="alpha = 0"):
+        dt.theory.derivable(dt.from_matrix([[1, 0], [0, 1]]))
+    with pytest.raises(DiscreetError, match="traditional method"):
         dt.theory.derivable(dt.traditional.random_rounding(9, base=3))
     with pytest.raises(LevelError, match="stand alone"):
         dt.theory.derivable(dt.uniform(3), Level.of(alpha="1/2"), alpha="1/2")

@@ -453,9 +453,12 @@ def acceptance(channel: Finite, error: Fraction) -> tuple[Indices, Indices]:
     A truth rejects its report with probability at most error, so that it is outside that report's interval no more often.
     The ends are those of all truths that accept.
     """
+    accepted = accepted_reports(
+        channel, error
+    )  # a channel that is too large is refused before its arrays fill the memory
     low = np.full(channel.reports, channel.rows, dtype=np.int64)
     high = np.full(channel.reports, -1, dtype=np.int64)
-    for x, (start, stop) in enumerate(zip(*(ends.tolist() for ends in accepted_reports(channel, error)), strict=True)):
+    for x, (start, stop) in enumerate(zip(*(ends.tolist() for ends in accepted), strict=True)):
         low[start : stop + 1] = np.minimum(low[start : stop + 1], x)
         high[start : stop + 1] = np.maximum(high[start : stop + 1], x)
     nobody = high < 0  # a report that no truth accepts: all of them remain possible

@@ -15,7 +15,8 @@ def collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str, 
     """Perturb the years, tally, recover; a section for the page, and what was found."""
     import numpy as np
 
-    from ..collect.perturbing import perturb_file
+    from ..collect.perturbing import perturb_summary
+    from ..collect.request import PerturbRequest
     from ..collect.tallying import tally
     from ..mechanisms.wave import square_wave
     from ..present.plot import inline
@@ -24,7 +25,8 @@ def collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str, 
 
     m = square_wave(100, epsilon=EPSILON)
     m.save(folder / "wave.json")
-    made = perturb_file(table, folder / "ages.csv", "years", m, overwrite=True)
+    request = PerturbRequest.of(column="years", mechanism=m)
+    summary = perturb_summary(table, request, out=folder / "ages.csv", overwrite=True)
     estimate = recover(tally(folder / "ages.csv", "years", m), m)
     low, high = estimate.interval(0.95)
     truth = table.column("years").to_numpy()
@@ -35,7 +37,7 @@ def collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str, 
         style="bold",
     )
     say(
-        f"From {made.reports:,} reports: mean age {estimate.mean():.1f}, between {low:.1f} and {high:.1f} with 95 % confidence "
+        f"From {summary.reports:,} reports: mean age {estimate.mean():.1f}, between {low:.1f} and {high:.1f} with 95 % confidence "
         f"(in truth {true_mean:.1f}); median {estimate.quantile(0.5)}."
     )
     law = np.bincount(truth, minlength=101) / len(truth)
@@ -50,15 +52,15 @@ def collected(table: Any, folder: Path, say: Callable[..., None]) -> tuple[str, 
     section = [
         f"<h2>And {AGES}, without anybody telling</h2>",
         f"<p>Before it is collected, each age becomes a report: near the truth, or anywhere, so that no report tells any two ages "
-        f"apart by more than epsilon {EPSILON}. The collector sees {made.reports:,} reports, and recovers from their tally how old "
-        f"the town is: mean age {estimate.mean():.1f}, between {low:.1f} and {high:.1f} with 95 % confidence. The true mean, which "
-        f"nobody collected, is {true_mean:.1f}.</p>",
+        f"apart by more than epsilon {EPSILON}. The collector sees {summary.reports:,} reports, and recovers from their tally how "
+        f"old the town is: mean age {estimate.mean():.1f}, between {low:.1f} and {high:.1f} with 95 % confidence. The true mean, "
+        f"which nobody collected, is {true_mean:.1f}.</p>",
         picture,
-        f"<p class='small'>{html.escape(made.notes[0])} On a device the reporters do the same for one value. Files: "
+        f"<p class='small'>{html.escape(summary.notes[0])} On a device the reporters do the same for one value. Files: "
         "<a href='ages.csv'>the tally</a>, <a href='wave.json'>the mechanism</a>.</p>",
     ]
     return "\n".join(section), {
-        "reports": made.reports,
+        "reports": summary.reports,
         "mean": estimate.mean(),
         "low": low,
         "high": high,

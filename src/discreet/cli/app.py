@@ -33,7 +33,9 @@ KINDS = {
         "check-release": "releases",
     },
     "For a team that collects reports": {
-        "plan": "designs",
+        "plan-epsilon": "designs",
+        "plan-error": "designs",
+        "plan-reports": "designs",
         "perturb": "collecting",
         "tally": "collecting",
         "recover": "recovery",
@@ -44,6 +46,7 @@ KINDS = {
         "check": "mechanisms",
         "show": "mechanisms",
         "compare": "designs",
+        "compare-query": "designs",
         "sample": "mechanisms",
         "audit": "mechanisms",
         "sensitivity": "queries",

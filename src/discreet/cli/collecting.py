@@ -15,7 +15,7 @@ from cyclopts import Parameter
 
 from .admission import Decimal, Encoding, Null, Quote, Separator, SheetName
 from .app import command, dump, make_console, one_of
-from .mechanisms import load_mechanism
+from .mechanisms import load_mechanism, load_procedure
 from .options import (
     DATASET,
     LEDGER,
@@ -81,7 +81,8 @@ def perturb(
 
     Example: discreet perturb ages.parquet --column age --mechanism g.json -o noisy.parquet
     """
-    from ..collect.perturbing import perturb_file, tallied
+    from ..collect.perturbing import perturb_summary
+    from ..collect.request import PerturbRequest
     from ..engines.reading import Reading
     from ..errors import FileError, PrivacyWarning
     from . import terminal
@@ -91,60 +92,32 @@ def perturb(
         out, csv = None, not json
     if out is None and (rows or keep):
         raise FileError("Rows are written to a file; name it with -o, for example -o noisy.parquet.", kind="missing")
-    m = load_mechanism(mechanism)
-    kept = [name.strip() for name in keep.split(",") if name.strip()]
+    request = PerturbRequest.of(
+        column=column,
+        mechanism=load_mechanism(mechanism),
+        rows=rows,
+        keep=[name.strip() for name in keep.split(",") if name.strip()],
+        on_bad=on_bad,
+        dataset=dataset,
+        ledger=ledger,
+        version=version,
+        max_rows=max_rows,
+        fresh=fresh,
+        reading=Reading.of(
+            encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet
+        ),
+    )
     with terminal.progress("perturbing") as advance, catch_warnings():
         simplefilter("ignore", PrivacyWarning)  # its words are among the notes
-        if out is None:
-            reading = Reading.of(
-                encoding=encoding, separator=separator, decimal=decimal, quote=quote, null=null, sheet=sheet
-            )
-            made = tallied(
-                table,
-                column,
-                m,
-                on_bad=on_bad,
-                dataset=dataset,
-                ledger=ledger,
-                version=version,
-                max_rows=max_rows,
-                fresh=fresh,
-                reading=reading,
-                engine=engine,
-                master=master,
-                progress=advance,
-            )
-        else:
-            made = perturb_file(
-                table,
-                out,
-                column,
-                m,
-                overwrite=overwrite,
-                rows=rows,
-                keep=kept,
-                on_bad=on_bad,
-                dataset=dataset,
-                ledger=ledger,
-                version=version,
-                max_rows=max_rows,
-                fresh=fresh,
-                encoding=encoding,
-                separator=separator,
-                decimal=decimal,
-                quote=quote,
-                null=null,
-                sheet=sheet,
-                engine=engine,
-                master=master,
-                progress=advance,
-            )
+        summary = perturb_summary(
+            table, request, out=out, overwrite=overwrite, engine=engine, master=master, progress=advance
+        )
     if json:
-        print(dump(made.to_dict()))
+        print(dump(summary.to_dict()))
     elif csv:
-        terminal.print_csv(made.rows())
+        terminal.print_csv(summary.rows())
     else:
-        terminal.show(make_console(), made.view())
+        terminal.show(make_console(), summary.view())
     return 0
 
 
@@ -185,22 +158,24 @@ def tally(
         )
     place = None if out is None else check_out(out, overwrite, [name for name in tables if name != "-"])
     with _files(tables) as named, terminal.progress("counting") as advance:
-        made = run(
+        histogram = run(
             named,
             column,
-            None if mechanism is None else load_mechanism(mechanism),
+            None if mechanism is None else load_procedure(mechanism),
             counts=None if counts == "none" else counts,
             progress=advance,
         )
     if place is not None:
-        write_batches(place, made.schema, made.to_batches(), overwrite)
-    rows = made.to_pylist()
+        write_batches(place, histogram.schema, histogram.to_batches(), overwrite)
+    rows = histogram.to_pylist()
     if json:
         print(dump(rows))
     elif csv:
         terminal.print_csv(rows)
     else:
         console = make_console()
+        if any(isinstance(row[column], float) for row in rows):  # every digit: 20.0000000001 is not 20
+            rows = [{**row, column: repr(row[column])} for row in rows]
         terminal.print_rows(console, rows)
         console.print(
             f"{sum(row['count'] for row in rows)} reports" + ("" if out is None else f"; written: {out}"), markup=False

@@ -1,9 +1,9 @@
-"""Commands that choose: design the best mechanism, compare several, plan an epsilon."""
+"""Commands that choose: design the best mechanism, compare several, plan an epsilon, an error or a number of reports."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -27,7 +27,12 @@ from .options import (
     Priors,
     Required,
     entry,
+    neighbours_of,
 )
+
+if TYPE_CHECKING:
+    from ..planning.choices import Plan
+    from ..planning.compare import Comparison
 
 Sets = Annotated[
     str | None,
@@ -36,10 +41,6 @@ Sets = Annotated[
         'binomial(0.3)"), or limits of moments, for all priors that keep to them ("x in 2..6; x^2 in ..20").'
     ),
 ]
-
-
-def _asked(help: str) -> Parameter:
-    return Parameter(allow_leading_hyphen=True, help=f"With --query: {help}")
 
 
 @command
@@ -120,25 +121,8 @@ def compare(
     loss: Losses = "l1",
     prior: Priors = None,
     require: Required = "",
+    sensitivity: Annotated[str | None, SENSITIVITY] = None,
     neighbours: Neighbours = None,
-    reports: Annotated[
-        str | None, Parameter(help="With --neighbours any: how near comes the law recovered from so many (simulated)?")
-    ] = None,
-    seed: Annotated[int | None, SEED] = None,
-    query: Annotated[str | None, entry(f"Instead of --n: {QUERY}")] = None,
-    records: Annotated[str | None, _asked(RECORDS)] = None,
-    low: Annotated[str | None, _asked(RECORD_LOW)] = None,
-    high: Annotated[str | None, _asked(RECORD_HIGH)] = None,
-    sensitivity: Annotated[
-        str | None,
-        entry("How much one person can change the answer, in its units; by default 1, or as the query has it."),
-    ] = None,
-    step: Annotated[
-        str | None, _asked("The step of the true values; by default for 41 to 101 of them, or more.")
-    ] = None,
-    cells: Annotated[
-        str | None, _asked("What the two-stage mechanism rounds to; by default one sensitivity apart.")
-    ] = None,
     json: Json = False,
     csv: Csv = False,
     debug: Debug = False,
@@ -150,17 +134,11 @@ def compare(
     The last column is the loss after the best remap for the prior: for a count the geometric mechanism reaches the
     optimum there, whatever the prior and the monotone loss (Ghosh et al. 2009).
 
-    With --query the mechanisms for one number: Laplace, staircase, geometric, two-stage, and the optimum for the prior.
-
     Example: discreet compare --n 8 --alpha 9/10
 
     Example: discreet compare --n 20 --epsilon 2 --sensitivity 3
 
-    Example: discreet compare --n 20 --neighbours any --epsilon 1 --reports 10000 --prior binomial(0.3)
-
-    Example: discreet compare --query mean --low -10 --high 10 --records 100 --alpha 0.3
-
-    Example: discreet compare --query max --low -10 --high 10 --records 100 --alpha 0.3 --sensitivity 10 --prior "maximum(100)"
+    Example: discreet compare --n 20 --neighbours any --epsilon 1 --prior binomial(0.3)
     """
     from ..planning.compare import compare as make
     from . import terminal
@@ -168,24 +146,78 @@ def compare(
     one_of(json, csv)
     with terminal.progress("designing") as progress:
         found = make(
-            _count(n) if query is None else n,
+            _count(n),
             alpha=alpha,
             epsilon=epsilon,
             loss=loss,
             prior=prior_of(prior),
             require=require,
-            query=query,
+            sensitivity=sensitivity,
+            neighbours=neighbours_of(neighbours),
+            progress=progress,
+        )
+    return _show_comparison(found, json, csv)
+
+
+@command
+def compare_query(
+    query: Annotated[str, entry(QUERY)],
+    /,
+    *,
+    records: Annotated[str | None, entry(RECORDS)] = None,
+    low: Annotated[str | None, entry(RECORD_LOW)] = None,
+    high: Annotated[str | None, entry(RECORD_HIGH)] = None,
+    alpha: Alpha = None,
+    epsilon: EpsilonText = None,
+    loss: Losses = "l1",
+    prior: Priors = None,
+    sensitivity: Annotated[
+        str | None,
+        entry("How much one person can change the answer, in its units; by default as the query has it."),
+    ] = None,
+    step: Annotated[
+        str | None, entry("The step of the true values; by default for 41 to 101 of them, or more.")
+    ] = None,
+    cells: Annotated[
+        str | None, entry("What the two-stage mechanism rounds to; by default one sensitivity apart.")
+    ] = None,
+    json: Json = False,
+    csv: Csv = False,
+    debug: Debug = False,
+) -> int:
+    """Put the mechanisms for the answer to one query side by side.
+
+    Laplace, staircase, geometric and two-stage mechanism, the optimum for the prior, and the best answer without data.
+
+    Example: discreet compare-query mean --low -10 --high 10 --records 100 --alpha 0.3
+
+    Example: discreet compare-query max --low -10 --high 10 --records 100 --alpha 0.3 --sensitivity 10 --prior "maximum(100)"
+    """
+    from ..planning.answers import compare_query as make
+    from . import terminal
+
+    one_of(json, csv)
+    with terminal.progress("designing") as progress:
+        found = make(
+            query,
             records=records,
             low=low,
             high=high,
+            alpha=alpha,
+            epsilon=epsilon,
+            loss=loss,
+            prior=prior_of(prior),
             sensitivity=sensitivity,
             step=step,
             cells=cells,
-            neighbours=int(neighbours) if neighbours is not None and neighbours.isdecimal() else neighbours,
-            reports=reports,
-            seed=seed,
             progress=progress,
         )
+    return _show_comparison(found, json, csv)
+
+
+def _show_comparison(found: Comparison, json: bool, csv: bool) -> int:
+    from . import terminal
+
     if json:
         print(dump(found.to_dict()["rows"]))
     elif csv:
@@ -195,15 +227,79 @@ def compare(
     return 0
 
 
+Confidence = Annotated[str, Parameter(help="How often the error must be kept to.")]
+
+
 @command
-def plan(
+def plan_epsilon(
     *,
     n: N = None,
-    error: Annotated[str | None, Parameter(help="The error to keep to, in the answer's units.")] = None,
+    error: Annotated[str, Parameter(help="The error to keep to, in the answer's units.")],
+    confidence: Confidence = "0.95",
+    prior: Priors = None,
+    sensitivity: Annotated[str | None, SENSITIVITY] = None,
+    neighbours: Neighbours = None,
+    json: Json = False,
+    csv: Csv = False,
+    debug: Debug = False,
+) -> int:
+    """Find the smallest epsilon that keeps within an error.
+
+    For each family that can be planned with, whatever the truth is, or on average under a prior.
+
+    Example: discreet plan-epsilon --n 100 --error 5
+    """
+    from ..planning.one_report import plan_epsilon as make
+
+    found = make(
+        _count(n),
+        error=error,
+        confidence=confidence,
+        prior=prior_of(prior),
+        sensitivity=sensitivity,
+        neighbours=neighbours_of(neighbours),
+    )
+    return _show_plan(found, json, csv)
+
+
+@command
+def plan_error(
+    *,
+    n: N = None,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
-    confidence: Annotated[str, Parameter(help="How often the error must be kept to.")] = "0.95",
+    confidence: Confidence = "0.95",
     prior: Priors = None,
+    sensitivity: Annotated[str | None, SENSITIVITY] = None,
+    neighbours: Neighbours = None,
+    json: Json = False,
+    csv: Csv = False,
+    debug: Debug = False,
+) -> int:
+    """Find the smallest error that an epsilon gives.
+
+    For each family that can be planned with, whatever the truth is, or on average under a prior.
+
+    Example: discreet plan-error --n 100 --epsilon 1/2
+    """
+    from ..planning.one_report import plan_error as make
+
+    found = make(
+        _count(n),
+        alpha=alpha,
+        epsilon=epsilon,
+        confidence=confidence,
+        prior=prior_of(prior),
+        sensitivity=sensitivity,
+        neighbours=neighbours_of(neighbours),
+    )
+    return _show_plan(found, json, csv)
+
+
+@command
+def plan_reports(
+    *,
+    n: N = None,
     standard_error: Annotated[str | None, Parameter(help="Of a recovered mean: how many reports does it need?")] = None,
     kantorovich: Annotated[
         str | None,
@@ -213,39 +309,49 @@ def plan(
         str | None,
         Parameter(help="So many reports, with --prior as a guess: how near comes the recovered distribution?"),
     ] = None,
+    alpha: Alpha = None,
+    epsilon: EpsilonText = None,
+    prior: Priors = None,
+    sensitivity: Annotated[str | None, SENSITIVITY] = None,
     neighbours: Neighbours = None,
-    method: Annotated[str | None, Parameter(help="With --kantorovich: auto, mle or ibu.")] = None,
+    method: Annotated[str | None, Parameter(help="How distributions are recovered: auto, mle or ibu.")] = None,
+    runs: Annotated[int | None, Parameter(help="How often to simulate where that is needed.")] = None,
+    seed: Annotated[int | None, SEED] = None,
     json: Json = False,
     csv: Csv = False,
     debug: Debug = False,
 ) -> int:
-    """Choose an epsilon, or how many reports to collect.
+    """Find how many reports a recovery needs, or how near it comes.
 
-    What epsilon keeps to an error, what error an epsilon gives, how many reports a recovery needs; for each family.
+    For each family, at one level. With --reports the distance is predicted; with --runs it is simulated as well.
 
-    Example: discreet plan --n 100 --error 5
+    Example: discreet plan-reports --n 100 --standard-error 0.1 --epsilon ln(2)/10 --prior binomial(0.3)
 
-    Example: discreet plan --n 100 --epsilon 1 --neighbours any --reports 100000 --prior binomial(0.3)
-
-    Example: discreet plan --n 100 --epsilon ln(2)/10 --standard-error 0.1 --prior binomial(0.3)
+    Example: discreet plan-reports --n 100 --reports 100000 --epsilon 1 --neighbours any --prior binomial(0.3)
     """
-    from ..planning.plan import plan as make
+    from ..planning.reports import plan_reports as make
+
+    found = make(
+        _count(n),
+        standard_error=standard_error,
+        kantorovich=kantorovich,
+        reports=reports,
+        alpha=alpha,
+        epsilon=epsilon,
+        prior=prior_of(prior),
+        sensitivity=sensitivity,
+        neighbours=neighbours_of(neighbours),
+        method=method,
+        runs=runs,
+        seed=seed,
+    )
+    return _show_plan(found, json, csv)
+
+
+def _show_plan(found: Plan, json: bool, csv: bool) -> int:
     from . import terminal
 
     one_of(json, csv)
-    found = make(
-        _count(n),
-        error=error,
-        alpha=alpha,
-        epsilon=epsilon,
-        confidence=confidence,
-        prior=prior_of(prior),
-        standard_error=standard_error,
-        kantorovich=kantorovich,
-        method=method,
-        reports=reports,
-        neighbours=neighbours,
-    )
     if json:
         print(dump(found.to_dict()))
     elif csv:

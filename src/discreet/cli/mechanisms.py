@@ -26,13 +26,15 @@ from .options import (
     File,
     Json,
     N,
+    Neighbours,
     Out,
     entry,
+    neighbours_of,
     switch,
 )
 
 if TYPE_CHECKING:
-    from ..mechanism import Mechanism
+    from ..mechanism import Mechanism, Procedure
 
 if TYPE_CHECKING:
     Family = str
@@ -151,7 +153,7 @@ def make(
 
 def _made(
     family: str, n: str | None, low: str | None, high: str | None, matrix: str | None, given: dict[str, Any]
-) -> Mechanism:
+) -> Procedure:
     """The mechanism that the words on the command line describe."""
     from ..errors import DiscreetError
 
@@ -173,14 +175,14 @@ def _made(
     step = given.pop("step", None)
     if matrix is not None:
         anywhere = n is None and low is None and high is None and step is None
-        return maker.make(_read_matrix(matrix), inputs=None if anywhere else grid_of(n, low, high, step), **given)
+        return maker.build(_read_matrix(matrix), inputs=None if anywhere else grid_of(n, low, high, step), **given)
     if "step" in maker.takes and low is None and high is None:
-        return maker.make(n, step=step, **given)  # it finds its own grid
+        return maker.build(n, step=step, **given)  # it finds its own grid
     if "step" in maker.takes and step is None and n is None:
         raise DiscreetError(
             f"Say how fine the grid of {family} between --low and --high is: give --step, such as 1/1024."
         )
-    return maker.make(grid_of(n, low, high, step), **given)
+    return maker.build(grid_of(n, low, high, step), **given)
 
 
 def _read_matrix(name: str) -> list[list[Any]]:
@@ -214,11 +216,8 @@ def check(
     *,
     alpha: Alpha = None,
     epsilon: EpsilonText = None,
-    metric: Annotated[
-        Literal["adjacent", "discrete", "line"],
-        Parameter(help="adjacent: neighbours (DP); discrete: any two values (local DP); line: by distance."),
-    ] = "adjacent",
-    group: Annotated[int, Parameter(help="The number of people protected together, with --metric adjacent.")] = 1,
+    neighbours: Neighbours = None,
+    group: Annotated[int, Parameter(help="The number of people protected together, without --neighbours.")] = 1,
     json: Json = False,
     debug: Debug = False,
 ) -> int:
@@ -230,8 +229,8 @@ def check(
     """
     from ..measure.privacy import check_privacy
 
-    m = load_mechanism(file)
-    verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, metric=metric, group=group)
+    m = load_procedure(file)
+    verdict = check_privacy(m, alpha=alpha, epsilon=epsilon, neighbours=neighbours_of(neighbours), group=group)
     if json:
         print(dump(verdict.to_dict()))
     else:
@@ -257,7 +256,7 @@ def show(
     from ..measure.description import describe, per_value_rows
     from . import terminal
 
-    m = load_mechanism(file)
+    m = load_procedure(file)
     one_of(json, csv)
     if json:
         print(dump(describe(m, matrix=True).to_dict()))
@@ -297,7 +296,7 @@ def audit(
     if ":" in sampler:
         target: Any = _function(sampler)
     else:
-        target = load_mechanism(sampler)
+        target = load_procedure(sampler)
     try:
         listed = (
             None
@@ -362,7 +361,7 @@ def sample(
     if file == "-" and values == ("-",):
         raise DiscreetError("Standard input is the mechanism or the true values, not both; give one of them as a file.")
     apart(out, file, *values[:1])
-    m = load_mechanism(file)
+    m = load_procedure(file)
     true = _true_values(values if value is None else (value,), column, alone=value is not None)
     if size is not None and len(true) != 1:
         raise DiscreetError(f"--size is for many reports of one true value, not of {len(true)}; leave it out.")
@@ -449,7 +448,21 @@ def grid_of(n: str | None, low: str | None, high: str | None, step: str | None) 
 
 
 def load_mechanism(file: str) -> Mechanism:
+    """The mechanism of a file; a traditional method is refused."""
     from ..files import load, loads
+
+    return loads(_from_stdin(), "standard input") if file == "-" else load(file)
+
+
+def load_procedure(file: str) -> Procedure:
+    """Whatever a file holds, mechanism or traditional method."""
+    from ..files import load_procedure as load
+    from ..files import loads_procedure as loads
+
+    return loads(_from_stdin(), "standard input") if file == "-" else load(file)
+
+
+def _from_stdin() -> bytes:
     from ..verify import MAX_BYTES
 
-    return loads(sys.stdin.buffer.read(MAX_BYTES + 1), "standard input") if file == "-" else load(file)
+    return sys.stdin.buffer.read(MAX_BYTES + 1)

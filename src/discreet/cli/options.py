@@ -12,6 +12,11 @@ def entry(help: str) -> Parameter:
     return Parameter(allow_leading_hyphen=True, help=help)
 
 
+def neighbours_of(text: str | None) -> int | str | None:
+    """Neighbours as they are typed: a number of steps, or a word."""
+    return int(text) if text is not None and text.isdecimal() else text
+
+
 def switch(help: str) -> Parameter:
     return Parameter(negative=(), help=help)
 
@@ -49,7 +54,13 @@ RECORDS = "The number of records, which is public; with a file, as many as it ha
 RECORD_LOW, RECORD_HIGH = "The smallest value that a record can have.", "The largest value that a record can have."
 SENSITIVITY = entry("How much one person can change the answer, in its units; by default 1.")
 SEED = Parameter(help="Makes what is drawn repeatable: for analysis and tests, never for reports about people.")
-Neighbours = Annotated[str | None, Parameter(help="any: one level between any two values, as local privacy has it.")]
+Neighbours = Annotated[
+    str | None,
+    Parameter(
+        help="Between which values the level holds: a number of steps, any (two values: local privacy) or line (by their "
+        "distance)."
+    ),
+]
 
 # Files and tables
 File = Annotated[str, entry("A mechanism file; - for standard input.")]

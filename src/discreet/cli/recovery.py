@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from .app import apart, command, dump, make_console, one_of
-from .mechanisms import load_mechanism
+from .mechanisms import load_procedure
 from .options import Column, Csv, Debug, Json, MechanismFile, Out
 
 if TYPE_CHECKING:
-    from ..collect.tallying import Tally
+    from ..collect.tallying import ReportCounts
     from ..recovery.estimate import Estimate
 
 _TABLES = (".parquet", ".pq", ".arrow", ".feather")
@@ -54,7 +54,7 @@ def recover(
 
     Example: discreet recover reports.csv --column y --mechanism g.json -o estimate.json
     """
-    from ..collect.tallying import Tally
+    from ..collect.tallying import ReportCounts
     from ..errors import RecoveryError
     from ..exact.given import share
     from ..files import write_whole
@@ -68,8 +68,8 @@ def recover(
         )
     share(confidence, "--confidence", "how often the intervals cover", error=RecoveryError)
     apart(out, *reports, mechanism)
-    m = load_mechanism(mechanism)
-    data = Tally()
+    m = load_procedure(mechanism)
+    data = ReportCounts()
     for name in reports:
         data.take(_read(name, column, counts))
     with terminal.progress("recovering") as progress:
@@ -101,9 +101,9 @@ def _verdict(found: Estimate, *, aloud: bool) -> int:
     return 0 if found.fit.holds else 1
 
 
-def _read(name: str, column: str | None, counts: str | None) -> Tally:
+def _read(name: str, column: str | None, counts: str | None) -> ReportCounts:
     """The reports in a file, counted as they are read: {report: how often}."""
-    from ..collect.tallying import Tally
+    from ..collect.tallying import ReportCounts
     from ..errors import RecoveryError
     from ..recovery.reading import listed, read_reports
 
@@ -120,10 +120,10 @@ def _read(name: str, column: str | None, counts: str | None) -> Tally:
         raise RecoveryError(
             f"{name} has {listed(found.columns)}; say which one has the reports with --column, for example --column {choices[0]}."
         )
-    return Tally(found.seen)
+    return ReportCounts(found.seen)
 
 
-def _read_table(name: str, column: str | None, counts: str | None) -> Tally:
+def _read_table(name: str, column: str | None, counts: str | None) -> ReportCounts:
     from ..collect.tallying import tally_of
     from ..engines.sources import open_table
     from ..errors import RecoveryError

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from ..registry import FAMILIES
 from .app import command, dump, make_console, one_of
 from .designs import prior_of
-from .mechanisms import load_mechanism
+from .mechanisms import load_procedure
 from .options import (
     SEED,
     SENSITIVITY,
@@ -26,7 +26,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..mechanism import Mechanism
+    from ..mechanism import Procedure
 
 _OPEN = ("geometric", "laplace", "staircase")  # families that need no ends
 
@@ -50,7 +50,7 @@ def collude(
     ] = "median",
     loss: Losses = "l1",
     prior: Priors = None,
-    runs: Annotated[int | None, Parameter(help="How often to draw where drawing is needed.")] = None,
+    runs: Annotated[int | None, Parameter(help="How often to simulate where that is needed.")] = None,
     seed: Annotated[int, SEED] = 0,
     json: Json = False,
     csv: Csv = False,
@@ -140,7 +140,7 @@ def compose(
         raise DiscreetError("--delta asks for an epsilon and --epsilon for a delta; give one of them.")
     deltas, epsilons = DELTAS if delta is None else (delta,), () if epsilon is None else (epsilon,)
     with terminal.progress("composing") as progress:
-        found = make(load_mechanism(mechanism), k, of=of.replace("-", " "), progress=progress)
+        found = make(load_procedure(mechanism), k, of=of.replace("-", " "), progress=progress)
         told, shown = (found.to_dict(deltas, epsilons), None) if json else (None, found.view(deltas, epsilons))
     if shown is None:
         print(dump(told))
@@ -155,13 +155,13 @@ def _words(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def _named(word: str, n: str | None, alpha: str | None, epsilon: str | None, sensitivity: str | None) -> Mechanism:
+def _named(word: str, n: str | None, alpha: str | None, epsilon: str | None, sensitivity: str | None) -> Procedure:
     """A family at the level that was asked for, on 0..n or on an open grid; or the mechanism of a file."""
     from ..errors import DiscreetError
     from ..exact.grid import Grid
 
     if word.endswith(".json"):
-        return load_mechanism(word)
+        return load_procedure(word)
     known = [f for f in FAMILIES if "alpha" in f.takes and f.word != "from-matrix"]
     maker = next((f for f in known if word in (f.word, f.name)), None)
     if maker is None:

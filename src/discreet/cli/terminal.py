@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ..exact.grid import Grid
 from ..measure.description import Description
-from ..mechanism import Mechanism
+from ..mechanism import Procedure
 from ..present.views import View
 from ..present.words import are_right, cells, csv_text
 from ..progress import Progress, Told
@@ -27,7 +27,7 @@ _MOST_ROWS = 24
 _SHADES = " .:-=+*#%@"  # where there is no colour, density says it
 
 
-def heat_map(m: Mechanism) -> Text:
+def heat_map(m: Procedure) -> Text:
     """The matrix as shades: rows are true values, columns reports; brighter (or denser) is likelier."""
     matrix = m.matrix
     shown = Text()
@@ -50,11 +50,11 @@ def heat_map(m: Mechanism) -> Text:
     return shown
 
 
-def _cell_width(m: Mechanism) -> int:
+def _cell_width(m: Procedure) -> int:
     return max(2, *(len(str(m.outputs.value(j))) + 1 for j in range(m.finite().reports)))
 
 
-def _map_width(m: Mechanism) -> int:
+def _map_width(m: Procedure) -> int:
     labels = max(len(str(m.inputs.value(i))) for i in range(m.finite().rows))
     return labels + 1 + _cell_width(m) * m.finite().reports
 

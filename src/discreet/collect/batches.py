@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.arrow_columns import bare_type, kind_name, plain_type, validated_words, width_of
+from ..engines.guard import without_values
 from ..errors import SourceError
+from ..exact.arithmetic import show
 from ..exact.grid import Grid
 from ..exact.positions import values_at
 from ..mechanism import Mechanism
 from ..randomness.source import KeyedSource, Source, marked, warn_of_seed
 from ..sampling import checked_source, draw_chain
 from .counting import in_order
-from .plain import handed_on, plain_type, without_values
-from .values import Rule, places_of
+from .placing import DAMAGED, BadValueRule, places_of
 
 Indices = NDArray[np.int64]
 
@@ -56,11 +58,11 @@ def perturb_batches(
     (2, ['age'])
     """
     warn_of_seed(source)
-    drawing = Drawing.of(column, mechanism, source, keep, Rule.of(on_bad, mechanism.inputs), decimal, numbers)
-    return in_order(drawing.reports, started(batches, first), threads)
+    drawing = Drawing.of(column, mechanism, source, keep, BadValueRule.of(on_bad, mechanism.inputs), decimal, numbers)
+    return in_order(lambda item: drawing.reports(item)[0], _started(batches, first), threads)
 
 
-def started(batches: Iterable[Any], first: int = 0) -> Iterator[tuple[Any, int]]:
+def _started(batches: Iterable[Any], first: int = 0) -> Iterator[tuple[Any, int]]:
     """Batches, each with the number of its first row."""
     for batch in batches:
         yield batch, first
@@ -75,7 +77,7 @@ class Drawing:
     mechanism: Mechanism
     source: Source | KeyedSource
     keep: tuple[str, ...]
-    rule: Rule
+    rule: BadValueRule
     decimal: str = "."
     numbers: str | None = None
 
@@ -83,20 +85,21 @@ class Drawing:
     def of(
         cls,
         column: str,
-        m: Mechanism,
-        source: Any,
+        mechanism: Mechanism,
+        source: Source | KeyedSource | None,
         keep: Sequence[str],
-        rule: Rule,
+        rule: BadValueRule,
         decimal: str = ".",
         numbers: str | None = None,
     ) -> Drawing:
-        keyed = isinstance(source, KeyedSource)
-        if keyed:
-            source.bind(m.digest, column)
+        digest = None
+        if isinstance(source, KeyedSource):
+            digest = mechanism.digest
+            source.bind(digest, column)
         return cls(
             column,
-            m,
-            checked_source(source, 0 if keyed else None, m.digest if keyed else ""),
+            mechanism,
+            checked_source(source, None if digest is None else 0, digest or ""),
             tuple(keep),
             rule,
             decimal,
@@ -106,7 +109,8 @@ class Drawing:
     def places(self, batch: Any, start: int) -> tuple[Indices, Any]:
         """The true positions of a batch, and which of its rows they are (None: all)."""
         return without_values(
-            lambda: places_of(self.mechanism.inputs, batch.column(self.column), self.rule, self.decimal, start)
+            lambda: places_of(self.mechanism.inputs, batch.column(self.column), self.rule, self.decimal, start),
+            DAMAGED,
         )
 
     def drawn(self, places: Indices, records: Indices | None = None) -> Indices:
@@ -127,38 +131,40 @@ class Drawing:
             )
         )
         if numbers is not None and not np.all(numbers[1:] > numbers[:-1]) and len(np.unique(numbers)) < len(numbers):
-            raise SourceError("Two rows have the same record number and would share their noise; number them apart.")
+            raise SourceError(
+                "Two rows have the same record number and would share their noise; give each row its own."
+            )
         if stay is not None:
             numbers = (np.arange(start, start + batch.num_rows) if numbers is None else numbers)[stay]
-        made = np.empty(len(places), dtype=np.int64)
+        reports = np.empty(len(places), dtype=np.int64)
         for first in range(0, len(places), _SLICE):
             part = slice(first, min(first + _SLICE, len(places)))
             records = np.arange(start + part.start, start + part.stop) if numbers is None else numbers[part]
-            made[part] = self.drawn(places[part], records)
-        return made, stay
+            reports[part] = self.drawn(places[part], records)
+        return reports, stay
 
-    def reports(self, item: tuple[Any, int]) -> Any:
-        """A batch with its reports: the kept columns, and the column's reports in its place."""
+    def reports(self, item: tuple[Any, int]) -> tuple[Any, Indices]:
+        """A batch with its reports (the kept columns, and the column's reports in its place), and their positions."""
         import pyarrow as pa
 
         batch, start = item
-        made, stay = self.report_places(batch, start)
+        places, stay = self.report_places(batch, start)
         rows = None if stay is None else pa.array(np.flatnonzero(stay))
         arrays, fields = [], []
         for name in batch.schema.names:
             if name == self.column:
-                values = as_arrow(self.mechanism.outputs, made, batch.schema.field(name).type)
+                values = report_array(self.mechanism.outputs, places, batch.schema.field(name).type)
             elif name in self.keep:
-                values = without_values(partial(handed_on, batch.column(name), rows))
+                values = without_values(partial(handed_on, batch.column(name), rows), DAMAGED)
             else:
                 continue
             arrays.append(values)
             fields.append(pa.field(name, values.type))
         schema = pa.schema(fields)
-        return pa.record_batch(arrays, schema=marked(schema) if self.source.insecure else schema)
+        return pa.record_batch(arrays, schema=marked(schema) if self.source.insecure else schema), places
 
 
-def as_arrow(grid: Grid, places: Indices, kind: Any = None) -> Any:
+def report_array(grid: Grid, places: Indices, kind: Any = None) -> Any:
     """Reports as an Arrow array: of the column's own type where that holds every report, else 64-bit integers or floats."""
     import pyarrow as pa
 
@@ -176,3 +182,32 @@ def report_type(grid: Grid, kind: Any) -> Any:
     span = np.iinfo(kind.to_pandas_dtype())
     low, high = grid.reach
     return kind if span.min <= low and high <= span.max else pa.int64()
+
+
+def check_kept(kind: Any, name: str) -> None:
+    """Refuse a column that cannot be handed on, by its type alone: an empty one is."""
+    import pyarrow as pa
+
+    without_values(
+        lambda: handed_on(pa.nulls(0, kind), pa.array([], pa.int64())),
+        f"The column {show(name)} holds {kind_name(kind)}, which cannot be kept; leave it out.",
+    )
+
+
+def handed_on(column: Any, rows: Any = None) -> Any:
+    """Rows of a column that is kept, without a dictionary or runs, which would differ from batch to batch, and without views,
+    which cannot be chosen from."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    kind = column.type
+    if kinds.is_dictionary(kind) or kinds.is_run_end_encoded(kind):
+        words, codes = validated_words(column)
+        assert codes is not None
+        return handed_on(handed_on(words).take(pa.array(codes, mask=codes < 0)), rows)
+    if width_of(kind) is None:
+        # of where each begins and ends: Arrow's functions take that on trust
+        column.view(bare_type(kind)).validate(full=True)
+    if kinds.is_string_view(kind) or kinds.is_binary_view(kind):
+        column = column.cast(pa.large_string() if kinds.is_string_view(kind) else pa.large_binary())
+    return column if rows is None else column.take(rows)

@@ -22,13 +22,21 @@ _PENDING = 2**21  # partial counts before they are put together
 MOST = 2**24  # different values
 
 
-class Counts:
+class PositionCounts:
     """How often each position occurred: sorted positions and their numbers, put together from parts."""
 
     def __init__(self, at: Indices | None = None, often: Indices | None = None) -> None:
         empty = np.zeros(0, dtype=np.int64)
         self._parts = [(empty if at is None else at, empty if often is None else often)]
         self._waiting = 0
+
+    @classmethod
+    def added(cls, parts: Iterable[tuple[Indices, Indices]]) -> PositionCounts:
+        """All parts together."""
+        counts = cls()
+        for part in parts:
+            counts.add(part)
+        return counts
 
     def add(self, part: tuple[Indices, Indices]) -> None:
         self._parts.append(part)

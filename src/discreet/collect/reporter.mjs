@@ -182,7 +182,7 @@ function rational(text) {
 
 function inside(text) {
   const [top, bottom] = rational(text);
-  need(top > 0n && top < bottom, "a probability in it is none");
+  need(top > 0n && top < bottom, "a number in it is not a probability");
   return [top, bottom];
 }
 
@@ -213,7 +213,7 @@ const KINDS = {
     const size = whole(part.get("size"), 2n);
     const keep = rational(part.get("keep"));
     const ends = part.get("ends") == null ? keep : rational(part.get("ends"));
-    for (const [top, bottom] of [keep, ends]) need(top >= 0n && top < bottom, "a probability in it is none");
+    for (const [top, bottom] of [keep, ends]) need(top >= 0n && top < bottom, "a number in it is not a probability");
     const all = (keep[1] / gcd(keep[1], ends[1])) * ends[1];
     const other = part.get("other") == null ? null : channel(part.get("other"));
     need(other === null || (other.rows === size && other.reports === size), "its parts do not fit");
@@ -262,9 +262,9 @@ const KINDS = {
 
 function channel(part) {
   const kind = part instanceof Map ? part.get("kind") : undefined;
-  need(typeof kind === "string" && Object.hasOwn(KINDS, kind), "its law is of a kind that this program does not know");
+  need(typeof kind === "string" && Object.hasOwn(KINDS, kind), "its distribution is of a kind that this program does not know");
   const [keys, read] = KINDS[kind];
-  need([...part.keys()].every((key) => key === "kind" || keys.includes(key)), "its law has parts that this program does not know");
+  need([...part.keys()].every((key) => key === "kind" || keys.includes(key)), "its distribution has parts that this program does not know");
   const { draw, rows, reports } = read(part);
   const checked = (i, chances) => {
     if (rows !== null && (i < 0n || i >= rows)) throw new Error("a position without a row was to be drawn for");
@@ -289,7 +289,7 @@ function noiseOf(part) {
   need(family === "geometric" || family === "staircase", "its noise is of a kind that this program does not know");
   const [p, q] = inside(part.get(family === "geometric" ? "a" : "b"));
   const [wide, top] = family === "geometric" ? [1n, 1n] : [whole(part.get("D"), 1n), whole(part.get("r"), 1n)];
-  need(top <= wide, "its stairs are none");
+  need(top <= wide, "its stairs are wider than the sensitivity");
   const steps = geometricNumber(p, q);
   return (chances) => {
     for (;;) {
@@ -333,7 +333,7 @@ class Grid {
     this.low = part.get("low") === null ? null : rational(part.get("low"));
     this.high = part.get("high") === null ? null : rational(part.get("high"));
     this.step = rational(part.get("step"));
-    need(this.step[0] > 0n, "its step is none");
+    need(this.step[0] > 0n, "its step is not a positive number");
     this.anchor = this.low ?? this.high ?? [0n, 1n];
     const steps = this.low === null || this.high === null ? null : this.steps(this.high);
     this.size = steps === null ? null : steps[0] / steps[1] + 1n;
@@ -354,7 +354,7 @@ class Grid {
       const [least, most] = [this.low === null ? -FAR : 0n, this.high === null ? FAR : 0n];
       if (rest === 1n && (this.size === null ? least <= place && place <= most : 0n <= place && place < this.size)) return place;
     }
-    throw new RefusedError("The value is no value of the mechanism's grid; nothing was drawn. Give one that is.");
+    throw new RefusedError("The value is not on the mechanism's grid; nothing was drawn. Give one that is.");
   }
 
   value(place) {
@@ -371,7 +371,7 @@ export class Reporter {
     this.inputs = new Grid(document.get("inputs"));
     this.outputs = new Grid(document.get("outputs"));
     const fits = this.inputs.size === this.channel.rows && this.outputs.size === this.channel.reports;
-    need(fits, "its grids do not fit its law");
+    need(fits, "its grids do not fit its distribution");
   }
 
   // A report for a true value (a text, a BigInt or a whole number), as a text: a whole number, or a fraction such as 1/2.
@@ -382,7 +382,7 @@ export class Reporter {
   // The report and the new memo, which must be stored before the report is sent.
   remembered(value, memo, most, chances = new Chances()) {
     if (!Number.isSafeInteger(most) || most < 1) {
-      throw new RefusedError("The most different values that get a report of their own are a number from 1.");
+      throw new RefusedError("The number of different values that get a report of their own must be at least 1.");
     }
     const place = this.inputs.position(value);
     const key = this.inputs.value(place);

@@ -110,7 +110,7 @@ def _whole(value: Any, least: int) -> int:
 
 def _inside(text: Any) -> Fraction:
     number = _rational(text)
-    _need(0 < number < 1, "a probability in it is none")
+    _need(0 < number < 1, "a number in it is not a probability")
     return number
 
 
@@ -128,7 +128,7 @@ def _table(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
 def _mixture(part: dict[str, Any]) -> tuple[Draw, int | None, int | None]:
     size, keep = _whole(part["size"], 2), _rational(part["keep"])
     ends = keep if part.get("ends") is None else _rational(part["ends"])
-    _need(0 <= keep < 1 and 0 <= ends < 1, "a probability in it is none")
+    _need(0 <= keep < 1 and 0 <= ends < 1, "a number in it is not a probability")
     other: Draw = lambda i, chances: chances.below(size)  # noqa: E731
     whole = math.lcm(keep.denominator, ends.denominator)
     if part.get("other") is not None:
@@ -207,8 +207,8 @@ _KEYS = {
 def channel(part: Any) -> tuple[Draw, int | None, int | None]:
     """How a report is drawn from a position, and how many true values and reports there are (None: without end)."""
     kind = str(part.get("kind")) if isinstance(part, dict) else ""
-    _need(kind in _KINDS, "its law is of a kind that this program does not know")
-    _need(set(part) <= set(_KEYS[kind].split()), "its law has parts that this program does not know")
+    _need(kind in _KINDS, "its distribution is of a kind that this program does not know")
+    _need(set(part) <= set(_KEYS[kind].split()), "its distribution has parts that this program does not know")
     draw, rows, reports = _KINDS[kind](part)
 
     def checked(i: int, chances: Chances) -> int:
@@ -231,7 +231,7 @@ def _noise(part: Any) -> Callable[[Chances], int]:
         if family == "geometric"
         else (_inside(part["b"]), _whole(part["D"], 1), _whole(part["r"], 1))
     )
-    _need(top <= wide, "its stairs are none")
+    _need(top <= wide, "its stairs are wider than the sensitivity")
     p, q = b.numerator, b.denominator
     steps = _geometric_number(p, q)
 
@@ -304,7 +304,10 @@ class Reporter:
             raise RefusedError(
                 "The mechanism file cannot be used: a part of it is misshapen. Check it with verify.py."
             ) from None
-        _need((self._inputs.size, self._outputs.size) == (self.rows, self.reports), "its grids do not fit its law")
+        _need(
+            (self._inputs.size, self._outputs.size) == (self.rows, self.reports),
+            "its grids do not fit its distribution",
+        )
 
     @classmethod
     def load(cls, path: str) -> Reporter:
@@ -321,7 +324,7 @@ class Reporter:
     def remembered(self, value: object, memo: str, most: int, chances: Chances | None = None) -> str:
         """The same with a memo in a file, which is written, whole, before the report is known to anyone."""
         if type(most) is not int or most < 1:
-            raise RefusedError("The most different values that get a report of their own are a number from 1.")
+            raise RefusedError("The number of different values that get a report of their own must be at least 1.")
         place = self._inputs.position(value)
         key = self._inputs.value(place)
         with _Lock(memo):
@@ -392,7 +395,7 @@ class _Grid:
     def __init__(self, part: dict[str, Any]) -> None:
         self.low, self.high = (None if part[end] is None else _rational(part[end]) for end in ("low", "high"))
         self.step = _rational(part["step"])
-        _need(self.step > 0, "its step is none")
+        _need(self.step > 0, "its step is not a positive number")
         self.anchor = self.low if self.low is not None else self.high if self.high is not None else Fraction(0)
         self.size = None if self.low is None or self.high is None else int((self.high - self.low) / self.step) + 1
 
@@ -402,7 +405,7 @@ class _Grid:
         steps = (Fraction(match[1]) / bottom - self.anchor) / self.step if match and bottom else Fraction(1, 2)
         place, least, most = int(steps), (0 if self.low is not None else -_FAR), (0 if self.high is not None else _FAR)
         if steps.denominator != 1 or not (0 <= place < self.size if self.size is not None else least <= place <= most):
-            raise RefusedError("The value is no value of the mechanism's grid; nothing was drawn. Give one that is.")
+            raise RefusedError("The value is not on the mechanism's grid; nothing was drawn. Give one that is.")
         return place
 
     def value(self, place: int) -> str:

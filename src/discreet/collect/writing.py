@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..engines.guard import without_values
 from ..errors import FileError
 from ..exact.arithmetic import show
 from ..files import check_writable, file_name, whole_file
-from .plain import without_values
 
 _SUFFIXES = (".parquet", ".csv", ".arrow")
 
@@ -20,11 +20,12 @@ def check_out(out: str | os.PathLike[str], overwrite: bool, read: Sequence[str |
     target = Path(file_name(out))
     if target.suffix.lower() not in _SUFFIXES:
         raise FileError(
-            f"{show(target.name)} must end in {', '.join(_SUFFIXES)}: that says what is written.", kind="missing"
+            f"{show(target.name)} must end in {', '.join(_SUFFIXES)}: its ending says which format is written.",
+            kind="missing",
         )
     check_writable([target])
     if target.resolve() in {Path(name).resolve() for name in read if "://" not in os.fspath(name)}:
-        raise FileError(f"{target} is read as well and would be overwritten; choose another name.", kind="missing")
+        raise FileError(f"{target} is also read, and would be overwritten; choose another name.", kind="missing")
     if not overwrite and os.path.lexists(target):
         raise FileError(
             f"{target} is there already; choose another name, or say overwrite=True to replace it.", kind="missing"
@@ -47,14 +48,12 @@ def write_batches(target: Path, schema: Any, batches: Iterable[Any], overwrite: 
             return error
         return None
 
-    unfit = (
-        f"{target} cannot be written, and is not there: a column holds what such a file cannot. Try a .parquet file."
-    )
+    unfit = f"{target} was not written: a column holds what such a file cannot hold. Try a .parquet file."
     error = without_values(write, unfit, FileError, kind="missing")
     if error is not None:
         why = os.strerror(error.errno) if error.errno else "the system refused it"
         raise FileError(
-            f"{target} cannot be written ({why}), and is not there. Make room, or choose another folder.",
+            f"{target} was not written ({why}). Make room, or choose another folder.",
             kind="missing",
         )
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..errors import PriorError
 from ..exact import given
-from ..exact.arithmetic import parse_exact, show
+from ..exact.arithmetic import parse_entry, parse_exact, show
 from ..exact.grid import Grid
 from ..lp import Program, dense
 from ..measure.prior import Prior, prior_of
@@ -361,13 +361,13 @@ def _coefficients(what: Any, grid: Grid) -> tuple[str, list[Any]]:
     if isinstance(what, Mapping):
         numbers: list[Any] = [Fraction(0)] * len(values)
         for value, weight in what.items():
-            read = parse_exact(weight)
+            read = parse_entry(weight)
             if read is None:
                 raise PriorError(f"The limit has {show(weight)} for the value {show(value)}; give a number.")
             numbers[grid.place_of(value, "The limit's value", PriorError)] = read
         return "numbers", numbers
     if callable(what):
-        called_with = [parse_exact(what(grid.value(j))) for j in range(len(values))]
+        called_with = [parse_entry(what(grid.value(j))) for j in range(len(values))]
         if None in called_with:
             raise PriorError(
                 "The function of a limit gives something that is no number; let it give one for every value."

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn, TypeVar
 
-from ..errors import DiscreetError
+from ..errors import DiscreetError, TableInputError
+
+T = TypeVar("T")
 
 _INTERRUPTED = ("Query interrupted",)  # what DuckDB makes of Ctrl+C
 
@@ -31,6 +33,14 @@ class Guarded:
         elif isinstance(error, Exception):
             _raise_alone(self.refusal())
         return False
+
+
+def without_values(
+    work: Callable[[], T], refusal: str, error: type[DiscreetError] = TableInputError, **attributes: Any
+) -> T:
+    """What some work with other libraries gives; where they fail, our own sentence, with nothing that they said behind it."""
+    with Guarded(lambda: error(refusal, **attributes)):
+        return work()
 
 
 def _raise_alone(made: BaseException) -> NoReturn:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import MissingExtraError, TableInputError
-from ..exact.arithmetic import parse_exact
+from ..exact.arithmetic import parse_entry
 
 
 def recognised(table: Any) -> Any:
@@ -25,8 +25,8 @@ def recognised(table: Any) -> Any:
         raise TableInputError("Two columns have the same name; rename one.") from None
     except TypeError:
         raise TableInputError(
-            f"Cannot count a {type(table).__name__}; give a path, a data frame, an Arrow table or "
-            "reader, or a DuckDB relation."
+            f"A value of type {type(table).__name__} is not a table; give the path of a file, a data frame, an Arrow table or "
+            'reader, or a DuckDB relation. Plain values become a table with pyarrow.table({"age": values}).'
         ) from None
     return frame
 
@@ -83,7 +83,7 @@ def _text_of(value: Any) -> str | None:
             return value.date().isoformat() if day else value.isoformat(sep=" ")
         if isinstance(value, date):
             return value.isoformat()
-        number = parse_exact(value)
+        number = parse_entry(value)
         if number is not None:
             return str(number.numerator) if number.denominator == 1 else repr(float(number))
     except Exception:  # an object of another library's making: what it says must not be seen

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..errors import TableInputError
 from ..exact.arithmetic import show
 from ..questions.predicate import LONGEST_TEXT
+from .arrow_columns import Indices, plain_type, unwrapped
 
 LONGEST_ID = 64  # bytes
 _AT_ONCE = 2**20  # bytes of texts that are handed over at a time, beyond which rows go one by one
@@ -29,7 +30,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DIGITS = 38  # of a decimal that the engine can hold
 _FARTHEST_SCALE = 1000  # of a decimal that is read
 
-Places = NDArray[np.int64]
+_KNOWN = ("arrow.uuid",)  # names of extension types that the engine reads itself
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,7 @@ class Settled:
     """A column: its values, and where among them each row's stands (-1: missing), where they are not simply in order."""
 
     values: Any
-    places: Places | None = None
-
-    def at(self, places: Places) -> Settled:
-        """The column whose rows stand at these places of this one; a place that is not there is a missing value."""
-        size = len(self.values) if self.places is None else len(self.places)
-        there = (places >= 0) & (places < size)
-        if self.places is None:
-            return Settled(self.values, np.where(there, places, -1))
-        return Settled(self.values, np.where(there, np.append(self.places, -1)[np.where(there, places, size)], -1))
+    places: Indices | None = None
 
     def rows(self, start: int, end: int) -> Any:
         """Some of the rows as an Arrow array."""
@@ -93,31 +86,18 @@ def settled_type(name: str, kind: Any, as_id: bool = False) -> tuple[Any, bool]:
 def settled(column: Any, as_id: bool = False) -> Settled:
     """A column of any type. `as_id`: different values must stay different, and are looked at in no other way."""
     import pyarrow as pa
-    import pyarrow.types as kinds
 
-    kind = column.type
-    if kinds.is_dictionary(kind):
-        places, values = _places(column.indices), column.dictionary
-        if len(values) <= len(column) or inner(values.type) != values.type:  # what is in layers cannot be picked from
-            return settled(values, as_id).at(places)
-        used, places = np.unique(np.where((places >= 0) & (places < len(values)), places, -1), return_inverse=True)
-        return settled(_flat(values).take(pa.array(used, mask=used < 0)), as_id).at(places.astype(np.int64))
-    if kinds.is_run_end_encoded(kind):
-        ends = column.run_ends.to_numpy().astype(np.int64)
-        rows = np.arange(column.offset, column.offset + len(column), dtype=np.int64)
-        return settled(column.values, as_id).at(np.searchsorted(ends, rows, side="right").astype(np.int64))
-    if is_wrapped(kind):
-        return settled(column.storage, as_id)
-    return Settled(_plain(column, as_id))
+    words, places = unwrapped(column, _KNOWN)
+    if places is not None and len(words) > len(places) and not _is_flag(words.type):
+        # the dictionary of many batches: only the words that stand in this one are looked at
+        used, places = np.unique(places, return_inverse=True)
+        words = _flat(words).take(pa.array(used, mask=used < 0))
+    return Settled(_plain(words, as_id), places)
 
 
 def inner(kind: Any) -> Any:
     """The type of the values themselves."""
-    import pyarrow.types as kinds
-
-    if kinds.is_dictionary(kind) or kinds.is_run_end_encoded(kind):
-        return inner(kind.value_type)
-    return inner(kind.storage_type) if is_wrapped(kind) else kind
+    return plain_type(kind, _KNOWN)
 
 
 def is_wrapped(kind: Any) -> bool:
@@ -152,8 +132,6 @@ def _plain(column: Any, as_id: bool) -> Any:
         return pc.if_else(column.is_valid(), True, pa.scalar(None, pa.bool_()))
     if kinds.is_null(kind):
         return pa.nulls(len(column), pa.string())
-    if getattr(kind, "extension_name", "") == "arrow.bool8":
-        return pc.not_equal(column.storage, pa.scalar(0, pa.int8()))
     if kinds.is_timestamp(kind):
         return column.view(pa.int64()) if as_id and kind.unit == "ns" else _microseconds(column)
     if kinds.is_date(kind):
@@ -180,13 +158,6 @@ def _flat(column: Any) -> Any:
     if kinds.is_binary_view(column.type):
         return column.cast(pa.large_binary())
     return column.cast(pa.binary()) if kinds.is_fixed_size_binary(column.type) else column
-
-
-def _places(indices: Any) -> Places:
-    """Indices as they are, and -1 for a missing one."""
-    numbers = indices.fill_null(0).to_numpy(zero_copy_only=False)
-    numbers = np.minimum(numbers, 2**62).astype(np.int64) if numbers.dtype == np.uint64 else numbers.astype(np.int64)
-    return np.where(indices.is_valid().to_numpy(zero_copy_only=False), numbers, -1)
 
 
 def _numbers(column: Any, width: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -269,8 +240,8 @@ def _less(words: NDArray[Any], end: int) -> NDArray[np.bool_]:
     less = np.zeros(len(words), dtype=np.bool_)
     for k in range(words.shape[1]):
         last = k == words.shape[1] - 1
-        mine, other = (words[:, k] ^ turn, ends[k] ^ int(turn)) if last else (words[:, k], ends[k])
-        less = (mine < words.dtype.type(other)) | ((mine == words.dtype.type(other)) & less)
+        word, limit = (words[:, k] ^ turn, ends[k] ^ int(turn)) if last else (words[:, k], ends[k])
+        less = (word < words.dtype.type(limit)) | ((word == words.dtype.type(limit)) & less)
     return less
 
 

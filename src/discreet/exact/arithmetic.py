@@ -1,7 +1,15 @@
 """Exact numbers in, certified bounds out: the only door between what people write and what is proved.
 
-Numbers that people give become Fractions without rounding (a decimal text exactly as written, a float as its binary
-value). Irrational numbers (e^-epsilon, roots, logarithms) are only ever met as balls that certainly contain them.
+Numbers that people give become Fractions without rounding, a decimal text exactly as written. A float is read in one of
+two ways:
+
+- A parameter (a level, a budget, a weight, a sensitivity, a distance, an end of a grid, a value named on it) is its
+  shortest decimal, the one that Python prints: 0.1 is 1/10, and NumPy's float32(0.1) is 1/10 as well. `parse_exact` reads
+  parameters.
+- A number among many (an entry of a matrix, of a list of probabilities or counts, the value of a function, a true value, a
+  column of data) is its binary value. `parse_entry` reads entries, `parse_value` true values.
+
+Irrational numbers (e^-epsilon, roots, logarithms) are only ever met as balls that certainly contain them.
 """
 
 from __future__ import annotations
@@ -29,8 +37,23 @@ _FINEST = 2**20_000  # one over it is nearer to 0 than two different numbers of 
 
 
 def parse_exact(value: object) -> Fraction | None:
-    """`value` as an exact rational, or None when it is not one: NaN, infinities, text that does not parse, bool, or a
-    number of thousands of digits."""
+    """A parameter as an exact rational, a float as its shortest decimal.
+
+    None when it is no rational: NaN, infinities, text that does not parse, bool, or a number of thousands of digits.
+
+    >>> import numpy as np
+    >>> parse_exact("1e-1"), parse_exact(0.1), parse_exact(np.float32(0.1))
+    (Fraction(1, 10), Fraction(1, 10), Fraction(1, 10))
+    """
+    return parse_entry(_shortest_decimal(value))
+
+
+def parse_entry(value: object) -> Fraction | None:
+    """A number among many as an exact rational, a float as its binary value; None where `parse_exact` has None.
+
+    >>> parse_entry("0.1"), parse_entry(0.5), parse_entry(0.1) > Fraction(1, 10)
+    (Fraction(1, 10), Fraction(1, 2), True)
+    """
     if isinstance(value, bool) or (isinstance(value, Decimal) and value and _beyond(value, _LONGEST_TEXT)):
         return None
     number = parse_value(value)
@@ -39,8 +62,21 @@ def parse_exact(value: object) -> Fraction | None:
     return number if max(number.numerator.bit_length(), number.denominator.bit_length()) <= _LONGEST_BITS else None
 
 
+def _shortest_decimal(value: object) -> object:
+    """A finite float as the shortest decimal text that is read back as the same float of its width; others as they are."""
+    if isinstance(value, float):
+        return repr(float(value)) if math.isfinite(value) else value
+    if hasattr(value, "dtype"):
+        import numpy as np
+
+        if isinstance(value, np.floating) and np.isfinite(value):
+            return np.format_float_scientific(value, unique=True)
+    return value
+
+
 def parse_value(value: object) -> Fraction | float | None:
-    """A true value as an exact rational of any size, an infinity as a float, or None when it is no number.
+    """A true value as an exact rational of any size, a float as its binary value, an infinity as a float, or None when it is
+    no number.
 
     People write short numbers, but data hold what they hold: 10^5000 lies beyond every grid and can be moved to its
     end. A Decimal may stand for a number that would fill the memory; one beyond 10^6000 is an infinity here, and one
@@ -135,11 +171,14 @@ def certified_sign(value: Callable[[], flint.arb], *, attempts: int = 64) -> int
 
 
 def float_above(value: Callable[[], flint.arb], bits: int = 256) -> float:
-    """A float certainly not below the number, and hardly above the ball that contains it."""
+    """A float certainly not below the number, and hardly above the ball that contains it.
+
+    Its shortest decimal is not below the number either, so that it can be given as a parameter.
+    """
     with precision(bits):
         x = value()
         guess = float(x.upper())
-        while not flint.arb(guess) >= x:
+        while math.isfinite(guess) and not (flint.arb(guess) >= x and ball(Fraction(repr(guess))) >= x):
             guess = math.nextafter(guess, math.inf)
     return guess
 

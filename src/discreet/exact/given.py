@@ -1,6 +1,7 @@
 """What people write, read once: whole numbers, shares, positive numbers, lists, laws and matrices, as exact values.
 
-Texts, Fractions, Decimals and NumPy's scalars are read like Python's own numbers; a bool is no number. What is wrong is
+Texts, Fractions, Decimals and NumPy's scalars are read like Python's own numbers; a bool is no number. A float that is a
+parameter is its shortest decimal, in a list or a matrix its binary value (see discreet.exact.arithmetic). What is wrong is
 said in one way: what was given, what it must be, and what to write instead. The caller says which error is its own.
 """
 
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DiscreetError
-from .arithmetic import parse_exact, show
+from .arithmetic import parse_entry, parse_exact, show
 
 Number = Fraction | float  # a float is finite here, and stands for its binary value
 Error = type[DiscreetError]
@@ -260,7 +261,7 @@ def _within(item: Any, bounds: Bounds, bools: bool) -> Number | None:
     """An entry as a number, when it is one within the bounds."""
     if bools and isinstance(item, (bool, np.bool_)):
         item = int(item)
-    exact = item if type(item) is float and math.isfinite(item) else parse_exact(item)
+    exact = item if type(item) is float and math.isfinite(item) else parse_entry(item)
     return exact if exact is not None and bounds[0] <= exact <= bounds[1] else None
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DiscreetError, GridError, OutOfRangeError
-from .arithmetic import parse_exact, parse_value, show
+from .arithmetic import parse_entry, parse_exact, parse_value, show
 from .given import positive
 
 FARTHEST = 2**61 - 1  # steps and units: a position plus noise of twice as many steps fits into 64 bits
@@ -197,17 +197,21 @@ class Grid:
         return (d * number.numerator + (t - b) * number.denominator) // (2 * t * number.denominator)
 
     def place(self, value: object) -> int | None:
-        """The position of a value that lies on the grid; None for any other: nothing is rounded."""
-        number = parse_exact(value)
-        if number is None or not self.reach[0] <= number <= self.reach[1]:
-            return None
-        steps = (number - self.anchor) / self.step
-        return steps.numerator if steps.denominator == 1 else None
+        """The position of a value that lies on the grid; None for any other: nothing is rounded.
+
+        A float names the value that it is, or else the one it is written as: 0.1 on a grid in steps of 1/10.
+        """
+        for number in (parse_entry(value), parse_exact(value)):
+            if number is not None and self.reach[0] <= number <= self.reach[1]:
+                steps = (number - self.anchor) / self.step
+                if steps.denominator == 1:
+                    return steps.numerator
+        return None
 
     def placed(self, value: object) -> int | None:
         """The same, but that a float, or the decimal that a float is written as, may also stand for the grid's value whose
         nearest float it is. The place is one of the grid's: beyond an end only the end's own nearest float stands for it."""
-        number = parse_exact(value)
+        number = parse_entry(value)
         if number is None or abs(number) >= 2**128:  # no grid reaches so far
             return None
         near, (first, last) = self.nearest(number), self.ends

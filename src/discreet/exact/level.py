@@ -58,8 +58,8 @@ class Epsilon:
 
     def __str__(self) -> str:
         if self.base is None:
-            given_as_float = self.factor.denominator > 10**6 and Fraction(float(self.factor)) == self.factor
-            return repr(float(self.factor)) if given_as_float else str(self.factor)
+            decimal = repr(float(self.factor))
+            return decimal if self.factor.denominator > 10**6 and Fraction(decimal) == self.factor else str(self.factor)
         top = f"ln({self.base})" if self.factor.numerator == 1 else f"{self.factor.numerator} ln({self.base})"
         return top if self.factor.denominator == 1 else f"{top}/{self.factor.denominator}"
 

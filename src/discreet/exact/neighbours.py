@@ -65,6 +65,21 @@ class Neighbours:
         return cls("any")
 
     @classmethod
+    def line(cls, grid: Grid) -> Neighbours:
+        """Any two true values of a grid, as far apart as their difference.
+
+        Distances add along the grid and ratios multiply, so that those of one step say it all.
+        """
+        if grid.step == 1:
+            return cls.steps(1)
+        if grid.n is None or grid.n > _MOST_PAIRS:
+            raise MetricError(
+                f"The line through {grid} has too many steps to be listed; give both ends, or a step of 1."
+            )
+        ends = [Fraction(grid.value(k)) for k in range(grid.n + 1)]
+        return cls("distances", links=tuple((a, b, grid.step) for a, b in itertools.pairwise(ends)))
+
+    @classmethod
     def pairs(cls, edges: Any) -> Neighbours:
         """These pairs of true values, one apart, in either order."""
         links = tuple((*_pair(edge), Fraction(1)) for edge in _listed(_edges(edges)))
@@ -106,8 +121,10 @@ class Neighbours:
         if isinstance(given, (str, bytes)):
             if given == "any":
                 return cls.any()
+            if given == "line":
+                return cls.line(grid)
             raise MetricError(
-                f'neighbours = {show(given)} is not known; use "any", a number of steps, pairs or distances.'
+                f'neighbours = {show(given)} is not known; use "any", "line", a number of steps, pairs or distances.'
             )
         if isinstance(given, Mapping):
             return cls.distances(given)
@@ -336,7 +353,7 @@ def _is_infinite(value: Any) -> bool:
 
 
 def _are_nearly_values(rows: list[Any], grid: Grid) -> bool:
-    """Is each a float next to a value of the grid? 5.1 is not 51/10, but whoever writes it may well mean that value."""
+    """Is each next to a value of the grid? 0.333333 is not 1/3, but whoever writes it may well mean that value."""
     numbers = [parse_exact(x) for row in rows for x in row]
     steps = [None if x is None else (x - grid.anchor) / grid.step for x in numbers]
     return all(s is not None and abs(s - round(s)) <= _NEXT and 0 <= round(s) <= 1 for s in steps)

@@ -21,7 +21,7 @@ from ..errors import AuditError
 from ..exact.given import share, whole
 from ..exact.level import Level
 from ..exact.neighbours import Neighbours
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Procedure, procedure_of
 from ..present.views import Result, View, plain
 from ..randomness.source import Source
 
@@ -81,11 +81,11 @@ class Audit(Result):
 
 
 def audit(
-    sampler: Mechanism | Sampler,
+    sampler: Procedure | Sampler,
     *,
     epsilon: object = None,
     alpha: object = None,
-    mechanism: Mechanism | None = None,
+    mechanism: Procedure | None = None,
     pairs: Sequence[Sequence[Any]] | None = None,
     neighbours: Any = None,
     draws: int = 1_000_000,
@@ -108,8 +108,8 @@ def audit(
     """
     draws = whole(draws, "draws", 100, example=100_000, error=AuditError)
     sure = share(confidence, "confidence", "how sure the bound must be", example="0.9999999", error=AuditError)
-    own = mechanism if callable(sampler) else mechanism_of(sampler, AuditError)  # any function of true values will do
-    own = None if own is None else mechanism_of(own, AuditError)
+    own = mechanism if callable(sampler) else procedure_of(sampler, AuditError)  # any function of true values will do
+    own = None if own is None else procedure_of(own, AuditError)
     claimed = _claim(own, epsilon, alpha)
     chosen = _pairs(own, pairs, neighbours)
     draw, told = _drawer(sampler, scalar, source)
@@ -125,13 +125,13 @@ def audit(
     return found
 
 
-def _claim(own: Mechanism | None, epsilon: object, alpha: object) -> float | None:
+def _claim(own: Procedure | None, epsilon: object, alpha: object) -> float | None:
     if epsilon is not None or alpha is not None:
         return Level.of(alpha=alpha, epsilon=epsilon).epsilon
-    return None if own is None else own.epsilon
+    return None if own is None else own.claim.epsilon
 
 
-def _pairs(own: Mechanism | None, pairs: Sequence[Sequence[Any]] | None, neighbours: Any) -> list[tuple[Any, Any]]:
+def _pairs(own: Procedure | None, pairs: Sequence[Sequence[Any]] | None, neighbours: Any) -> list[tuple[Any, Any]]:
     if pairs is not None and neighbours is not None:
         raise AuditError("Both pairs and neighbours say which true values to look at; give one of them.")
     if pairs is not None:
@@ -159,9 +159,9 @@ def _pairs(own: Mechanism | None, pairs: Sequence[Sequence[Any]] | None, neighbo
     return [(grid.value(i), grid.value(j)) for i, j in chosen]
 
 
-def _drawer(sampler: Mechanism | Sampler, scalar: bool, source: Any) -> tuple[Callable[[Any, int], NDArray[Any]], str]:
+def _drawer(sampler: Procedure | Sampler, scalar: bool, source: Any) -> tuple[Callable[[Any, int], NDArray[Any]], str]:
     """A function that draws many reports at one true value, and what to say about where its randomness came from."""
-    if isinstance(sampler, Mechanism):
+    if isinstance(sampler, Procedure):
         mechanism = sampler
         if source is not None and not isinstance(source, Source):
             raise AuditError("A source is one of discreet's; leave it out to draw securely.")

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import DiscreetError
 from ..exact.arithmetic import show_above, show_rational
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Procedure, procedure_of
 from ..present.views import Result, View, plain
 from .privacy import Verdict, check_privacy
 from .properties import LETTERS, explain, properties
@@ -24,7 +24,7 @@ _MATRIX = 2**16  # entries of a matrix that is written out
 class Description(Result):
     """A mechanism in words and numbers. `tight` is the verdict on its own claim, `local` that between any two values."""
 
-    mechanism: Mechanism
+    mechanism: Procedure
     tight: Verdict
     local: Verdict | None
     properties: tuple[str, ...] | None
@@ -36,12 +36,12 @@ class Description(Result):
         m = self.mechanism
         places = f"{m.inputs}" + ("" if m.inputs == m.outputs else f" -> {m.outputs}")
         lines = [f"{m.recipe.family} on {places}"]
-        asked = f" (asked as epsilon {m.level.asked})" if m.level.asked is not None else ""
+        asked = f" (asked as epsilon {m.claim.asked})" if m.claim.asked is not None else ""
         level = (
-            f"level: alpha {show_rational(m.alpha)}, epsilon <= {show_above(m.epsilon)}{asked}, proved for "
+            f"level: alpha {show_rational(m.claim.alpha)}, epsilon <= {show_above(m.claim.epsilon)}{asked}, proved for "
             f"{m.neighbours.words(m.inputs)}; tight: epsilon <= {show_above(self.tight.epsilon)}"
         )
-        lines.append(level if m.alpha else f"level: {self.tight}")
+        lines.append(level if m.claim.alpha else f"level: {self.tight}")
         if self.local is not None:
             lines.append(f"between any two values (local privacy): epsilon <= {show_above(self.local.epsilon)}")
         if m.recipe.distance:
@@ -83,9 +83,9 @@ class Description(Result):
             "outputs": str(m.outputs),
             "sensitivity_steps": m.sensitivity,
             "neighbours": m.neighbours.words(m.inputs),
-            "alpha": m.alpha,
-            "epsilon": m.epsilon,
-            "asked_epsilon": None if m.level.asked is None else str(m.level.asked),
+            "alpha": m.claim.alpha,
+            "epsilon": m.claim.epsilon,
+            "asked_epsilon": None if m.claim.asked is None else str(m.claim.asked),
             "tight_alpha": self.tight.tight,
             "tight_epsilon": self.tight.epsilon,
             "local_epsilon": None if self.local is None else self.local.epsilon,
@@ -101,7 +101,7 @@ class Description(Result):
         return {name: plain(value) for name, value in told.items()}
 
 
-def describe(m: Mechanism, *, matrix: bool = False) -> Description:
+def describe(m: Procedure, *, matrix: bool = False) -> Description:
     """Everything there is to see of a mechanism: level, properties, and bias and loss for each true value.
 
     With matrix=True the matrix, where it is small, stands in `to_dict()` too.
@@ -113,13 +113,13 @@ def describe(m: Mechanism, *, matrix: bool = False) -> Description:
     between any two values (local privacy): epsilon <= 0.842885
     properties: RH RM S
     """
-    m = mechanism_of(m)
+    m = procedure_of(m)
     letters = property_letters(m)
-    local = None if m.inputs.n is None else check_privacy(m, metric="discrete")
+    local = None if m.inputs.n is None else check_privacy(m, neighbours="any")
     return Description(m, check_privacy(m), local, None if letters is None else tuple(letters), matrix)
 
 
-def property_letters(m: Mechanism) -> list[str] | None:
+def property_letters(m: Procedure) -> list[str] | None:
     """The properties that hold, in the paper's order; None where the question has no meaning."""
     try:
         held = properties(m)
@@ -128,7 +128,7 @@ def property_letters(m: Mechanism) -> list[str] | None:
     return [letter for letter in LETTERS if letter in held]
 
 
-def per_value_rows(m: Mechanism) -> list[dict[str, Any]]:
+def per_value_rows(m: Procedure) -> list[dict[str, Any]]:
     """For each true value: the chance of the truth, bias and expected losses."""
     channel = m.finite()
     diagonal: Any = np.diag(m.matrix) if m.inputs == m.outputs else [None] * channel.rows
@@ -146,7 +146,7 @@ def per_value_rows(m: Mechanism) -> list[dict[str, Any]]:
     ]
 
 
-def _noise_words(m: Mechanism) -> str:
+def _noise_words(m: Procedure) -> str:
     """The size of unbounded noise, in the answer's units; nothing where reports have an end."""
     noise, step = m.channel.noise, float(m.inputs.step)
     if noise is None or m.channel.finite() is not None:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from ..errors import LossError
 from ..exact import given
-from ..exact.arithmetic import parse_exact, show
+from ..exact.arithmetic import parse_entry, show
 from ..exact.frozen import Frozen, frozen
 from ..exact.grid import Grid
 
@@ -255,7 +255,7 @@ def _takes_two(function: Callable[..., Any], what: str) -> None:
 
 def _called(function: Callable[..., Any], truth: Any, report: Any, what: str) -> Fraction:
     found = function(truth, report)
-    value = parse_exact(int(found) if isinstance(found, (bool, np.bool_)) else found)
+    value = parse_entry(int(found) if isinstance(found, (bool, np.bool_)) else found)
     if value is None or (what == "loss" and value < 0):
         least = " of 0 or more" if what == "loss" else ""
         raise LossError(

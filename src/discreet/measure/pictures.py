@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import DiscreetError, SizeError
 from ..exact.arithmetic import show, show_above
-from ..mechanism import Mechanism
+from ..mechanism import Procedure
 from ..present import plot
 from .loss import loss_of
 from .utility import loss_per_value
@@ -18,12 +18,12 @@ _CELLS = 2**21  # entries of a channel that are put together into a picture: abo
 _BARS = 2000  # reports of a law, or values of a curve, that a picture has room for
 
 
-def draw(m: Mechanism, kind: Any = "channel", at: Any = None, loss: Any = "l1", title: str = "") -> Any:
+def draw(m: Procedure, kind: Any = "channel", at: Any = None, loss: Any = "l1", title: str = "") -> Any:
     """The picture of a mechanism; see Mechanism.plot."""
     if kind not in KINDS:
         raise DiscreetError(f'kind = {show(kind)} is no picture of a mechanism; choose "channel", "law" or "loss".')
     channel = m.finite()
-    what = f"{m.recipe.family} on {m.inputs}, epsilon <= {show_above(m.epsilon)}"
+    what = f"{m.recipe.family} on {m.inputs}, epsilon <= {show_above(m.claim.epsilon)}"
     if kind == "channel":
         if channel.rows * channel.reports > _CELLS:
             raise SizeError('A channel of this size has no picture; use kind="law" at one truth, or a coarser grid.')

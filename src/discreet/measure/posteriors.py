@@ -23,7 +23,7 @@ from ..errors import DiscreetError, PriorError, SizeError
 from ..exact.arithmetic import show
 from ..exact.given import share, vector
 from ..exact.grid import Grid
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Procedure, procedure_of
 from .prior import Prior, prior_of
 
 Floats = NDArray[np.float64]
@@ -34,14 +34,14 @@ _EXACT = 2**16  # entries up to which the exact weights of a channel are written
 _SLACK = 1e-12  # floats: an interval holds at least so much more than was asked, so that rounding never narrows it
 
 
-def posterior(m: Mechanism, report: Any, prior: Any = None) -> Floats:
+def posterior(m: Procedure, report: Any, prior: Any = None) -> Floats:
     """The law of the true value given a report: prior times likelihood, divided by its sum (Bayes).
 
     >>> import discreet as dt
     >>> dt.measure.posterior(dt.geometric(2, alpha="1/2"), 0).round(4).tolist()    # 4 : 2 : 1
     [0.5714, 0.2857, 0.1429]
     """
-    column, law = mechanism_of(m).outputs.place_of(report, "The report"), prior_of(prior, m.inputs)
+    column, law = procedure_of(m).outputs.place_of(report, "The report"), prior_of(prior, m.inputs)
     exact = _exact_weights(m.finite(), column, law)
     if exact is not None:
         total = sum(exact)
@@ -57,7 +57,7 @@ def posterior(m: Mechanism, report: Any, prior: Any = None) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
-def credible_interval(m: Mechanism, report: Any, prior: Any = None, confidence: Any = "0.95") -> Interval:
+def credible_interval(m: Procedure, report: Any, prior: Any = None, confidence: Any = "0.95") -> Interval:
     """The shortest interval of true values that holds at least `confidence` of the posterior; its two ends.
 
     Of equally short ones, the one that holds most, then the lowest. Small channels are decided in integers; in floats
@@ -68,7 +68,7 @@ def credible_interval(m: Mechanism, report: Any, prior: Any = None, confidence: 
     (3, 11)
     """
     wanted = share(confidence, "confidence", "the part of the posterior that the interval holds")
-    column, law = mechanism_of(m).outputs.place_of(report, "The report"), prior_of(prior, m.inputs)
+    column, law = procedure_of(m).outputs.place_of(report, "The report"), prior_of(prior, m.inputs)
     exact = _exact_weights(m.finite(), column, law)
     if exact is None:
         low, high = _shortest(posterior(m, report, law), min(float(wanted) + _SLACK, 1 - _SLACK))
@@ -79,7 +79,7 @@ def credible_interval(m: Mechanism, report: Any, prior: Any = None, confidence: 
     return m.inputs.value(low), m.inputs.value(high)
 
 
-def confidence_interval(m: Mechanism, report: Any, confidence: Any = "0.95", *, between: bool = False) -> Interval:
+def confidence_interval(m: Procedure, report: Any, confidence: Any = "0.95", *, between: bool = False) -> Interval:
     """An interval that covers the truth with probability at least `confidence`, whatever the truth is; its two ends.
 
     Neyman's construction: the values for which the report is in neither tail of half the rest (see discreet.channels.contract).
@@ -94,7 +94,7 @@ def confidence_interval(m: Mechanism, report: Any, confidence: Any = "0.95", *, 
     (Fraction(5, 2), Fraction(23, 2))
     """
     error = 1 - share(confidence, "confidence", "how often the interval covers the truth")
-    place = mechanism_of(m).outputs.place_of(report, "The report")
+    place = procedure_of(m).outputs.place_of(report, "The report")
     low, high = m.channel.interval(np.array([place], dtype=np.int64), error)
     ends = m.inputs.value(int(low[0])), m.inputs.value(int(high[0]))
     if not between:
@@ -105,7 +105,7 @@ def confidence_interval(m: Mechanism, report: Any, confidence: Any = "0.95", *, 
     return low_end if low_end.denominator > 1 else int(low_end), high_end if high_end.denominator > 1 else int(high_end)
 
 
-def coverage(m: Mechanism, intervals: Sequence[Sequence[Any]] | Callable[[Value], Sequence[Any]]) -> list[Fraction]:
+def coverage(m: Procedure, intervals: Sequence[Sequence[Any]] | Callable[[Value], Sequence[Any]]) -> list[Fraction]:
     """For each true value the exact probability that the interval of its report covers it.
 
     `intervals` has the two ends for each report, or is a function that gives them for a report's value.
@@ -115,7 +115,7 @@ def coverage(m: Mechanism, intervals: Sequence[Sequence[Any]] | Callable[[Value]
     >>> min(dt.measure.coverage(g, lambda report: dt.measure.confidence_interval(g, report, "3/4")))
     Fraction(11, 12)
     """
-    channel = mechanism_of(m).finite()
+    channel = procedure_of(m).finite()
     exact = channel.integers()
     if exact is None:
         raise SizeError(
@@ -141,7 +141,7 @@ def coverage(m: Mechanism, intervals: Sequence[Sequence[Any]] | Callable[[Value]
     return [Fraction(c, total) for c in covered]
 
 
-def unbiased_estimate(m: Mechanism, *, square: bool = False) -> Floats:
+def unbiased_estimate(m: Procedure, *, square: bool = False) -> Floats:
     """For each report an estimate whose mean is the true value, whatever it is; or its square.
 
     For the geometric mechanism on 0..n the estimate of the count is the report itself, but -a/(1-a) at 0 and
@@ -152,7 +152,7 @@ def unbiased_estimate(m: Mechanism, *, square: bool = False) -> Floats:
     >>> dt.measure.unbiased_estimate(dt.geometric(4, alpha="1/2")).tolist()
     [-1.0, 1.0, 2.0, 3.0, 5.0]
     """
-    channel, anchor, step = mechanism_of(m).finite(), float(m.inputs.anchor), float(m.inputs.step)
+    channel, anchor, step = procedure_of(m).finite(), float(m.inputs.anchor), float(m.inputs.step)
     place = np.arange(channel.rows, dtype=np.float64)  # whole numbers lose no digits, and rows sum to 1
     count = channel.unpull(place)
     if not square:
@@ -187,7 +187,7 @@ def _places(grid: Grid, ends: Sequence[Any], report: Value) -> tuple[int, int]:
     return -((-low.numerator) // low.denominator), high.numerator // high.denominator
 
 
-def _impossible(m: Mechanism, column: int, law: Prior) -> PriorError:
+def _impossible(m: Procedure, column: int, law: Prior) -> PriorError:
     return PriorError(
         f"The report {m.outputs.value(column)} cannot occur under the prior {law}: there is no posterior; "
         "give the possible values some probability."

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from ..errors import PriorError
 from ..exact import given
-from ..exact.arithmetic import parse_exact, show
+from ..exact.arithmetic import parse_entry, show
 from ..exact.frozen import Frozen, frozen
 from ..exact.grid import Grid
 from .loss import PRIORS
@@ -73,7 +73,7 @@ class Prior(Frozen):
         if size is None or grid.low is None or grid.high is None or size > _MOST:
             raise PriorError(f"A prior needs a finite grid of at most 2^24 values, not {grid}; give both ends.")
         cuts = [grid.low, *(grid.low + (k + Fraction(1, 2)) * grid.step for k in range(size - 1)), grid.high]
-        levels = [parse_exact(cdf(x)) for x in cuts]
+        levels = [parse_entry(cdf(x)) for x in cuts]
         chances = [None if a is None or b is None else b - a for a, b in pairwise(levels)]
         known = [x for x in chances if x is not None and x >= 0]
         if len(known) < size or not 0 < sum(known) <= 1:

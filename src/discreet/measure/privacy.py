@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,7 +18,6 @@ from ..exact.arithmetic import (
     float_above,
     minus_log_above,
     rational_root,
-    show,
     show_above,
     show_rational,
 )
@@ -27,7 +25,7 @@ from ..exact.given import number, positive, whole
 from ..exact.grid import Grid
 from ..exact.level import BITS, Epsilon, Level
 from ..exact.neighbours import Neighbours
-from ..mechanism import Mechanism, allows, mechanism_of
+from ..mechanism import Mechanism, Procedure, allows, procedure_of
 from ..mechanisms.geometric import geometric
 from ..present.views import Result, View, plain
 
@@ -71,7 +69,7 @@ class Verdict(Result):
 
     holds: bool
     asked: Level
-    metric: str
+    neighbours: str
     tight: Fraction
     epsilon: float
     witness: Witness | None
@@ -89,7 +87,7 @@ class Verdict(Result):
         return {
             "holds": self.holds,
             "asked": str(self.asked.asked or self.asked.alpha),
-            "metric": self.metric,
+            "neighbours": self.neighbours,
             "tight_alpha": plain(self.tight),
             "tight_epsilon": plain(self.epsilon),
             "exact": self.exact,
@@ -98,27 +96,26 @@ class Verdict(Result):
         }
 
     def _sentence(self) -> str:
-        # an epsilon that fails by the last digit (the float 0.1 is more than 1/10) must not look like one that holds
+        # an epsilon that fails by the last digit (0.1000000000000000056 for 1/10) must not look like one that holds
         close = not self.holds and show_above(self.epsilon) == show_above(self.asked.epsilon)
         told = show_above(self.epsilon, 17 if close else 6)
         best = f"it is private at epsilon <= {told} (alpha {show_rational(self.tight)})"
         if self.epsilon == math.inf:
             best = "it is private at no epsilon"
         if self.asked.alpha == 0:
-            return f"no level is claimed, {self.metric}; {self.witness}; {best}"
+            return f"no level is claimed, {self.neighbours}; {self.witness}; {best}"
         if self.holds:
-            return f"holds: {self.asked}, {self.metric}; {best}"
+            return f"holds: {self.asked}, {self.neighbours}; {best}"
         why = "" if self.measured else " as far as can be proved"
-        return f"does not hold{why}: {self.asked}, {self.metric}; {self.witness}; {best}"
+        return f"does not hold{why}: {self.asked}, {self.neighbours}; {self.witness}; {best}"
 
 
 def check_privacy(
-    m: Mechanism,
+    m: Procedure,
     *,
     alpha: object = None,
     epsilon: object = None,
     neighbours: Any = None,
-    metric: Any = None,
     group: int = 1,
 ) -> Verdict:
     """Check a level exactly; without alpha and epsilon, the level that the mechanism claims (one that claims nothing,
@@ -126,39 +123,30 @@ def check_privacy(
 
     Without more it is checked between the mechanism's own neighbours; with group=h, of h people together. `neighbours`
     are others: a number of steps, "any" two values (local privacy), pairs such as [(0, 1), (1, 2)] (the edges of a graph),
-    {(0, 1): distance} for some pairs, or a square matrix of distances (values at distance d may differ by alpha^-d; inf:
-    no demand). `Neighbours.pairs` and `Neighbours.distances` say which is meant where both are possible. `metric` names
-    the usual ones: "adjacent" (its own), "discrete" (any two), "line" (values at distance d may differ by alpha^-d).
+    {(0, 1): distance} for some pairs, a square matrix of distances (values at distance d may differ by alpha^-d; inf:
+    no demand), or "line", by which any two values are as far apart as their difference. `Neighbours.pairs` and
+    `Neighbours.distances` say which is meant where both are possible.
 
     >>> import discreet as dt
     >>> bool(dt.check_privacy(dt.geometric(8, alpha="9/10"), alpha="9/10"))
     True
     """
-    claimed = mechanism_of(m).level
+    claimed = procedure_of(m).claim
     level = claimed if alpha is None and epsilon is None else Level.of(alpha=alpha, epsilon=epsilon)
     group = whole(group, "group", error=MetricError)
-    if metric is not None and neighbours is not None:
-        raise MetricError("Both neighbours and a metric say between which values to check; give one of them.")
-    if isinstance(metric, (numbers.Number, bytes)):
-        raise MetricError(f"metric = {show(metric)} is no metric; for so many steps use neighbours=.")
-    own = neighbours is None and (metric is None or (isinstance(metric, str) and metric == "adjacent"))
-    if group != 1 and not own:
+    if group != 1 and neighbours is not None:
         raise MetricError(
             "A group of people goes with the mechanism's own neighbours; leave out the group or the others."
         )
-    if (
-        isinstance(metric, str) and metric == "line"
-    ):  # one step is enough: ratios multiply and distances add along the line
+    if isinstance(neighbours, str) and neighbours == "line":
+        # one step is enough, also where the line has no end: ratios multiply and distances add along it
         return _judge(m, level, "every pair, by distance", iter([(m.channel.worst(1), m.inputs.step)]))
-    if own:
-        told = _together(m, group)
-    else:
-        told = _read(m, neighbours if metric is None else metric, "neighbours" if metric is None else "metric")
+    told = _together(m, group) if neighbours is None else Neighbours.of(neighbours, m.inputs)
     words = told.words(m.inputs)
     return _judge(m, level, words if group == 1 else words.replace("neighbours", f"groups of {group}"), m.ratios(told))
 
 
-def _together(m: Mechanism, group: int) -> Neighbours:
+def _together(m: Procedure, group: int) -> Neighbours:
     """The neighbours of a group of people: their sensitivities add up."""
     if group == 1:
         return m.neighbours
@@ -167,18 +155,7 @@ def _together(m: Mechanism, group: int) -> Neighbours:
     return Neighbours.steps(group * m.sensitivity)
 
 
-def _read(m: Mechanism, given: Any, name: str) -> Neighbours:
-    if isinstance(given, str) and given in ("any", "discrete"):
-        return Neighbours.any()
-    if isinstance(given, str):
-        raise MetricError(
-            f'{name} = {show(given)} is not known; use "any" two values, a number of steps, pairs or distances'
-            + (", or the metrics adjacent, discrete and line." if name == "metric" else ".")
-        )
-    return Neighbours.of(given, m.inputs)
-
-
-def _judge(m: Mechanism, level: Level, name: str, demands: Iterator[tuple[Ratio, Fraction]]) -> Verdict:
+def _judge(m: Procedure, level: Level, name: str, demands: Iterator[tuple[Ratio, Fraction]]) -> Verdict:
     """Every demand must hold; the tight level is the smallest that one of them leaves."""
     holds, exact, measured, worst = level.alpha > 0, True, True, None  # a claim of nothing is no claim
     tight, epsilon = Fraction(1), 0.0

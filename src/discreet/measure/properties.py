@@ -5,12 +5,12 @@ from __future__ import annotations
 from ..channels import Fault, Finite
 from ..channels.properties import LETTERS, WORDS, shape_faults
 from ..errors import SizeError, StructureError
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Procedure, procedure_of
 
 __all__ = ["LETTERS", "WORDS", "explain", "faults", "properties"]
 
 
-def properties(m: Mechanism) -> frozenset[str]:
+def properties(m: Procedure) -> frozenset[str]:
     """The letters of the properties that hold, decided exactly.
 
     >>> import discreet as dt
@@ -20,9 +20,9 @@ def properties(m: Mechanism) -> frozenset[str]:
     return frozenset(LETTERS) - faults(m).keys()
 
 
-def explain(m: Mechanism) -> dict[str, str]:
+def explain(m: Procedure) -> dict[str, str]:
     """For each property that fails, a sentence with the two probabilities that break it."""
-    channel, sentences = mechanism_of(m).finite(), {}
+    channel, sentences = procedure_of(m).finite(), {}
     for letter, fault in faults(m).items():
         low = _words(m, fault.low)
         bar = f"guessing has 1/{channel.rows} = {1 / channel.rows:.6g}" if fault.high is None else _words(m, fault.high)
@@ -30,14 +30,14 @@ def explain(m: Mechanism) -> dict[str, str]:
     return sentences
 
 
-def _words(m: Mechanism, place: tuple[int, int]) -> str:
+def _words(m: Procedure, place: tuple[int, int]) -> str:
     i, j = place
     return f"Pr[report {m.outputs.value(j)} | truth {m.inputs.value(i)}] = {float(m.finite().entry(i, j)):.6g}"
 
 
-def faults(m: Mechanism) -> dict[str, Fault]:
+def faults(m: Procedure) -> dict[str, Fault]:
     """For each property that fails, the two entries that show it (as positions: true value, report)."""
-    channel: Finite = mechanism_of(m).finite()
+    channel: Finite = procedure_of(m).finite()
     if m.inputs != m.outputs:
         raise StructureError(
             f"The seven properties compare true values with reports on one grid; here the truth lives on "

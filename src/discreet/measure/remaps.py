@@ -32,7 +32,7 @@ from ..errors import LossError, SizeError, TableError
 from ..exact.arithmetic import log_of
 from ..exact.given import stochastic, vector
 from ..exact.grid import Grid
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Procedure, procedure_of
 from .loss import Loss, gain_as_loss, gains_of, loss_name, loss_of
 from .prior import Prior, is_prior, prior_of
 
@@ -54,7 +54,7 @@ class _Reading:
 
 
 def best_remap(
-    m: Mechanism, loss: Any, prior: Any = None, *, guesses: Grid | int | None = None
+    m: Procedure, loss: Any, prior: Any = None, *, guesses: Grid | int | None = None
 ) -> list[int | Fraction]:
     """For each report the guess with the smallest expected loss under the prior (uniform by default).
 
@@ -67,12 +67,12 @@ def best_remap(
     >>> dt.measure.best_remap(dt.geometric(4, alpha="1/2"), "l2")
     [1, 1, 2, 3, 3]
     """
-    grid = mechanism_of(m).inputs if guesses is None else Grid.of(guesses)
+    grid = procedure_of(m).inputs if guesses is None else Grid.of(guesses)
     return _values(grid, _read(m, loss, prior, grid).guesses)
 
 
 def bayes_risk(
-    m: Mechanism, loss: Any = "l0", prior: Any = None, *, guesses: Grid | int | None = None, exact: bool = False
+    m: Procedure, loss: Any = "l0", prior: Any = None, *, guesses: Grid | int | None = None, exact: bool = False
 ) -> Fraction | float:
     """The expected loss of a user who guesses as well as he can: sum over reports of the smallest expected loss.
 
@@ -88,7 +88,7 @@ def bayes_risk(
     return reading.risk if exact else float(reading.risk)
 
 
-def vulnerability(m: Mechanism, prior: Any = None, *, exact: bool = False) -> Fraction | float:
+def vulnerability(m: Procedure, prior: Any = None, *, exact: bool = False) -> Fraction | float:
     """The chance that the best guess of someone who knows the prior is the truth (Smith 2009): 1 - bayes_risk.
 
     >>> import discreet as dt
@@ -120,9 +120,9 @@ def user_utility(
     Fraction(1, 2)
     """
     gain, prior = _loss_then_prior(gain, prior, "identity")
-    if not isinstance(channel, Mechanism):
+    if not isinstance(channel, Procedure):
         if not hasattr(channel, "__iter__"):
-            mechanism_of(channel, TableError)
+            procedure_of(channel, TableError)
         utility = _general_utility(channel, gain, prior, query)
         return utility if exact else float(utility)
     if query is not None:
@@ -149,8 +149,8 @@ def _loss_then_prior(loss: Any, prior: Any, usual: str) -> tuple[Any, Any]:
     )
 
 
-def _read(m: Mechanism, loss: Any, prior: Any, grid: Grid | None = None, exact: bool = False) -> _Reading:
-    channel, law = mechanism_of(m).finite(), prior_of(prior, m.inputs)
+def _read(m: Procedure, loss: Any, prior: Any, grid: Grid | None = None, exact: bool = False) -> _Reading:
+    channel, law = procedure_of(m).finite(), prior_of(prior, m.inputs)
     grid = m.inputs if grid is None else grid
     products = channel.rows * channel.reports * (grid.size or 0)
     integers = channel.integers() if 0 < products <= (_EXACT_ASKED if exact else _EXACT) else None

@@ -15,27 +15,27 @@ from numpy.typing import NDArray
 
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import OutOfRangeError
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Procedure, procedure_of
 from .loss import distance_loss, loss_name, loss_of
 from .prior import prior_of
 
 Floats = NDArray[np.float64]
 
 
-def loss_matrix(m: Mechanism, loss: Any) -> Floats:
+def loss_matrix(m: Procedure, loss: Any) -> Floats:
     """loss[i, j] of reporting j when the truth is i, as floats."""
-    mechanism_of(m).finite()  # says what to do about an open grid
+    procedure_of(m).finite()  # says what to do about an open grid
     return loss_of(loss, m.inputs, m.outputs).floats
 
 
-def loss_per_value(m: Mechanism, loss: Any) -> Floats:
+def loss_per_value(m: Procedure, loss: Any) -> Floats:
     """The expected loss for each true value.
 
     >>> import discreet as dt
     >>> loss_per_value(dt.geometric(4, alpha="1/2"), "l1").round(4).tolist()
     [0.625, 0.9167, 1.0, 0.9167, 0.625]
     """
-    channel = mechanism_of(m).finite()
+    channel = procedure_of(m).finite()
     sides = distance_loss(loss, m.outputs) if _centred(m) else None
     if sides is not None:
         known = channel.loss_by_distance(*sides)
@@ -46,7 +46,7 @@ def loss_per_value(m: Mechanism, loss: Any) -> Floats:
     return np.asarray((m.matrix * loss_matrix(m, loss)).sum(axis=1))
 
 
-def _centred(m: Mechanism) -> bool:
+def _centred(m: Procedure) -> bool:
     """Do the reports reach as far beyond the true values at both ends, or are they the same?"""
     truth, reports = m.inputs, m.outputs
     if truth.low is None or truth.high is None or reports.low is None or reports.high is None:
@@ -54,7 +54,7 @@ def _centred(m: Mechanism) -> bool:
     return truth.step == reports.step and truth.low + truth.high == reports.low + reports.high
 
 
-def expected_loss(m: Mechanism, loss: Any, prior: Any = None) -> float:
+def expected_loss(m: Procedure, loss: Any, prior: Any = None) -> float:
     """The mean loss when the true value has the law `prior` (uniform by default).
 
     >>> import discreet as dt
@@ -67,7 +67,7 @@ def expected_loss(m: Mechanism, loss: Any, prior: Any = None) -> float:
     return float(losses.mean() if prior is None else prior_of(prior, m.inputs).floats @ losses)
 
 
-def worst_loss(m: Mechanism, loss: Any, among: Iterable[Any] | None = None) -> float:
+def worst_loss(m: Procedure, loss: Any, among: Iterable[Any] | None = None) -> float:
     """The largest expected loss of any true value, or of any of the values `among`: side information without a prior.
 
     Gupte and Sundararajan (2010) judge mechanisms so: the user knows that the truth is one of some values, no more.
@@ -86,9 +86,9 @@ def worst_loss(m: Mechanism, loss: Any, among: Iterable[Any] | None = None) -> f
     return float(losses[places].max())
 
 
-def bias(m: Mechanism) -> Floats:
+def bias(m: Procedure) -> Floats:
     """The mean report minus the truth, for each true value."""
-    channel = mechanism_of(m).finite()
+    channel = procedure_of(m).finite()
     if m.inputs == m.outputs:
         distance: Floats = float(m.inputs.step) * np.arange(channel.rows, dtype=np.float64)
         known = channel.loss_by_distance(distance, -distance)
@@ -97,9 +97,9 @@ def bias(m: Mechanism) -> Floats:
     return channel.pull(m.outputs.floats(channel.reports)) - m.inputs.floats(channel.rows)
 
 
-def variance(m: Mechanism) -> Floats:
+def variance(m: Procedure) -> Floats:
     """The variance of the report, for each true value."""
-    channel = mechanism_of(m).finite()
+    channel = procedure_of(m).finite()
     if m.inputs == m.outputs:
         square: Floats = (float(m.inputs.step) * np.arange(channel.rows, dtype=np.float64)) ** 2
         known = channel.loss_by_distance(square, square)
@@ -113,7 +113,7 @@ def variance(m: Mechanism) -> Floats:
     return np.asarray((m.matrix * (values[None, :] - mean[:, None]) ** 2).sum(axis=1))
 
 
-def rmse(m: Mechanism, prior: Any = None) -> float:
+def rmse(m: Procedure, prior: Any = None) -> float:
     """The root mean squared error when the true value has the law `prior` (uniform by default).
 
     >>> import discreet as dt
@@ -123,6 +123,6 @@ def rmse(m: Mechanism, prior: Any = None) -> float:
     return math.sqrt(expected_loss(m, "l2", prior))
 
 
-def rmse_per_value(m: Mechanism) -> Floats:
+def rmse_per_value(m: Procedure) -> Floats:
     """The root mean squared error for each true value."""
     return np.asarray(np.sqrt(loss_per_value(m, "l2")))

@@ -115,7 +115,8 @@ def cells_of(cells: Any, grid: Grid) -> list[Cell]:
     if isinstance(cells, Mapping):
         parts = sorted(_cell(ends, value) for ends, value in cells.items())
     else:
-        values = sorted({Fraction(x) for x in vector(cells, "cells", error=GridError)})
+        # values of the answer are parameters: a float among them is its shortest decimal, which is its text
+        values = sorted({Fraction(str(x)) for x in vector(cells, "cells", error=GridError)})
         cuts = [grid.low, *((a + b) / 2 for a, b in pairwise(values)), grid.high]
         if cuts != sorted(cuts):  # a value beyond an end that is nobody's nearest
             raise GridError(f"Some of the cells' values are the nearest to no answer on {grid}; leave them out.")

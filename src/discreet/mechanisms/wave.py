@@ -27,7 +27,8 @@ def square_wave(n: int | Grid, *, alpha: object = None, epsilon: object = None, 
     values several times nearer than from randomised response or the geometric mechanism at the same local level.
 
     Without a `width` it is the one for which a report tells most about a value that may be anywhere (Li et al. 2020), about
-    n/2 for little epsilon and less for more; `plan` chooses one for a guess of the law. A width of 0 is randomised response.
+    n/2 for little epsilon and less for more; `plan_reports` chooses one for a guess of the law. A width of 0 is randomised
+    response.
 
     >>> import discreet as dt
     >>> dt.square_wave(100, epsilon=1)

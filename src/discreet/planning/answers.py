@@ -25,25 +25,32 @@ from ..queries.queries import query_of
 from .compare import Comparison
 
 
-def compare_answers(
+def compare_query(
     query: Any,
     *,
+    records: Any = None,
     low: Any = None,
     high: Any = None,
-    records: Any = None,
     alpha: Any = None,
     epsilon: Any = None,
+    loss: Any = "l1",
+    prior: Any = None,
     sensitivity: Any = None,
     step: Any = None,
-    prior: Any = None,
-    loss: Any = "l1",
     cells: Any = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Laplace, staircase, geometric and two-stage mechanism, the optimum for the prior, and the best answer without data.
+    """Mechanisms for the answer to one query side by side: Laplace, staircase, geometric and two-stage mechanism, the
+    optimum for the prior, and the best answer without data.
 
-    The sensitivity is the query's global one unless given. All are judged on one grid of true values: of the given step,
-    or one of 41 to 101 values of which the sensitivity is whole steps. Reports keep to the range of the answer.
+    The query is "mean", "max" and so on with its `records`, `low` and `high`, or a Query. The sensitivity is the query's
+    global one unless given. All are judged on one grid of true values: of the given step, or one of 41 to 101 values of
+    which the sensitivity is whole steps. Reports keep to the range of the answer.
+
+    >>> import discreet as dt
+    >>> found = dt.queries.compare_query("max", records=9, low=0, high=4, alpha="1/2", sensitivity=2, step=1)
+    >>> found["optimum"]["mean l1"] <= found["staircase"]["mean l1"]
+    True
     """
     level = Level.of(alpha=alpha, epsilon=epsilon)
     asked = query_of(query, records, low, high)

@@ -14,7 +14,8 @@ from ..errors import DiscreetError, SizeError
 from ..exact.arithmetic import show, show_above, show_rational
 from ..exact.grid import Grid
 from ..exact.level import Level
-from ..mechanism import Mechanism
+from ..exact.neighbours import Neighbours
+from ..mechanism import Mechanism, Procedure
 from ..present.views import Result, View, plain
 from ..registry import COLLECTED, PLANNED, Family
 
@@ -31,7 +32,8 @@ class Choice(Result):
     of reports was asked for there are instead `reports` and, from one report, the standard deviation `spread` of the
     estimate; or `monte_carlo`, the standard error of a number that was found by simulation, and the `curve` that it comes
     from: (reports, mean distance, its standard error). Where a number of reports was given, `distance` is the mean one that
-    is predicted. `hidden` says which values the level hides from each other; `width` is that of a square wave.
+    is predicted, and `simulated` the mean of some runs with its standard error, where runs were asked for. `hidden` says
+    which values the level hides from each other; `width` is that of a square wave.
     """
 
     family: str
@@ -49,6 +51,7 @@ class Choice(Result):
     note: str = ""
     distance: float = math.nan
     width: int | None = None
+    simulated: tuple[float, float] | None = None
 
     @property
     def alpha(self) -> Fraction | None:
@@ -77,6 +80,11 @@ class Choice(Result):
             "refused": self.refused or None,
             **({} if math.isnan(self.distance) else {"distance": self.distance}),
             **({} if self.width is None else {"width": self.width}),
+            **(
+                {}
+                if self.simulated is None
+                else dict(zip(("simulated", "simulated_error"), self.simulated, strict=True))
+            ),
             **({} if math.isnan(self.spread) else {"spread": self.spread}),
             **({"monte_carlo": self.monte_carlo, "note": self.note or None} if self.curve else {}),
         }
@@ -89,7 +97,8 @@ class Choice(Result):
         if self.width is not None:
             level = f"{level}, width {self.width}"
         if not math.isnan(self.distance):
-            return f"{self.family}: Kantorovich distance {self.distance:.3g} at {level}"
+            seen = "" if self.simulated is None else f", simulated {self.simulated[0]:.3g} +- {self.simulated[1]:.1g},"
+            return f"{self.family}: Kantorovich distance {self.distance:.3g}{seen} at {level}"
         if self.reports is None:
             return (
                 f"{self.family}: {level}; within {self.error}: {self.chance:.6g}, "
@@ -136,7 +145,7 @@ class Plan(Result):
         return {"question": self.question, "choices": self.rows(), "notes": list(self.notes)}
 
 
-def hidden_by(m: Mechanism) -> str:
+def hidden_by(m: Procedure) -> str:
     """Which values its level hides from each other."""
     words = m.neighbours.words(m.inputs)
     return "neighbours" if m.sensitivity == 1 != m.inputs.n else words.replace("neighbours at most", "values up to")
@@ -152,12 +161,26 @@ def makers_for(
     return {name: _maker(name, grid, within, known) for name in wanted}
 
 
+def span_of(grid: Grid, sensitivity: Any, neighbours: Any) -> Any:
+    """The sensitivity that is meant: as it is, or that of neighbours some steps apart; any two are as far as the grid is long."""
+    if neighbours is None:
+        return sensitivity
+    told = Neighbours.of(neighbours, grid)
+    if sensitivity is not None:
+        raise DiscreetError("Both sensitivity and neighbours say between which values a level holds; give one of them.")
+    if told.reach is not None:
+        return told.reach * grid.step
+    if told.kind != "any":
+        raise DiscreetError('neighbours must be "any" (two values) or a number of steps here; give one of these.')
+    if grid.n is None:
+        raise DiscreetError(f"No noise hides any two values of {grid} from each other; give both ends.")
+    return grid.n * grid.step
+
+
 def _maker(name: str, grid: Grid, sensitivity: Any, known: Mapping[str, Family]) -> Make:
     family = known.get(name) if isinstance(name, str) else None
     if family is None and name in COLLECTED:
-        raise DiscreetError(
-            f"{show(name)} is for many reports, not for one; ask for standard_error, kantorovich or reports."
-        )
+        raise DiscreetError(f"{show(name)} is for many reports, not for one; use plan_reports.")
     if family is None:
         raise DiscreetError(f"{show(name)} cannot be planned with; choose from {', '.join(known)}.")
     extra = {"sensitivity": sensitivity} if "sensitivity" in family.takes else {}
@@ -177,13 +200,13 @@ def _is_row(x: Any) -> bool:
 
 def named(n: Any, mechanisms: Any) -> tuple[Grid, dict[str, Mechanism]]:
     """Mechanisms that somebody brings, one, a list or by name, and the grid of true values that they share."""
-    given = [mechanisms] if isinstance(mechanisms, Mechanism) else mechanisms
+    given = [mechanisms] if isinstance(mechanisms, Procedure) else mechanisms
     several = list(given.values()) if isinstance(given, Mapping) else given
     if isinstance(several, np.ndarray) or (isinstance(several, (list, tuple)) and any(_is_row(x) for x in several)):
         raise DiscreetError(
             "A matrix of probabilities is no mechanism yet; make one with from_matrix(matrix, alpha=...) first."
         )
-    if not isinstance(several, (list, tuple)) or not several or not all(isinstance(m, Mechanism) for m in several):
+    if not isinstance(several, (list, tuple)) or not several or not all(isinstance(m, Procedure) for m in several):
         raise DiscreetError(f"mechanism = {show(mechanisms)} must be a Mechanism or a list of them; make one first.")
     grid = several[0].inputs if n is None else Grid.of(n)
     if any(m.inputs != grid for m in several):

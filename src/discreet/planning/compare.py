@@ -22,7 +22,7 @@ from ..measure.privacy import check_privacy
 from ..measure.properties import LETTERS
 from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, rmse, worst_loss
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Mechanism, Procedure, procedure_of
 from ..present.views import Result, View, plain
 from ..progress import Progress
 from ..registry import FAMILIES, legend
@@ -77,18 +77,8 @@ def compare(
     prior: Any = None,
     require: Iterable[str] | str = (),
     mechanisms: Any = None,
-    neighbours: Any = None,
-    reports: Any = None,
-    method: str | None = None,
-    runs: int | None = None,
-    seed: int | None = None,
-    query: str | None = None,
-    records: Any = None,
-    low: Any = None,
-    high: Any = None,
     sensitivity: Any = None,
-    step: Any = None,
-    cells: Any = None,
+    neighbours: Any = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """The known mechanisms on 0..n (or a grid) at a level, and the best one for the loss, the prior and the properties.
@@ -102,52 +92,29 @@ def compare(
     remap for the prior. There the geometric mechanism reaches the optimum for a count, whatever the prior and the monotone
     loss (Ghosh, Roughgarden, Sundararajan 2009).
 
-    With a `query`, "mean", "max" and so on, the mechanisms for its answer in place of counts, and the best answer without
-    data; `records`, `low` and `high` say what it is asked of, `sensitivity`, `step` and `cells` are found if not given (see
-    discreet.planning.answers).
-
     With neighbours="any" the mechanisms for local privacy, all at one level between any two values, and which promise each
-    keeps; with `reports` as well, how near the law comes that is recovered from so many of them, when the truth is the prior
-    (see discreet.planning.local).
+    keeps (see discreet.planning.local). How near a distribution recovered from many reports comes is for plan_reports; the
+    mechanisms for the answer to a mean, a maximum and so on are compared by queries.compare_query.
 
     >>> import discreet as dt
     >>> side_by_side = dt.compare(8, alpha="9/10")
     >>> side_by_side["EM"]["properties"], side_by_side["GM"]["best use"] < side_by_side["EM"]["best use"]
     ('all seven', True)
     """
-    asked = {"records": records, "low": low, "high": high, "sensitivity": sensitivity, "step": step, "cells": cells}
-    if query is not None:
-        from .answers import compare_answers
-
-        if n is not None or mechanisms is not None or require:
-            raise DiscreetError("A query has its own range and mechanisms; leave out n, mechanisms and require.")
-        return compare_answers(query, alpha=alpha, epsilon=epsilon, prior=prior, loss=loss, progress=progress, **asked)
     if mechanisms is None and isinstance(getattr(n, "mechanism", None), Mechanism):
-        mechanism_of(n)  # a design: says to give its mechanism
+        procedure_of(n)  # a design: says to give its mechanism
     if mechanisms is None and (isinstance(n, (Mechanism, list, tuple, Mapping)) or np.ndim(n) > 0):
         n, mechanisms = None, n
     if sensitivity is not None and neighbours is not None:
         raise DiscreetError(
             "Both sensitivity and neighbours say between which values the level holds; give one of them."
         )
-    simulated = {"reports": reports, "method": method, "runs": runs, "seed": seed}
-    stray = next((name for name in ("records", "low", "high", "step", "cells") if asked[name] is not None), None)
-    if stray is not None:
-        raise DiscreetError(f'{stray} is for a query; say which one, for example query="mean", or leave it out.')
     known = mechanisms is None
-    any_two = isinstance(neighbours, Neighbours) and neighbours.kind == "any"
-    if known and not require and (any_two or isinstance(neighbours, str)):
+    any_two = isinstance(neighbours, (str, Neighbours)) and neighbours in ("any", Neighbours.any())
+    if known and not require and any_two:
         from .local import compare_local
 
-        told_any = "any" if any_two else neighbours
-        return compare_local(
-            n, told_any, alpha=alpha, epsilon=epsilon, loss=loss, prior=prior, progress=progress, **simulated
-        )
-    for name, value in simulated.items():
-        if value is not None:
-            raise DiscreetError(
-                f'{name} is for the mechanisms of local privacy; say neighbours="any", or leave it out.'
-            )
+        return compare_local(n, alpha=alpha, epsilon=epsilon, loss=loss, prior=prior, progress=progress)
     level = Level.of(alpha=alpha, epsilon=epsilon) if known or (alpha, epsilon) != (None, None) else None
     if require and level is None:
         raise DiscreetError("require is for the best mechanism at a level; give an epsilon (or alpha) as well.")
@@ -230,7 +197,7 @@ def _known(grid: Grid, level: Level, told: Neighbours) -> tuple[dict[str, Mechan
 
 
 def _row(
-    name: str, m: Mechanism, told: Neighbours, level: Level | None, loss: Any, loss_name: str, prior: Any
+    name: str, m: Procedure, told: Neighbours, level: Level | None, loss: Any, loss_name: str, prior: Any
 ) -> dict[str, Any]:
     """One mechanism in one line, its level between the neighbours of all rows."""
     others = m.finite().rows - 1
@@ -239,7 +206,7 @@ def _row(
     return {
         "mechanism": name,
         "epsilon <=": verdict.epsilon,
-        "local <=": check_privacy(m, metric="discrete").epsilon,
+        "local <=": check_privacy(m, neighbours="any").epsilon,
         "proved": bool(verdict),
         "properties": "all seven" if letters == list(LETTERS) else " ".join(letters),
         "L0": l0,

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..designs.design import design
 from ..errors import DiscreetError, GridError, LossError, SizeError
-from ..exact.arithmetic import show, show_above
+from ..exact.arithmetic import show_above
 from ..exact.grid import Grid
 from ..exact.level import Level
 from ..measure.loss import loss_of
@@ -27,11 +27,8 @@ from ..mechanism import Mechanism
 from ..mechanisms.geometric import geometric
 from ..mechanisms.response import randomized_response
 from ..mechanisms.wave import square_wave
-from ..progress import Progress, tell
+from ..progress import Progress
 from .compare import Comparison
-from .reports import number_of
-from .simulation import Simulation, recovered_distance
-from .widths import best_width
 
 _WRITTEN = 2**12  # values up to which a loss is written out
 _SAME = 0.99  # of epsilon, and more, is epsilon in words
@@ -40,64 +37,37 @@ _ALIKE, _NEAR = "any two values alike", "near values more than far ones"
 
 def compare_local(
     n: Any,
-    neighbours: Any,
     *,
     alpha: Any = None,
     epsilon: Any = None,
     loss: Any = "l1",
     prior: Any = None,
-    reports: Any = None,
-    method: str | None = None,
-    runs: int | None = None,
-    seed: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Geometric, randomised response, square wave (of the usual width and, with `reports`, of the best one for the prior) and
-    the certified design for the loss and the prior.
+    """Geometric, randomised response, square wave and the certified design for the loss and the prior.
 
     Columns: the level between any two values and between values one step apart; what the report hides; the mean loss, the
-    worst one, and that of the best use of one report; with `reports` the mean Kantorovich distance of the recovered law,
-    simulated with a seed, when the truth is the prior.
+    worst one, and that of the best use of one report.
     """
-    if neighbours != "any":
-        raise DiscreetError(
-            f'neighbours = {show(neighbours)} is not known; use "any" (two values), a number of steps, or pairs.'
-        )
     grid, level = Grid.of(n), Level.of(alpha=alpha, epsilon=epsilon)
     if grid.n is None:
         raise GridError(f"No noise hides any two values of {grid} from each other; give both ends.")
     law = prior_of(prior, grid)
-    number = None if reports is None else number_of(reports)
-    way = Simulation(method or "auto", None, runs, 0 if seed is None else seed)
-    if reports is None and (method, runs, seed) != (None, None, None):
-        raise DiscreetError("method, runs and seed are for a number of reports; give one, for example reports=100_000.")
     short = grid if grid.n < _WRITTEN else Grid(0, 1)  # a loss by its name has one on every grid
     cost = loss_of(loss, short, short).name
-    found, notes = _candidates(grid, level, loss, law, number, progress)
-    rows = []
-    for name, m in found.items():
-        row = _row(name, m, level, loss, cost, law)
-        if number is not None:
-            tell(progress, f"recovering from {number} reports of {name}")
-            row["recovered"], row["+-"] = recovered_distance(m, law.floats, number, way)
-        rows.append(MappingProxyType(row))
-    told: tuple[str, ...] = (
+    found, notes = _candidates(grid, level, loss, law, progress)
+    rows = [MappingProxyType(_row(name, m, level, loss, cost, law)) for name, m in found.items()]
+    told = (
         f"hides: who sees the report tells any two values apart by at most epsilon; where it hides near values more, one step "
         f"costs {show_above(_one_step(found['geometric']))}",
         f"worst: the largest mean {cost} of a truth; best use: the mean {cost} after the best remap of one report for the prior",
     )
-    if number is not None:
-        told = (
-            *told,
-            f"recovered: mean Kantorovich distance of the law recovered from {number} reports by {way}, "
-            f"{way.times} runs, when the truth is {law}",
-        )
     question = f"{grid}, {level} between any two values: {cost} under the prior {law}"
     return Comparison(question, tuple(rows), (*told, *notes), MappingProxyType(found), cost)
 
 
 def _candidates(
-    grid: Grid, level: Level, loss: Any, law: Prior, reports: int | None, progress: Progress | None
+    grid: Grid, level: Level, loss: Any, law: Prior, progress: Progress | None
 ) -> tuple[dict[str, Mechanism], tuple[str, ...]]:
     """By their names; and why one is missing."""
     assert grid.n is not None
@@ -106,11 +76,6 @@ def _candidates(
         "kRR": randomized_response(grid, alpha=level),
         "square wave": square_wave(grid, alpha=level),
     }
-    if reports is not None:
-        width = best_width(grid, level, law.floats, reports)
-        found[f"square wave, width {width}"] = square_wave(grid, alpha=level, width=width)
-        if found["square wave"] == found[f"square wave, width {width}"]:
-            del found["square wave"]
     try:
         best = design(grid, alpha=level, loss=loss, prior=law, neighbours="any", progress=progress)
     except DiscreetError as reason:

@@ -1,8 +1,7 @@
-"""The error of one report: the least epsilon that keeps to an error, the least error that an epsilon gives.
+"""The error of one report: the smallest epsilon that keeps within an error, the smallest error that an epsilon gives.
 
-All is decided on exact numbers: integers,
-rationals, or logarithms in certified balls. The levels looked at are the multiples of 2^-40, for which "within t of the
-truth with probability at least c" gets harder as alpha grows:
+All is decided on exact numbers: integers, rationals, or logarithms in certified balls. The levels looked at are the
+multiples of 2^-40, for which "within t of the truth with probability at least c" gets harder as alpha grows:
 
     geometric             misses by more than k steps on each side with probability a^(k+1)/(1+a), where there is room
     explicit_fair         the exponents of a in a row rise with the distance, so more alpha moves mass outwards
@@ -14,23 +13,93 @@ So bisection finds the largest one, and both it and the next level are decided o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from ..channels import Room
-from ..errors import DiscreetError
+from ..errors import DiscreetError, LevelError
 from ..exact.arithmetic import parse_exact, show
 from ..exact.grid import Grid
 from ..exact.level import Level
-from ..measure.prior import Prior
+from ..measure.prior import Prior, prior_of
 from ..measure.utility import expected_loss, worst_loss
 from ..mechanism import Mechanism
-from .choices import LARGE, Choice, Make, hidden_by
+from .choices import LARGE, Choice, Make, Plan, hidden_by, makers_for, span_of
 
 BITS = 40  # levels are multiples of 2^-40
+
+
+def plan_epsilon(
+    n: int | Grid,
+    *,
+    error: Any,
+    confidence: Any = "0.95",
+    prior: Any = None,
+    families: Sequence[str] | None = None,
+    sensitivity: Any = None,
+    neighbours: Any = None,
+) -> Plan:
+    """The smallest epsilon that keeps a report within an error, for each family.
+
+    Within the `error`, in the answer's units, with probability at least `confidence`, whatever the truth is; with a
+    `prior`, on average. Randomised response hides any two values from each other, the others neighbours, or all within
+    `sensitivity`; with neighbours="any" all of them hide any two.
+
+    >>> import discreet as dt
+    >>> print(dt.plan_epsilon(100, error=5, families=["geometric"]))
+    0..100: within 5 of the truth with probability at least 19/20, whatever it is
+      geometric: epsilon 0.538175 between neighbours (alpha ~0.583813321); within 5: 0.95, RMSE 2.596, mean error 1.771
+    """
+    goal, makers = _asked(n, confidence, prior, families, sensitivity, neighbours)
+    reach = reach_of(error, goal.grid)
+    chosen = [least_level(name, make, reach, goal) for name, make in makers.items()]
+    return Plan(f"{goal.grid}: within {parse_exact(error)} of {goal}", tuple(chosen))
+
+
+def plan_error(
+    n: int | Grid,
+    *,
+    alpha: Any = None,
+    epsilon: Any = None,
+    confidence: Any = "0.95",
+    prior: Any = None,
+    families: Sequence[str] | None = None,
+    sensitivity: Any = None,
+    neighbours: Any = None,
+) -> Plan:
+    """The smallest error that a report keeps within at a level, for each family.
+
+    `confidence`, `prior`, `sensitivity` and `neighbours` mean what they mean to plan_epsilon.
+
+    >>> import discreet as dt
+    >>> dt.plan_error(100, epsilon="ln(2)/10", families=["geometric"])["geometric"].error
+    43
+    """
+    level = Level.of(alpha=alpha, epsilon=epsilon)
+    goal, makers = _asked(n, confidence, prior, families, sensitivity, neighbours)
+    chosen = [least_error(name, make, level, goal) for name, make in makers.items()]
+    return Plan(f"{goal.grid}: {level}; how near to {goal}", tuple(chosen))
+
+
+def _asked(
+    n: Any, confidence: Any, prior: Any, families: Any, sensitivity: Any, neighbours: Any
+) -> tuple[Goal, dict[str, Make]]:
+    """What both questions about one report have in common: the goal, and the mechanisms of each family by their level."""
+    grid = Grid.of(n)
+    goal = Goal(grid, _confidence(confidence), None if prior is None else prior_of(prior, grid))
+    return goal, makers_for(grid, families, span_of(grid, sensitivity, neighbours))
+
+
+def _confidence(value: Any) -> Fraction:
+    number = parse_exact(value)
+    if number is None or not 0 < number < 1:
+        raise LevelError(
+            f'confidence = {show(value)} must lie between 0 and 1; write for example confidence="0.95".', value=value
+        )
+    return number
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +109,10 @@ class Goal:
     grid: Grid
     confidence: Fraction
     law: Prior | None
+
+    def __str__(self) -> str:
+        whom = "whatever it is" if self.law is None else f"on average under the prior {self.law}"
+        return f"the truth with probability at least {self.confidence}, {whom}"
 
     @cached_property
     def room(self) -> Room:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -28,13 +28,14 @@ from ..errors import DiscreetError, SizeError
 from ..exact.arithmetic import parse_exact, show
 from ..exact.grid import Grid
 from ..exact.level import Level
+from ..exact.neighbours import Neighbours
 from ..measure.prior import prior_of
 from ..mechanism import Mechanism
 from ..mechanisms.wave import square_wave
 from ..recovery.likelihood import Floats
 from ..registry import COLLECTED
-from .choices import Choice, Plan, hidden_by, makers_for, named
-from .simulation import Simulation, Size, for_kantorovich
+from .choices import Choice, Plan, hidden_by, makers_for, named, span_of
+from .simulation import Simulation, Size, for_kantorovich, recovered_distance
 from .widths import best_width, predicted_distance
 
 Compared = list[tuple[str, Mechanism | str]]  # by name: mechanisms, or why there is none
@@ -42,6 +43,74 @@ Compared = list[tuple[str, Mechanism | str]]  # by name: mechanisms, or why ther
 _AT = re.compile(r"\s*(cell|cdf)\s*\(([^()]*)\)\s*")
 _LONGEST = 2**16  # values for which distances are predicted
 _ROUNDING = 1e-9  # a number of reports is rounded up, unless it is this part of itself above a whole number
+
+
+def plan_reports(
+    n: int | Grid | None = None,
+    *,
+    standard_error: Any = None,
+    of: Any = None,
+    kantorovich: Any = None,
+    reports: Any = None,
+    alpha: Any = None,
+    epsilon: Any = None,
+    prior: Any = None,
+    families: Sequence[str] | None = None,
+    sensitivity: Any = None,
+    neighbours: Any = None,
+    mechanism: Mechanism | Sequence[Mechanism] | None = None,
+    method: str | None = None,
+    iterations: int | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+) -> Plan:
+    """How many reports a recovery needs, fewest first; or how near it comes with so many, nearest first.
+
+    At a level, for each family; or for one `mechanism` of your own, or several. Randomised response and square wave hide
+    any two values from each other, the others neighbours, or all within `sensitivity`; with neighbours="any", any two as
+    well: then all keep the same local level, and the certified design for it stands beside them. Give one of:
+
+        standard_error   of the unbiased estimate of the mean, or `of` something else: "cell(3)" or "cdf(3)" (the
+                         probability of 3, or of 3 and less), a function of the value, an array. With a `prior` the true
+                         values count as drawn from it; without, the estimate is for the people's own average, and the
+                         number is enough whatever their values are. By a formula (discreet.planning.reports).
+        kantorovich      mean distance of the recovered distribution to the truth, when the truth is the `prior`. Simulated:
+                         `runs` (4 with method="auto", otherwise 16) of recover with the `method` ("auto", "mle" or "ibu",
+                         this with `iterations`) at up to 6 numbers of reports; with "auto" a run takes a second. `seed` is 0.
+        reports          so many: how near the recovered distribution comes when the truth is about the `prior`, predicted
+                         (discreet.planning.widths); the square wave with the width that is best for the guess. With
+                         `runs`, a `method` or a `seed` the same is simulated beside the prediction.
+
+    >>> import discreet as dt
+    >>> fair = dt.plan_reports(10, standard_error="0.1", epsilon=1, prior="binomial(0.5)", sensitivity=10)
+    >>> [(choice.family, choice.reports) for choice in fair]
+    [('square_wave', 9780), ('geometric', 13791), ('randomized_response', 49235), ('explicit_fair', 147130)]
+    >>> near = dt.plan_reports(
+    ...     100, reports=100_000, epsilon=1, prior="binomial(0.3)", families=["square_wave"], neighbours="any"
+    ... )
+    >>> near.winner.width, round(near.winner.distance, 1)
+    (15, 0.5)
+    """
+    if sum(question is not None for question in (standard_error, kantorovich, reports)) != 1:
+        raise DiscreetError("Give one of standard_error, kantorovich and reports: one plan answers one question.")
+    simulates = {"method": method, "iterations": iterations, "runs": runs, "seed": seed}
+    stray = next((name for name, value in simulates.items() if value is not None), None)
+    if standard_error is None and of is not None:
+        raise DiscreetError("of is for a standard_error; leave it out, or ask for that.")
+    if standard_error is not None and stray is not None:
+        raise DiscreetError(f"{stray} is for kantorovich and reports; leave it out, or ask for one of them.")
+    if mechanism is None:
+        sensitivity = span_of(Grid.of(n), sensitivity, neighbours)
+    elif neighbours is not None:
+        raise DiscreetError("A mechanism has neighbours of its own; leave neighbours out.")
+    any_two = isinstance(neighbours, (str, Neighbours)) and neighbours in ("any", Neighbours.any())
+    made = made_of(n, alpha, epsilon, families, sensitivity, mechanism, any_two, prior)
+    if standard_error is not None:
+        return plan_standard_error(*made, standard_error, "mean" if of is None else of, prior)
+    way = Simulation(method or "auto", iterations, runs, 0 if seed is None else seed)
+    if kantorovich is not None:
+        return plan_kantorovich(*made, kantorovich, prior, way)
+    return plan_distance(*made, reports, prior, None if stray is None else way)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,8 +234,13 @@ def plan_kantorovich(grid: Grid, where: str, made: Compared, wanted: Any, prior:
     return _ranked(question, made, lambda m: for_kantorovich(m, law.floats, float(goal), way))
 
 
-def plan_distance(grid: Grid, where: str, made: Compared, reports: Any, prior: Any) -> Plan:
-    """How near the law recovered from so many reports comes, predicted, nearest first; a square wave by its best width."""
+def plan_distance(
+    grid: Grid, where: str, made: Compared, reports: Any, prior: Any, way: Simulation | None = None
+) -> Plan:
+    """How near the law recovered from so many reports comes, predicted, nearest first; a square wave by its best width.
+
+    With a way to simulate it, also the mean distance over its runs, when the truth is the prior.
+    """
     number = number_of(reports)
     if grid.size is None or grid.size > _LONGEST:
         raise SizeError(
@@ -181,13 +255,20 @@ def plan_distance(grid: Grid, where: str, made: Compared, reports: Any, prior: A
         width = best_width(grid, m.level, law.floats, number) if name == "square_wave" else None
         best = m if width is None else square_wave(grid, alpha=m.level, width=width)
         distance = unit * predicted_distance(best.finite(), law.floats, number)
-        chosen.append(Choice(name, m.level, hidden=hidden_by(m), reports=number, distance=distance, width=width))
+        seen = None if way is None else recovered_distance(best, law.floats, number, way)
+        chosen.append(
+            Choice(name, m.level, hidden=hidden_by(m), reports=number, distance=distance, width=width, simulated=seen)
+        )
     chosen.sort(key=lambda choice: math.inf if math.isnan(choice.distance) else choice.distance)
     question = (
         f"{where}: mean Kantorovich distance of the law recovered from {number} reports, when the truth is about {law}"
     )
     able = [choice for choice in chosen if not choice.refused]
-    notes = ("Predicted (see discreet.planning.widths); dt.compare with reports simulates it.",)
+    notes = ["Predicted (see discreet.planning.widths); with runs= it is simulated as well."]
+    if way is not None:
+        notes = [
+            f"Predicted (see discreet.planning.widths); simulated by {way}, {way.times} runs, when the truth is {law}."
+        ]
     return Plan(question, tuple(chosen), (*_same_promise(able), *notes))
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import DiscreetError, GridError, OutOfRangeError, SizeError
-from ..exact.arithmetic import parse_exact, show, show_rational
+from ..exact.arithmetic import parse_entry, show, show_rational
 from ..exact.given import whole
 from ..exact.level import Epsilon
 from ..present.views import Result, View, plain
@@ -188,7 +188,7 @@ def _answer(function: Callable[[tuple[Any, ...]], Any], data: tuple[Any, ...]) -
     except Exception as error:
         told = f"{type(error).__name__}: {error}"
         raise DiscreetError(f"The function failed on {show(data)} ({told}); mend it, or the domain.") from error
-    exact = Fraction(int(told)) if isinstance(told, bool) else parse_exact(told)
+    exact = Fraction(int(told)) if isinstance(told, bool) else parse_entry(told)
     if exact is None:
         raise DiscreetError(
             f"The function gave {show(told)} for {show(data)}, which is no finite number; give back one."

@@ -23,7 +23,7 @@ from typing import Any, Literal
 from ..designs.design import Design, design
 from ..errors import DesignError, GridError, LossError, PriorError
 from ..exact import given
-from ..exact.arithmetic import parse_exact, show
+from ..exact.arithmetic import parse_entry, parse_exact, show
 from ..exact.grid import Grid
 from ..exact.level import Level
 from ..measure.prior import Prior, prior_of
@@ -247,7 +247,7 @@ def _binned(prior: Any, grid: Grid, interval: tuple[Fraction, Fraction]) -> tupl
 
 def _differences(distribution: Callable[..., Any], grid: Grid, interval: tuple[Fraction, Fraction]) -> list[Fraction]:
     edges = [interval[0] + k * grid.step for k in range(1, (grid.size or 0) + 1)]
-    read = [parse_exact(distribution(float(edge))) for edge in edges]
+    read = [parse_entry(distribution(float(edge))) for edge in edges]
     values = [Fraction(0), *(x for x in read if x is not None)]
     steps = [b - a for a, b in pairwise(values)]
     if None in read or min(steps) < 0 or abs(values[-1] - 1) > given.WITHIN:

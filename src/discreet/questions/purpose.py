@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any
 
 from ..errors import ReleaseError
-from ..exact.arithmetic import parse_exact, show
+from ..exact.arithmetic import parse_entry, parse_exact, show
 from ..exact.grid import Grid
 from ..measure.loss import loss_of
 from ..measure.prior import Prior
@@ -114,7 +114,7 @@ def _spelled(prior: Any) -> str | Law | None:
     if isinstance(prior, Prior):
         return tuple(Fraction(w, prior.total) for w in prior.weights)
     pairs = prior.items() if isinstance(prior, Mapping) else enumerate(prior) if hasattr(prior, "__iter__") else ()
-    found = [(parse_exact(value), parse_exact(chance)) for value, chance in pairs]
+    found = [(parse_exact(value), parse_entry(chance)) for value, chance in pairs]
     known = [(value, chance) for value, chance in found if value is not None and chance is not None]
     if not found or len(known) < len(found):
         raise ReleaseError(

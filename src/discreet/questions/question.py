@@ -17,7 +17,7 @@ from ..errors import DiscreetError, ReleaseError
 from ..exact.arithmetic import show
 from ..exact.given import whole
 from ..exact.grid import Grid
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, Procedure, mechanism_of
 from ..registry import RELEASED
 from .domain import Domain
 from .hierarchy import read_hierarchies
@@ -101,7 +101,9 @@ class Question:
         loss: str | None = None,
         prior: Any = None,
     ) -> None:
-        if not isinstance(mechanism, Mechanism) and mechanism != "auto" and mechanism not in RELEASED:
+        if isinstance(mechanism, Procedure):
+            mechanism = mechanism_of(mechanism, ReleaseError)  # traditional methods are refused
+        elif mechanism != "auto" and mechanism not in RELEASED:
             raise ReleaseError(
                 f"mechanism = {show(mechanism)} is not known; use auto, {', '.join(RELEASED)} or a Mechanism."
             )

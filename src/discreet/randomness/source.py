@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import os
 import threading
 import warnings
@@ -223,22 +224,20 @@ _MARK = "discreet"  # the key under which tables say it of themselves
 
 
 def marked(schema: Any) -> Any:
-    """An Arrow schema that says that its rows are drawn from a seed: Parquet and Arrow keep that, CSV cannot."""
-    return schema.with_metadata({**(schema.metadata or {}), _MARK.encode(): FROM_SEED.encode()})
-
-
-def mark(frame: Any) -> None:
-    """Let a table of pandas say the same, which has no schema; Polars has no place for it."""
-    if isinstance(getattr(frame, "attrs", None), dict):
-        frame.attrs[_MARK] = FROM_SEED
+    """An Arrow schema that says that its rows are drawn from a seed: Parquet and Arrow keep that, as do the attributes of a
+    pandas frame that is made of it; CSV and Polars have no place for it."""
+    attributes = {"index_columns": [], "column_indexes": [], "columns": [], "attributes": {_MARK: FROM_SEED}}
+    frames = {b"pandas": json.dumps(attributes).encode()}
+    return schema.with_metadata({**frames, **(schema.metadata or {}), _MARK.encode(): FROM_SEED.encode()})
 
 
 def is_marked(data: Any) -> bool:
     """Does a table, a schema or a tally say of itself that it was drawn from a seed?"""
-    told = getattr(getattr(data, "schema", data), "metadata", None)
+    lazy = hasattr(data, "collect_schema")  # a frame of Polars, which has no metadata and would work out its schema
+    metadata = None if lazy else getattr(getattr(data, "schema", data), "metadata", None)
     attrs = getattr(data, "attrs", None)
     return (
-        (isinstance(told, Mapping) and told.get(_MARK.encode()) == FROM_SEED.encode())
+        (isinstance(metadata, Mapping) and metadata.get(_MARK.encode()) == FROM_SEED.encode())
         or (isinstance(attrs, dict) and attrs.get(_MARK) == FROM_SEED)
         or getattr(data, "insecure", False) is True
     )

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import OutOfRangeError, RecoveryError, SizeError
-from ..exact.arithmetic import parse_exact, show
+from ..exact.arithmetic import parse_entry, show
 from ..exact.grid import Grid
 from ..exact.intake import as_array
 from ..exact.positions import positions, values_at
-from ..mechanism import Mechanism
+from ..mechanism import Procedure
 
 Counts = NDArray[np.int64]
 
@@ -24,7 +24,7 @@ _FEW = 16  # so many reports may well be meant as reports
 _MOST = 2**53  # reports in all: as floats their number is exact
 
 
-def histogram_of(data: Any, mechanism: Mechanism, kind: str = "auto") -> Counts:
+def histogram_of(data: Any, mechanism: Procedure, kind: str = "auto") -> Counts:
     """How often each report of the mechanism was seen.
 
     `data` is a histogram (one count for each report, in the grid's order), a mapping {report: count}, a tally as `perturb`
@@ -100,7 +100,7 @@ def _clearly_counts(data: Any, counts: Counts, grid: Grid, kind: str) -> None:
     """Refuse what may be meant otherwise: reports that are as many as a histogram has places, and labelled counts."""
     index = getattr(data, "index", None)
     if index is not None and hasattr(data, "to_dict"):  # a Series may stand in any order, as value_counts() does
-        labels = [parse_exact(x) for x in index]
+        labels = [parse_entry(x) for x in index]
         if labels != list(range(len(counts))) and labels != [grid.value(k) for k in range(len(counts))]:
             raise RecoveryError(
                 "These counts have labels that are not the reports in their order; give counts.to_dict() instead."
@@ -155,7 +155,7 @@ def _are_counts(array: NDArray[Any]) -> bool:
 
 
 def _count(value: Any) -> int | None:
-    number = None if isinstance(value, str) else parse_exact(value)
+    number = None if isinstance(value, str) else parse_entry(value)
     return int(number) if number is not None and number >= 0 and number.denominator == 1 else None
 
 
@@ -224,7 +224,7 @@ def _of_reports(array: NDArray[Any], grid: Grid, size: int) -> Counts:
 
 
 def _exact(value: Any) -> Fraction | None:
-    return Fraction(int(value)) if isinstance(value, bool) else parse_exact(value)
+    return Fraction(int(value)) if isinstance(value, bool) else parse_entry(value)
 
 
 def _differ(array: NDArray[Any], grid: Grid, places: Counts) -> NDArray[np.bool_]:

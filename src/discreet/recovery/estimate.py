@@ -26,7 +26,7 @@ from ..errors import DiscreetError, RecoveryError, SingularError, SizeError
 from ..exact.arithmetic import show
 from ..exact.frozen import Frozen, frozen
 from ..exact.given import number, share, vector, whole
-from ..mechanism import Mechanism
+from ..mechanism import Procedure
 from ..present.views import Result, View, plain
 from .agreement import Agreement, agreement
 from .bands import PROGRAMS, as_distribution_functions, band_over_laws, direct_band, moments
@@ -64,7 +64,7 @@ class Estimate(Frozen, Result):
     reports together. `unique` says whether the maximum likelihood estimate is the only one; None: not known.
     """
 
-    mechanism: Mechanism
+    mechanism: Procedure
     counts: NDArray[np.int64]
     method: str
     distribution: Floats

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from ..errors import RecoveryError
-from ..exact.arithmetic import parse_exact
+from ..exact.arithmetic import parse_entry
 from ..progress import Progress, tell
 
 COUNT = "count"
@@ -123,7 +123,7 @@ def _tallied(
             raise RecoveryError(f"{name} has more than {most} different lines; use discreet recover for it.")
     seen: Counter[Any] = Counter()
     for (report, often), times in lines.items():
-        line, value = where[report, often], parse_exact(report)
+        line, value = where[report, often], parse_entry(report)
         if value is None:
             raise RecoveryError(f"Line {line} of {name} {_no_number(report)}.")
         if not often.isdecimal() or len(often) > 16:
@@ -145,7 +145,7 @@ def _no_number(text: str) -> str:
 
 def _is_heading(row: list[str]) -> bool:
     """Is it a line of names? What looks like a number, even a wrong one, is none."""
-    return any(part and parse_exact(part) is None and not _LIKE_A_NUMBER.fullmatch(part) for part in row)
+    return any(part and parse_entry(part) is None and not _LIKE_A_NUMBER.fullmatch(part) for part in row)
 
 
 def _lines(content: bytes | str, name: str) -> Iterator[tuple[int, list[str]]]:

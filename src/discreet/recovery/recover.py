@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import RecoveryError
 from ..exact.arithmetic import show
 from ..exact.given import positive
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Procedure, procedure_of
 from ..progress import Progress
 from ..randomness.source import FROM_SEED, is_marked
 from .counts import could_be_reports, histogram_of
@@ -30,7 +30,7 @@ _TIGHT = 1e-9
 
 def recover(
     reports: Any,
-    mechanism: Mechanism,
+    mechanism: Procedure,
     method: str = "auto",
     *,
     kind: str = "auto",
@@ -65,7 +65,7 @@ def recover(
     >>> round(low, 3), round(e.mean(), 3), round(high, 3)
     (1.759, 1.8, 1.841)
     """
-    mechanism_of(mechanism, RecoveryError)
+    procedure_of(mechanism, RecoveryError)
     if not isinstance(method, str) or method not in _OPTIONS:
         raise RecoveryError(f'method = {show(method)} must be "auto", "mle", "ibu" or "inverse".')
     given = {"iterations": iterations, "gap": gap, "start": start, "projection": projection, "accelerate": accelerate}

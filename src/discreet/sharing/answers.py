@@ -15,7 +15,7 @@ from ..exact.arithmetic import show
 from ..exact.grid import Grid
 from ..measure.loss import distance_loss, loss_name, loss_of
 from ..measure.prior import prior_of
-from ..mechanism import Mechanism
+from ..mechanism import Procedure
 from ..noise.expectation import Floats
 from .medians import exact_law, farthest, noise_tails, table_law
 
@@ -82,7 +82,7 @@ class Answer:
 ALONE = np.ones(1)
 
 
-def open_median(m: Mechanism, k: int, loss: Any) -> Answer:
+def open_median(m: Procedure, k: int, loss: Any) -> Answer:
     """The median of k reports on an open grid: far from an end, which can only make errors smaller."""
     noise, step = m.channel.noise, m.inputs.step
     assert noise is not None
@@ -96,7 +96,7 @@ def open_median(m: Mechanism, k: int, loss: Any) -> Answer:
     return Answer(np.array([mean]), np.array([middle]), ALONE, Errors(step, np.arange(-far, far + 1), chances))
 
 
-def closed_median(m: Mechanism, k: int, loss: Any, prior: Any) -> Answer | None:
+def closed_median(m: Procedure, k: int, loss: Any, prior: Any) -> Answer | None:
     """The same on 0..n, where errors end with the grid (clamping keeps the order); None for a loss of another kind."""
     noise, n, step = m.channel.noise, m.inputs.n, m.inputs.step
     sides = distance_loss(loss, m.inputs)
@@ -117,7 +117,7 @@ def closed_median(m: Mechanism, k: int, loss: Any, prior: Any) -> Answer | None:
     return Answer(rise[::-1] + fall, hits, weights, Errors(step, np.arange(-n, n + 1), chances))
 
 
-def table_median(m: Mechanism, k: int, loss: Any, prior: Any) -> Answer:
+def table_median(m: Procedure, k: int, loss: Any, prior: Any) -> Answer:
     """The median of k reports of any finite channel; it lies on the grid of the reports."""
     exact = exact_law(m.finite(), k)
     matrix = table_law(m.finite(), k) if exact is None else as_floats(*exact)
@@ -129,7 +129,7 @@ def as_floats(weights: NDArray[Any], total: int) -> Floats:
 
 
 def of_matrix(
-    m: Mechanism, grid: Grid, matrix: Floats, loss: Any, prior: Any, likeliest: float | None = None
+    m: Procedure, grid: Grid, matrix: Floats, loss: Any, prior: Any, likeliest: float | None = None
 ) -> Answer:
     """What follows from Pr[estimate | truth], estimates being values of a grid."""
     law = prior_of(prior, m.inputs).floats

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..channels import Finite
 from ..measure.prior import prior_of
-from ..mechanism import Mechanism
+from ..mechanism import Procedure
 from ..noise.expectation import Floats
 from ..progress import Progress, tell
 from .answers import Answer, as_floats, of_matrix
@@ -25,7 +25,7 @@ _LOGS = 2**16  # entries of a channel whose logarithms are taken from integers: 
 _NO_LEVEL = Guarantee(Fraction(0), math.inf, False)
 
 
-def has_few_types(m: Mechanism, k: int) -> bool:
+def has_few_types(m: Procedure, k: int) -> bool:
     channel = m.channel.finite()
     return channel is not None and number_of_types(k, channel.reports) <= MOST_TYPES
 
@@ -41,7 +41,7 @@ def log_matrix(channel: Finite) -> Floats:
 
 
 def by_types(
-    m: Mechanism, k: int, guesser: Guesser, loss: Any, prior: Any, progress: Progress | None
+    m: Procedure, k: int, guesser: Guesser, loss: Any, prior: Any, progress: Progress | None
 ) -> tuple[Answer, Guarantee]:
     """The law of the guess: every type adds its probability to that of its guess. In integers where that is little work,
     else in floats whose roundings are counted, so that the level is certain either way."""
@@ -92,7 +92,7 @@ def _is_long(products: int, total: int, k: int) -> bool:
     return products > _EXACT_WORK or products * bits * (1 + bits // 2**10) > _EXACT_BITS
 
 
-def bound_of(found: Scaled, roundings: int, m: Mechanism) -> Guarantee:
+def bound_of(found: Scaled, roundings: int, m: Procedure) -> Guarantee:
     """A level that a channel keeps for certain, from weights that have passed so many roundings, a row for each truth."""
     surely, rows = 1 - (2 * roundings + 1) * ROUNDING, len(found.part)  # one for the quotient
     span = m.neighbours.span(m.inputs)

@@ -28,7 +28,7 @@ from ..exact.given import positive
 from ..exact.grid import FARTHEST, Grid
 from ..exact.level import Level
 from ..measure.privacy import Verdict, Witness, check_privacy
-from ..mechanism import Mechanism, allows
+from ..mechanism import Mechanism, Procedure, allows
 from ..mechanisms.geometric import geometric
 from ..present.views import Result, View, plain
 from ..randomness.source import warn_of_seed
@@ -324,7 +324,7 @@ def step(n: int, a: Fraction, b: Fraction) -> Mixture:
     return Mixture(n + 1, kept(a, b, end=False), Geometric(n, b), kept(a, b, end=True))
 
 
-def _error(m: Mechanism) -> float:
+def _error(m: Procedure) -> float:
     return m.channel.standard_error * float(m.inputs.step)
 
 

@@ -15,7 +15,7 @@ from ..exact.given import whole
 from ..measure.loss import loss_name
 from ..measure.prior import prior_of
 from ..measure.privacy import check_privacy
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Procedure, procedure_of
 from ..noise import ContinuousNoise, Laplace, NoiseDistribution, Staircase
 from ..noise.distributions import LOSSES
 from ..present.views import Result, View, plain
@@ -177,7 +177,7 @@ class Collusions(Result):
 
 @overload
 def collude(
-    m: Mechanism | ContinuousNoise,
+    m: Procedure | ContinuousNoise,
     k: int,
     strategy: str = ...,
     loss: Any = ...,
@@ -191,7 +191,7 @@ def collude(
 
 @overload
 def collude(
-    m: Mechanism | ContinuousNoise | Mapping[str, Any],
+    m: Procedure | ContinuousNoise | Mapping[str, Any],
     k: Iterable[Any],
     strategy: str = ...,
     loss: Any = ...,
@@ -255,7 +255,7 @@ def collude(
 
 
 def _name(m: Any) -> str:
-    return m.recipe.family if isinstance(m, Mechanism) else type(m).__name__.lower()
+    return m.recipe.family if isinstance(m, Procedure) else type(m).__name__.lower()
 
 
 def _collude(
@@ -274,13 +274,13 @@ def _collude(
         sharper = at_once(m, k)
         other = None if sharper is None else _on_the_line(sharper, 1, "median", loss, None, None, 0, None).loss
     else:
-        if max(mechanism_of(m).inputs.size or 0, m.outputs.size or 0) > MATRIX_ENTRIES:
+        if max(procedure_of(m).inputs.size or 0, m.outputs.size or 0) > MATRIX_ENTRIES:
             raise SizeError(
                 f"{m.inputs} has more than 2^24 values, too many to go through; use a coarser grid, or an open one such as "
                 "Grid(None, None), where all truths are alike."
             )
         one = check_privacy(m)
-        joint = Guarantee.power(one, k).for_asked(m.level, one, k)
+        joint = Guarantee.power(one, k).for_asked(m.claim, one, k)
         answer, kept = _estimated(m, k, strategy, loss, prior, runs, seed, progress)
         if kept is None:
             kept = median_level(m, k, one) if answer.runs is None else Guarantee(joint.alpha, joint.epsilon, False)
@@ -324,7 +324,7 @@ def _what_it_is(name: str, m: Any, strategy: Strategy) -> tuple[str, ...]:
 
 
 def _estimated(
-    m: Mechanism,
+    m: Procedure,
     k: int,
     strategy: Strategy,
     loss: Any,
@@ -347,7 +347,7 @@ def _estimated(
     return finite_drawn(m, k, guesser, loss, runs, seed, law, progress), None
 
 
-def _is_the_median(m: Mechanism, strategy: Strategy, loss: Any, prior: Any) -> bool:
+def _is_the_median(m: Procedure, strategy: Strategy, loss: Any, prior: Any) -> bool:
     """With geometric noise, clamped or not, a report is w_y a^|x-y| likely: the likelihood falls with the sum of distances,
     which the median makes smallest. The weights w of the reports, larger at the ends, do not depend on the truth."""
     if m.channel.noise is None or m.channel.noise.decay is None:
@@ -356,7 +356,7 @@ def _is_the_median(m: Mechanism, strategy: Strategy, loss: Any, prior: Any) -> b
     return strategy == "mle" or (flat and loss_name(loss) == "l0")
 
 
-def _median(m: Mechanism, k: int, loss: Any, prior: Any) -> Answer:
+def _median(m: Procedure, k: int, loss: Any, prior: Any) -> Answer:
     if m.channel.finite() is not None:
         return closed_median(m, k, loss, prior) or table_median(m, k, loss, prior)
     if prior is not None:

@@ -19,7 +19,7 @@ from ..exact.arithmetic import as_written, ball, float_above, show, show_above
 from ..exact.given import share, whole
 from ..exact.level import Epsilon
 from ..exact.neighbours import Neighbours
-from ..mechanism import Mechanism, mechanism_of
+from ..mechanism import Mechanism, Procedure, procedure_of
 from ..present.views import Result, View, plain
 from ..progress import Progress
 from .curve import Bounds, Candidates, Curve, Listed, SamePair
@@ -139,7 +139,7 @@ class Composition(Result):
 
     def _title(self) -> str:
         each = zip(self.mechanisms, self.uses, strict=True)
-        told = "; ".join(f"{k} by {m.recipe.family} {m.outputs}, {m.level}" for m, k in each)
+        told = "; ".join(f"{k} by {m.recipe.family} {m.outputs}, {m.claim}" for m, k in each)
         return f"{sum(self.uses)} report{'s' * (sum(self.uses) > 1)} of {self.of}: {told}"
 
     def _notes(self) -> tuple[str, ...]:
@@ -194,8 +194,8 @@ def compose(
     >>> f"{c.basic:.4g} {c.epsilon('1e-3'):.4g} {c.delta('1.6'):.4g}"
     '2 1.154 9.128e-06'
     """
-    listed = isinstance(m, (list, tuple)) and bool(m) and all(isinstance(x, Mechanism) for x in m)
-    mechanisms = tuple(m) if listed else (mechanism_of(m),)
+    listed = isinstance(m, (list, tuple)) and bool(m) and all(isinstance(x, Procedure) for x in m)
+    mechanisms = tuple(m) if listed else (procedure_of(m),)
     uses = _uses(k, len(mechanisms) if listed else None)
     if of not in ("one count", "different counts"):
         raise DiscreetError(f'of = {show(of)} is not known; give of="one count" or of="different counts".')

@@ -13,7 +13,7 @@ from ..errors import LossError, PriorError, SizeError
 from ..exact.arithmetic import show
 from ..exact.grid import Grid
 from ..measure.loss import loss_name, loss_of
-from ..mechanism import Mechanism
+from ..mechanism import Procedure
 from ..noise import DiscreteNoise
 from ..noise.expectation import Floats
 from ..progress import Progress, tell
@@ -37,7 +37,7 @@ def chosen_runs(asked: int | None, work: int) -> int:
 
 
 def finite_drawn(
-    m: Mechanism,
+    m: Procedure,
     k: int,
     guesser: Guesser,
     loss: Any,
@@ -75,7 +75,7 @@ def _counts(reports: NDArray[np.int64], kinds: int) -> NDArray[np.int64]:
 
 
 def open_drawn(
-    m: Mechanism,
+    m: Procedure,
     k: int,
     strategy: Strategy,
     loss: Any,

@@ -15,7 +15,7 @@ from ..channels.ratios import pair_ratio, worst_ratio
 from ..exact.arithmetic import as_written, minus_log_above, precision, show_above, show_rational
 from ..exact.level import Level
 from ..measure.privacy import Verdict, tight_level
-from ..mechanism import Mechanism
+from ..mechanism import Procedure
 from ..present.views import plain
 from ..randomness.digits import floor_of
 
@@ -68,7 +68,7 @@ class Guarantee:
         return cls(below_exp(epsilon), epsilon, False)
 
     @classmethod
-    def between(cls, m: Mechanism, weights: Integers) -> Guarantee:
+    def between(cls, m: Procedure, weights: Integers) -> Guarantee:
         """The tight level, between the neighbours of m, of a channel with these integer weights."""
         span = m.neighbours.span(m.inputs)
         if span is not None:

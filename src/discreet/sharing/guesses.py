@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..measure.loss import loss_of
 from ..measure.prior import prior_of
-from ..mechanism import Mechanism
+from ..mechanism import Procedure
 from ..noise.expectation import Floats
 
 Strategy = Literal["median", "mle", "bayes"]
@@ -36,7 +36,7 @@ class Guesser:
     losses: Floats | None  # of each guess (a column) when the truth is each value (a row)
 
     @classmethod
-    def of(cls, m: Mechanism, strategy: Strategy, loss: Any, prior: Any) -> Guesser:
+    def of(cls, m: Procedure, strategy: Strategy, loss: Any, prior: Any) -> Guesser:
         channel = m.finite()
         values, reports = m.inputs.floats(channel.rows), m.outputs.floats(channel.reports)
         if strategy == "mle":

@@ -17,7 +17,7 @@ from ..channels import Finite
 from ..channels.contract import MATRIX_ENTRIES, Integers
 from ..errors import SizeError
 from ..measure.privacy import Verdict
-from ..mechanism import Mechanism
+from ..mechanism import Procedure
 from ..noise import DiscreteNoise
 from ..noise.expectation import Floats
 from .guarantee import Guarantee
@@ -107,7 +107,7 @@ def at_least_exact(k: int, need: int, part: int, total: int) -> int:
     return int(found * hit**need)
 
 
-def median_level(m: Mechanism, k: int, one: Verdict) -> Guarantee:
+def median_level(m: Procedure, k: int, one: Verdict) -> Guarantee:
     """The tight level of the channel from the truth to the median of k reports, or a bound of it.
 
     The law of the r-th smallest of k reports is that of a beta variable, whose density is c u^(r-1) (1-u)^(k-r), between

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import MetricError, SizeError
 from ..exact.neighbours import Neighbours
-from ..mechanism import Mechanism
+from ..mechanism import Procedure
 from .alike import alike
 from .losses import LEAST, Floats, Losses, losses_of, shifted_losses
 
@@ -192,7 +192,7 @@ def _turns_up(a: tuple[int, int], b: tuple[int, int], c: tuple[int, int]) -> boo
     return (b[1] - a[1]) * (c[0] - a[0]) <= (c[1] - a[1]) * (b[0] - a[0])
 
 
-def has_one_pair(m: Mechanism) -> bool:
+def has_one_pair(m: Procedure) -> bool:
     """Is the noise geometric, so that one pair of truths stands for all?
 
     Reports beyond the two truths then tell no more than the truths themselves, and of two distances the larger dominates,
@@ -201,7 +201,7 @@ def has_one_pair(m: Mechanism) -> bool:
     return m.channel.noise is not None and m.channel.noise.decay is not None
 
 
-def pairs_of(m: Mechanism, neighbours: Neighbours, short: bool = True) -> Pairs | OnePair:
+def pairs_of(m: Procedure, neighbours: Neighbours, short: bool = True) -> Pairs | OnePair:
     """The pairs of neighbours of a mechanism; one of them, with `short`, where it stands for all."""
     if not neighbours.is_plain:
         raise MetricError(
@@ -230,7 +230,7 @@ def pairs_of(m: Mechanism, neighbours: Neighbours, short: bool = True) -> Pairs 
     return Pairs(exact[0].tolist(), exact[1], channel.matrix, first, second)
 
 
-def _farthest(m: Mechanism, neighbours: Neighbours) -> int:
+def _farthest(m: Procedure, neighbours: Neighbours) -> int:
     span = neighbours.span(m.inputs)
     return max(abs(i - k) for i, k, _ in neighbours.demands(m.inputs)) if span is None else span
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from ..channels import Additive, closed
 from ..exact.level import Level
-from ..mechanism import Mechanism, open_ends
+from ..mechanism import Mechanism, Procedure, open_ends
 from ..noise import ContinuousNoise, DiscreteNoise, GeometricNoise, Laplace, Staircase, StaircaseNoise
 
 _DEEPEST = 700.0  # an epsilon beyond which e^-epsilon has no float
 _LONGEST = 2**15  # bits of a level to the power k
 
 
-def large_k(m: Mechanism | ContinuousNoise, k: int) -> float | None:
+def large_k(m: Procedure | ContinuousNoise, k: int) -> float | None:
     """sqrt(2/(pi k)) / (2 f), f the density at 0: E|median| of k draws of a density, as k grows.
 
     These are equations 16 (Laplace), 17 (staircase) and, with the probability of 0 for f, 18 (geometric) of Chen, Pal and
@@ -32,7 +32,7 @@ def large_k(m: Mechanism | ContinuousNoise, k: int) -> float | None:
     return math.sqrt(2 / (math.pi * k)) / (2 * peak)
 
 
-def at_once(m: Mechanism | ContinuousNoise, k: int) -> Any:
+def at_once(m: Procedure | ContinuousNoise, k: int) -> Any:
     """The same family with one report at k times the epsilon, which is what composition allows k reports to be; None for
     families of which this makes no sense."""
     match m:

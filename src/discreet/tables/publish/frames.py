@@ -42,14 +42,6 @@ def kind_of(table: Any) -> str:
     return found if found in ("pandas", "polars", "pyarrow") else "pyarrow"
 
 
-def as_kind(table: Any, kind: str) -> Any:
-    """An Arrow table as one of that library."""
-    import narwhals as nw
-
-    frame = nw.from_native(table)
-    return {"pandas": frame.to_pandas, "polars": frame.to_polars, "pyarrow": frame.to_native}[kind]()
-
-
 def _known(nw: Any, table: Any) -> bool:
     try:
         nw.from_native(table)

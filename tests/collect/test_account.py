@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -10,8 +11,11 @@ import pyarrow as pa
 import pytest
 
 import discreet as dt
-from discreet.collect import perturbing
-from discreet.collect.charging import FirstRows, Levels, cost
+from discreet.collect import work
+from discreet.collect.account import FirstRows, cost
+from discreet.collect.perturbing import perturb_summary
+from discreet.collect.request import PerturbRequest
+from discreet.collect.summary import ReportLevels
 from discreet.errors import BudgetError, LedgerError, ReleaseError, TableInputError
 
 G = dt.geometric(100, epsilon="ln(2)/10")
@@ -43,9 +47,12 @@ def test_the_first_is_charged_between_any_two_and_a_repeat_is_free(book):
     assert book.balance("ages").spent == spent + Fraction(1, 2)  # as it was asked, not rounded
     dt.perturb(table(), "age", RESPONSE, max_rows=3, **asked)
     assert book.balance("ages").spent == spent + Fraction(1, 2) * 4
-    told = perturbing.tallied(table(), "age", RESPONSE, **asked)
-    assert told.repeated
-    assert "free of charge" in str(told)
+    again = json.loads(dt.perturb(table(), "age", RESPONSE, **asked).schema.metadata[b"discreet.perturb"])
+    left = str(book.balance("ages").left)
+    assert (again["repeated"], again["epsilon_charged"], again["left"]) == (True, "1/2", left)
+    summary = perturb_summary(table(), PerturbRequest.of(column="age", mechanism=RESPONSE, **asked))
+    assert summary.repeated
+    assert "free of charge" in str(summary)
     book.verify("ages")
 
 
@@ -73,7 +80,7 @@ def test_a_charge_is_the_logarithm_of_the_largest_ratio_rounded_up(name):
     ratio = max(m.finite().entry(i, j) / m.finite().entry(k, j) for i in rows for k in rows for j in reports)
     with localcontext(prec=50):
         exact = (Decimal(ratio.numerator) / ratio.denominator).ln()
-        found = cost(m, Levels.of(m))
+        found = cost(m, ReportLevels.of(m))
         over = Decimal(found.numerator) / found.denominator - exact
     assert 0 <= over <= Decimal("1.1e-12")
     assert told is None or 0 <= found - told <= Fraction(1, 10**12) * (name == "one step")
@@ -81,7 +88,7 @@ def test_a_charge_is_the_logarithm_of_the_largest_ratio_rounded_up(name):
 
 def test_beyond_the_budget_nothing_is_drawn(book, monkeypatch):
     drawn = []
-    monkeypatch.setattr(perturbing.Work, "drawn", lambda *_: drawn.append(1))
+    monkeypatch.setattr(work.Work, "drawn", lambda *_: drawn.append(1))
     with pytest.raises(BudgetError):
         dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book, on_bad="map=0", max_rows=50)
     assert drawn == []
@@ -93,7 +100,7 @@ def test_the_charge_is_on_disk_before_the_draw(book, monkeypatch):
         assert book.balance("ages").spent == Fraction(1, 2)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(perturbing.Work, "drawn", killed)
+    monkeypatch.setattr(work.Work, "drawn", killed)
     with pytest.raises(KeyboardInterrupt):
         dt.perturb(table(), "age", RESPONSE, dataset="ages", ledger=book, on_bad="map=0")
     assert book.balance("ages").pending == 1
@@ -105,7 +112,7 @@ def test_what_no_charge_covers_is_refused(book):
     refused = {
         "number of people": {"dataset": "who"},
         "Kept columns": {"rows": True, "keep": ["town"]},
-        "absence": {"on_bad": "drop"},
+        "Leaving out a value": {"on_bad": "drop"},
         "any two values": {"mechanism": dt.geometric(dt.Grid(None, None), epsilon=1)},
         "leave source out": {"source": dt.insecure_source(1)},
     }
@@ -160,7 +167,7 @@ def test_other_data_under_the_same_question_are_refused(book):
 
 def test_of_a_person_the_first_rows_count(tmp_path, monkeypatch):
     """Whoever has more rows counts with the first, whatever stands in them; without an id nobody does."""
-    monkeypatch.setattr(perturbing, "BATCH", 3)
+    monkeypatch.setattr(work, "BATCH", 3)
     with dt.Ledger(tmp_path / "budget.db") as book:
         book.create("visits", "100000", unit="id")
         visits = pa.table({"id": ["a", "b", "a", None, "a", "b", "c", "a"], "age": [1, 2, 3, 4, 5, 6, 7, 8]})
@@ -181,7 +188,7 @@ def test_of_a_person_the_first_rows_count(tmp_path, monkeypatch):
 )
 def test_equal_ids_are_one_person_whatever_stands_for_them(tmp_path, monkeypatch, ids):
     """A person who counts twice is charged for once: words twice in a dictionary, zeros of both signs, NaN in every batch."""
-    monkeypatch.setattr(perturbing, "BATCH", 2)
+    monkeypatch.setattr(work, "BATCH", 2)
     visits = pa.table({"id": ids, "age": [1, 2, 3, 4, 5]})
     visits = pa.concat_tables([visits.slice(0, 3), visits.slice(3), visits])
     with dt.Ledger(tmp_path / "budget.db") as book:
@@ -195,7 +202,7 @@ def test_ids_of_the_wrong_kind_and_any_number_of_rows(tmp_path):
     with dt.Ledger(tmp_path / "budget.db") as book:
         book.create("visits", 10**40, unit="id")
         asked = {"mechanism": SURE, "dataset": "visits", "ledger": book, "on_bad": "map=0"}
-        with pytest.raises(ReleaseError, match="no ids"):
+        with pytest.raises(ReleaseError, match="cannot serve as ids"):
             dt.perturb(pa.table({"id": [[1], [1]], "age": [1, 2]}), "age", **asked)
         assert dt.perturb(pa.table({"id": [1, 1], "age": [1, 2]}), "age", max_rows=10**30, **asked).num_rows == 2
         assert book.balance("visits").spent == 4500 * 10**30

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engines.guard import without_values
 from ..engines.reading import Reading
 from ..engines.sources import Source as Table
 from ..engines.spark import (
@@ -41,12 +42,13 @@ from ..errors import FileError, SourceError, TableInputError
 from ..exact.arithmetic import show
 from ..files import loads, text
 from ..mechanism import Mechanism
-from ..progress import tell
+from ..progress import Progress, tell
 from ..randomness.source import Job, KeyedSource, WorkerKey
-from .batches import Drawing, as_arrow, report_type
-from .counting import Counts, counted
-from .perturbing import Place, Work
-from .values import BadValueError, Rule
+from .batches import Drawing, report_array, report_type
+from .counting import PositionCounts, counted
+from .placing import DAMAGED, BadValueError, BadValueRule, places_of
+from .request import PerturbRequest
+from .work import Embedded, Work
 from .writing import check_out
 
 T = TypeVar("T")
@@ -59,20 +61,20 @@ _LONGEST = 1000  # bytes of a key with the names that it is bound to
 
 
 @dataclass(frozen=True)
-class Cluster(Place):
+class Cluster(Embedded):
     """A cluster: where it is, and where computed tables can be written so that rows have numbers."""
 
     master: str | None
     checkpoint: str | None
 
-    def told(self, work: Callable[[], T]) -> T:
+    def in_our_words(self, work: Callable[[], T]) -> T:
         return in_our_words(work, _broken)
 
     def handed_over(self, work: Callable[[], T]) -> T:
-        return work()  # `told` has better words for what goes wrong
+        return work()  # `in_our_words` has better words for what goes wrong
 
-    def of(self, stack: ExitStack, *declared: Any) -> Work:
-        work = ClusterWork.of(self, stack, *declared)
+    def prepare(self, stack: ExitStack, table: Any, request: PerturbRequest, progress: Progress | None) -> Work:
+        work = ClusterWork.of(self, stack, table, request, progress)
         assert isinstance(work, ClusterWork)
         assert isinstance(work.source, SparkTable)
         assert isinstance(work.drawing.source, KeyedSource)
@@ -93,11 +95,11 @@ class Cluster(Place):
         target = os.fspath(out).rstrip("/")
         if not target.lower().endswith(".parquet"):
             raise FileError(
-                f"Spark writes rows as a folder of Parquet files; let its name {show(target)} end in .parquet.",
+                f"Spark writes rows as a folder of Parquet files; give a name that ends in .parquet, not {show(target)}.",
                 kind="missing",
             )
         if target in [os.fspath(name).rstrip("/") for name in read]:
-            raise FileError(f"{target} is read as well and would be overwritten; choose another name.", kind="missing")
+            raise FileError(f"{target} is also read, and would be overwritten; choose another name.", kind="missing")
         return target
 
     def file(self, table: Any) -> Path | None:
@@ -115,15 +117,15 @@ class Cluster(Place):
         session = stack.enter_context(opened_session(self.master, table))
         return SparkTable(table if is_spark(table) else read_files(session, os.fspath(table)))
 
-    def source(self, stack: ExitStack, given: Any, column: str, m: Mechanism) -> Any:
-        if given is None:
-            given = stack.enter_context(Job(_OURS)).source(_OURS, column, m.digest)
-        if not isinstance(given, KeyedSource):
+    def source(self, stack: ExitStack, request: PerturbRequest) -> KeyedSource:
+        if request.source is None:
+            return stack.enter_context(Job(_OURS)).source(_OURS, request.column, request.mechanism.digest)
+        if not isinstance(request.source, KeyedSource):
             raise SourceError(
                 "Tasks of a cluster may run twice, and draw by a key so that they repeat themselves; give a source "
                 "of a Job, or leave source out."
             )
-        return given
+        return request.source
 
 
 @dataclass
@@ -142,14 +144,14 @@ class ClusterWork(Work):
     def session(self) -> Any:
         return self.rows_of.frame.sparkSession
 
-    def truth(self) -> Counts:
+    def truth(self) -> PositionCounts:
         """How often each true position occurs, among the rows that count."""
         return self._tallied(None)
 
-    def by_record(self) -> Counts:
+    def by_record(self) -> PositionCounts:
         return self._tallied(self._key())
 
-    def drawn(self, truth: Counts) -> Counts:
+    def drawn(self, truth: PositionCounts) -> PositionCounts:
         """Each row draws by its number, whatever was counted before."""
         return self.by_record()
 
@@ -166,43 +168,43 @@ class ClusterWork(Work):
 
     def _counting_rows(self) -> Any:
         """The rows that count: all, or the first of each person by their numbers, whichever tasks look at them."""
-        frame, account = self.rows_of.frame, self.account
-        if account is None or account.terms.unit is None:
+        frame, charge = self.rows_of.frame, self.charge
+        if charge is None or charge.terms.unit is None:
             return frame
         from pyspark.sql import Window
         from pyspark.sql import functions as F
 
-        person = F.col(self._own(account.terms.unit))
-        kind = frame.schema[self._own(account.terms.unit)].dataType.typeName()
+        person = F.col(self._own(charge.terms.unit))
+        kind = frame.schema[self._own(charge.terms.unit)].dataType.typeName()
         if kind in ("float", "double"):
             frame = frame.where(~F.isnan(person))  # by the rule of the embedded engine
         elif kind == "string":
             person = person.cast("binary")  # whatever its collation takes for equal
         place = F.row_number().over(Window.partitionBy(person).orderBy(NUMBER))
-        return frame.where(person.isNotNull()).withColumn("place", place).where(F.col("place") <= account.max_rows)
+        return frame.where(person.isNotNull()).withColumn("place", place).where(F.col("place") <= charge.max_rows)
 
     def _own(self, name: str) -> str:
         """The name of ours for a used column."""
         return f"c{self.source.used.index(name)}"
 
-    def _tallied(self, key: WorkerKey | None) -> Counts:
+    def _tallied(self, key: WorkerKey | None) -> PositionCounts:
         from pyspark.sql import functions as F
 
         wanted = self._counting_rows().select(self._own(self.drawing.column), NUMBER)
-        parts = wanted.mapInArrow(Task(key, self._plan([self.drawing.column]), False), _TALLY)
+        parts = wanted.mapInArrow(Task(key, self._settings([self.drawing.column]), False), _TALLY)
         sums = F.sum("often").alias("often"), F.min("bad").alias("bad"), F.min_by("why", "bad").alias("why")
         whole = parts.groupBy("at").agg(*sums, F.collect_list("span").alias("spans"))
         tell(self.progress, "counting in the cluster" if key is None else "drawing in the cluster")
-        made = whole.toArrow()
+        sums_of_parts = whole.toArrow()
         self.check_unchanged()
-        rows = made.to_pylist()
+        rows = sums_of_parts.to_pylist()
         bad = min((row for row in rows if row["bad"] is not None), key=lambda row: row["bad"], default=None)
         if bad is not None:
             where = f"{self.rows_of.where(bad['bad'])} of the column {show(self.drawing.column)}"
             raise BadValueError.at(bad["bad"], bad["why"], where)
         self._check_numbers([(span["low"], span["high"]) for row in rows for span in row["spans"]])
-        counts = made.filter(made.column("at").is_valid())
-        return Counts(*_in_order(counts.column("at").to_numpy(), counts.column("often").to_numpy()))
+        counts = sums_of_parts.filter(sums_of_parts.column("at").is_valid())
+        return PositionCounts(*_in_order(counts.column("at").to_numpy(), counts.column("often").to_numpy()))
 
     def _check_numbers(self, spans: list[tuple[int, int]]) -> None:
         """No two rows of the whole job have one number. Tasks saw to their own, and told from where to where they reach; only
@@ -223,16 +225,21 @@ class ClusterWork(Work):
             raise _shared()
         self.numbers_differ = True
 
-    def _plan(self, names: Sequence[str]) -> Any:
+    def _settings(self, names: Sequence[str]) -> Any:
         """What every task has to know and anybody may: broadcast."""
-        d = self.drawing
-        return self.session.sparkContext.broadcast(
-            _Plan(text(d.mechanism).encode(), d.column, d.keep, d.rule.text, tuple(names))
+        drawing = self.drawing
+        settings = TaskSettings(
+            mechanism=text(drawing.mechanism).encode(),
+            column=drawing.column,
+            keep=drawing.keep,
+            on_bad=drawing.rule.text,
+            names=tuple(names),
         )
+        return self.session.sparkContext.broadcast(settings)
 
     def write(self, target: str | Path, overwrite: bool) -> None:
         """The tally as a file; rows as a folder that Spark fills under another name, and that takes its own when it is whole."""
-        if not self.rows:
+        if not self.request.rows:
             super().write(target, overwrite)
             return
         there = Folder(self.session, os.fspath(target))
@@ -247,18 +254,29 @@ class ClusterWork(Work):
         try:
             frame.write.parquet(folder.path)
             self.check_unchanged()
-            self.count = self.session.read.parquet(folder.path).count()
+            if self.drawing.keep:
+                self.reported = self._reports_in(folder.path)
             if there.holds():
                 if not overwrite:
                     raise _taken(target)
                 there.rename(old)
             if not folder.holds("_SUCCESS") or not folder.rename(there):
-                raise FileError(f"{target} could not be put in its place; check its folder.", kind="missing")
+                raise FileError(f"{target} could not be given its name; check its folder.", kind="missing")
         finally:
             folder.remove()
             if old.holds() and not there.holds():
                 old.rename(there)
             old.remove()
+
+    def _reports_in(self, path: str) -> PositionCounts:
+        """The tally of rows that are written."""
+        names = [f"c{k}" for k in range(len(self.source.used))]
+        rows = self.session.read.parquet(path).toDF(*names)
+        tally = rows.groupBy(self._own(self.drawing.column)).count().toArrow().combine_chunks()
+        values = tally.column(0).combine_chunks()
+        outputs = self.drawing.mechanism.outputs
+        places, _ = without_values(lambda: places_of(outputs, values, BadValueRule()), DAMAGED)
+        return PositionCounts(*_in_order(places, tally.column(1).to_numpy()))
 
     def _kept_frame(self) -> Any:
         """Reports beside the kept columns, in the table's order."""
@@ -267,7 +285,9 @@ class ClusterWork(Work):
         used = self.source.used
         schema = from_arrow_schema(self._schema([f"c{k}" for k in range(len(used))]))
         return (
-            self.rows_of.frame.orderBy(NUMBER).mapInArrow(Task(self._key(), self._plan(used), True), schema).toDF(*used)
+            self.rows_of.frame.orderBy(NUMBER)
+            .mapInArrow(Task(self._key(), self._settings(used), True), schema)
+            .toDF(*used)
         )
 
     def _sorted_frame(self) -> Any:
@@ -277,10 +297,10 @@ class ClusterWork(Work):
 
         at, often = self.reports().pairs()
         m, name = self.drawing.mechanism, self.drawing.column
-        values = as_arrow(m.outputs, at, self.source.declared.field(name).type)
+        values = report_array(m.outputs, at, self.source.declared.field(name).type)
         known = self.session.sparkContext.broadcast((values, np.cumsum(often)))
         schema = from_arrow_schema(pa.schema([("c0", values.type)]))
-        return self.session.range(int(often.sum())).mapInArrow(Expand(known), schema).toDF(name)
+        return self.session.range(int(often.sum())).mapInArrow(ExpandTally(known), schema).toDF(name)
 
     def _schema(self, names: Sequence[str]) -> Any:
         """Of reports beside kept columns, under other names."""
@@ -292,15 +312,17 @@ class ClusterWork(Work):
         return pa.schema(list(zip(names, kinds, strict=True)))
 
     def batches(self) -> tuple[Any, Iterator[Any]]:
-        if self.rows:
+        if self.request.rows:
             raise TableInputError(
-                "Rows of a cluster are written by it; use perturb_file, or leave rows out for their tally."
+                'Spark writes rows itself: name a folder, such as out="noisy.parquet", or leave rows out for their tally.'
             )
         return super().batches()
 
 
-@dataclass(frozen=True)
-class _Plan:
+@dataclass(frozen=True, kw_only=True)
+class TaskSettings:
+    """What a task has to know besides its key."""
+
     mechanism: bytes
     column: str
     keep: tuple[str, ...]
@@ -326,32 +348,33 @@ class Task:
     """
 
     key: WorkerKey | None
-    plan: Any  # broadcast
+    settings: Any  # broadcast: TaskSettings
     rows: bool
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        plan = self.plan.value
-        m = _loaded(plan.mechanism)
+        settings: TaskSettings = self.settings.value
+        mechanism = _loaded(settings.mechanism)
         source = None if self.key is None else self.key.source()
-        drawing = Drawing.of(plan.column, m, source, plan.keep, Rule.of(plan.on_bad, m.inputs), numbers=plan.number)
-        named = (batch.rename_columns([*plan.names, plan.number]) for batch in gathered(batches))
+        rule = BadValueRule.of(settings.on_bad, mechanism.inputs)
+        drawing = Drawing.of(settings.column, mechanism, source, settings.keep, rule, numbers=settings.number)
+        named = (batch.rename_columns([*settings.names, settings.number]) for batch in gathered(batches))
         if self.rows:
             for batch in named:
-                made = drawing.reports((batch, 0))
-                yield made.rename_columns([f"c{k}" for k in range(made.num_columns)])
+                reports, _ = drawing.reports((batch, 0))
+                yield reports.rename_columns([f"c{k}" for k in range(reports.num_columns)])
             return
-        found, spans = Counts(), list[tuple[int, int]]()
+        counts, spans = PositionCounts(), list[tuple[int, int]]()
         for batch in named:
-            if not extend(spans, batch.column(plan.number)):
+            if not extend(spans, batch.column(settings.number)):
                 yield _part([None] * 2, [0] * 2, spans=[(0, 0)] * 2)  # they meet, and all numbers are looked at
                 return
             try:
                 places, _ = drawing.places(batch, 0) if source is None else drawing.report_places(batch, 0)
             except BadValueError as error:
-                yield _part([None], [0], batch.column(plan.number)[error.row].as_py(), error.why)
+                yield _part([None], [0], batch.column(settings.number)[error.row].as_py(), error.why)
                 return
-            found.add(counted(places))
-        yield _part(*found.pairs())
+            counts.add(counted(places))
+        yield _part(*counts.pairs())
         yield _part([None] * len(spans), [0] * len(spans), spans=spans)
 
 
@@ -406,7 +429,7 @@ def _part(
 
 
 @dataclass(frozen=True)
-class Expand:
+class ExpandTally:
     """Rows of a tally from their numbers."""
 
     known: Any  # broadcast: the reports, and how many rows there are up to each
@@ -433,8 +456,8 @@ def _taken(target: str | Path) -> FileError:
 
 def _shared() -> SourceError:
     return SourceError(
-        "Two rows of the table have one number, or some have none, and would share their noise; write the table to "
-        "Parquet, and perturb that. Nothing was written."
+        "Two rows of the table have the same number, or none, and would share their noise; write the table to Parquet "
+        "and perturb that. Nothing was written."
     )
 
 

@@ -1,7 +1,7 @@
-"""What statistics offices use: random rounding, suppression and cell-key perturbation, as mechanisms that can be checked.
+"""What statistics offices use: random rounding, suppression and cell-key perturbation, as methods that can be checked.
 
-Each claims exactly the level it has. That is alpha = 0, no privacy in the sense of differential privacy, for every
-setting but one: a suppression that suppresses all counts there are.
+None has any privacy in the sense of differential privacy, in any setting but one: a suppression that suppresses all
+counts there are.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import MAX_ENTRIES, Finite, Map, Table
+from ..channels import MAX_ENTRIES, Map, Table
 from ..channels.contract import MATRIX_ENTRIES
 from ..errors import DiscreetError, GridError, SizeError
 from ..exact.arithmetic import show
 from ..exact.given import number, whole
 from ..exact.grid import FARTHEST, Grid
-from ..exact.level import Level
-from ..exact.neighbours import Neighbours
-from ..mechanism import Mechanism, Recipe
+from ..mechanism import Recipe
 from ..seal import largest_total, stochastic_table
+from .method import Method
 
 ROUNDING = "Nargundkar, Saveland, Random-rounding to prevent statistical disclosures, Proc. Social Statistics Section, ASA 1972"
 SUPPRESSION = "Cox, Suppression methodology and statistical disclosure control, JASA 75 (1980)"
@@ -35,7 +34,7 @@ _FLOATS = 2.0**-40  # what a cell-key law's distance allows for the floats of Ne
 Floats = NDArray[np.float64]
 
 
-def random_rounding(n: int | Grid, base: int = 3, *, sensitivity: object = 1) -> Mechanism:
+def random_rounding(n: int | Grid, base: int = 3) -> Method:
     """A count as a multiple of the base: with remainder r, up with probability r/base, else down; multiples stay.
 
     The mean report is the count (Nargundkar and Saveland 1972). There is no privacy for any n and base: a multiple never
@@ -63,11 +62,11 @@ def random_rounding(n: int | Grid, base: int = 3, *, sensitivity: object = 1) ->
     weights[truth, truth // width] = np.uint64(total) - up
     moved = truth[up > 0]
     weights[moved, moved // width + 1] = up[moved]
-    recipe = Recipe.made("random_rounding", ROUNDING, grid=grid, base=width, sensitivity=sensitivity)
-    return _as_it_is(grid, outputs, Table(weights), grid.steps(sensitivity), recipe)
+    recipe = Recipe.made("random_rounding", ROUNDING, grid=grid, base=width)
+    return Method(grid, outputs, Table(weights), recipe)
 
 
-def suppression(n: int | Grid, below: int = 5, *, show_zero: bool = True) -> Mechanism:
+def suppression(n: int | Grid, below: int = 5, *, show_zero: bool = True) -> Method:
     """Counts from 1 to below - 1 are suppressed, all others published as they are; -1 stands for "suppressed".
 
     With show_zero=False a count of 0 is suppressed too. This is primary suppression of small counts (Cox 1980, who also
@@ -93,10 +92,10 @@ def suppression(n: int | Grid, below: int = 5, *, show_zero: bool = True) -> Mec
     truth = np.arange(top + 1)
     hidden = (truth < limit) & ((truth > 0) | (not show_zero))
     recipe = Recipe.made("suppression", SUPPRESSION, grid=grid, below=limit, show_zero=show_zero)
-    return _as_it_is(grid, Grid(-1, top), Map(np.where(hidden, 0, truth + 1), top + 2), 1, recipe)
+    return Method(grid, Grid(-1, top), Map(np.where(hidden, 0, truth + 1), top + 2), recipe)
 
 
-def cell_key(n: int | Grid, deviation: int = 5, variance: object = 2, *, never_report: int = 0) -> Mechanism:
+def cell_key(n: int | Grid, deviation: int = 5, variance: object = 2, *, never_report: int = 0) -> Method:
     """Noise of mean 0, at most `deviation` and with the wanted variance, of maximal entropy; 0 stays 0.
 
     In the style of the cell-key methods of the ABS TableBuilder (Fraser and Wooton 2005) and of the European census
@@ -148,7 +147,7 @@ def cell_key(n: int | Grid, deviation: int = 5, variance: object = 2, *, never_r
         variance=wanted,
         never_report=never,
     )
-    return _as_it_is(grid, Grid(0, reports - 1), Table(weights), 1, recipe)
+    return Method(grid, Grid(0, reports - 1), Table(weights), recipe)
 
 
 def _noise(count: int, most: int, wanted: Fraction, never: int) -> dict[int, Fraction]:
@@ -228,11 +227,6 @@ def _most_random(v: Floats, variance: float) -> Floats | None:
             length /= 2
         multipliers, value, law = multipliers + length * step, ahead, law_ahead
     return None
-
-
-def _as_it_is(inputs: Grid, outputs: Grid, channel: Finite, steps: int, recipe: Recipe) -> Mechanism:
-    """The mechanism with the tight level of its channel as its claim: nobody asked for one."""
-    return Mechanism.tightest(inputs, outputs, channel, Neighbours.steps(steps), recipe, Level(Fraction(0)))
 
 
 def _counts(n: int | Grid, name: str) -> tuple[Grid, int]:

@@ -15,11 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OutOfRangeError, TableInputError
-from ..exact.arithmetic import parse_exact, parse_value, show
-from ..exact.grid import Grid
-from ..exact.positions import positions, values_at
-from .plain import (
+from ..engines.arrow_columns import (
     Flags,
     Indices,
     as_bytes,
@@ -30,12 +26,23 @@ from .plain import (
     kind_name,
     missing,
     plain_type,
-    spelled,
     stored,
+    validated_words,
 )
+from ..errors import OutOfRangeError, TableInputError
+from ..exact.arithmetic import parse_entry, parse_value, show
+from ..exact.grid import Grid
+from ..exact.positions import positions, values_at
 
-NOT_PRIVATE = "not private: that a value is left out tells that it was a bad one"
-_OFF, _GONE = "is no number of", "is missing"
+Flaws = NDArray[np.uint8]  # what is wrong with each value: 0, or one of the next three
+
+_MISSING, _NO_NUMBER, _OFF_GRID = 1, 2, 3
+_NOWHERE = 0  # stands for the position of a bad value until a rule says what becomes of it
+_WORDS = {_MISSING: "is missing", _NO_NUMBER: "is not a number", _OFF_GRID: "is not on the grid"}
+
+NOT_PRIVATE = "not private: leaving a value out reveals that it was a bad one"
+UNREADABLE = "The columns cannot be handed over as Arrow data; give them plain types. Nothing was drawn."
+DAMAGED = "The table could not be read: it is damaged, or its reader broke off. Nothing was drawn."
 _WAYS = 'use "error", "clamp", "map=VALUE", "clamp,map=VALUE" or "drop"'
 
 
@@ -47,20 +54,24 @@ class BadValueError(OutOfRangeError):
 
     @property
     def is_missing(self) -> bool:
-        return self.why == _GONE
+        return self.why == _WORDS[_MISSING]
 
     @classmethod
     def at(cls, row: int, why: str, where: str = "") -> BadValueError:
-        ways = 'on_bad="clamp", "map=VALUE",' if why.startswith(_OFF) else 'on_bad="map=VALUE",'  # clamp needs a number
-        told = (
-            f"The value in {where or f'row {row + 1}'} {why}; nothing was written. Mend it, or say what becomes of "
+        correct, ways = "Correct it", 'on_bad="map=VALUE",'
+        if why.startswith(_WORDS[_OFF_GRID]):
+            ways = 'on_bad="clamp", "map=VALUE",'  # nothing but a number has a nearest value
+        elif why == _WORDS[_NO_NUMBER]:
+            correct = "Choose a column of numbers, correct the value"
+        message = (
+            f"The value in {where or f'row {row + 1}'} {why}; nothing was written. {correct}, or say what becomes of "
             f'such values: {ways} "clamp,map=VALUE" or "drop".'
         )
-        return cls(told, row=row, why=why)
+        return cls(message, row=row, why=why)
 
 
 @dataclass(frozen=True)
-class Rule:
+class BadValueRule:
     """What becomes of bad values: an error; `clamp` takes numbers to the nearest value of the grid; the rest goes to `place`,
     or is left out with `drop`."""
 
@@ -70,7 +81,7 @@ class Rule:
     text: str = "error"
 
     @classmethod
-    def of(cls, given: object, grid: Grid) -> Rule:
+    def of(cls, given: object, grid: Grid) -> BadValueRule:
         """From what people write: error, clamp, map=VALUE, clamp,map=VALUE or drop."""
         text = given.replace(" ", "") if isinstance(given, str) else ""
         if text in ("error", "clamp", "drop"):
@@ -79,8 +90,8 @@ class Rule:
         if not words.startswith("map="):
             raise TableInputError(f"on_bad = {show(given)} is not known; {_WAYS}.")
         place = grid.place_of(words.removeprefix("map="), "The value that bad ones are mapped to,", TableInputError)
-        told = f"map={grid.value(place)}"
-        return cls(words != text, place, False, told if words == text else f"clamp,{told}")
+        mapped = f"map={grid.value(place)}"
+        return cls(words != text, place, False, mapped if words == text else f"clamp,{mapped}")
 
     @property
     def never_fails(self) -> bool:
@@ -88,25 +99,26 @@ class Rule:
         return self.place is not None
 
 
-def places_of(grid: Grid, column: Any, rule: Rule, decimal: str = ".", start: int = 0) -> tuple[Indices, Flags | None]:
+def places_of(
+    grid: Grid, column: Any, rule: BadValueRule, decimal: str = ".", start: int = 0
+) -> tuple[Indices, Flags | None]:
     """The positions of an Arrow column's values, and which rows stay (None: all of them). `start` is its first row's number."""
     check_type(column.type)
-    words, codes = spelled(column)
-    places, bad, gone = _read(grid, words, rule.clamp, decimal)
+    words, codes = validated_words(column)
+    places, flaws = _read(grid, words, rule.clamp, decimal)
     if codes is not None:  # the last word is for rows that have none
-        places = np.append(places, 0)[codes]
-        bad, gone = (
-            np.append(np.zeros(len(words), np.bool_) if each is None else each, True)[codes] for each in (bad, gone)
-        )
-    if bad is None or not bad.any():
+        places = np.append(places, _NOWHERE)[codes]
+        flaws = np.append(np.zeros(len(words), np.uint8) if flaws is None else flaws, np.uint8(_MISSING))[codes]
+    if flaws is None or not flaws.any():
         return places, None
+    bad = flaws != 0
     if rule.place is not None:
         return np.where(bad, rule.place, places), None
     if rule.drop:
         return places[~bad], ~bad
     row = int(np.flatnonzero(bad)[0])
-    what = "is no number" if rule.clamp else f"{_OFF} {grid}"
-    raise BadValueError.at(row + start, _GONE if gone is not None and gone[row] else what)
+    why = _WORDS[int(flaws[row])]
+    raise BadValueError.at(row + start, f"{why} {grid}" if flaws[row] == _OFF_GRID else why)
 
 
 def can_hold_numbers(kind: Any) -> bool:
@@ -119,54 +131,59 @@ def can_hold_numbers(kind: Any) -> bool:
 def check_type(kind: Any, name: str | None = None) -> None:
     """Refuse a column that cannot hold numbers, by its type alone."""
     if not can_hold_numbers(kind):
-        told = "The column" if name is None else f"The column {show(name)}"
-        raise TableInputError(f"{told} holds {kind_name(kind)}, and no numbers; perturb a column of numbers.")
+        which = "The column" if name is None else f"The column {show(name)}"
+        raise TableInputError(f"{which} holds {kind_name(kind)}, not numbers; choose a column of numbers.")
 
 
-def _read(grid: Grid, words: Any, clamp: bool, decimal: str) -> tuple[Indices, Flags | None, Flags | None]:
-    """The positions of plain words, which of them are bad, and which of those are missing."""
+def _read(grid: Grid, words: Any, clamp: bool, decimal: str) -> tuple[Indices, Flaws | None]:
+    """The positions of plain words, and what is wrong with each (None: nothing with any)."""
     import pyarrow as pa
     import pyarrow.types as kinds
 
     kind = words.type
     if kinds.is_null(kind):
-        none = np.ones(len(words), np.bool_)
-        return np.zeros(len(words), np.int64), none, none
+        return np.full(len(words), _NOWHERE), np.full(len(words), _MISSING, np.uint8)
     if is_number(kind):
-        gone = missing(words)
-        places, off = _numbers(grid, stored(words.cast(pa.uint8()) if kinds.is_boolean(kind) else words), clamp)
-        return places, off if gone is None else gone if off is None else gone | off, gone
-    given, codes = _written(words, decimal)
-    found = [_place(grid, word, clamp) for word in given]
-    places = np.array([0 if place is None else place for place in [*found, None]], dtype=np.int64)
-    bad = np.array([place is None for place in [*found, None]])
-    return places[codes], bad[codes], codes < 0
+        places, flaws = _numbers(grid, stored(words.cast(pa.uint8()) if kinds.is_boolean(kind) else words), clamp)
+        absent = missing(words)
+        if absent is not None:
+            flaws = np.where(absent, np.uint8(_MISSING), np.uint8(0) if flaws is None else flaws)
+        return places, flaws
+    values, codes = _written(words, decimal)
+    placed = [*(_place(grid, value, clamp) for value in values), (_NOWHERE, _MISSING)]
+    each = np.array([place for place, _ in placed], dtype=np.int64)
+    return each[codes], np.array([flaw for _, flaw in placed], dtype=np.uint8)[codes]
 
 
-def _numbers(grid: Grid, values: NDArray[Any], clamp: bool) -> tuple[Indices, Flags | None]:
-    """Numbers in an array; what is no number is bad, and others too where they are not on the grid."""
+def _numbers(grid: Grid, values: NDArray[Any], clamp: bool) -> tuple[Indices, Flaws | None]:
+    """The same for numbers in an array."""
     low, high = grid.whole_reach
     if values.dtype.kind == "f":
-        lost = np.isnan(values)
-        filled = np.where(lost, values.dtype.type(0), values)
+        nan = np.isnan(values)
+        filled = np.where(nan, values.dtype.type(0), values)
         places = positions(grid, filled, clamp=True)
         if clamp:
-            return places, lost
+            return places, _flaws(nan, _NO_NUMBER)  # infinities too have a nearest value
         with np.errstate(over="ignore"):  # the nearest narrow float of a far value of the grid may be infinite
             stands = values_at(grid, places).astype(values.dtype) == filled
-        return places, lost | np.isinf(values) | ~np.asarray(stands)
+        bad = nan | np.isinf(values) | ~np.asarray(stands)
+        return places, np.where(nan, np.uint8(_NO_NUMBER), _flaws(bad, _OFF_GRID)) if bad.any() else None
     if clamp or not values.size:
         return positions(grid, values, clamp=True), None
     if low > high:  # no plain grid of whole numbers
         each, which = np.unique(values, return_inverse=True)
-        found = [grid.place(int(value)) for value in each.tolist()]
-        places = np.array([0 if place is None else place for place in found], dtype=np.int64)[which]
-        return places, np.array([place is None for place in found])[which]
+        exact = [grid.place(int(value)) for value in each.tolist()]
+        places = np.array([_NOWHERE if place is None else place for place in exact], dtype=np.int64)[which]
+        return places, _flaws(np.array([place is None for place in exact])[which], _OFF_GRID)
     if low <= int(values.min()) and int(values.max()) <= high:
         return positions(grid, values), None
     off, places = np.asarray((values < low) | (values > high)), np.zeros(len(values), dtype=np.int64)
     places[~off] = positions(grid, values[~off])
-    return places, off
+    return places, _flaws(off, _OFF_GRID)
+
+
+def _flaws(bad: Flags, flaw: int) -> Flaws:
+    return bad.astype(np.uint8) * np.uint8(flaw)
 
 
 def numbers_of(column: Any, decimal: str = ".") -> tuple[list[Fraction | None], Indices]:
@@ -176,18 +193,18 @@ def numbers_of(column: Any, decimal: str = ".") -> tuple[list[Fraction | None], 
     import pyarrow.types as kinds
 
     check_type(column.type)
-    words, codes = spelled(column)
+    words, codes = validated_words(column)
     if kinds.is_null(words.type):
-        found, inner = [], np.full(len(words), -1, dtype=np.int64)
+        numbers, inner = list[Fraction | None](), np.full(len(words), -1, dtype=np.int64)
     elif is_number(words.type):
         values = stored(words.cast(pa.uint8()) if kinds.is_boolean(words.type) else words)
         each, inner = np.unique(values, return_inverse=True)
-        found, gone = [parse_exact(value) for value in each.tolist()], missing(words)
-        inner = inner if gone is None else np.where(gone, -1, inner)
+        numbers, absent = [parse_entry(value) for value in each.tolist()], missing(words)
+        inner = inner if absent is None else np.where(absent, -1, inner)
     else:
-        given, inner = _written(words, decimal)
-        found = [None if word is None else parse_exact(word) for word in given]
-    return found, inner if codes is None else np.append(inner, -1)[codes]
+        texts, inner = _written(words, decimal)
+        numbers = [None if text is None else parse_entry(text) for text in texts]
+    return numbers, inner if codes is None else np.append(inner, -1)[codes]
 
 
 def _written(words: Any, decimal: str) -> tuple[list[str | Decimal | None], Indices]:
@@ -219,9 +236,12 @@ def _text(word: bytes, decimal: str) -> str | None:
     return text if decimal != "," else None if "." in text else text.replace(",", ".")
 
 
-def _place(grid: Grid, word: str | Decimal | None, clamp: bool) -> int | None:
-    """The position of one text or decimal; None where it has none."""
-    number = None if word is None else parse_value(word)
-    if number is None:
-        return None
-    return grid.position(word if isinstance(number, float) else number, clamp=True) if clamp else grid.placed(number)
+def _place(grid: Grid, value: str | Decimal | None, clamp: bool) -> tuple[int, int]:
+    """The position of one text or decimal, and what is wrong with it, or 0."""
+    number = None if value is None else parse_value(value)
+    if value is None or number is None:
+        return _NOWHERE, _NO_NUMBER
+    if clamp:
+        return grid.position(value if isinstance(number, float) else number, clamp=True), 0
+    place = grid.placed(number)
+    return (_NOWHERE, _OFF_GRID) if place is None else (place, 0)

@@ -1,0 +1,195 @@
+"""What a perturbation costs a data set that has a ledger, and which rows of a person it pays for.
+
+The reports of one person tell at most epsilon (between any two values of the column) for each of the person's rows. That is
+charged before anything is drawn, for the first perturbation as for every other; the tally is stored, and asking the same
+again gives it once more, free of charge. Rows are the same tally written out, and cost nothing beyond it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..engines.arrow_columns import (
+    Flags,
+    Indices,
+    as_bytes,
+    bare_type,
+    different,
+    fixed,
+    is_text,
+    kind_name,
+    missing,
+    plain_type,
+    stored,
+    validated_words,
+    width_of,
+)
+from ..engines.reading import Reading
+from ..errors import ReleaseError
+from ..exact.arithmetic import show
+from ..exact.level import charged_above
+from ..ledger.ledger import Answer, Balance, Ledger, Pending, Terms
+from ..mechanism import Mechanism
+from ..tables.count.admitting import admission_for
+from .counting import PositionCounts
+from .request import ChargedDataset, PerturbRequest
+from .summary import ReportLevels
+
+_LEAST = Fraction(1, 10**12)  # a ledger has no line for nothing
+_DAY = 86_400_000  # milliseconds
+_LONG = 64  # bytes of an id that are remembered as they are
+
+
+def cost(mechanism: Mechanism, levels: ReportLevels) -> Fraction:
+    """The epsilon between any two values: rounded up, or as it was asked for where it was asked so and is no more."""
+    above = max(charged_above(levels.far), _LEAST)
+    asked = mechanism.level.asked
+    n = mechanism.inputs.n
+    if asked is None or asked.base is not None or n is None or mechanism.sensitivity != n:
+        return above
+    return min(asked.factor, above)
+
+
+@dataclass(frozen=True)
+class DatasetCharge:
+    """One perturbation of a data set with a ledger: what it is charged, and what is asked."""
+
+    book: Ledger
+    terms: Terms
+    question: dict[str, Any]
+    epsilon: Fraction
+    max_rows: int
+    admission: int | None
+    reading: Reading | None
+    fresh: bool
+
+    @classmethod
+    def of(cls, book: Ledger, table: Any, request: PerturbRequest, charged: ChargedDataset) -> DatasetCharge:
+        """By the terms of the data set, before any data are read."""
+        terms = book.terms(charged.dataset)
+        if terms.relation == "add-remove":
+            raise ReleaseError(
+                f"In {show(charged.dataset)} it is private who is in the data, and the number of reports is the number "
+                "of people; release counts of it instead. Nothing was charged."
+            )
+        admission = None
+        if isinstance(table, (str, os.PathLike)):
+            admission = admission_for(book, Path(table), charged.dataset, charged.version)
+        question = {
+            "kind": "perturb",
+            "version": charged.version,
+            "column": request.column,
+            "mechanism": request.mechanism.digest,
+            "on_bad": request.rule.text,
+            "max_rows": charged.max_rows,
+            "unit": terms.unit,
+        }
+        return cls(
+            book=book,
+            terms=terms,
+            question=question,
+            epsilon=cost(request.mechanism, request.levels) * charged.max_rows,
+            max_rows=charged.max_rows,
+            admission=None if admission is None else admission.number,
+            reading=None if admission is None else Reading.from_dict(admission.reading),
+            fresh=charged.fresh,
+        )
+
+    def begin(self, truth: PositionCounts) -> Answer | Pending:
+        """The stored tally, or a charge that is on disk."""
+        data = hashlib.sha256(json.dumps([part.tolist() for part in truth.pairs()]).encode()).hexdigest()
+        return self.book.begin(
+            self.terms.name, self.question, epsilon=self.epsilon, data=data, fresh=self.fresh, admission=self.admission
+        )
+
+    def finish(self, pending: Pending, reports: PositionCounts) -> None:
+        at, often = reports.pairs()
+        self.book.finish(pending, json.dumps({"at": at.tolist(), "count": often.tolist()}))
+
+    def balance(self) -> Balance:
+        return self.book.balance(self.terms.name)
+
+
+def stored_tally(answer: Answer) -> PositionCounts:
+    """The tally of an earlier answer."""
+    tally = json.loads(answer.text)
+    return PositionCounts(np.array(tally["at"], dtype=np.int64), np.array(tally["count"], dtype=np.int64))
+
+
+class FirstRows:
+    """Which rows count: the first `most` of each person, in the order of the table, and none without an id.
+
+    Whether a row counts depends on its own person's rows alone, and not on any value in the column that is perturbed. Ids
+    that are equal are one person's, whatever stands for them: 0.0 and -0.0, a word that is twice in a dictionary. NaN is no
+    id. Any bytes are an id, a text that is not UTF-8 and a day beyond the calendar too.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most, self._seen = min(most, 2**62), dict[Any, int]()
+
+    def stay(self, ids: Any) -> Flags:
+        """For the next batch of ids."""
+        words, codes = ids_of(ids)
+        codes = np.where(codes < 0, len(words), codes)
+        often = np.bincount(codes, minlength=len(words))
+        order = np.argsort(codes, kind="stable")
+        rank = np.empty(len(codes), dtype=np.int64)
+        rank[order] = np.arange(len(codes)) - np.repeat(np.cumsum(often) - often, often)
+        before = np.array([*(self._seen.get(word, 0) for word in words), self.most], dtype=np.int64)
+        for word, count in zip(words, often.tolist(), strict=False):
+            self._seen[word] = self._seen.get(word, 0) + count
+        return np.asarray(rank + before[codes] < self.most)
+
+
+def check_ids(kind: Any, name: str) -> None:
+    """Refuse a column whose values cannot be compared as ids, by its type alone."""
+    if not _are_ids(kind):
+        raise ReleaseError(
+            f"The column {show(name)} holds {kind_name(kind)}, which cannot serve as ids; give each person one number or "
+            "text. Nothing was charged."
+        )
+
+
+def _are_ids(kind: Any) -> bool:
+    """Can values of this type be compared, by the type alone?"""
+    import pyarrow.types as kinds
+
+    kind = plain_type(kind)
+    sized = kinds.is_binary(kind) or kinds.is_large_binary(kind) or kinds.is_binary_view(kind)
+    return bool(is_text(kind) or sized or width_of(kind) or kinds.is_boolean(kind) or kinds.is_null(kind))
+
+
+def ids_of(column: Any) -> tuple[list[Any], Indices]:
+    """The different ids of a column, and which one stands in each row, -1 for none: two are equal that are stored alike, as
+    are 0.0 and -0.0, and the times of one day in a column of days; NaN is none. A long one is remembered by its digest."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    words, codes = validated_words(column)
+    kind, width = words.type, width_of(words.type)
+    ids: list[Any] = []
+    if kinds.is_null(kind):
+        inner: Indices = np.full(len(words), -1, dtype=np.int64)
+    elif kinds.is_floating(kind):
+        numbers, absent = stored(words), missing(words)
+        none = np.isnan(numbers) if absent is None else absent | np.isnan(numbers)
+        bits = np.where(numbers == 0, 0, numbers.view(f"u{width}"))
+        ids, inner = different(pa.array(bits, mask=none))
+    elif kinds.is_date64(kind):
+        ids, inner = different(pa.array(stored(words, np.int64) // _DAY, mask=missing(words)))
+    elif kinds.is_boolean(kind):
+        ids, inner = different(words)
+    elif width is not None:
+        ids, inner = different(fixed(words, bare_type(kind)))
+    else:
+        ids, inner = different(as_bytes(words))
+        ids = [each if len(each) <= _LONG else hashlib.sha512(each).digest() + b"#" for each in ids]
+    return ids, inner if codes is None else np.append(inner, -1)[codes]

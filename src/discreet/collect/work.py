@@ -1,0 +1,321 @@
+"""The work of one perturbation in this process, from the opened table to what comes out.
+
+The tally needs no order. So the truth is counted first, which also finds every bad value before anything is drawn; then
+each of the people counted at a value gets a report of their own, from the exact distribution; then the reports are counted.
+Rows are the tally written out, in the order of the reports: nothing is sorted. Only rows with kept columns, and keyed draws,
+go batch by batch.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..engines.guard import without_values
+from ..engines.reading import Reading
+from ..engines.sources import Source as Table
+from ..engines.sources import is_text, open_table, stamp
+from ..errors import PrivacyWarning, TableInputError
+from ..exact.arithmetic import show
+from ..ledger.ledger import Answer, opened_ledger
+from ..progress import Progress, tell
+from ..randomness.source import FROM_SEED, KeyedSource, Source, marked, warn_of_seed
+from .account import DatasetCharge, FirstRows, check_ids, stored_tally
+from .batches import Drawing, check_kept, report_array, report_type
+from .counting import TASK, Indices, PositionCounts, counted, in_order
+from .placing import DAMAGED, NOT_PRIVATE, UNREADABLE, BadValueError, check_type
+from .request import PerturbRequest
+from .summary import METADATA, PerturbSummary
+from .writing import check_out, write_batches
+
+T = TypeVar("T")
+
+BATCH = 2**18  # rows read at a time
+HOLDER = "Perturbing a table that someone already holds protects against the recipients of the result, not against the holder."
+LINKED = "Kept columns may link a report to a person, and the order of the rows is that of the table, which tells too."
+
+
+class Embedded:
+    """The embedded engine: this process."""
+
+    def in_our_words(self, work: Callable[[], T]) -> T:
+        """What some work gives; what another engine says of its failure is put in our words."""
+        return work()
+
+    def handed_over(self, work: Callable[[], T]) -> T:
+        """What opening the table gives, before any of its rows are read."""
+        return without_values(work, UNREADABLE)
+
+    def prepare(self, stack: ExitStack, table: Any, request: PerturbRequest, progress: Progress | None) -> Work:
+        """The work that is asked for, with everything checked that can be before a row is read."""
+        return Work.of(self, stack, table, request, progress)
+
+    def check_out(
+        self, out: str | os.PathLike[str], overwrite: bool, read: Sequence[str | os.PathLike[str]], rows: bool
+    ) -> str | Path:
+        """Where the result is to be written, if it can be."""
+        return check_out(out, overwrite, read)
+
+    def file(self, table: Any) -> Path | None:
+        """The file that a table is, if it is one."""
+        return Path(table) if isinstance(table, (str, os.PathLike)) else None
+
+    def opened(self, stack: ExitStack, table: Any, reading: Reading) -> Table:
+        return open_table(table, again=False, reading=reading)
+
+    def source(self, stack: ExitStack, request: PerturbRequest) -> Source | KeyedSource | None:
+        """Where words come from."""
+        return request.source
+
+
+@dataclass
+class Work:
+    """One perturbation: everything checked; then done once."""
+
+    request: PerturbRequest
+    source: Table
+    drawing: Drawing
+    charge: DatasetCharge | None
+    progress: Progress | None
+    path: Path | None
+    before: tuple[int, ...] | None
+    threads: int
+    reported: PositionCounts = field(default_factory=PositionCounts)  # what was drawn, once it was
+    repeated: bool = False
+    started: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def of(
+        cls, engine: Embedded, stack: ExitStack, table: Any, request: PerturbRequest, progress: Progress | None
+    ) -> Work:
+        charge, reading, column = None, request.reading, request.column
+        if request.charged is not None:
+            book = stack.enter_context(opened_ledger(request.charged.ledger))
+            charge = DatasetCharge.of(book, table, request, request.charged)
+            if charge.reading is not None:
+                if reading != Reading():
+                    raise TableInputError("An admitted file is read as it was admitted; leave out how to read it.")
+                reading = charge.reading
+        path = engine.file(table)
+        before = None if path is None else stamp(path)
+        opened = engine.handed_over(lambda: engine.opened(stack, table, reading))
+        unit = None if charge is None else charge.terms.unit
+        _bind(engine, opened, [column, *request.keep, *([] if unit is None else [unit])])
+        check_type(opened.declared.field(column).type, column)
+        for name in request.keep:
+            check_kept(opened.declared.field(name).type, name)
+        if unit is not None:
+            check_ids(opened.declared.field(unit).type, unit)
+        source = engine.source(stack, request)
+        drawing = Drawing.of(column, request.mechanism, source, request.keep, request.rule, opened.decimal)
+        threads = 1 if drawing.source.insecure else max(os.cpu_count() or 1, 1)  # a repeatable draw has one order
+        return cls(request, opened, drawing, charge, progress, path, before, threads)
+
+    def notes(self) -> tuple[str, ...]:
+        """What has to be said beside the result."""
+        notes = [HOLDER]
+        if self.drawing.source.insecure:
+            notes.append(FROM_SEED)
+        if self.request.keep:
+            notes.append(LINKED)
+        if self.request.rule.drop:
+            notes.append(f"Bad values were left out, which is {NOT_PRIVATE}.")
+        if self.charge is not None and self.charge.terms.unit is None and self.charge.max_rows == 1:
+            notes.append("A person is assumed to be one row: somebody with two rows is protected half as well.")
+        return tuple(notes)
+
+    def warn(self, stacklevel: int) -> None:
+        """The notes that are warnings, for the caller `stacklevel` calls up."""
+        warn_of_seed(self.drawing.source, stacklevel=stacklevel + 2)
+        for note in self.notes()[1:]:
+            if note == LINKED or note.endswith(f"{NOT_PRIVATE}."):
+                warnings.warn(note, PrivacyWarning, stacklevel=stacklevel + 1)
+
+    def summary(self, written: str | None = None) -> PerturbSummary:
+        """What was done, after it was done."""
+        summary = PerturbSummary(
+            column=self.request.column,
+            mechanism=self.request.mechanism,
+            reports=self.reported.total,
+            levels=self.request.levels,
+            notes=self.notes(),
+            written=written,
+            insecure=self.drawing.source.insecure,
+        )
+        if self.charge is None:
+            return summary
+        return replace(summary, charged=self.charge.epsilon, left=self.charge.balance().left, repeated=self.repeated)
+
+    # Reading
+
+    def items(self, read: float) -> Iterator[tuple[Any, int]]:
+        """The batches of the table with their first rows' numbers; reading is the first `read` part of the work."""
+        batches, start = without_values(lambda: iter(self.source.batches()), DAMAGED), 0
+        while (batch := without_values(lambda: next(batches, None), DAMAGED)) is not None:
+            yield batch, start
+            start += batch.num_rows
+            done = self.source.done / self.source.total if self.source.total else None
+            self.tell(start, None if done is None else read * min(done, 1.0))
+        self.check_unchanged()
+
+    def check_unchanged(self) -> None:
+        if self.path is not None and stamp(self.path) != self.before:
+            raise TableInputError("The file changed while it was read; perturb it when it is complete.")
+
+    def tell(self, rows: int, done: float | None) -> None:
+        rate = rows / max(time.monotonic() - self.started, 1e-9)
+        tell(self.progress, f"{rows:,} rows, {rate / 1e6:.3g} million a second", done)
+
+    def named(self, results: Iterable[T]) -> Iterator[T]:
+        """The same results; a bad value is named by the line of a text file, or by its row."""
+        try:
+            yield from results
+        except BadValueError as error:
+            where = f"row {error.row + 1}"
+            if self.path is not None and is_text(self.path):
+                left = error.row
+                for numbers, _ in self.source.numbered():
+                    if left < len(numbers):
+                        where = f"line {numbers[left]}"
+                        break
+                    left -= len(numbers)
+            column = show(self.request.column)
+            raise BadValueError.at(error.row, error.why, f"{where} of the column {column}") from None
+
+    # Drawing
+
+    def truth(self) -> PositionCounts:
+        """How often each true position occurs, among the rows that count."""
+        unit = None if self.charge is None else self.charge.terms.unit
+        first = None if unit is None or self.charge is None else FirstRows(self.charge.max_rows)
+
+        def items() -> Iterator[tuple[Any, int, Any]]:
+            for batch, start in self.items(0.5):
+                stay = None if first is None else without_values(partial(first.stay, batch.column(unit)), DAMAGED)
+                yield batch, start, stay
+
+        def count(item: tuple[Any, int, Any]) -> tuple[Indices, Indices]:
+            batch, start, stay = item
+            places, _ = self.drawing.places(batch, start)
+            return counted(places if stay is None else places[stay])
+
+        return PositionCounts.added(self.named(in_order(count, items(), self.threads)))
+
+    def reports(self) -> PositionCounts:
+        """How often each report was drawn; charged before, and stored, where there is a ledger."""
+        if isinstance(self.drawing.source, KeyedSource) and self.charge is None:
+            self.reported = self.by_record()
+        elif self.charge is None:
+            self.reported = self.drawn(self.truth())
+        else:
+            truth = self.truth()
+            asked = self.charge.begin(truth)
+            if isinstance(asked, Answer):
+                self.repeated, self.reported = True, stored_tally(asked)
+            else:
+                self.reported = self.drawn(truth)
+                self.charge.finish(asked, self.reported)
+        self.tell(self.reported.total, 1.0)
+        return self.reported
+
+    def drawn(self, truth: PositionCounts) -> PositionCounts:
+        """A report for each person, value by value."""
+        reports, total = PositionCounts(), max(truth.total, 1)
+        parts = in_order(lambda places: counted(self.drawing.drawn(places)), truth.runs(), self.threads)
+        for k, part in enumerate(parts, 1):
+            reports.add(part)
+            self.tell(min(k * TASK, total), 0.5 + 0.5 * min(k * TASK / total, 1.0))
+        return reports
+
+    def by_record(self) -> PositionCounts:
+        """The same, each drawn by its record's number."""
+
+        def count(item: tuple[Any, int]) -> tuple[Indices, Indices]:
+            return counted(self.drawing.report_places(*item)[0])
+
+        return PositionCounts.added(self.named(in_order(count, self.items(1.0), self.threads)))
+
+    # What comes out
+
+    def batches(self) -> tuple[Any, Iterator[Any]]:
+        """The schema of the result, and its batches, made as they are asked for."""
+        import pyarrow as pa
+
+        name, outputs, declared = self.request.column, self.request.mechanism.outputs, self.source.declared
+        kind = declared.field(name).type
+        report = report_type(outputs, kind)
+        if self.request.keep:
+            batches = self._kept()
+            first = next(batches, None)
+            if first is not None:
+                return first.schema, chain([first], batches)
+            return pa.schema([(f, report if f == name else declared.field(f).type) for f in self.source.used]), batches
+        reports = self.reports()
+        if self.request.rows:
+            return pa.schema([(name, report)]), (
+                pa.record_batch({name: report_array(outputs, places, kind)}) for places in reports.runs()
+            )
+        tally = self.tally()
+        return tally.schema, iter(tally.to_batches())
+
+    def _kept(self) -> Iterator[Any]:
+        def draw(item: tuple[Any, int]) -> tuple[Any, tuple[Indices, Indices]]:
+            batch, places = self.drawing.reports(item)
+            return batch, counted(places)
+
+        for batch, part in self.named(in_order(draw, self.items(1.0), self.threads)):
+            self.reported.add(part)
+            yield batch
+
+    def write(self, target: str | Path, overwrite: bool) -> None:
+        """Into a file, whole or not at all."""
+        schema, batches = self.batches()
+        write_batches(Path(target), self._marked(schema), batches, overwrite)
+
+    def table(self) -> Any:
+        """The result as an Arrow table."""
+        import pyarrow as pa
+
+        schema, batches = self.batches()
+        return pa.Table.from_batches(list(batches), schema)
+
+    def tally(self) -> Any:
+        """The tally of what was drawn, as an Arrow table."""
+        import pyarrow as pa
+
+        name = self.request.column
+        places, often = self.reported.pairs()
+        values = report_array(self.request.mechanism.outputs, places, self.source.declared.field(name).type)
+        return pa.table({name: values, "count": pa.array(often)})
+
+    def described(self, table: Any, written: str | None = None) -> Any:
+        """An Arrow table with the summary of this work in its schema, and the mark of a seed."""
+        metadata = self._marked(table.schema).metadata or {}
+        return table.replace_schema_metadata({**metadata, METADATA: self.summary(written).metadata()})
+
+    def _marked(self, schema: Any) -> Any:
+        """A schema that says that its rows are drawn from a seed, where they are."""
+        return marked(schema) if self.drawing.source.insecure else schema
+
+
+def _bind(engine: Embedded, opened: Table, used: Sequence[str]) -> None:
+    """Choose the columns that are read."""
+    for name in used:
+        if name not in opened.names:
+            listed = f"the columns are {', '.join(map(str, opened.names))}"
+            advice = listed if opened.quotable else "check its name in the first line"
+            raise TableInputError(f"There is no column {show(name)}; {advice}. Nothing was drawn.")
+    if len({*used}) < len(used):
+        raise TableInputError(
+            "Each column has one role: it is perturbed, kept, or holds the ids; name each once. Nothing was drawn."
+        )
+    engine.handed_over(lambda: opened.bind([name for name in opened.names if name in used]))
+    opened.at_once = BATCH

@@ -1,7 +1,0 @@
-"""What statistics offices use: random rounding, suppression and cell keys. None of them is differentially private."""
-
-from __future__ import annotations
-
-from .lazy import attach
-
-__getattr__, __dir__, __all__ = attach(__name__, __file__, __package__)

@@ -1,0 +1,130 @@
+"""The one reader of Arrow columns: whatever a column is wrapped in, the words and which one stands in each row."""
+
+from __future__ import annotations
+
+import ctypes
+import uuid
+
+import numpy as np
+import pytest
+
+from discreet.engines.arrow_columns import plain_type, unwrapped, validated_words
+from discreet.engines.settling import settled
+
+pa = pytest.importorskip("pyarrow")
+
+WORDS = pa.array(["a", None, "b", "a"])
+
+
+class Named(pa.ExtensionType):
+    """Somebody's own name for a column of texts."""
+
+    def __init__(self, storage: pa.DataType) -> None:
+        super().__init__(storage, "tests.named")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage: pa.DataType, serialized: bytes) -> Named:
+        return cls(storage)
+
+
+def by_dictionary(words: pa.Array, *indices: int | None, kind: pa.DataType | None = None) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(indices, kind or pa.int8()), words)
+
+
+def by_runs(words: pa.Array, *ends: int) -> pa.Array:
+    return pa.RunEndEncodedArray.from_arrays(pa.array(ends, pa.int16()), words)
+
+
+def named(words: pa.Array) -> pa.Array:
+    return pa.ExtensionArray.from_storage(Named(words.type), words)
+
+
+WRAPPED = {
+    "plain": (WORDS, ["a", None, "b", "a"]),
+    "a slice": (WORDS.slice(2), ["b", "a"]),
+    "a dictionary": (by_dictionary(WORDS, 2, None, 1, 0), ["b", None, None, "a"]),
+    "a slice of a dictionary": (by_dictionary(WORDS, 2, None, 1, 0).slice(3), ["a"]),
+    "unsigned indices": (by_dictionary(WORDS, 2, None, 3, kind=pa.uint64()), ["b", None, "a"]),
+    "runs": (by_runs(WORDS, 1, 2, 5, 6), ["a", None, "b", "b", "b", "a"]),
+    "a slice of runs": (by_runs(WORDS, 1, 2, 5, 6).slice(3, 3), ["b", "b", "a"]),
+    "a name": (named(WORDS), ["a", None, "b", "a"]),
+    "runs of a dictionary": (by_runs(by_dictionary(WORDS, 2, None, 0), 2, 3, 4), ["b", "b", None, "a"]),
+    "a dictionary of runs": (by_dictionary(by_runs(WORDS, 1, 2, 5, 6), 4, None, 5, 1), ["b", None, "a", None]),
+    "a dictionary of a name": (by_dictionary(named(WORDS), 2, 2, None), ["b", "b", None]),
+    "a name of a dictionary": (named(by_dictionary(WORDS, 2, None)), ["b", None]),
+    "nobody": (by_dictionary(WORDS), []),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_every_wrapping_comes_off(name):
+    """Against the values written beside it, by the reader itself and by both of its callers."""
+    column, expected = WRAPPED[name]
+    for words, codes in (unwrapped(column), validated_words(column)):
+        assert words.type == plain_type(column.type) == pa.string()
+        listed = [*words.to_pylist(), None]
+        assert (listed[:-1] if codes is None else [listed[code] for code in codes.tolist()]) == expected
+        assert (codes is None) == (name in ("plain", "a slice", "a name"))
+    assert settled(column).rows(0, len(expected)).to_pylist() == expected
+
+
+def test_an_index_that_names_no_word_is_a_missing_value():
+    for indices, kind in (([0, 5, -1, 0], pa.int8()), ([0, 2**64 - 1, 2**63, 0], pa.uint64())):
+        buffers = pa.array(indices, kind).buffers()
+        column = pa.DictionaryArray.from_buffers(pa.dictionary(kind, pa.string()), 4, buffers, WORDS)
+        _, codes = unwrapped(column)
+        assert codes is not None
+        assert codes.tolist() == [0, -1, -1, 0]
+        assert settled(column).rows(0, 4).to_pylist() == ["a", None, None, "a"]
+
+
+def test_types_that_a_caller_reads_itself_stay():
+    ids = pa.array([uuid.UUID(int=1).bytes, None], pa.binary(16))
+    column = pa.ExtensionArray.from_storage(pa.uuid(), ids)
+    for wrapped in (column, by_dictionary(column, 0, 1)):
+        assert unwrapped(wrapped)[0].type == plain_type(wrapped.type) == pa.binary(16)
+        assert unwrapped(wrapped, ["arrow.uuid"])[0].type == plain_type(wrapped.type, ["arrow.uuid"]) == pa.uuid()
+        assert settled(wrapped).rows(0, 2).type == pa.uuid()
+
+
+def test_booleans_in_bytes_are_booleans():
+    column = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([2, 0, None], pa.int8()))
+    for wrapped in (column, by_dictionary(column, 0, 1, 2)):
+        words, _ = unwrapped(wrapped)
+        assert words.type == plain_type(wrapped.type) == pa.bool_()
+        assert words.to_pylist() == [True, False, None]
+
+
+def test_of_a_large_dictionary_only_what_stands_in_the_rows_is_looked_at():
+    words = pa.array([f"word {k}" for k in range(1000)])
+    column = by_dictionary(words, 999, None, 7, 999, kind=pa.int32())
+    made = settled(column)
+    assert made.rows(0, 4).to_pylist() == ["word 999", None, "word 7", "word 999"]
+    assert len(made.values) == 3
+    assert made.weights() is not None
+    assert np.asarray(made.weights()).tolist() == [8, 0, 6, 8]
+    lists = by_dictionary(pa.array([[k] for k in range(9)]), 8, None)  # never compared, so never picked from
+    assert settled(lists).rows(0, 2).to_pylist() == [True, None]
+
+
+def lengthened(column: pa.Array, size: int) -> pa.Array:
+    """A column that says it has more rows than its parts hold, as another program may hand it over: nobody has validated it."""
+    array, schema = ctypes.create_string_buffer(80), ctypes.create_string_buffer(72)
+    column._export_to_c(ctypes.addressof(array), ctypes.addressof(schema))
+    ctypes.c_int64.from_buffer(array).value = size
+    return pa.Array._import_from_c(ctypes.addressof(array), ctypes.addressof(schema))
+
+
+def test_rows_beyond_the_last_run_are_missing_and_refused_where_columns_are_validated():
+    runs = lengthened(by_runs(WORDS, 1, 2, 5, 6), 8)
+    _, codes = unwrapped(runs)
+    assert codes is not None
+    assert codes.tolist() == [0, 1, 2, 2, 2, 3, -1, -1]
+    assert settled(runs).rows(0, 8).to_pylist() == ["a", None, "b", "b", "b", "a", None, None]
+    with pytest.raises(pa.ArrowInvalid):
+        validated_words(runs)
+    with pytest.raises(pa.ArrowInvalid):
+        validated_words(by_dictionary(runs, 0))  # the column within it too
