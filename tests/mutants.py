@@ -94,7 +94,7 @@ TESTED_IN = {
     "questions.margins": "tables/test_totals.py tables/test_release.py",
     "tables.saved.rebuilt": "tables/test_checking.py",
     "tables.saved.saved_release": "tables/test_checking.py",
-    "tables.saved.writing": "tables/test_saving.py tables/test_checking.py",
+    "tables.saved.release_files": "tables/test_saving.py tables/test_checking.py",
     "tables.saved.against_ledger": "tables/test_checking.py",
     "tables.ask.asked": "tables/test_audiences.py tables/test_release.py",
 }

@@ -13,7 +13,7 @@ import pytest
 import discreet.files as files
 import discreet.ledger.ledger as ledgers
 import discreet.tables.release as releasing
-import discreet.tables.saved.writing as saving
+import discreet.tables.saved.release_files as saving
 from discreet.cli import main
 from discreet.ledger.sqlite import Sqlite
 

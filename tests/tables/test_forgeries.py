@@ -24,8 +24,8 @@ from discreet.present.words import csv_text
 from discreet.tables.publish.page import release_page
 from discreet.tables.saved.checking import _BROKEN, CHECKERS, Case, ReleaseVerdict, judged
 from discreet.tables.saved.rebuilt import rebuild
+from discreet.tables.saved.release_files import contents_of, digest_of, outputs, record_text
 from discreet.tables.saved.saved_release import Saved
-from discreet.tables.saved.writing import contents_of, digest_of, outputs, record_text
 from tests import profiles
 
 from .asking import at, release_any

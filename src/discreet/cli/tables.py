@@ -353,7 +353,7 @@ def _checked_outputs(
 ) -> list[Path]:
     """Files of an earlier release that go when this one is written; what must not be written over is refused."""
     from ..errors import FileError
-    from ..tables.saved.writing import check_outputs
+    from ..tables.saved.release_files import check_outputs
     from ..tables.totals.margin_rows import names_of_totals
 
     names = names_of_totals(totals, question)
@@ -366,7 +366,7 @@ def _checked_outputs(
 
 def _write(each: dict[Path, Release], old: list[Path], bom: bool, overwrite: bool) -> None:
     from ..errors import FileError
-    from ..tables.saved.writing import write_releases
+    from ..tables.saved.release_files import write_releases
 
     if not each:
         return

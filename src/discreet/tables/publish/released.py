@@ -103,7 +103,7 @@ class Release(Result):
         `bom` begins each CSV with a byte order mark, which some spreadsheets need. What is there already is kept unless
         `overwrite`; then the totals of an earlier release that this one does not have are removed. Returns the files.
         """
-        from ..saved.writing import save_release
+        from ..saved.release_files import save_release
 
         return save_release(self, path, overwrite=overwrite, bom=bom)
 

@@ -27,8 +27,8 @@ from ..publish.page import release_page
 from .against_ledger import differences
 from .matched_totals import Unknown, is_same, unmatched_totals
 from .rebuilt import Rebuilt, level_told, rebuild
+from .release_files import body_digest, digest_of, outputs, written
 from .saved_release import Saved, as_texts, number_in, without_words
-from .writing import body_digest, digest_of, outputs, written
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any
 from ...present.words import csv_text
 from ...questions.margins import Groups, margin_name
 from .rebuilt import Rebuilt
+from .release_files import outputs
 from .saved_release import Saved, csv_value, number_in
-from .writing import outputs
 
 Rows = Sequence[Mapping[str, Any]]
 

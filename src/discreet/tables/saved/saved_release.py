@@ -17,7 +17,7 @@ from ...errors import FileError
 from ...exact.arithmetic import parse_exact
 from ...files import file_name
 from ..publish.record import record_of
-from .writing import MARK
+from .release_files import MARK
 
 
 def csv_value(value: Any) -> str:
