@@ -202,8 +202,8 @@ def main() -> None:
         f"{about} True values 0..{TOP}, five shapes ({', '.join(names)}), every mechanism at the same epsilon between any two "
         'values. Mean Kantorovich distance of the recovered law (method "auto"), in steps, geometric means over shapes and '
         "runs; gain: the better of geometric and randomised response (kRR) divided by the square wave. Predicted: by "
-        "`dt.plan_reports(reports=...)`. The last columns: the square wave's distance divided by that of the best stop of the iterations, "
-        "which only somebody who knows the truth could choose; above 1 recovery falls short of it.\n\n"
+        "`dt.plan_reports(reports=...)`. The last columns: the square wave's distance divided by that of the "
+        "best stop of the iterations, which only somebody who knows the truth could choose; above 1 recovery falls short of it.\n\n"
         "| epsilon | reports | geometric | kRR | square wave | gain | predicted: geometric | kRR | square wave | "
         f"{' | '.join(names)} |\n"
         f"|--:|--:|--:|--:|--:|--:|--:|--:|--:|{'--:|' * len(names)}\n"
