@@ -77,7 +77,7 @@ def check(question, measures, truths, pairs):
     """No neighbour costs more than was charged, and each statistic's part is used up by some (but for rounding of levels)."""
     worst = losses(measures, truths, pairs)
     assert worst["all"] <= 1 / ALPHA
-    for one in question.statistics:
+    for one in question.question.statistics:
         assert question.level.admits(
             1 / worst[one.name], one.weight.denominator
         )  # the weights are equal: 1 over their number
@@ -147,7 +147,8 @@ def test_people_with_several_rows_and_groups_change_no_more_than_was_charged(rel
     worst = losses(found[1][0], stacked, pairs)
     assert worst["all"] <= 1 / ALPHA
     assert all(
-        float(worst[one.name]) >= float(ALPHA) ** (-float(one.weight)) * (1 - 1e-9) for one in question.statistics
+        float(worst[one.name]) >= float(ALPHA) ** (-float(one.weight)) * (1 - 1e-9)
+        for one in question.question.statistics
     )
 
 
