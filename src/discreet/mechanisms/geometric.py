@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..channels import Additive, Geometric
-from ..exact.grid import Grid
-from ..exact.level import Level
+from ..exact.aliases import Rational
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe, open_ends
 from ..noise import GeometricNoise
@@ -12,7 +13,9 @@ from ..noise import GeometricNoise
 CITATION = "Ghosh, Roughgarden, Sundararajan, Universally utility-maximizing privacy mechanisms, STOC 2009"
 
 
-def geometric(n: int | Grid, *, alpha: object = None, epsilon: object = None, sensitivity: object = 1) -> Mechanism:
+def geometric(
+    n: GridLike, *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, sensitivity: Rational = 1
+) -> Mechanism:
     """The true value plus two-sided geometric noise; on a finite grid, the mass beyond each end goes to that end.
 
     Truncated to 0..n this is GM, the optimal private mechanism for the 0-1 loss and, followed by the user's own remap,

@@ -6,10 +6,11 @@ from fractions import Fraction
 
 from ..channels import Additive, Geometric
 from ..errors import GridError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..exact.given import positive
-from ..exact.grid import Grid
-from ..exact.level import Level
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe, open_ends
 from ..noise import GeometricNoise
@@ -23,12 +24,12 @@ _FINE = 2**10  # steps within the sensitivity and within the scale of the noise,
 
 
 def laplace(
-    n: int | Grid | None = None,
+    n: GridLike | None = None,
     *,
-    alpha: object = None,
-    epsilon: object = None,
-    sensitivity: object = 1,
-    step: object = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    sensitivity: Rational = 1,
+    step: Rational | None = None,
 ) -> Mechanism:
     """The true value plus Laplace noise of scale sensitivity/epsilon, on a grid; truncated where the grid is finite.
 
@@ -51,7 +52,9 @@ def laplace(
     return Mechanism(grid, grid, channel, level, Neighbours.steps(steps), recipe)
 
 
-def fine_grid(n: int | Grid | None, step: object, sensitivity: object, level: Level, fine: int = _FINE) -> Grid:
+def fine_grid(
+    n: GridLike | None, step: Rational | None, sensitivity: Rational, level: Level, fine: int = _FINE
+) -> Grid:
     """The grid that was asked for: a Grid as it is; else the whole line, or 0..n, with the given step or a fine one."""
     if isinstance(n, Grid):
         if step is not None:

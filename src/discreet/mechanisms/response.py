@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from ..channels import Mixture
 from ..errors import GridError
-from ..exact.grid import Grid
-from ..exact.level import Level
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe
 
 CITATION = "Kairouz, Bonawitz, Ramage, Discrete distribution estimation under local privacy, ICML 2016"
 
 
-def randomized_response(n: int | Grid, *, alpha: object = None, epsilon: object = None) -> Mechanism:
+def randomized_response(n: GridLike, *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None) -> Mechanism:
     """k-ary randomised response on 0..n (k = n + 1): the truth with probability 1/(1 + n alpha), else any other value.
 
     Any two true values are neighbours: the level is one of local privacy.

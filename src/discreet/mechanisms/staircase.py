@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..channels import Additive, closed
-from ..exact.grid import Grid
-from ..exact.level import Level
+from ..exact.aliases import Rational
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe, open_ends
 from ..noise import GeometricNoise, discrete_staircase
@@ -16,12 +17,12 @@ _FINE = 2**7  # steps within the sensitivity, at least: the best edge is found t
 
 
 def staircase(
-    n: int | Grid | None = None,
+    n: GridLike | None = None,
     *,
-    alpha: object = None,
-    epsilon: object = None,
-    sensitivity: object = 1,
-    step: object = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    sensitivity: Rational = 1,
+    step: Rational | None = None,
     r: int | str = "l1",
 ) -> Mechanism:
     """The true value plus staircase noise, with the best r the least noisy of its level; truncated on a finite grid.

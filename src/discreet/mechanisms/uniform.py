@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from ..channels import Mixture
 from ..errors import GridError
-from ..exact.grid import Grid
+from ..exact.grid import Grid, GridLike
 from ..exact.level import Level
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe
@@ -14,7 +14,7 @@ from ..mechanism import Mechanism, Recipe
 CITATION = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for count data, ICDE 2018 (UM)"
 
 
-def uniform(n: int | Grid) -> Mechanism:
+def uniform(n: GridLike) -> Mechanism:
     """Every value with the same probability, whatever the truth (UM): perfect privacy, no information, alpha = 1.
 
     >>> import discreet as dt

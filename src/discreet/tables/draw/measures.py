@@ -300,6 +300,7 @@ def _designed(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
     if isinstance(law, tuple):
         law = dict(law) if law and isinstance(law[0], tuple) else list(law)
     try:
+        assert purpose.loss is not None  # the purpose that is designed for has one
         return design(Grid(0, top), alpha=level.alpha, loss=purpose.loss, prior=prior_of(law, Grid(0, top))).mechanism
     except DiscreetError as error:
         raise ReleaseError(f"For groups of {top}: {error} Nothing was charged.") from None
