@@ -228,7 +228,7 @@ def release_to(
     discreet release; --csv is for one release, and each audience has its own.
 
     Example: discreet release-to people.csv --dataset survey-2026 --count "income = '>50K'" --by sex --domain domain.json
-    --audience office=1/2 --audience all=1/8 --ledger budget.db -o for.csv
+    --audience office=1/4 --audience all=1/8 --ledger budget.db -o for.csv
     """
     from ..errors import FileError
     from ..ledger.ledger import Ledger
