@@ -29,6 +29,7 @@ from .settling import inner, is_wrapped, settled, settled_rows, settled_type
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _ARROW = (".arrow", ".feather")
 _KINDS = (".parquet", ".pq", ".xlsx", *_ARROW, *_SEPARATORS)
+_PATTERN = frozenset("*?[")  # characters that make several files of a name
 _BATCH = 2**16  # rows handed over at a time
 
 
@@ -389,7 +390,7 @@ def distinct(names: Sequence[Any], quotable: bool = True) -> list[str]:
 
 def stamp(path: Path) -> tuple[int, ...]:
     """What changes when a file is written to, or another one takes its name."""
-    if path.suffix.lower() not in _KINDS or any(c in str(path) for c in "*?["):
+    if path.suffix.lower() not in _KINDS or not _PATTERN.isdisjoint(str(path)):
         raise TableInputError(
             f"{show(path.name)} is no table by its name; use a name that ends in {', '.join(_KINDS)}, without * ? or [."
         )

@@ -21,11 +21,11 @@ from ..errors import DiscreetError, TableInputError
 from ..ledger.ledger import Ledger
 from ..present.views import View, plain
 from ..questions.question import Question
-from ..tables import admission
-from ..tables.asked import Asked as AskedOf
+from ..tables.ask.asked import Asked as AskedOf
+from ..tables.count import admitting
+from ..tables.count.typing_errors import other_spellings
+from ..tables.publish.released import Release
 from ..tables.release import preview, release
-from ..tables.results import Release
-from ..tables.spellings import other_spellings
 from .jobs import as_job, under_way
 from .shelf import Shelf
 from .wire import Asked, Text
@@ -219,10 +219,10 @@ async def take_table(request: Request, kind: Literal["csv", "tsv", "txt", "parqu
 def look(request: Request, asked: Looking) -> Seen:
     """What can be read of the file and what cannot: for you alone, not for publication."""
     path = _place(request).tables.take(asked.table, "file")
-    return _seen(admission.profile(path, unit=asked.unit, progress=under_way(), **asked.way.model_dump()))
+    return _seen(admitting.profile(path, unit=asked.unit, progress=under_way(), **asked.way.model_dump()))
 
 
-def _seen(found: admission.Profile) -> Seen:
+def _seen(found: admitting.Profile) -> Seen:
     return Seen(columns=list(found.names), grave=bool(found.grave), told=str(found))
 
 
@@ -273,7 +273,7 @@ def admit(request: Request, asked: Admitting) -> Seen:
     with Ledger.existing(place.ledger(asked.ledger)) as book:
         try:
             return _seen(
-                admission.admit(
+                admitting.admit(
                     path,
                     dataset=asked.dataset,
                     ledger=book,
