@@ -17,7 +17,8 @@ from .adding import Adding
 from .duckdb import bind, lock_up, names_in
 from .guard import Guarded
 from .reading import Reading
-from .sources import Source, open_table, unlike
+from .settling import Source, unlike
+from .sources import open_table
 
 _MOST_PLACES = 5
 _MEMORY_MB = 1024
