@@ -276,8 +276,8 @@ for _ in range(2):
         assert isinstance(value, types.ModuleType) == name.islower() and name in FACES or callable(value), name
         for below in getattr(value, "__all__", ()) if name in FACES else ():
             assert not isinstance(getattr(value, below), types.ModuleType), (name, below)
-import discreet.mechanisms.geometric, discreet.mechanisms.uniform
-assert callable(discreet.geometric) and callable(discreet.uniform)
+import discreet.designs.design, discreet.recovery.recover, discreet.tables.release
+assert callable(discreet.design) and callable(discreet.recover) and callable(discreet.release)
 from discreet import *
 assert geometric(2, alpha="1/2")
 """

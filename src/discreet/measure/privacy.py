@@ -26,7 +26,7 @@ from ..exact.grid import Grid
 from ..exact.level import BITS, Epsilon, Level
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Procedure, allows, procedure_of
-from ..mechanisms.geometric import geometric
+from ..mechanisms.additive import geometric
 from ..present.views import Result, View, plain
 
 
