@@ -347,7 +347,7 @@ def test_rows_come_as_they_stand_whatever_is_left_out(tmp_path):
         for row in sorted({row for row, _ in at}):
             cells = [f'<c r="{"ABCD"[c]}{row}"><v>{at[row, c]}</v></c>' for c in range(4) if (row, c) in at]
             lines.append(["".join(cells)])
-        found = sources.Sheet(workbook(tmp_path / "t.xlsx", people=lines), Reading())
+        found = sources.ExcelSheet(workbook(tmp_path / "t.xlsx", people=lines), Reading())
         (part,) = found.columns(["d", "a"], ())
         rows = sorted({row for row, _ in at})
         assert part[0].tolist() == rows

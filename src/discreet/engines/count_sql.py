@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from ..questions.conditions import is_whole
 from ..questions.predicate import COMMA, UNTYPED, family, literal, quoted
-from .adding import FARTHEST, Adding, clamped
+from .adding import FARTHEST, SumSql, clamped
 
 
 @dataclass(frozen=True)
-class Groups:
+class KeyMatch:
     """How rows find their declared group: SQL of what is picked from each row, and of what must equal the declared keys."""
 
     picked: list[str]
@@ -25,10 +25,10 @@ class Groups:
 class CountQuery:
     """What is asked of the engine, as SQL: the values of one row, and how rows or people are put together."""
 
-    groups: Groups
+    groups: KeyMatch
     conditions: Sequence[str]
     digests: Sequence[str]  # for each condition: of the columns that it and the groups need
-    adding: Sequence[Adding]
+    adding: Sequence[SumSql]
     meant: Mapping[int, str]  # the conditions of those sums that have one
     person: str | None  # the column of ids, and its type
     ids: str
@@ -61,9 +61,9 @@ class CountQuery:
     @property
     def counts(self) -> list[str]:
         """For each condition, the rows that count; for each sum, those that are meant and those of them with a number."""
-        found = [f"count(*) FILTER (WHERE c{k}) AS c{k}" for k in range(len(self.conditions))]
-        found += [f"count(*) FILTER (WHERE w{j}) AS w{j}" for j in self.meant]
-        return found + [f"count(v{j}) AS a{j}" for j in range(len(self.adding))]
+        counts = [f"count(*) FILTER (WHERE c{k}) AS c{k}" for k in range(len(self.conditions))]
+        counts += [f"count(*) FILTER (WHERE w{j}) AS w{j}" for j in self.meant]
+        return counts + [f"count(v{j}) AS a{j}" for j in range(len(self.adding))]
 
     @property
     def halves(self) -> list[str]:

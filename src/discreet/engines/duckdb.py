@@ -47,15 +47,15 @@ from ..questions.predicate import (
 )
 from ..questions.recoding import missing_sql
 from ..questions.sums import SumOf
-from .adding import Adding
-from .count_sql import CountQuery, Groups, row_digest
-from .counted import Counted, Found
+from .adding import SumSql
+from .count_sql import CountQuery, KeyMatch, row_digest
+from .counted import Counted, GroupTotals
 from .counted import Counts as Counts
 from .guard import Guarded
 from .reading import Reading
 from .settling import Source
 from .sources import open_table, stamp
-from .spark import SparkTable, found_in_cluster
+from .spark import SparkTable, count_in_cluster
 
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
 _ASKED = ("predicates", "sums", "by", "domain", "unit", "max_groups", "other", "memory_mb")
@@ -136,18 +136,18 @@ def count_each(
 class Seen:
     """What was found in a table, or in a part of it, and for what it was asked."""
 
-    found: Found
+    totals: GroupTotals
     asked: Sequence[Predicate | None]  # the conditions of counts, then those of sums
     looked_at: Sequence[frozenset[str]]
-    adding: Sequence[Adding]
+    adding: Sequence[SumSql]
     keys: Sequence[str]
 
     def counted(self) -> Counted:
         at = len(self.asked) - len(self.adding)
         return Counted(
-            [self.found.counts(k, self.asked[k], self.looked_at[k]) for k in range(at)],
+            [self.totals.counts(k, self.asked[k], self.looked_at[k]) for k in range(at)],
             [
-                self.found.sums(one, self.asked[at + j], self.looked_at[at + j], self.keys)
+                self.totals.sums(one, self.asked[at + j], self.looked_at[at + j], self.keys)
                 for j, one in enumerate(self.adding)
             ],
         )
@@ -206,7 +206,7 @@ def seen_in(
             _register_contents(connection, contents)
         conditions = ["TRUE" if one is None else typed_sql(one, types) for one in asked]
         used = [{name: kind for name, kind in types.items() if name in always | own} for own in looked_at[:at]]
-        adding = [Adding(one, added[j], types[added[j]], person is not None, j) for j, one in enumerate(sums)]
+        adding = [SumSql(one, added[j], types[added[j]], person is not None, j) for j, one in enumerate(sums)]
         meant = {j: conditions[at + j] for j, one in enumerate(sums) if one.where is not None}
         query = CountQuery(
             groups,
@@ -220,28 +220,30 @@ def seen_in(
             other,
             len(domain),
         )
-        run = _Run(connection, source, progress)
+        run = _EngineRun(connection, source, progress)
         if isinstance(source, SparkTable):
-            found = found_in_cluster(source, question, person, Found(len(domain), other, query.totals), at, seen_in)
+            totals = count_in_cluster(
+                source, question, person, GroupTotals(len(domain), other, query.totals), at, seen_in
+            )
         else:
-            found = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
+            totals = _count_rows(run, query) if person is None else _count_people(run, query, memory_mb)
     if path is not None and stamp(path) != before:
         raise TableInputError(f"{show(path.name)} changed while it was read; count it again when it is complete.")
     run.tell(1.0)
-    return Seen(found, asked, looked_at, query.adding, contents)
+    return Seen(totals, asked, looked_at, query.adding, contents)
 
 
 def names_in(wanted: Iterable[str], source: Source) -> list[str]:
     """The table's spelling of the wanted columns, each there and wanted once."""
-    found = []
+    spelled = []
     for name in wanted:
         match = find_column(name, source.names) if isinstance(name, str) else None
         if match is None:
             raise TableInputError(unknown_column(str(name), source.names if source.quotable else None))
-        found.append(match)
-    if len(set(found)) != len(found):
+        spelled.append(match)
+    if len(set(spelled)) != len(spelled):
         raise TableInputError("A column to group by is named twice; name it once.")
-    return found
+    return spelled
 
 
 def lock_up(connection: Any, memory_mb: int) -> None:
@@ -291,7 +293,7 @@ def _register_contents(connection: Any, texts: Sequence[str]) -> None:
     connection.register("contents", pa.table({"i": np.arange(len(texts)), "content": digests}))
 
 
-def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapping[str, str]) -> Groups:
+def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapping[str, str]) -> KeyMatch:
     """Hand the declared keys over as a table; returns how the data's values become such keys.
 
     A column of keys d0 has e0 beside it where missing values have a key: which of its rows that is.
@@ -334,7 +336,7 @@ def _register(connection: Any, domain: Domain, names: Sequence[str], types: Mapp
         if len(set(moments)) != len(domain):
             raise TableInputError("Two declared keys are the same day or time; declare each once.")
     connection.register("declared", pa.table(columns))
-    return Groups(picked, same)
+    return KeyMatch(picked, same)
 
 
 def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tuple[Any, str]:
@@ -370,7 +372,7 @@ def _reading(values: tuple[Key, ...], name: str, type_name: str, k: str) -> tupl
     return pa.array(moments, pa.timestamp("us")), k
 
 
-class _Run:
+class _EngineRun:
     """The engine at work on one source, and somebody who is told how far it is."""
 
     def __init__(self, connection: Any, source: Source, progress: Progress | None) -> None:
@@ -388,8 +390,8 @@ class _Run:
         """The columns of an answer by name; meanwhile the share of the source that was read is told, from `start` to `end`."""
 
         def work() -> dict[str, NDArray[Any]]:
-            found = self.connection.execute(sql).fetchnumpy()
-            return {name: np.ma.getdata(column) for name, column in found.items()}
+            columns = self.connection.execute(sql).fetchnumpy()
+            return {name: np.ma.getdata(column) for name, column in columns.items()}
 
         if self.progress is None:
             return work()
@@ -407,28 +409,28 @@ class _Run:
                 raise
 
 
-def _count_rows(run: _Run, query: CountQuery) -> Found:
+def _count_rows(run: _EngineRun, query: CountQuery) -> GroupTotals:
     seen = run.ask(query.by_rows(), 0.0, 1.0)
-    found = Found(query.size, query.other, query.totals)
-    found.add(seen)
-    found.rows = int(seen["size"].sum())
-    found.counted = found.rows if query.other else int(seen["size"][seen["i"] < query.size].sum())
-    found.digests = [
+    totals = GroupTotals(query.size, query.other, query.totals)
+    totals.add(seen)
+    totals.rows = int(seen["size"].sum())
+    totals.counted = totals.rows if query.other else int(seen["size"][seen["i"] < query.size].sum())
+    totals.digests = [
         (int(seen[f"low{k}"].sum(dtype=np.uint64)), int(seen[f"high{k}"].sum(dtype=np.uint64)))
         for k in range(len(query.digests))
     ]
-    return found
+    return totals
 
 
-def _count_people(run: _Run, query: CountQuery, memory_mb: int) -> Found:
+def _count_people(run: _EngineRun, query: CountQuery, memory_mb: int) -> GroupTotals:
     """First all rows, then people in as many parts as it takes for each part to fit in memory."""
     import duckdb
 
-    found = Found(query.size, query.other, query.totals)
+    totals = GroupTotals(query.size, query.other, query.totals)
     share = 0.3  # of the time, for the first look
     seen = run.ask(query.content(), 0.0, share)
-    found.rows, people = int(seen["rows"][0]), int(seen["people"][0])
-    found.digests = [(int(seen[f"low{k}"][0]), int(seen[f"high{k}"][0])) for k in range(len(query.digests))]
+    totals.rows, people = int(seen["rows"][0]), int(seen["people"][0])
+    totals.digests = [(int(seen[f"low{k}"][0]), int(seen[f"high{k}"][0])) for k in range(len(query.digests))]
     each = _BYTES_EACH + 8 * len(query.conditions) + _BYTES_ADDED * len(query.adding)
     parts, key, done = 1, secrets.token_hex(16), Fraction(0)
     while people * each > parts * memory_mb * 10**6 and parts < _MOST_PARTS:
@@ -444,7 +446,7 @@ def _count_people(run: _Run, query: CountQuery, memory_mb: int) -> Found:
                 raise
             ahead += [(2 * parts, part + parts), (2 * parts, part)]  # the same people: one more bit of the hash
             continue
-        found.add(seen)
-        found.counted += int(seen["n"].sum())
+        totals.add(seen)
+        totals.counted += int(seen["n"].sum())
         done += Fraction(1, parts)
-    return found
+    return totals

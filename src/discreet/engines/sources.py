@@ -85,7 +85,7 @@ def _opened(table: Any, again: bool, how: Reading, progress: Progress | None) ->
             return _Stream(table)
         table = whole_table(table)
     if isinstance(table, (pa.Table, pa.RecordBatch)):
-        return _Table(table if isinstance(table, pa.Table) else pa.Table.from_batches([table]))
+        return _ArrowTable(table if isinstance(table, pa.Table) else pa.Table.from_batches([table]))
     if type(table).__name__ == "DuckDBPyRelation":
         return _Relation(table)
     if type(table).__module__.startswith("pyspark."):
@@ -167,7 +167,11 @@ class _Excel(Source):
 
     def __init__(self, path: Path, reading: Reading, progress: Progress | None) -> None:
         super().__init__()
-        self.sheet, self.nulls, self.decimal = Sheet(path, reading, progress), reading.nulls, reading.decimal or "."
+        self.sheet, self.nulls, self.decimal = (
+            ExcelSheet(path, reading, progress),
+            reading.nulls,
+            reading.decimal or ".",
+        )
         self.names = distinct(self.sheet.header, quotable=False)
         self.untyped = frozenset(self.names)
 
@@ -186,7 +190,7 @@ class _Excel(Source):
         return self.sheet.columns(self.used, self.nulls)
 
 
-class Sheet:
+class ExcelSheet:
     """One sheet of a workbook, by python-calamine, where it is installed: the names in its first row, and the rows below.
 
     A sheet declares no types: its cells are read as a text file's fields are. Whole numbers below 2^53 are integers, days
@@ -362,7 +366,7 @@ class _Relation(Source):
         yield from self._reader()
 
 
-class _Table(Source):
+class _ArrowTable(Source):
     """An Arrow table in memory."""
 
     def __init__(self, table: Any) -> None:
@@ -378,7 +382,7 @@ class _Table(Source):
             self.done += batch.num_rows
 
 
-class _Frame(_Table):
+class _Frame(_ArrowTable):
     """A table of another library: its used columns as Arrow data, copied only where that library must."""
 
     def __init__(self, frame: Any) -> None:

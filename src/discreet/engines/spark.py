@@ -27,7 +27,7 @@ import numpy as np
 from ..errors import DiscreetError, MissingExtraError, TableInputError
 from ..exact.arithmetic import show
 from .adding import FARTHEST
-from .counted import Found
+from .counted import GroupTotals
 from .guard import Guarded
 from .settling import Source, distinct
 from .spark_folders import checkpoint_folder
@@ -322,8 +322,8 @@ def own_files(frame: Any) -> list[str] | None:
     if plan.nodeName() != "LogicalRelation" or plan.relation().getClass().getSimpleName() != "HadoopFsRelation":
         return None
     relation = plan.relation()
-    found = list(relation.inputFiles())
-    return sorted(found) if relation.fileFormat().toString() == "Parquet" and len({*found}) == len(found) else None
+    files = list(relation.inputFiles())
+    return sorted(files) if relation.fileFormat().toString() == "Parquet" and len({*files}) == len(files) else None
 
 
 def _is_lasting(part: str) -> bool:
@@ -338,31 +338,31 @@ def gone() -> TableInputError:
     return TableInputError("Spark went away, or refused; start a session anew, and see its logs.")
 
 
-def found_in_cluster(
+def count_in_cluster(
     table: SparkTable,
     question: Mapping[str, Any],
     person: str | None,
-    found: Found,
+    totals: GroupTotals,
     conditions: int,
     count: Callable[..., Any],
-) -> Found:
-    """The empty `found`, filled: what is asked was understood before, with the table's names and types.
+) -> GroupTotals:
+    """The empty `totals`, filled: what is asked was understood before, with the table's names and types.
 
     Every task runs the embedded engine (`count`, which is `duckdb.seen_in`) on its part of the rows, and the parts are added
     up. Where people are counted, all rows of a person are brought to one task first, by a hash of the id. So the rules for one
     person's rows are the embedded engine's own, and its sensitivities hold: a person changes the numbers of one part alone.
     """
-    return in_our_words(lambda: _filled(table, question, person, found, conditions, count), _not_counted)
+    return in_our_words(lambda: _filled(table, question, person, totals, conditions, count), _not_counted)
 
 
 def _filled(
     table: SparkTable,
     question: Mapping[str, Any],
     person: str | None,
-    found: Found,
+    totals: GroupTotals,
     conditions: int,
     count: Callable[..., Any],
-) -> Found:
+) -> GroupTotals:
     from pyspark.sql import functions as F
 
     frame = table.picked
@@ -375,7 +375,7 @@ def _filled(
         kind, key = frame.schema[at].dataType.typeName(), frame[at]
         key = key + F.lit(0.0) if kind in ("float", "double") else key  # -0.0 is 0.0
         frame = frame.repartition(parts, key)
-    names = [*found.totals, "rows", "counted", *(f"{half}{k}" for k in range(conditions) for half in ("low", "high"))]
+    names = [*totals.totals, "rows", "counted", *(f"{half}{k}" for k in range(conditions) for half in ("low", "high"))]
     task = CountTask(session.sparkContext.broadcast(dict(question)), tuple(names), count)
     with quiet():
         parts_counted = frame.mapInArrow(
@@ -384,18 +384,18 @@ def _filled(
         whole = parts_counted.groupBy("i").agg(*(F.sum(name).alias(name) for name in names))
         seen = whole.toArrow().to_pydict()
     groups = np.array(seen["i"], dtype=np.int64) != _WHOLE
-    held = {name: [min(max(int(x), -FARTHEST), FARTHEST) for x in seen[name]] for name in found.totals}
-    found.add(
+    held = {name: [min(max(int(x), -FARTHEST), FARTHEST) for x in seen[name]] for name in totals.totals}
+    totals.add(
         {
             "i": np.array(seen["i"], dtype=np.int64)[groups],
             **{name: np.array(numbers, dtype=np.int64)[groups] for name, numbers in held.items()},
         }
     )
     # of the one row that has them
-    about = {name: sum(map(int, seen[name])) for name in names if name not in found.totals}
-    found.rows, found.counted = about["rows"], about["counted"]
-    found.digests = [(about[f"low{k}"] % 2**64, about[f"high{k}"] % 2**64) for k in range(conditions)]
-    return found
+    about = {name: sum(map(int, seen[name])) for name in names if name not in totals.totals}
+    totals.rows, totals.counted = about["rows"], about["counted"]
+    totals.digests = [(about[f"low{k}"] % 2**64, about[f"high{k}"] % 2**64) for k in range(conditions)]
+    return totals
 
 
 @dataclass(frozen=True)
@@ -413,14 +413,14 @@ class CountTask:
         if first is None:
             return
         reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
-        found = self.count(reader, self.question.value).found
-        there = np.flatnonzero(np.any([total != 0 for total in found.totals.values()], axis=0))
-        about = {"rows": found.rows, "counted": found.counted}
-        for k, (low, high) in enumerate(found.digests):
+        totals = self.count(reader, self.question.value).totals
+        there = np.flatnonzero(np.any([total != 0 for total in totals.totals.values()], axis=0))
+        about = {"rows": totals.rows, "counted": totals.counted}
+        for k, (low, high) in enumerate(totals.digests):
             about |= {f"low{k}": low, f"high{k}": high}
         columns = {"i": pa.array([*there.tolist(), _WHOLE], pa.int64())}
         for name in self.names:
-            groups = found.totals[name][there].tolist() if name in found.totals else [0] * len(there)
+            groups = totals.totals[name][there].tolist() if name in totals.totals else [0] * len(there)
             columns[name] = pa.array([*groups, about.get(name, 0)], pa.decimal128(_DIGITS, 0))
         yield pa.record_batch(columns)
 
