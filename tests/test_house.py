@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import inspect
 import subprocess
 import sys
 import types
@@ -85,8 +86,8 @@ CIRCLES = {
     ("queries.queries", "queries.smooth_noise"): "smooth_noise of a query",
     ("queries.queries", "queries.splits"): "the share of a level that a query's smooth sensitivity takes",
     ("sharing.cascades", "sharing.cascade_reports"): "a cascade draws its reports, which say whose they are",
-    ("tables.results", "tables.pages"): "a release as a page",
-    ("tables.results", "tables.saving"): "save of a release",
+    ("tables.publish.released", "tables.publish.page"): "a release as a page",
+    ("tables.publish.released", "tables.saved.release_files"): "save of a release",
 }
 
 
@@ -306,6 +307,42 @@ def test_no_module_shares_a_name_with_a_public_name_of_its_package():
 
 def test_not_too_many_names_are_on_top():
     assert len(discreet.__all__) <= 52
+
+
+def public_functions() -> dict[str, types.FunctionType]:
+    """Every function on top and one dot down, by its name."""
+    found = {}
+    for name in discreet.__all__:
+        value = getattr(discreet, name)
+        below = {f"{name}.{k}": getattr(value, k) for k in getattr(value, "__all__", ()) if name.islower()}
+        found |= {k: v for k, v in {name: value, **below}.items() if inspect.isfunction(v)}
+    return found
+
+
+def test_one_argument_has_one_name_and_a_type():
+    """A mechanism is called that, true values live on n or a Grid, and levels, priors, losses and neighbours say what they are."""
+    wrong = {"m", "d", "channel", "grid"}
+    typed = {"n", "alpha", "epsilon", "prior", "loss", "neighbours", "sensitivity", "confidence"}
+    functions = public_functions()
+    assert {"check_privacy", "plan_error", "measure.posterior", "sharing.collude"} <= set(functions)
+    for name, function in functions.items():
+        if name in ("queries.exact_sum", "queries.exact_mean"):  # of records: the grid is not that of the answer
+            continue
+        told = {p.name: str(p.annotation) for p in inspect.signature(function).parameters.values()}
+        assert not wrong & set(told), name
+        loose = {k for k in typed & set(told) if told[k] in ("Any", "object")}
+        assert not loose or (name, loose) in LOOSE, (name, loose)
+
+
+# the loss of noise on the line is a function of the error; a graph's neighbours are a function of two data sets; what
+# tables ask goes into a Question, which reads it
+LOOSE = [
+    ("preview", {"alpha", "epsilon", "prior"}),
+    ("release", {"alpha", "epsilon", "prior"}),
+    ("release_to", {"prior"}),
+    ("sharing.collude", {"loss"}),
+    ("theory.query_graph", {"neighbours"}),
+]
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -153,7 +153,7 @@ def test_the_lone_script_verifies_what_discreet_saved(lone, m, tmp_path):
     m.save(tmp_path / "m.json")
     told = lone(tmp_path / "m.json")
     assert (told.returncode, told.stderr) == (0, "")
-    claim = f"verified: alpha {m.alpha} holds" if m.alpha else "the file is whole, but it claims no privacy"
+    claim = f"verified: alpha {m.claim.alpha} holds" if m.claim.alpha else "the file is whole, but it claims no privacy"
     assert told.stdout.startswith(claim)
 
 
@@ -552,14 +552,14 @@ def test_the_digest_is_plain_sha256_of_canonical_json():
 
 def test_the_limits_are_those_of_the_package():
     """A file that discreet writes with one limit must not be read with another."""
-    from discreet.channels import contract, geometric, keep, noisy, table, then
+    from discreet.channels import contract, geometric, mixture, noisy, table, then
     from discreet.noise import stairs
 
     assert then._MAX_PRODUCT == verify.MAX_PRODUCT
     assert then._MAX_WORK == verify.MAX_WORK
-    assert {room._MAX_BITS for room in (then, geometric, noisy, keep)} == {verify.MAX_WEIGHT_BITS}
+    assert {room._MAX_BITS for room in (then, geometric, noisy, mixture)} == {verify.MAX_WEIGHT_BITS}
     assert (table.MAX_ENTRIES, table.MAX_TOTAL) == (verify.MAX_ENTRIES, verify.MAX_TOTAL)
-    assert noisy.MAX_ENTRIES == keep.MAX_ENTRIES == verify.MAX_ENTRIES
+    assert noisy.MAX_ENTRIES == mixture.MAX_ENTRIES == verify.MAX_ENTRIES
     assert stairs.LONGEST_STAIR == verify.MAX_STAIR
     assert contract.WRITTEN_BITS == verify.WRITTEN_BITS
 

@@ -37,11 +37,11 @@ from .planning.reports import plan_reports as plan_reports
 from .questions.question import Question as Question
 from .randomness.source import insecure_source as insecure_source
 from .recovery.recover import recover as recover
-from .tables.admission import admit as admit
-from .tables.admission import profile as profile
-from .tables.checking import check_release as check_release
+from .tables.count.admitting import admit as admit
+from .tables.count.admitting import profile as profile
 from .tables.release import preview as preview
 from .tables.release import release as release
 from .tables.release import release_to as release_to
+from .tables.saved.checking import check_release as check_release
 
 __version__: str

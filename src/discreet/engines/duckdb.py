@@ -20,6 +20,7 @@ from concurrent.futures import TimeoutError as StillRunning
 from dataclasses import dataclass
 from datetime import UTC
 from fractions import Fraction
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ from .sources import open_table, stamp
 from .spark import SparkTable, count_in_cluster
 
 _KEYS_FOR = {"number": int, "text": str, "boolean": bool, "date": str, "timestamp": str}
-_ASKED = ("predicates", "sums", "by", "domain", "unit", "max_groups", "other", "memory_mb")
+_asked = itemgetter("predicates", "sums", "by", "domain", "unit", "max_groups", "other", "memory_mb")
 _LOOK = 0.1  # seconds between two looks at how far the engine has read
 _MOST_PARTS = 2**16
 _MB_THREAD = 16  # of memory, for each thread of the engine: more than the texts that it is handed over at a time take
@@ -161,7 +162,7 @@ def seen_in(
     vouched: bool = False,
 ) -> Seen:
     """The true numbers of a question, as `count_each` is asked it, in a table of any kind."""
-    predicates, sums, by, domain, unit, max_groups, other, memory_mb = (question[name] for name in _ASKED)
+    predicates, sums, by, domain, unit, max_groups, other, memory_mb = _asked(question)
     max_groups = whole(max_groups, "max_groups", error=TableInputError)
     if unit is None and max_groups != 1:
         raise TableInputError(

@@ -34,6 +34,7 @@ from .settling import distinct
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _ARROW = (".arrow", ".feather")
 _KINDS = (".parquet", ".pq", ".xlsx", *_ARROW, *_SEPARATORS)
+_PATTERN = frozenset("*?[")  # characters that make several files of a name
 _LOOK = 0.2  # seconds between two looks at the reader
 # what is asked for comes by the standard input: a command line is for all to read. Nobody waits any more when that is closed
 _CHILD = """
@@ -476,7 +477,7 @@ def _text_of(value: Any) -> str | None:
 
 def stamp(path: Path) -> tuple[int, ...]:
     """What changes when a file is written to, or another one takes its name."""
-    if path.suffix.lower() not in _KINDS or any(c in str(path) for c in "*?["):
+    if path.suffix.lower() not in _KINDS or not _PATTERN.isdisjoint(str(path)):
         raise TableInputError(
             f"{show(path.name)} is no table by its name; use a name that ends in {', '.join(_KINDS)}, without * ? or [."
         )

@@ -101,7 +101,7 @@ class Description(Result):
         return {name: plain(value) for name, value in told.items()}
 
 
-def describe(m: Procedure, *, matrix: bool = False) -> Description:
+def describe(mechanism: Procedure, *, matrix: bool = False) -> Description:
     """Everything there is to see of a mechanism: level, properties, and bias and loss for each true value.
 
     With matrix=True the matrix, where it is small, stands in `to_dict()` too.
@@ -113,10 +113,10 @@ def describe(m: Procedure, *, matrix: bool = False) -> Description:
     between any two values (local privacy): epsilon <= 0.842885
     properties: RH RM S
     """
-    m = procedure_of(m)
-    letters = property_letters(m)
-    local = None if m.inputs.n is None else check_privacy(m, neighbours="any")
-    return Description(m, check_privacy(m), local, None if letters is None else tuple(letters), matrix)
+    mechanism = procedure_of(mechanism)
+    letters = property_letters(mechanism)
+    local = None if mechanism.inputs.n is None else check_privacy(mechanism, neighbours="any")
+    return Description(mechanism, check_privacy(mechanism), local, None if letters is None else tuple(letters), matrix)
 
 
 def property_letters(m: Procedure) -> list[str] | None:

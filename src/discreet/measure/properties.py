@@ -10,22 +10,26 @@ from ..mechanism import Procedure, procedure_of
 __all__ = ["LETTERS", "WORDS", "explain", "faults", "properties"]
 
 
-def properties(m: Procedure) -> frozenset[str]:
+def properties(mechanism: Procedure) -> frozenset[str]:
     """The letters of the properties that hold, decided exactly.
 
     >>> import discreet as dt
     >>> sorted(dt.properties(dt.geometric(5, alpha="9/10")))
     ['RH', 'RM', 'S']
     """
-    return frozenset(LETTERS) - faults(m).keys()
+    return frozenset(LETTERS) - faults(mechanism).keys()
 
 
-def explain(m: Procedure) -> dict[str, str]:
+def explain(mechanism: Procedure) -> dict[str, str]:
     """For each property that fails, a sentence with the two probabilities that break it."""
-    channel, sentences = procedure_of(m).finite(), {}
-    for letter, fault in faults(m).items():
-        low = _words(m, fault.low)
-        bar = f"guessing has 1/{channel.rows} = {1 / channel.rows:.6g}" if fault.high is None else _words(m, fault.high)
+    channel, sentences = procedure_of(mechanism).finite(), {}
+    for letter, fault in faults(mechanism).items():
+        low = _words(mechanism, fault.low)
+        bar = (
+            f"guessing has 1/{channel.rows} = {1 / channel.rows:.6g}"
+            if fault.high is None
+            else _words(mechanism, fault.high)
+        )
         sentences[letter] = f"fails: {WORDS[letter]}; but {low}, while {bar}"
     return sentences
 

@@ -6,10 +6,11 @@ from fractions import Fraction
 
 from ..channels import Additive, Geometric, closed
 from ..errors import GridError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..exact.given import positive
-from ..exact.grid import Grid
-from ..exact.level import Level
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe, open_ends
 from ..noise import GeometricNoise, discrete_staircase
@@ -25,7 +26,9 @@ _FINE = 2**10  # steps within the sensitivity and within the scale of Laplace no
 _FINE_STAIRS = 2**7  # steps within the sensitivity, at least: the best edge is found to less than a hundredth of it
 
 
-def geometric(n: int | Grid, *, alpha: object = None, epsilon: object = None, sensitivity: object = 1) -> Mechanism:
+def geometric(
+    n: GridLike, *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None, sensitivity: Rational = 1
+) -> Mechanism:
     """The true value plus two-sided geometric noise; on a finite grid, the mass beyond each end goes to that end.
 
     Truncated to 0..n this is GM, the optimal private mechanism for the 0-1 loss and, followed by the user's own remap,
@@ -45,12 +48,12 @@ def geometric(n: int | Grid, *, alpha: object = None, epsilon: object = None, se
 
 
 def laplace(
-    n: int | Grid | None = None,
+    n: GridLike | None = None,
     *,
-    alpha: object = None,
-    epsilon: object = None,
-    sensitivity: object = 1,
-    step: object = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    sensitivity: Rational = 1,
+    step: Rational | None = None,
 ) -> Mechanism:
     """The true value plus Laplace noise of scale sensitivity/epsilon, on a grid; truncated where the grid is finite.
 
@@ -74,12 +77,12 @@ def laplace(
 
 
 def staircase(
-    n: int | Grid | None = None,
+    n: GridLike | None = None,
     *,
-    alpha: object = None,
-    epsilon: object = None,
-    sensitivity: object = 1,
-    step: object = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    sensitivity: Rational = 1,
+    step: Rational | None = None,
     r: int | str = "l1",
 ) -> Mechanism:
     """The true value plus staircase noise, with the best r the least noisy of its level; truncated on a finite grid.
@@ -104,7 +107,9 @@ def staircase(
     return Mechanism(grid, grid, channel, level, Neighbours.steps(steps), recipe)
 
 
-def _fine_grid(n: int | Grid | None, step: object, sensitivity: object, level: Level, fine: int = _FINE) -> Grid:
+def _fine_grid(
+    n: GridLike | None, step: Rational | None, sensitivity: Rational, level: Level, fine: int = _FINE
+) -> Grid:
     """The grid that was asked for: a Grid as it is; else the whole line, or 0..n, with the given step or a fine one."""
     if isinstance(n, Grid):
         if step is not None:

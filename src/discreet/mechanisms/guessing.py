@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from ..channels import Mixture
 from ..errors import GridError
-from ..exact.grid import Grid
-from ..exact.level import Level
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe
 
@@ -15,7 +15,7 @@ _KAIROUZ = "Kairouz, Bonawitz, Ramage, Discrete distribution estimation under lo
 _CORMODE = "Cormode, Kulkarni, Srivastava, Constrained private mechanisms for count data, ICDE 2018 (UM)"
 
 
-def randomized_response(n: int | Grid, *, alpha: object = None, epsilon: object = None) -> Mechanism:
+def randomized_response(n: GridLike, *, alpha: LevelLike | None = None, epsilon: LevelLike | None = None) -> Mechanism:
     """k-ary randomised response on 0..n (k = n + 1): the truth with probability 1/(1 + n alpha), else any other value.
 
     Any two true values are neighbours: the level is one of local privacy.
@@ -33,7 +33,7 @@ def randomized_response(n: int | Grid, *, alpha: object = None, epsilon: object 
     )
 
 
-def uniform(n: int | Grid) -> Mechanism:
+def uniform(n: GridLike) -> Mechanism:
     """Every value with the same probability, whatever the truth (UM): perfect privacy, no information, alpha = 1.
 
     >>> import discreet as dt

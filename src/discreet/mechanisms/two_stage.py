@@ -16,10 +16,11 @@ from ..channels import Map, Then
 from ..channels.contract import MATRIX_ENTRIES
 from ..channels.ratios import window_extreme
 from ..errors import GridError, SizeError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import parse_exact, show
 from ..exact.given import vector
-from ..exact.grid import Grid
-from ..exact.level import Level
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours
 from ..mechanism import Mechanism, Recipe, mechanism_of
 from .additive import geometric, staircase
@@ -46,12 +47,12 @@ Cell = tuple[Fraction, Fraction, Fraction]  # from, up to but without, rounded t
 
 
 def rounded(
-    n: int | Grid,
+    n: GridLike,
     cells: Any,
     *,
-    alpha: object = None,
-    epsilon: object = None,
-    sensitivity: object = 1,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    sensitivity: Rational = 1,
     then: str | Callable[..., Mechanism] = "geometric",
     outputs: Grid | None = None,
 ) -> Mechanism:

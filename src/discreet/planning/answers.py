@@ -8,12 +8,13 @@ from typing import Any
 
 from ..designs.design import design
 from ..errors import GridError
+from ..exact.aliases import Rational
 from ..exact.given import positive
 from ..exact.grid import Grid
-from ..exact.level import Level
+from ..exact.level import Level, LevelLike
 from ..exact.neighbours import Neighbours
-from ..measure.loss import loss_of
-from ..measure.prior import prior_of
+from ..measure.loss import LossLike, loss_of
+from ..measure.prior import PriorLike, prior_of
 from ..measure.privacy import check_privacy
 from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, worst_loss
@@ -29,14 +30,14 @@ def compare_query(
     query: Any,
     *,
     records: Any = None,
-    low: Any = None,
-    high: Any = None,
-    alpha: Any = None,
-    epsilon: Any = None,
-    loss: Any = "l1",
-    prior: Any = None,
-    sensitivity: Any = None,
-    step: Any = None,
+    low: Rational | None = None,
+    high: Rational | None = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    loss: LossLike = "l1",
+    prior: PriorLike | None = None,
+    sensitivity: Rational | None = None,
+    step: Rational | None = None,
     cells: Any = None,
     progress: Progress | None = None,
 ) -> Comparison:

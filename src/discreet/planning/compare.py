@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from ..designs.design import design
 from ..errors import DiscreetError, MetricError, SizeError
-from ..exact.grid import Grid
-from ..exact.level import Level
-from ..exact.neighbours import Neighbours
+from ..exact.aliases import Rational
+from ..exact.grid import Grid, GridLike
+from ..exact.level import Level, LevelLike
+from ..exact.neighbours import Neighbours, NeighboursLike
 from ..measure.description import property_letters
-from ..measure.loss import loss_of
-from ..measure.prior import prior_of
+from ..measure.loss import LossLike, loss_of
+from ..measure.prior import PriorLike, prior_of
 from ..measure.privacy import check_privacy
 from ..measure.properties import LETTERS
 from ..measure.remaps import bayes_risk
@@ -36,7 +35,7 @@ class Comparison(Result):
     question: str
     table: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
-    mechanisms: Mapping[str, Mechanism] = field(compare=False)
+    mechanisms: Mapping[str, Procedure] = field(compare=False)
     loss: str = "l1"
 
     def __getitem__(self, name: str) -> Mapping[str, Any]:
@@ -69,16 +68,16 @@ class Comparison(Result):
 
 
 def compare(
-    n: Any = None,
+    n: GridLike | Procedure | Sequence[Procedure] | Mapping[str, Procedure] | None = None,
     *,
-    alpha: Any = None,
-    epsilon: Any = None,
-    loss: Any = "l1",
-    prior: Any = None,
+    alpha: LevelLike | None = None,
+    epsilon: LevelLike | None = None,
+    loss: LossLike = "l1",
+    prior: PriorLike | None = None,
     require: Iterable[str] | str = (),
-    mechanisms: Any = None,
-    sensitivity: Any = None,
-    neighbours: Any = None,
+    mechanisms: Procedure | Sequence[Procedure] | Mapping[str, Procedure] | None = None,
+    sensitivity: Rational | None = None,
+    neighbours: NeighboursLike | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """The known mechanisms on 0..n (or a grid) at a level, and the best one for the loss, the prior and the properties.
@@ -103,7 +102,7 @@ def compare(
     """
     if mechanisms is None and isinstance(getattr(n, "mechanism", None), Mechanism):
         procedure_of(n)  # a design: says to give its mechanism
-    if mechanisms is None and (isinstance(n, (Mechanism, list, tuple, Mapping)) or np.ndim(n) > 0):
+    if mechanisms is None and (isinstance(n, (Procedure, list, tuple, Mapping)) or getattr(n, "ndim", 0) > 0):
         n, mechanisms = None, n
     if sensitivity is not None and neighbours is not None:
         raise DiscreetError(
@@ -159,7 +158,7 @@ def _between(told: Neighbours, grid: Grid) -> str:
     return f"{'on' if told.span(grid) is None else 'between'} {told.words(grid)}"
 
 
-def _promised(grid: Grid, found: Mapping[str, Mechanism], sensitivity: Any, neighbours: Any) -> Neighbours:
+def _promised(grid: Grid, found: Mapping[str, Procedure], sensitivity: Any, neighbours: Any) -> Neighbours:
     """Between which true values the levels of all rows are compared: those given, or those that the mechanisms share."""
     if neighbours is not None:
         return Neighbours.of(neighbours, grid)
@@ -175,7 +174,7 @@ def _promised(grid: Grid, found: Mapping[str, Mechanism], sensitivity: Any, neig
     return shared
 
 
-def _known(grid: Grid, level: Level, told: Neighbours) -> tuple[dict[str, Mechanism], list[str]]:
+def _known(grid: Grid, level: Level, told: Neighbours) -> tuple[dict[str, Procedure], list[str]]:
     """The families that are compared, as far as they go, each at the level between these neighbours; and who cannot keep it.
 
     Those that are tables end at n = 1023. On a graph, families for steps are made for its farthest neighbours.
@@ -183,7 +182,7 @@ def _known(grid: Grid, level: Level, told: Neighbours) -> tuple[dict[str, Mechan
     span = told.span(grid)
     apart = max(abs(i - k) for i, k, _ in told.demands(grid)) if span is None else span
     asked = {"alpha": level, "sensitivity": apart * grid.step}
-    found: dict[str, Mechanism] = {}
+    found: dict[str, Procedure] = {}
     left_out = []
     for family in FAMILIES:
         for name, more in family.compared.items():

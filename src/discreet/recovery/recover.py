@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import RecoveryError
+from ..exact.aliases import Rational
 from ..exact.arithmetic import show
 from ..exact.given import positive
 from ..mechanism import Procedure, procedure_of
@@ -35,7 +36,7 @@ def recover(
     *,
     kind: str = "auto",
     iterations: int | None = None,
-    gap: Any = None,
+    gap: Rational | None = None,
     start: Any = None,
     projection: str | None = None,
     accelerate: bool | None = None,

@@ -21,11 +21,11 @@ from ..errors import DiscreetError, TableInputError
 from ..ledger.ledger import Ledger
 from ..present.views import View, plain
 from ..questions.question import Question
-from ..tables import admission
-from ..tables.asked import Asked as AskedOf
+from ..tables.ask.asked import Asked as AskedOf
+from ..tables.count import admitting
+from ..tables.count.typing_errors import other_spellings
+from ..tables.publish.released import Release
 from ..tables.release import preview, release
-from ..tables.results import Release
-from ..tables.spellings import other_spellings
 from .common import Form, Shelf, Text
 from .jobs import as_job, under_way
 
@@ -218,10 +218,10 @@ async def take_table(request: Request, kind: Literal["csv", "tsv", "txt", "parqu
 def look(request: Request, asked: ProfileForm) -> ProfileReply:
     """What can be read of the file and what cannot: for you alone, not for publication."""
     path = _place(request).tables.take(asked.table, "file")
-    return _profile_reply(admission.profile(path, unit=asked.unit, progress=under_way(), **asked.way.model_dump()))
+    return _profile_reply(admitting.profile(path, unit=asked.unit, progress=under_way(), **asked.way.model_dump()))
 
 
-def _profile_reply(profile: admission.Profile) -> ProfileReply:
+def _profile_reply(profile: admitting.Profile) -> ProfileReply:
     return ProfileReply(columns=list(profile.names), grave=bool(profile.grave), told=str(profile))
 
 
@@ -272,7 +272,7 @@ def admit(request: Request, asked: AdmissionForm) -> ProfileReply:
     with Ledger.existing(place.ledger(asked.ledger)) as book:
         try:
             return _profile_reply(
-                admission.admit(
+                admitting.admit(
                     path,
                     dataset=asked.dataset,
                     ledger=book,

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.counted import Counts, Sums
-from ..engines.duckdb import count_each
-from ..engines.reading import Reading
-from ..ledger.ledger import Terms
-from ..progress import Progress
-from ..questions.question import Question
-from .measures import Measure, change_of
+from ...engines.counted import Counts, Sums
+from ...engines.duckdb import count_each
+from ...engines.reading import Reading
+from ...ledger.ledger import Terms
+from ...progress import Progress
+from ...questions.question import Question
+from ..draw.measures import Measure, change_of
 
 Indices = NDArray[np.int64]
 

@@ -28,19 +28,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import files
-from ..errors import ReleaseError
-from ..exact.level import Level
-from ..formats import VERSION, check_version
-from ..ledger.ledger import Terms
-from ..mechanism import Mechanism
-from ..questions.domain import Domain
-from ..questions.margins import Margin
-from ..questions.question import Question
-from .asked import Asked
-from .coarse import Coarse
-from .measures import Measure, Plan, Tier, bounded, made, open_noise, tiers_for, unplanned
-from .sheet import Sheet
+from ... import files
+from ...errors import ReleaseError
+from ...exact.level import Level
+from ...formats import VERSION, check_version
+from ...ledger.ledger import Terms
+from ...mechanism import Mechanism
+from ...questions.domain import Domain
+from ...questions.margins import Margin
+from ...questions.question import Question
+from ..ask.asked import Asked
+from ..draw.measures import Measure, Plan, Tier, bounded, made, open_noise, tiers_for, unplanned
+from ..publish.coarse import Coarse
+from ..publish.sheet import Sheet
 
 Indices = NDArray[np.int64]
 Document = dict[str, Any]

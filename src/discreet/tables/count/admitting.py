@@ -17,21 +17,21 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ..engines.bounds import outside_bounds
-from ..engines.duckdb import count_groups
-from ..engines.guard import Guarded
-from ..engines.reading import Reading
-from ..engines.sources import open_table, stamp
-from ..errors import MissingExtraError, ReleaseError, TableInputError
-from ..exact.arithmetic import show
-from ..ledger.consulting import Consulted
-from ..ledger.ledger import Admission, Ledger, opened_ledger
-from ..present.views import Result, View
-from ..progress import Progress
-from ..questions.domain import FORMAT, VERSION, Domain, declared_columns
-from ..questions.predicate import find_column
-from ..questions.sums import SumOf, read_sums
-from .columns import MOST_VALUES, Column, Tally, seen_columns
+from ...engines.bounds import outside_bounds
+from ...engines.duckdb import count_groups
+from ...engines.guard import Guarded
+from ...engines.reading import Reading
+from ...engines.sources import open_table, stamp
+from ...errors import MissingExtraError, ReleaseError, TableInputError
+from ...exact.arithmetic import show
+from ...ledger.consulting import Consulted
+from ...ledger.ledger import Admission, Ledger, opened_ledger
+from ...present.views import Result, View
+from ...progress import Progress
+from ...questions.domain import FORMAT, VERSION, Domain, declared_columns
+from ...questions.predicate import find_column
+from ...questions.sums import SumOf, read_sums
+from .column_profiles import MOST_VALUES, Column, Tally, seen_columns
 
 ALONE = "For you alone, not for publication."
 _MOST_KEYS = 100  # a column of more different values gets no proposed keys

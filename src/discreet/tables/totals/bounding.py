@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import Channel
-from ..exact.positions import positions
-from ..measure.leastsquares import Measured, WeightedBound
-from ..measure.totals import CHERNOFF, SumBound, TotalBound, is_below_noise
-from ..questions.margins import Groups
+from ...channels import Channel
+from ...exact.positions import positions
+from ...measure.leastsquares import Measured, WeightedBound
+from ...measure.totals import CHERNOFF, SumBound, TotalBound, is_below_noise
+from ...questions.margins import Groups
+from ..draw.measures import Measure, Tier
+from ..publish.readings import Part, Reading, error_of, in_steps, members
 from .fitting import fit_parts
-from .measures import Measure, Tier
-from .values import Part, Reading, error_of, in_steps, members
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]

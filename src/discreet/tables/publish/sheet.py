@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import Channel
-from ..errors import ReleaseError
-from ..ledger.chain import Totals
-from ..ledger.ledger import Answer, Terms
-from ..mechanism import Mechanism
-from ..questions.margins import Margin
-from ..questions.question import Question
-from .asked import Asked, groups_of_one
+from ...channels import Channel
+from ...errors import ReleaseError
+from ...ledger.chain import Totals
+from ...ledger.ledger import Answer, Terms
+from ...mechanism import Mechanism
+from ...questions.margins import Margin
+from ...questions.question import Question
+from ..ask.asked import Asked, groups_of_one
+from ..draw.measures import Measure, Tier, digest_of, family_of
+from ..totals.margin_rows import Sums, totals_beware, totals_record
 from .coarse import AS_DRAWN, Coarse, merged_reading
-from .measures import Measure, Tier, digest_of, family_of
-from .records import release_record
-from .results import Release
-from .sums import Sums, totals_beware, totals_record
-from .values import Reading, error_of, in_steps, published
+from .readings import Reading, error_of, in_steps, published
+from .record import release_record
+from .released import Release
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -15,20 +15,20 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
-from ..errors import DiscreetError, LedgerError, MissingExtraError
-from ..exact.level import Epsilon, Level
-from ..ledger.ledger import Ledger, opened_ledger
-from ..measure.privacy import check_privacy
-from ..present.views import Result, View, plain
-from ..present.words import csv_lines
-from .matched import Unknown, is_same, unmatched_totals
-from .measures import Measure
-from .measures import digest_of as digest_of_mechanism
-from .pages import release_page
+from ...errors import DiscreetError, LedgerError, MissingExtraError
+from ...exact.level import Epsilon, Level
+from ...ledger.ledger import Ledger, opened_ledger
+from ...measure.privacy import check_privacy
+from ...present.views import Result, View, plain
+from ...present.words import csv_lines
+from ..draw.measures import Measure
+from ..draw.measures import digest_of as digest_of_mechanism
+from ..publish.page import release_page
+from .against_ledger import differences
+from .matched_totals import Unknown, is_same, unmatched_totals
 from .rebuilt import Rebuilt, level_told, rebuild
-from .saved import Saved, as_texts, number_in, without_words
-from .saving import body_digest, digest_of, outputs, written
-from .stored import differences
+from .release_files import body_digest, digest_of, outputs, written
+from .saved_release import Saved, as_texts, number_in, without_words
 
 
 @dataclass(frozen=True)

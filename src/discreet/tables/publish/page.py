@@ -11,12 +11,12 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
-from ..exact.arithmetic import ball, float_above
-from ..present.html import page, table
-from ..present.words import moment
-from ..questions.margins import OF_TOTALS, TOTAL
-from .measures import PUBLIC_ZERO
-from .results import Release, amount, asked_in_words, key_for_people, totals_title
+from ...exact.arithmetic import ball, float_above
+from ...present.html import page, table
+from ...present.words import moment
+from ...questions.margins import OF_TOTALS, TOTAL
+from ..draw.measures import PUBLIC_ZERO
+from .released import Release, amount, asked_in_words, key_for_people, totals_title
 
 _MOST_ROWS = 400  # beyond this the page shows the first ones and points to the CSV
 

@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..engines.counted import Counts, Sums
-from ..ledger.chain import canonical as one_text
-from ..questions.margins import groups_of
-from ..questions.predicate import Predicate, find_column, parse, unordered
-from ..questions.purpose import READING
-from ..questions.question import Question
-from ..questions.statistic import Statistic
+from ...engines.counted import Counts, Sums
+from ...ledger.chain import canonical as one_text
+from ...questions.margins import groups_of
+from ...questions.predicate import Predicate, find_column, parse, unordered
+from ...questions.purpose import READING
+from ...questions.question import Question
+from ...questions.statistic import Statistic
 from .asked import Asked
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ledger.ledger import Terms
-from ..questions.margins import Groups, Margin, groups_of, margin_name, read_margins
-from ..questions.question import Question
-from .asked import groups_of_one
-from .measures import Measure, Tier, digest_of, family_of, sizes_of
-from .totals import Adding, Own
-from .values import Part, Reading, published
+from ...ledger.ledger import Terms
+from ...questions.margins import Groups, Margin, groups_of, margin_name, read_margins
+from ...questions.question import Question
+from ..ask.asked import groups_of_one
+from ..draw.measures import Measure, Tier, digest_of, family_of, sizes_of
+from ..publish.readings import Part, Reading, published
+from .bounding import Adding, Own
 
 Indices = NDArray[np.int64]
 

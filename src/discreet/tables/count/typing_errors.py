@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..engines.reading import Reading
-from ..engines.sources import open_table
-from ..exact.arithmetic import show
-from ..ledger.ledger import Ledger
-from ..progress import Progress, tell
-from ..questions.predicate import Node, find_column, parse
-from ..questions.question import Question
-from .admission import admission_for
-from .asked import Asked
+from ...engines.reading import Reading
+from ...engines.sources import open_table
+from ...exact.arithmetic import show
+from ...ledger.ledger import Ledger
+from ...progress import Progress, tell
+from ...questions.predicate import Node, find_column, parse
+from ...questions.question import Question
+from ..ask.asked import Asked
+from .admitting import admission_for
 
 _COMPARED = {"=", "<>", "IN"}
 _MOST = 50  # spellings that are told

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import Channel
-from ..exact.grid import FARTHEST
-from ..exact.positions import positions
+from ...channels import Channel
+from ...exact.grid import FARTHEST
+from ...exact.positions import positions
+from ..draw.measures import Measure
 from .coarse import MergedReports
-from .measures import Measure
 
 Indices = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -17,22 +17,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import files
-from ..exact.grid import Grid
-from ..exact.level import Level
-from ..ledger.chain import Totals, canonical
-from ..ledger.ledger import Answer, Head, Terms
-from ..mechanism import Mechanism
-from ..questions.domain import Domain
-from ..questions.hierarchy import Hierarchy
-from ..questions.margins import Margin, groups_of, margin_name
-from ..questions.predicate import Predicate, parse
-from ..questions.purpose import LEAST, READING, Purpose
-from ..questions.question import MISSING, Question
-from ..questions.statistic import KINDS, Statistic
-from .asked import Asked
-from .coarse import Coarse, line_of
-from .measures import (
+from ... import files
+from ...exact.grid import Grid
+from ...exact.level import Level
+from ...ledger.chain import Totals, canonical
+from ...ledger.ledger import Answer, Head, Terms
+from ...mechanism import Mechanism
+from ...questions.domain import Domain
+from ...questions.hierarchy import Hierarchy
+from ...questions.margins import Margin, groups_of, margin_name
+from ...questions.predicate import Predicate, parse
+from ...questions.purpose import LEAST, READING, Purpose
+from ...questions.question import MISSING, Question
+from ...questions.statistic import KINDS, Statistic
+from ..ask.asked import Asked
+from ..ask.spelling import content_of
+from ..draw.measures import (
     PUBLIC_ZERO,
     Measure,
     Tier,
@@ -45,10 +45,10 @@ from .measures import (
     sizes_of,
     whole_change,
 )
-from .results import Release
-from .saved import Saved, csv_value, number_in
-from .sheet import Sheet
-from .spelling import content_of
+from ..publish.coarse import Coarse, line_of
+from ..publish.released import Release
+from ..publish.sheet import Sheet
+from .saved_release import Saved, csv_value, number_in
 
 Indices = NDArray[np.int64]
 

@@ -9,11 +9,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from ..exact.arithmetic import show_amount
-from ..present.views import Result, View, one_line, plain
-from ..present.words import csv_lines, text
-from ..questions.margins import OF_TOTALS, TOTAL
-from ..questions.question import MISSING
+from ...exact.arithmetic import show_amount
+from ...present.views import Result, View, one_line, plain
+from ...present.words import csv_lines, text
+from ...questions.margins import OF_TOTALS, TOTAL
+from ...questions.question import MISSING
 
 _FOR_MACHINES = (
     "digest",
@@ -93,7 +93,7 @@ class Release(Result):
 
     def to_html(self) -> str:
         """The whole page for people, in one text that needs nothing else."""
-        from .pages import release_page
+        from .page import release_page
 
         return release_page(self)
 
@@ -103,7 +103,7 @@ class Release(Result):
         `bom` begins each CSV with a byte order mark, which some spreadsheets need. What is there already is kept unless
         `overwrite`; then the totals of an earlier release that this one does not have are removed. Returns the files.
         """
-        from .saving import save_release
+        from ..saved.release_files import save_release
 
         return save_release(self, path, overwrite=overwrite, bom=bom)
 

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..channels import Channel
-from ..errors import ReleaseError
-from ..exact.given import positive
-from ..exact.grid import FARTHEST, Grid
-from .measures import Measure
+from ...channels import Channel
+from ...errors import ReleaseError
+from ...exact.given import positive
+from ...exact.grid import FARTHEST, Grid
+from ..draw.measures import Measure
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

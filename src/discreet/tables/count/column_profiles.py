@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.sources import Source
-from ..progress import Progress, tell
+from ...engines.sources import Source
+from ...progress import Progress, tell
 
 MOST_VALUES = 1000  # different values of a column that are kept apart
 MOST_WORDS = 50  # texts among numbers that are kept

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from ..errors import ReleaseError
-from ..exact.arithmetic import encodable, show_decimal
-from ..exact.level import Level
-from ..ledger.ledger import Terms
-from ..mechanism import Mechanism
-from ..questions.purpose import ADDING, Purpose
-from ..questions.question import Question
+from ...errors import ReleaseError
+from ...exact.arithmetic import encodable, show_decimal
+from ...exact.level import Level
+from ...ledger.ledger import Terms
+from ...mechanism import Mechanism
+from ...questions.purpose import ADDING, Purpose
+from ...questions.question import Question
 
 _WEAKEST = 1 - Fraction(1, 2**61)  # of one report: at a 95 % interval of ln(20) * 2^61, half widths still fit 63 bits
 _LONGEST = 60  # characters of an audience's name

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import FileError
-from ..exact.arithmetic import parse_exact
-from ..files import document
-from ..formats import VERSION, check_version
-from ..ledger.ledger import Terms
-from ..mechanism import Mechanism
-from ..questions.question import Question
-from ..questions.statistic import Statistic
-from .asked import Asked, groups_of_one
+from ...errors import FileError
+from ...exact.arithmetic import parse_exact
+from ...files import document
+from ...formats import VERSION, check_version
+from ...ledger.ledger import Terms
+from ...mechanism import Mechanism
+from ...questions.question import Question
+from ...questions.statistic import Statistic
+from ..ask.asked import Asked, groups_of_one
+from ..draw.measures import Measure
 from .coarse import AS_DRAWN, Coarse
-from .measures import Measure
-from .values import COVERAGE, Reading
+from .readings import COVERAGE, Reading
 
 Indices = NDArray[np.int64]
 

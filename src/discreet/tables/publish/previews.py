@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..exact.positions import positions
-from ..present.views import Result, View, one_line, plain
-from .results import amount, asked_in_words, key_for_people
+from ...exact.positions import positions
+from ...present.views import Result, View, one_line, plain
+from .readings import error_of
+from .released import amount, asked_in_words, key_for_people
 from .sheet import Sheet
-from .values import error_of
 
 _FIRST = 100  # rows that are shown
 

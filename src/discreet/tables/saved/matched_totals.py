@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..present.words import csv_text
-from ..questions.margins import Groups, margin_name
+from ...present.words import csv_text
+from ...questions.margins import Groups, margin_name
 from .rebuilt import Rebuilt
-from .saved import Saved, csv_value, number_in
-from .saving import outputs
+from .release_files import outputs
+from .saved_release import Saved, csv_value, number_in
 
 Rows = Sequence[Mapping[str, Any]]
 

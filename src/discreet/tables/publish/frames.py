@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import MissingExtraError
+from ...errors import MissingExtraError
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import FileError
-from ..files import check_writable, file_name, write_together
-from ..present.words import csv_text
-from .pages import release_page
-from .records import record_of
+from ...errors import FileError
+from ...files import check_writable, file_name, write_together
+from ...present.words import csv_text
+from ..publish.page import release_page
+from ..publish.record import record_of
 
 if TYPE_CHECKING:
-    from .results import Release
+    from ..publish.released import Release
 
 MARK = "\ufeff"  # the byte order mark: without it some spreadsheets take UTF-8 for something else
 

@@ -13,11 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from ..errors import FileError
-from ..exact.arithmetic import parse_exact
-from ..files import file_name
-from .records import record_of
-from .saving import MARK
+from ...errors import FileError
+from ...exact.arithmetic import parse_exact
+from ...files import file_name
+from ..publish.record import record_of
+from .release_files import MARK
 
 
 def csv_value(value: Any) -> str:

@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ReleaseError
-from ..exact.grid import Grid
-from ..exact.level import Level
-from ..formats import VERSION, check_version
-from ..present.views import Result, View, one_line
-from ..sharing.cascades import Cascade
-from .asked import Asked
+from ...errors import ReleaseError
+from ...exact.grid import Grid
+from ...exact.level import Level
+from ...formats import VERSION, check_version
+from ...present.views import Result, View, one_line
+from ...sharing.cascades import Cascade
+from ..ask.asked import Asked
+from ..publish.readings import members
+from ..publish.released import Release, amount, asked_in_words
 from .measures import Measure
-from .results import Release, amount, asked_in_words
-from .values import members
 
 Indices = NDArray[np.int64]
 

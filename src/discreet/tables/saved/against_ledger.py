@@ -14,18 +14,18 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
-from ..errors import DiscreetError
-from ..exact.level import Level
-from ..ledger.ledger import Entry, Head, Ledger
-from ..mechanism import Mechanism
-from .answers import served
-from .asked import Asked
-from .audiences import answers_of
-from .matched import Unknown
+from ...errors import DiscreetError
+from ...exact.level import Level
+from ...ledger.ledger import Entry, Head, Ledger
+from ...mechanism import Mechanism
+from ..ask.asked import Asked
+from ..ask.spelling import measured_of
+from ..draw.audiences import answers_of
+from ..publish.released import Release
+from .matched_totals import Unknown
 from .rebuilt import Rebuilt, contents
-from .results import Release
-from .saved import Saved, as_texts, csv_value, number_in, without_words
-from .spelling import measured_of
+from .saved_release import Saved, as_texts, csv_value, number_in, without_words
+from .stored_answers import served
 
 # Fields of a record that do not follow from the stored answer, and are compared with the ledger's lines, or elsewhere
 _ELSEWHERE = frozenset(

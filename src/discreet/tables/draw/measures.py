@@ -25,20 +25,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DiscreetError, LevelError, ReleaseError
-from ..exact.arithmetic import show
-from ..exact.grid import FARTHEST, Grid
-from ..exact.level import Level
-from ..ledger.ledger import Terms
-from ..measure.prior import prior_of
-from ..mechanism import Mechanism
-from ..mechanisms.additive import geometric, staircase
-from ..questions.margins import Groups, Margin, groups_of, margin_name
-from ..questions.purpose import LARGEST, Purpose
-from ..questions.question import Question
-from ..questions.statistic import Statistic
-from ..registry import RELEASED
-from .asked import Asked, level_of
+from ...errors import DiscreetError, LevelError, ReleaseError
+from ...exact.arithmetic import show
+from ...exact.grid import FARTHEST, Grid
+from ...exact.level import Level
+from ...ledger.ledger import Terms
+from ...measure.prior import prior_of
+from ...mechanism import Mechanism
+from ...mechanisms.additive import geometric, staircase
+from ...questions.margins import Groups, Margin, groups_of, margin_name
+from ...questions.purpose import LARGEST, Purpose
+from ...questions.question import Question
+from ...questions.statistic import Statistic
+from ...registry import RELEASED
+from ..ask.asked import Asked, level_of
 
 Indices = NDArray[np.int64]
 Plan = Mapping[int, Mechanism | None]
@@ -293,12 +293,13 @@ def _designed(purpose: Purpose, top: int | None, level: Level) -> Mechanism:
             f'purpose="least error" makes designs for groups of up to {LARGEST}, not {top}; use "reading" or '
             '"adding", whose error is little larger there.'
         )
-    from ..designs.design import design  # a slow import, for those who ask for it
+    from ...designs.design import design  # a slow import, for those who ask for it
 
     law: Any = purpose.prior
     if isinstance(law, tuple):
         law = dict(law) if law and isinstance(law[0], tuple) else list(law)
     try:
+        assert purpose.loss is not None  # the purpose that is designed for has one
         return design(Grid(0, top), alpha=level.alpha, loss=purpose.loss, prior=prior_of(law, Grid(0, top))).mechanism
     except DiscreetError as error:
         raise ReleaseError(f"For groups of {top}: {error} Nothing was charged.") from None
