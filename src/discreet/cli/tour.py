@@ -75,10 +75,9 @@ def demo(
 def _compare(folder: Path, quiet: bool) -> list[dict[str, Any]]:
     """Four mechanisms for a group of eight, built, proved, saved and compared."""
     from ..files import write_whole
+    from ..mechanisms.additive import geometric
     from ..mechanisms.fair import explicit_fair
-    from ..mechanisms.geometric import geometric
-    from ..mechanisms.response import randomized_response
-    from ..mechanisms.uniform import uniform
+    from ..mechanisms.guessing import randomized_response, uniform
     from ..planning.compare import compare
     from ..present.words import csv_text
     from . import terminal

@@ -25,7 +25,7 @@ from ..measure.prior import Prior, PriorLike, prior_of
 from ..measure.remaps import bayes_risk, best_remap
 from ..measure.utility import loss_per_value
 from ..mechanism import Mechanism, Recipe
-from ..mechanisms.geometric import geometric
+from ..mechanisms.additive import geometric
 from ..present import plot
 from ..present.views import Result, View, plain
 from ..progress import Progress

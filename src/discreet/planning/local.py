@@ -24,8 +24,8 @@ from ..measure.privacy import check_privacy
 from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, worst_loss
 from ..mechanism import Mechanism
-from ..mechanisms.geometric import geometric
-from ..mechanisms.response import randomized_response
+from ..mechanisms.additive import geometric
+from ..mechanisms.guessing import randomized_response
 from ..mechanisms.wave import square_wave
 from ..progress import Progress
 from .compare import Comparison

@@ -30,7 +30,7 @@ from ..exact.grid import FARTHEST, Grid, GridLike
 from ..exact.level import Level
 from ..measure.privacy import Verdict, Witness, check_privacy
 from ..mechanism import Mechanism, Procedure, allows
-from ..mechanisms.geometric import geometric
+from ..mechanisms.additive import geometric
 from ..present.views import Result, View, plain
 from ..randomness.source import warn_of_seed
 from ..sampling import Places, checked_source, draw_chain

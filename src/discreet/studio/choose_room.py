@@ -22,8 +22,8 @@ from ..measure.privacy import check_privacy
 from ..measure.utility import expected_loss, worst_loss
 from ..mechanism import Mechanism
 from ..registry import FAMILIES
+from .common import CountsForm, Letter, Text
 from .jobs import Promise, as_job, promised, under_way
-from .wire import Counts, Letter, Text
 
 OPTIMUM = "optimum"
 _FAMILIES = {
@@ -47,7 +47,7 @@ _SENTENCES = {
 }
 
 
-class Choice(Counts):
+class ChoiceForm(CountsForm):
     """What the sliders say."""
 
     loss: Text = "l1"
@@ -55,7 +55,7 @@ class Choice(Counts):
     require: list[Letter] = Field(default_factory=list, max_length=7)
 
 
-class Cell(Choice):
+class CellForm(ChoiceForm):
     """One entry of one channel."""
 
     mechanism: Name
@@ -63,7 +63,7 @@ class Cell(Choice):
     report: int = Field(ge=0, le=128)
 
 
-class Wanted(Choice):
+class MechanismForm(ChoiceForm):
     """One of the mechanisms."""
 
     mechanism: Name
@@ -106,11 +106,11 @@ class Explained(BaseModel):
 router = APIRouter(prefix="/api/choose", tags=["choose"])
 
 
-def _level(asked: Counts) -> Level:
+def _level(asked: CountsForm) -> Level:
     return Level.of(alpha=asked.alpha, epsilon=asked.epsilon)
 
 
-def _prior(asked: Choice) -> Any:
+def _prior(asked: ChoiceForm) -> Any:
     """A prior by its name, or drawn by hand: weights for each value, put to scale exactly."""
     if not isinstance(asked.prior, list):
         return asked.prior or None
@@ -131,11 +131,11 @@ _designs: dict[Any, Mechanism] = {}
 _keeping = threading.Lock()
 
 
-def _key(asked: Choice) -> tuple[Any, ...]:
+def _key(asked: ChoiceForm) -> tuple[Any, ...]:
     return asked.n, _level(asked).alpha, asked.loss, _prior(asked), frozenset(asked.require)
 
 
-def _optimum(asked: Choice, progress: Any = None) -> Mechanism:
+def _optimum(asked: ChoiceForm, progress: Any = None) -> Mechanism:
     key = _key(asked)
     made = _designs.get(key)
     if made is None:
@@ -148,11 +148,11 @@ def _optimum(asked: Choice, progress: Any = None) -> Mechanism:
     return made
 
 
-def _mechanism(asked: Choice, name: str) -> Mechanism:
+def _mechanism(asked: ChoiceForm, name: str) -> Mechanism:
     return _optimum(asked, under_way()) if name == OPTIMUM else _member(name, asked.n, _level(asked).alpha)
 
 
-def _spelt(asked: Choice, name: str) -> tuple[str, str]:
+def _spelt(asked: ChoiceForm, name: str) -> tuple[str, str]:
     """What makes the same mechanism in Python, and on the command line."""
     level = f"epsilon={asked.epsilon!r}" if asked.alpha is None else f"alpha={asked.alpha!r}"
     option = f"--epsilon {asked.epsilon}" if asked.alpha is None else f"--alpha {asked.alpha}"
@@ -194,7 +194,7 @@ def _title(name: str) -> str:
     return _TITLES.get(name) or _FAMILIES[name].title
 
 
-def _face(asked: Choice, name: str, m: Mechanism) -> Face:
+def _face(asked: ChoiceForm, name: str, m: Mechanism) -> Face:
     python, command = _spelt(asked, name)
     return Face(
         name=name,
@@ -214,7 +214,7 @@ def _face(asked: Choice, name: str, m: Mechanism) -> Face:
 
 @router.post("/faces")
 @as_job(quick=True)
-def faces(asked: Choice) -> Faces:
+def faces(asked: ChoiceForm) -> Faces:
     """The five known mechanisms at this level, with the losses under this prior."""
     level = _level(asked)
     prior = prior_of(_prior(asked), Grid.of(asked.n))
@@ -225,7 +225,7 @@ def faces(asked: Choice) -> Faces:
 
 
 @router.post("/optimum")
-async def optimum(request: Request, asked: Choice) -> Promise[Face]:
+async def optimum(request: Request, asked: ChoiceForm) -> Promise[Face]:
     """The best mechanism, or a promise of it where that takes longer."""
     _key(asked)
     found: Promise[Face] = await promised(request, lambda progress: _face(asked, OPTIMUM, _optimum(asked, progress)))
@@ -234,7 +234,7 @@ async def optimum(request: Request, asked: Choice) -> Promise[Face]:
 
 @router.post("/cell")
 @as_job()
-def cell(asked: Cell) -> Explained:
+def cell(asked: CellForm) -> Explained:
     """One entry: its exact probability, those of the truths next to it, the ratios, and the bound."""
     if max(asked.truth, asked.report) > asked.n:
         raise DiscreetError(f"Truth and report lie in 0..{asked.n}.")
@@ -266,6 +266,6 @@ def _about(x: Fraction) -> str:
 
 @router.post("/file", response_class=Response, responses={200: {"content": {"application/json": {}}}})
 @as_job()
-def file(asked: Wanted) -> Response:
+def file(asked: MechanismForm) -> Response:
     """The mechanism file, which `discreet check` accepts."""
     return Response(files.text(_mechanism(asked, asked.mechanism)), media_type="application/json")

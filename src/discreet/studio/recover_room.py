@@ -17,9 +17,8 @@ from ..recovery.estimate import Estimate
 from ..recovery.pictures import group_intervals
 from ..recovery.reading import listed, read_reports
 from ..recovery.recover import recover
+from .common import Form, Shelf, Text
 from .jobs import Promise, answered, promised
-from .shelf import Shelf
-from .wire import Asked, Text
 
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _MOST_VALUES = 1001
@@ -40,7 +39,7 @@ class Dropped(BaseModel):
     columns: list[str] = []
 
 
-class Recovering(Asked):
+class RecoveryForm(Form):
     mechanism: str = Field(max_length=40)
     reports: str = Field(max_length=40)
 
@@ -60,7 +59,7 @@ class Span(BaseModel):
     high: float
 
 
-class Law(BaseModel):
+class RecoveredReply(BaseModel):
     """`noisy` has every report that there can be, also those that nobody gave. `misfit` is empty where the reports fit."""
 
     step: float
@@ -120,14 +119,14 @@ async def take_reports(request: Request, column: Text | None = None, counts: Tex
 
 
 @router.post("/recover")
-async def begin(request: Request, asked: Recovering) -> Promise[Law]:
+async def begin(request: Request, asked: RecoveryForm) -> Promise[RecoveredReply]:
     """The law behind the reports, or a promise of it."""
     m, seen = _mechanisms.take(asked.mechanism, "mechanism"), _reports.take(asked.reports, "file of reports")
-    found: Promise[Law] = await promised(request, lambda progress: _law(m, seen, progress), soon=1.0)
+    found: Promise[RecoveredReply] = await promised(request, lambda progress: _law(m, seen, progress), soon=1.0)
     return found
 
 
-def _law(m: Mechanism, seen: dict[Any, int], progress: Any) -> Law:
+def _law(m: Mechanism, seen: dict[Any, int], progress: Any) -> RecoveredReply:
     auto = recover(seen, m, progress=progress)
     likeliest = recover(seen, m, "mle", progress=progress)
     total = sum(seen.values())
@@ -141,7 +140,7 @@ def _law(m: Mechanism, seen: dict[Any, int], progress: Any) -> Law:
         Span(start=a - half, end=b + half, low=low, high=high)
         for a, b, low, high in group_intervals(auto, values, 0.95)
     ]
-    return Law(
+    return RecoveredReply(
         step=float(m.inputs.step),
         report_step=float(m.outputs.step),
         auto=_bars(values, auto.distribution),

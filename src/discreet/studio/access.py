@@ -20,7 +20,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from .pages import ROOMS, notice
+from .rooms import ROOMS, notice
 
 MOST_BODY = 2**20  # of a question; what is dropped into the studio has limits of its own
 _UPLOADS = {"/api/upload/table": 2**28, "/api/upload/reports": 2**24, "/api/upload/mechanism": 2**25}

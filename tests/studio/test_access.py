@@ -7,10 +7,10 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.studio import doorway, guard
-from discreet.studio.guard import HEADER, Keys
-from discreet.studio.release import Place
-from discreet.studio.server import make_app
+from discreet.studio import access
+from discreet.studio.access import HEADER, Keys
+from discreet.studio.release_room import Place
+from discreet.studio.server import make_app, open_doorway
 
 PORT = 7531
 HERE = f"http://127.0.0.1:{PORT}"
@@ -123,7 +123,7 @@ def test_the_browser_is_given_a_file_for_this_user_alone_and_no_key(tmp_path, mo
     given, keys = [], Keys(PORT)
     monkeypatch.setattr("webbrowser.open", given.append)
     monkeypatch.setattr("os.umask", lambda mask: mask)
-    doorway.show(keys.address, tmp_path)
+    open_doorway(keys.address, tmp_path)
     (path,) = tmp_path.iterdir()
     assert given == [path.as_uri()]
     assert keys.secret not in given[0]
@@ -205,12 +205,12 @@ def test_no_path_leads_outside(guest, path):
 def test_a_body_beyond_its_limit_is_cut_off_whether_it_tells_its_length_or_not(guest):
     def endless():
         sent = 0
-        while sent <= guard.MOST_BODY:
+        while sent <= access.MOST_BODY:
             sent += 2**16
             yield b" " * 2**16
 
     told = {"content-type": "application/json"}
-    assert guest.post("/api/choose/faces", content=b" " * (guard.MOST_BODY + 1), headers=told).status_code == 413
+    assert guest.post("/api/choose/faces", content=b" " * (access.MOST_BODY + 1), headers=told).status_code == 413
     assert guest.post("/api/choose/faces", content=endless(), headers=told).status_code == 413
     assert guest.post("/api/choose/faces", json=GOOD).status_code == 200
 
@@ -244,7 +244,7 @@ def test_what_nobody_foresaw_is_neither_told_nor_logged(guest, monkeypatch, capl
     def fails(*given):
         raise ValueError("value SECRET of row 7")
 
-    monkeypatch.setattr("discreet.studio.choose._spelt", fails)
+    monkeypatch.setattr("discreet.studio.choose_room._spelt", fails)
     answer = guest.post("/api/choose/faces", json=GOOD)
     assert answer.status_code == 500
     assert answer.headers["cache-control"] == "no-store"

@@ -26,9 +26,8 @@ from ..tables.count import admitting
 from ..tables.count.typing_errors import other_spellings
 from ..tables.publish.released import Release
 from ..tables.release import preview, release
+from .common import Form, Shelf, Text
 from .jobs import as_job, under_way
-from .shelf import Shelf
-from .wire import Asked, Text
 
 router = APIRouter(prefix="/api", tags=["release"])
 _KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "html": "text/html; charset=utf-8"}
@@ -64,7 +63,7 @@ class _Files(Shelf[Path]):
         shutil.rmtree(thing.parent, ignore_errors=True)
 
 
-class Way(Asked):
+class ReadingForm(Form):
     """How the file is read."""
 
     encoding: Text = "utf-8"
@@ -74,13 +73,13 @@ class Way(Asked):
     null: Text = ""
 
 
-class Looking(Asked):
+class ProfileForm(Form):
     table: str = Field(max_length=40)
-    way: Way = Field(default_factory=Way)
+    way: ReadingForm = Field(default_factory=ReadingForm)
     unit: Text | None = None
 
 
-class Seen(BaseModel):
+class ProfileReply(BaseModel):
     """For whoever holds the file, alone."""
 
     columns: list[str]
@@ -88,11 +87,11 @@ class Seen(BaseModel):
     told: str
 
 
-class Book(Asked):
+class LedgerForm(Form):
     ledger: Text
 
 
-class Account(BaseModel):
+class AccountReply(BaseModel):
     dataset: str
     relation: str
     public: list[str]
@@ -102,11 +101,11 @@ class Account(BaseModel):
     left: str
 
 
-class Accounts(BaseModel):
-    accounts: list[Account]
+class AccountsReply(BaseModel):
+    accounts: list[AccountReply]
 
 
-class Opening(Book):
+class OpeningForm(LedgerForm):
     """The terms of a new data set, which stay."""
 
     dataset: Text
@@ -116,14 +115,14 @@ class Opening(Book):
     unit: Text | None = None
 
 
-class Admitting(Book):
+class AdmissionForm(LedgerForm):
     table: str = Field(max_length=40)
     dataset: Text
     version: Text = "1"
-    way: Way = Field(default_factory=Way)
+    way: ReadingForm = Field(default_factory=ReadingForm)
 
 
-class Asking(Book):
+class QuestionForm(LedgerForm):
     """What is asked. `domain` has the declared keys, as domain.json has them."""
 
     table: str = Field(max_length=40)
@@ -144,7 +143,7 @@ class Asking(Book):
     hide_below: int | None = Field(None, ge=1, le=10**9)
 
 
-class Sheet(BaseModel):
+class TableReply(BaseModel):
     """A table for the page."""
 
     title: str
@@ -153,7 +152,7 @@ class Sheet(BaseModel):
     notes: list[str]
 
 
-class Before(BaseModel):
+class PriceReply(BaseModel):
     """The price of a question, and what may be a typing error in it: for whoever holds the file, alone."""
 
     epsilon: str
@@ -161,18 +160,18 @@ class Before(BaseModel):
     spellings: list[str]
 
 
-class Made(BaseModel):
+class ReleaseReply(BaseModel):
     """What may be published; its files are asked for by its name."""
 
     name: str
-    sheet: Sheet
-    totals: list[Sheet]
+    sheet: TableReply
+    totals: list[TableReply]
     left: str
 
 
-def _sheet(shown: View) -> Sheet:
-    rows = [[plain(x) for x in row] for row in shown.rows]
-    return Sheet(title=shown.title, columns=list(shown.columns), rows=rows, notes=list(shown.notes))
+def _table_reply(view: View) -> TableReply:
+    rows = [[plain(x) for x in row] for row in view.rows]
+    return TableReply(title=view.title, columns=list(view.columns), rows=rows, notes=list(view.notes))
 
 
 def _place(request: Request) -> Place:
@@ -216,31 +215,31 @@ async def take_table(request: Request, kind: Literal["csv", "tsv", "txt", "parqu
 
 @router.post("/release/look")
 @as_job()
-def look(request: Request, asked: Looking) -> Seen:
+def look(request: Request, asked: ProfileForm) -> ProfileReply:
     """What can be read of the file and what cannot: for you alone, not for publication."""
     path = _place(request).tables.take(asked.table, "file")
-    return _seen(admitting.profile(path, unit=asked.unit, progress=under_way(), **asked.way.model_dump()))
+    return _profile_reply(admitting.profile(path, unit=asked.unit, progress=under_way(), **asked.way.model_dump()))
 
 
-def _seen(found: admitting.Profile) -> Seen:
-    return Seen(columns=list(found.names), grave=bool(found.grave), told=str(found))
+def _profile_reply(profile: admitting.Profile) -> ProfileReply:
+    return ProfileReply(columns=list(profile.names), grave=bool(profile.grave), told=str(profile))
 
 
 @router.post("/release/accounts")
 @as_job(quick=True)
-def accounts(request: Request, asked: Book) -> Accounts:
+def accounts(request: Request, asked: LedgerForm) -> AccountsReply:
     """The data sets of a ledger; none where there is no such file yet."""
     return _accounts(_place(request).ledger(asked.ledger))
 
 
-def _accounts(path: Path) -> Accounts:
+def _accounts(path: Path) -> AccountsReply:
     if not path.exists():
-        return Accounts(accounts=[])
+        return AccountsReply(accounts=[])
     with Ledger.existing(path) as book:
         listed = book.balances().accounts
-    return Accounts(
+    return AccountsReply(
         accounts=[
-            Account(
+            AccountReply(
                 dataset=t.name,
                 relation=t.relation,
                 public=list(t.public),
@@ -256,7 +255,7 @@ def _accounts(path: Path) -> Accounts:
 
 @router.post("/release/open")
 @as_job(quick=True)
-def open_account(request: Request, asked: Opening) -> Accounts:
+def open_account(request: Request, asked: OpeningForm) -> AccountsReply:
     """Fix, once, what is protected in a data set and how much may be spent on it."""
     path = _place(request).ledger(asked.ledger)
     with Ledger(path) as book:
@@ -266,13 +265,13 @@ def open_account(request: Request, asked: Opening) -> Accounts:
 
 @router.post("/release/admit")
 @as_job()
-def admit(request: Request, asked: Admitting) -> Seen:
+def admit(request: Request, asked: AdmissionForm) -> ProfileReply:
     """All checks of the file's content, once; then questions may be asked about it."""
     place = _place(request)
     path = place.tables.take(asked.table, "file")
     with Ledger.existing(place.ledger(asked.ledger)) as book:
         try:
-            return _seen(
+            return _profile_reply(
                 admitting.admit(
                     path,
                     dataset=asked.dataset,
@@ -286,41 +285,36 @@ def admit(request: Request, asked: Admitting) -> Seen:
             report = getattr(error, "report", None)
             if report is None:
                 raise
-            return _seen(report)
+            return _profile_reply(report)
 
 
-def _question(asked: Asking) -> Question:
+def _question(asked: QuestionForm) -> Question:
     """The question of a page: what it leaves empty is not asked for."""
     names = ("count", "sum", "mean", "share", "by", "domain", "max_count", "max_groups", "purpose")
     given = {name: getattr(asked, name) for name in names}
     return Question(**{name: value for name, value in given.items() if value != []})
 
 
+def _terms(asked: QuestionForm) -> dict[str, Any]:
+    """Of which data set it is asked, at which level, and how the table is shown: the same for a preview and for the release."""
+    names = ("dataset", "epsilon", "version", "margins", "round_to", "hide_below")
+    return {name: getattr(asked, name) for name in names}
+
+
 @router.post("/release/expect")
 @as_job()
-def expect(request: Request, asked: Asking) -> Sheet:
+def expect(request: Request, asked: QuestionForm) -> TableReply:
     """How far off each report must be expected to be; nothing is drawn, nothing charged."""
     place = _place(request)
     path = place.tables.take(asked.table, "file")
     with Ledger.existing(place.ledger(asked.ledger)) as book:
-        found = preview(
-            path,
-            _question(asked),
-            dataset=asked.dataset,
-            ledger=book,
-            epsilon=asked.epsilon,
-            version=asked.version,
-            margins=asked.margins,
-            round_to=asked.round_to,
-            hide_below=asked.hide_below,
-            progress=under_way(),
-        )
-    return _sheet(found.view())
+        expected = preview(path, _question(asked), ledger=book, progress=under_way(), **_terms(asked))
+    return _table_reply(expected.view())
 
 
 @router.post("/release/before")
 @as_job()
-def before(request: Request, asked: Asking) -> Before:
+def before(request: Request, asked: QuestionForm) -> PriceReply:
     """What is asked once before anything is paid: the price, and spellings of the file that differ only in case or form."""
     place = _place(request)
     path = place.tables.take(asked.table, "file")
@@ -328,31 +322,24 @@ def before(request: Request, asked: Asking) -> Before:
     with Ledger.existing(place.ledger(asked.ledger)) as book:
         others = other_spellings(path, book, whole, under_way())
         left = str(book.balance(asked.dataset).left)
-    return Before(epsilon=str(whole.level.charge), left=left, spellings=[str(one) for one in others])
+    return PriceReply(epsilon=str(whole.level.charge), left=left, spellings=[str(one) for one in others])
 
 
 @router.post("/release/ask")
 @as_job()
-def ask(request: Request, asked: Asking) -> Made:
+def ask(request: Request, asked: QuestionForm) -> ReleaseReply:
     """Count, charge, draw and store: then it may be published. Once begun it goes on to its end, since it is paid for."""
     place = _place(request)
     path = place.tables.take(asked.table, "file")
     with Ledger.existing(place.ledger(asked.ledger)) as book:
-        made = release(
-            path,
-            _question(asked),
-            dataset=asked.dataset,
-            ledger=book,
-            epsilon=asked.epsilon,
-            version=asked.version,
-            margins=asked.margins,
-            round_to=asked.round_to,
-            hide_below=asked.hide_below,
-        )
+        made = release(path, _question(asked), ledger=book, **_terms(asked))
         left = str(book.balance(asked.dataset).left)
-    shown = made.view()
-    return Made(
-        name=place.made.put(made), sheet=_sheet(shown), totals=[_sheet(part) for part in shown.parts], left=left
+    view = made.view()
+    return ReleaseReply(
+        name=place.made.put(made),
+        sheet=_table_reply(view),
+        totals=[_table_reply(part) for part in view.parts],
+        left=left,
     )
 
 

@@ -1,17 +1,23 @@
-"""The pages of the studio: one frame, and the rooms' own HTML from static/."""
+"""The rooms as a browser sees them: one frame, the rooms' own HTML from static/, and the charts on them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from html import escape
 from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, HTTPException
+
+from ..present import plot
 
 _HERE = Path(__file__).parent / "static"
 
 
 @dataclass(frozen=True)
-class Room:
+class Page:
     """A page: its address, its name for people, and the sentence that says what one sees."""
 
     name: str
@@ -20,16 +26,27 @@ class Room:
 
 
 ROOMS = (
-    Room(
+    Page(
         "choose",
         "Choose",
         "Squares: true count (down) and report (across), darker is likelier. "
         "Bars: how often a report comes; orange: how often it is true.",
     ),
-    Room("release", "Release", "From a file to counts that may be published, paid for from a budget."),
-    Room("recover", "Recover", "From many noisy reports back to the distribution behind them."),
-    Room("collude", "Collude", "What several people learn who put their reports together."),
+    Page("release", "Release", "From a file to counts that may be published, paid for from a budget."),
+    Page("recover", "Recover", "From many noisy reports back to the distribution behind them."),
+    Page("collude", "Collude", "What several people learn who put their reports together."),
 )
+
+_CHARTS: Mapping[str, Callable[[], Any]] = {
+    "heat-map": plot.live_heat_map,
+    "shared-loss": lambda: plot.live_curves("users who share", "mean distance from the truth", width=330, height=200),
+    "shared-level": lambda: plot.live_curves("users who share", "epsilon of all their reports", width=330, height=200),
+    "law": lambda: plot.live_law(width=760, height=200),
+    "fit": lambda: plot.live_curves(
+        "steps", "log-likelihood of a report, on average", width=330, height=180, log_x=True
+    ),
+}
+router = APIRouter(prefix="/api/charts", tags=["charts"])
 
 _FRAME = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title} · discreet studio</title>
@@ -61,8 +78,27 @@ def notice(sentence: str) -> str:
     return _framed("Not here", sentence, "<p>Choose a room above.</p>")
 
 
-def _framed(title: str, sentence: str, body: str, script: str = "", current: Room | None = None) -> str:
+def _framed(title: str, sentence: str, body: str, script: str = "", current: Page | None = None) -> str:
     links = "".join(
         f'<a href="/{r.name}"{" aria-current=page" if r is current else ""}>{escape(r.title)}</a>' for r in ROOMS
     )
     return _FRAME.format(title=escape(title), script=script, sentence=escape(sentence), links=links, body=body)
+
+
+@lru_cache
+def specification(name: str) -> dict[str, Any]:
+    """A chart without its data, as Vega-Lite has it; made once, since making one takes longer than a slider may.
+
+    The page behind gives the colour of its ground.
+    """
+    spec: dict[str, Any] = _CHARTS[name]().to_dict()
+    spec["config"] |= {"background": "transparent", "padding": 3}
+    return spec
+
+
+@router.get("/{name}")
+def chart(name: str) -> dict[str, Any]:
+    """The specification of a chart by its name."""
+    if name not in _CHARTS:
+        raise HTTPException(404, "There is no such chart.")
+    return specification(name)

@@ -17,8 +17,8 @@ from ..progress import Progress, tell
 from ..registry import FAMILIES
 from ..sharing.cascades import cascade
 from ..sharing.collusion import collude
+from .common import CountsForm, Form, Text
 from .jobs import Promise, as_job, promised
-from .wire import Asked, Counts, Text
 
 Member = Literal["geometric", "explicit_fair", "randomized_response"]
 _FAMILIES = {f.name: f for f in FAMILIES}
@@ -32,7 +32,7 @@ def _usual() -> list[Member]:
 router = APIRouter(prefix="/api/collude", tags=["collude"])
 
 
-class Sharing(Counts):
+class SharingForm(CountsForm):
     """Up to `most` users with reports of one count, each drawn anew."""
 
     n: int = Field(20, ge=1, le=_MOST_VALUES)
@@ -55,7 +55,7 @@ class Shared(BaseModel):
     sentence: str
 
 
-class Audiences(Asked):
+class AudiencesForm(Form):
     """Audiences at several levels, from the least private to the most."""
 
     n: int = Field(20, ge=1, le=_MOST_VALUES)
@@ -79,14 +79,14 @@ class Together(BaseModel):
 
 
 @router.post("/shared")
-async def shared(request: Request, asked: Sharing) -> Promise[Shared]:
+async def shared(request: Request, asked: SharingForm) -> Promise[Shared]:
     """The mean distance of their estimate from the truth, how often it is the truth, and what they paid together."""
     level = Level.of(alpha=asked.alpha, epsilon=asked.epsilon)
     found: Promise[Shared] = await promised(request, lambda progress: _shared(asked, level, progress))
     return found
 
 
-def _shared(asked: Sharing, level: Level, progress: Progress) -> Shared:
+def _shared(asked: SharingForm, level: Level, progress: Progress) -> Shared:
     rows = []
     users = range(1, asked.most + 1, 2)  # an even number learns no more than one fewer, by the median
     pairs = [(name, k) for name in dict.fromkeys(asked.mechanisms) for k in users]
@@ -94,14 +94,14 @@ def _shared(asked: Sharing, level: Level, progress: Progress) -> Shared:
         tell(progress, f"{_users(k)} with {name}", number / len(pairs))
         rows.append(_learnt(name, asked.n, level.alpha, k))
     first, last = rows[0], rows[len(users) - 1]
-    return Shared(rows=rows, sentence=_told(first, last))
+    return Shared(rows=rows, sentence=_finding(first, last))
 
 
 def _users(k: int) -> str:
     return "1 user" if k == 1 else f"{k} users"
 
 
-def _told(first: Learnt, last: Learnt) -> str:
+def _finding(first: Learnt, last: Learnt) -> str:
     """The finding, as the numbers have it."""
     keep = f"epsilon {show_above(last.epsilon)}"
     if last.k == 1:
@@ -126,7 +126,7 @@ def _learnt(name: str, n: int, alpha: Fraction, k: int) -> Learnt:
 
 @router.post("/audiences")
 @as_job(quick=True)
-def audiences(asked: Audiences) -> Together:
+def audiences(asked: AudiencesForm) -> Together:
     """The levels side by side: what all of them together keep if drawn independently, and in a cascade."""
     levels = [Level.of(alpha=alpha) for alpha in asked.alphas]
     steps = cascade([level.alpha for level in levels], asked.n)
