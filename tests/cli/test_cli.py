@@ -697,7 +697,7 @@ def test_totals_of_a_map_the_grand_total_and_measured_ones(run, survey):
         '{"sex": ["f", "m", "x"], "education": ["high", "low"], '
         '"kind": {"of": "sex", "map": {"known": ["f", "m"], "other": ["x"]}}}'
     )
-    words = [*survey, "--margins", "kind, kind+education", "--measure-totals-totals", "total=1,cells=3"]
+    words = [*survey, "--margins", "kind, kind+education", "--measure-totals", "total=1,cells=3"]
     told = run("release", *words, "-o", "out.csv")
     assert (told.code, told.err) == (0, "")
     assert "The grand total, matching the fitted parts:" in told.out
@@ -718,7 +718,7 @@ def test_totals_of_a_map_the_grand_total_and_measured_ones(run, survey):
     again = json.loads(run("release", *words, "--json").out)
     assert again["record"]["repeated"]
     assert again["margins"] == saved["margins"]
-    assert_one_good_error(run("release", *survey, "--measure-totals-totals", "income"))
+    assert_one_good_error(run("release", *survey, "--measure-totals", "income"))
     assert_one_good_error(run("release", *survey, "--margins", "kind+income"))
 
 
@@ -1125,7 +1125,7 @@ def test_ctrl_c_is_no_traceback(run, monkeypatch):
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files, "load", interrupt)
+    monkeypatch.setattr(files, "load_procedure", interrupt)
     told = run("show", "gm.json")
     assert (told.code, told.out) == (130, "")
     assert "Traceback" not in told.err

@@ -153,7 +153,7 @@ def test_asking_for_help_loads_nothing_heavy(words):
         "altair",
     }
     if words == ["release", "--help"]:
-        assert "discreet.cli.tables" in loaded
+        assert "discreet.cli.releases" in loaded
         assert "discreet.cli.tour" not in loaded
 
 
@@ -216,7 +216,7 @@ def test_a_traceback_tells_where_and_no_value(run, survey, monkeypatch):  # noqa
         except ValueError as error:
             raise KeyError(f"{PRIVATE} again") from error
 
-    monkeypatch.setattr("discreet.files.load", broken)
+    monkeypatch.setattr("discreet.files.load_procedure", broken)
     told = run("show", "g.json")
     assert_one_good_error(told)
     assert "KeyError" in told.err

@@ -12,14 +12,18 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter
+
+from .options import FORMATS, Debug
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+    from ..present.views import Result, View
 
 # Who asks for what, in the order of their work, and the module of each command
 KINDS = {
@@ -27,9 +31,9 @@ KINDS = {
         "profile": "admission",
         "ledger": "ledgers",
         "admit": "admission",
-        "preview": "tables",
-        "release": "tables",
-        "release-to": "tables",
+        "preview": "releases",
+        "release": "releases",
+        "release-to": "releases",
         "check-release": "releases",
     },
     "For a team that collects reports": {
@@ -52,7 +56,7 @@ KINDS = {
         "sensitivity": "queries",
         "collude": "sharing",
         "compose": "sharing",
-        "cascade": "cascades",
+        "cascade": "sharing",
     },
     "For everybody": {"demo": "tour", "studio": "studio", "completion": "completion"},
 }
@@ -84,22 +88,84 @@ for flag, told in (("--help", "Show this, and exit."), ("--version", "Show the v
     app[flag].group, app[flag].help = besides, told
 
 
-def command(function: Command) -> Command:
-    """A command; each paragraph of its words becomes one line, since terminals wrap by themselves."""
-    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
-    function.__doc__ = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    return function
+@dataclass(frozen=True)
+class Answer:
+    """What a command found: its document for --json, its rows for --csv, and for people its text, or else its view."""
+
+    result: Result | None = None
+    code: int = 0
+    text: str | None = None
+    style: str | None = None  # of the text
+    view: View | None = None  # instead of a result
+    document: Any = None  # by default the result's,
+    part: str | None = None  # or this part of it
+    notes: tuple[str, ...] = ()  # for people, after the rest
+    most: int | None = None  # rows that a terminal shows
+
+    def present(self, json: bool, csv: bool) -> None:
+        if json:
+            document = self.document if self.result is None else self.result.to_dict()
+            print(dump(document if self.part is None else document[self.part]))
+        elif csv:
+            self._print_rows()
+        else:
+            self._show()
+
+    def _print_rows(self) -> None:
+        from ..present.words import csv_lines, csv_text
+
+        if self.view is not None:
+            sys.stdout.write(csv_lines(self.view.columns, self.view.rows))
+        elif self.result is not None:
+            sys.stdout.write(csv_text(self.result.rows()))
+
+    def _show(self) -> None:
+        from . import terminal
+
+        console = make_console()
+        view = self.view if self.result is None or self.view is not None else self.result.view()
+        if self.text is not None:
+            console.print(self.text, style=self.style, markup=False)
+        elif view is not None:
+            terminal.show(console, view, terminal.MOST_ROWS if self.most is None else self.most)
+        for note in self.notes:
+            console.print(note, markup=False)
 
 
-def one_of(json: bool, csv: bool) -> None:
-    from ..errors import DiscreetError
+def command(*formats: str) -> Callable[[Callable[..., Answer | int]], Callable[..., int]]:
+    """A command. Its options --debug and, of "json" and "csv", the `formats` that it answers in are added here.
 
-    if json and csv:
-        raise DiscreetError("--json and --csv cannot both be had; give one of them.")
+    It returns an Answer, which is presented, or an exit code where it has presented everything itself. Each paragraph of its
+    words becomes one line, since terminals wrap by themselves.
+    """
 
+    def declare(function: Callable[..., Answer | int]) -> Callable[..., int]:
+        hints = get_type_hints(function, include_extras=True)
+        own = inspect.signature(function)
+        added = {**{name: FORMATS[name] for name in formats}, "debug": Debug}
+        options = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False) for name in added]
 
-def finite_or_none(x: float) -> float | None:
-    return x if x < float("inf") else None
+        @wraps(function)
+        def run(*words: Any, **given: Any) -> int:
+            if given.get("json") and given.get("csv"):
+                from ..errors import DiscreetError
+
+                raise DiscreetError("--json and --csv cannot both be had; give one of them.")
+            wanted = {name: given.pop(name, False) for name in added}
+            answer = function(*words, **given)
+            if isinstance(answer, int):
+                return answer
+            answer.present(wanted.get("json", False), wanted.get("csv", False))
+            return answer.code
+
+        paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+        run.__doc__ = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+        run.__annotations__ = {**hints, **added, "return": int}
+        run.__signature__ = own.replace(parameters=[*own.parameters.values(), *options])  # type: ignore[attr-defined]
+        del run.__wrapped__
+        return run
+
+    return declare
 
 
 def dump(value: Any) -> str:
@@ -114,12 +180,6 @@ def apart(out: str | None, *read: str) -> None:
 
     if out not in (None, "-") and Path(out).resolve() in {Path(name).resolve() for name in read}:
         raise FileError(f"{out} is read by this command and would be overwritten; choose another -o.", kind="missing")
-
-
-def plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
 
 
 def make_console() -> Console:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    Number = Any  # what takes numbers in the library takes their texts too
+else:
+
+    class Number(str):
+        """A number as it was typed, for the library to read. As an int or a float, cyclopts would round it: 0.1 to 0."""
 
 
 def entry(help: str) -> Parameter:
     """An option whose value may begin with a hyphen: a negative number, or - for standard input."""
     return Parameter(allow_leading_hyphen=True, help=help)
-
-
-def neighbours_of(text: str | None) -> int | str | None:
-    """Neighbours as they are typed: a number of steps, or a word."""
-    return int(text) if text is not None and text.isdecimal() else text
 
 
 def switch(help: str) -> Parameter:
@@ -30,10 +33,10 @@ def mechanism_option(help: str) -> Parameter:
 
 
 # Levels, values and what is wanted of them
-N = Annotated[str | None, entry("The largest count: true values and reports are 0..n.")]
-Alpha = Annotated[str | None, entry('The level alpha = e^-epsilon, exactly as written: "9/10" or "0.9".')]
+N = Annotated[Number | None, entry("The largest count: true values and reports are 0..n.")]
+Alpha = Annotated[Number | None, entry('The level alpha = e^-epsilon, exactly as written: "9/10" or "0.9".')]
 EpsilonText = Annotated[
-    str | None,
+    Number | None,
     Parameter(
         name=["--epsilon", "--eps"], allow_leading_hyphen=True, help='The level as epsilon: "0.5", "1/3", "ln(2)/10".'
     ),
@@ -53,7 +56,8 @@ QUERY = 'A query: count, sum, mean, max, min, median, or a quantile such as "qua
 RECORDS = "The number of records, which is public; with a file, as many as it has."
 RECORD_LOW, RECORD_HIGH = "The smallest value that a record can have.", "The largest value that a record can have."
 SENSITIVITY = entry("How much one person can change the answer, in its units; by default 1.")
-SEED = Parameter(help="Makes what is drawn repeatable: for analysis and tests, never for reports about people.")
+RUNS = entry("How often to simulate where that is needed.")
+SEED = entry("Makes what is drawn repeatable: for analysis and tests, never for reports about people.")
 Neighbours = Annotated[
     str | None,
     Parameter(
@@ -93,3 +97,32 @@ Overwrite = Annotated[
 Json = Annotated[bool, Parameter(name="--json", negative=(), help="JSON for machines instead of a table for people.")]
 Csv = Annotated[bool, Parameter(name="--csv", negative=(), help="CSV for spreadsheets instead of a table for people.")]
 Debug = Annotated[bool, switch("Show where an error arose, without any values.")]
+FORMATS = {"json": Json, "csv": Csv}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """How a file is read: the keywords of profile, admit and perturb."""
+
+    encoding: Annotated[
+        str, Parameter(help="How characters are written: utf-8, latin-1, cp1252 and others of one byte each.")
+    ] = "utf-8"
+    separator: Annotated[
+        str | None,
+        Parameter(allow_leading_hyphen=True, help='What stands between fields: ";", "|", tab. By the name otherwise.'),
+    ] = None
+    decimal: Annotated[str | None, Parameter(help='The decimal mark of numbers: "." or ",".')] = None
+    quote: Annotated[str, Parameter(help="The quotation mark around fields, or none.")] = '"'
+    null: Annotated[
+        str, Parameter(allow_leading_hyphen=True, help='Words for missing values, separated by commas: "NA,-,..".')
+    ] = ""
+    sheet: Annotated[str | None, Parameter(help="The sheet of an Excel file, where it has several.")] = None
+
+
+AS_USUAL = ReadingOptions()
+
+
+def listed(names: str) -> list[str]:
+    """Names that commas separate."""
+    return [name.strip() for name in names.split(",") if name.strip()]

@@ -19,6 +19,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from starlette.exceptions import HTTPException
 
 from ..errors import DiscreetError, MissingExtraError
+from ..exact.given import whole
 from . import charts, choose, collude, doorway, jobs, recover, release, uploads
 from .guard import NO_PAGE, Guard, Keys, read_by_a_person
 from .pages import ROOMS, notice, page
@@ -150,6 +151,7 @@ def serve(port: int = 0, *, show: bool = True, tell: Callable[[str], None] = pri
         import uvicorn
     except ImportError:
         raise MissingExtraError.needing("The studio needs FastAPI and uvicorn", "studio") from None
+    port = whole(port, "port", 0, 65535)
     with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as listening:
         # elsewhere "reuse" means a port whose last owner is gone; on Windows it would let another process take ours
         alone = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
