@@ -14,9 +14,19 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter
+from cyclopts import (
+    App,
+    CoercionError,
+    CycloptsError,
+    Group,
+    MissingArgumentError,
+    Parameter,
+    RepeatArgumentError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
 
 from .options import FORMATS, Debug
 
@@ -192,7 +202,17 @@ def make_console() -> Console:
     return Patient(highlight=False, soft_wrap=True)
 
 
+# How the package writes an argument and its value: what to write, and what was given
+_ARGUMENTS = (
+    re.compile(r"(?<![\w-])(?P<name>[a-z_]+)=(?:\"([^\"]+)\"|([\w/]+(?:\.\d+)?))"),
+    re.compile(
+        r"(?<![\w-])(?P<name>[a-z_]+) = (?:'([^']+)'|\"([^\"]+)\"|([\w./-]+))(?= (?:must|is|cannot|does|has)\b)"
+    ),
+)
 _PHRASES = {
+    "pairs is a list of two neighbouring true values each, for example [(0, 1)]": "--pairs are two neighbouring true values "
+    'each, for example --pairs "0,1 50,51"',
+    "for example pairs=[(0, 1)], or give mechanism=": 'for example --pairs "0,1"',
     "pass clamp=True": "say --clamp",
     "pass overwrite=True": "say --overwrite",
     "say overwrite=True": "say --overwrite",
@@ -266,15 +286,37 @@ def _told(error: Exception, words: list[str]) -> str:
     told = str(error).strip()
     if not isinstance(error, CycloptsError):
         return _as_options(told, words)
-    if (
-        isinstance(error, MissingArgumentError)
-        and error.keyword is None
-        and error.argument
-        and "Did you mean" not in told
-    ):
-        told = f"{error.argument.name} is missing{_example(list(error.command_chain or ()))}"
-    where = " ".join(["discreet", *(error.command_chain or ()), "--help"])
+    chain = list(error.command_chain or ())
+    told = _of_the_words(error, told, " ".join(["discreet", *chain]), _example(chain))
+    where = " ".join(["discreet", *chain, "--help"])
     return f"{told if told.endswith(('.', '?')) else told + '.'} See {where}."
+
+
+def _of_the_words(error: CycloptsError, told: str, name: str, example: str) -> str:
+    """What is wrong with the words of a command, in our words; what cyclopts says where it says more."""
+    guess = re.search(r"Did you mean .*\?", told)
+    hint = "" if guess is None else f". {guess[0]}"
+    match error:
+        case UnusedCliTokensError(unused_tokens=list(rest)):
+            many = "are words" if len(rest) > 1 else "is a word"
+            return f"{', '.join(rest)} {many} that {name} does not take{example}"
+        case UnknownOptionError(token=token):
+            return f"{token.keyword or token.value} is no option of {name}{hint}"
+        case RepeatArgumentError(token=token):
+            return f"{token.keyword} is given more than once; give it once"
+        case CoercionError(token=token, target_type=kind) if token is not None:
+            option = token.keyword or (error.argument.name if error.argument else "The word")
+            if kind is bool:
+                return f"{option} takes no value; write {option} alone"
+            choices = ", ".join(map(str, get_args(kind)))
+            return f"{option} {token.value} is not known; use {choices}{hint}" if choices else told
+        case MissingArgumentError(argument=argument) if argument is not None and not hint:
+            given = error.keyword or next((token.keyword for token in argument.tokens if token.keyword), None)
+            if given is None:
+                return f"{argument.name} is missing{example}"
+            count = argument.token_count()[0]
+            return f"{given} needs {'a value' if count == 1 else f'{count} words'} after it{example}"
+    return told
 
 
 def _example(commands: list[str]) -> str:
@@ -295,11 +337,15 @@ def _as_options(told: str, words: list[str]) -> str:
     known = {name for argument in app[words[0]].assemble_argument_collection() for name in argument.names}
 
     def option(match: re.Match[str]) -> str:
-        name = f"--{match[1].replace('_', '-')}"
-        value = match[2] or match[3]
-        return (f'{name} "{value}"' if " " in value else f"{name} {value}") if name in known else match[0]
+        name = f"--{match['name'].replace('_', '-')}"
+        value = next(filter(None, match.groups()[1:]), "")
+        if name not in known:
+            return match[0]
+        return f'{name} "{value}"' if " " in value else f"{name} {value}"
 
     told = re.sub(
         r"domain=\{'(.*?)': \[\.\.\.\]\} lists", r'--domain FILE, JSON such as {"\1": ["a", "b"]}, lists', told
     )
-    return re.sub(r"(?<![\w-])([a-z_]+)=(?:\"([^\"]+)\"|([\w/]+(?:\.\d+)?))", option, told)
+    for spelling in _ARGUMENTS:
+        told = spelling.sub(option, told)
+    return told

@@ -276,7 +276,6 @@ def audit(
 
     Example: discreet audit gm.json --draws 100000
     """
-    from ..errors import AuditError
     from ..measure.auditing import audit as run
     from ..randomness.source import insecure_source
 
@@ -284,14 +283,7 @@ def audit(
         target: Any = _function(sampler)
     else:
         target = load_procedure(sampler)
-    try:
-        listed = (
-            None
-            if pairs is None
-            else [tuple(float(x) if "." in x else int(x) for x in p.split(",")) for p in pairs.split()]
-        )
-    except ValueError:
-        raise AuditError(f'--pairs {pairs!r} cannot be read; write for example --pairs "0,1 50,51".') from None
+    listed = None if pairs is None else [_pair(words, pairs, exact=":" not in sampler) for words in pairs.split()]
     found = run(
         target,
         alpha=alpha,
@@ -392,6 +384,20 @@ def _true_values(given: tuple[str, ...], column: str | None, alone: bool) -> lis
             )
         found.append(number.numerator if number.denominator == 1 else number)
     return found
+
+
+def _pair(words: str, pairs: str, exact: bool) -> tuple[Any, ...]:
+    """Two true values, exactly as written; a function of somebody else's gets those that are not whole as floats."""
+    from ..errors import AuditError
+    from ..exact.arithmetic import parse_exact
+
+    found = [parse_exact(word) for word in words.split(",")]
+    numbers = [number for number in found if number is not None]
+    if len(numbers) < len(found):
+        raise AuditError(f'--pairs {pairs!r} cannot be read; write for example --pairs "0,1 50,51".')
+    return tuple(
+        number.numerator if number.denominator == 1 else number if exact else float(number) for number in numbers
+    )
 
 
 def _function(name: str) -> Any:
