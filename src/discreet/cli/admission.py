@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from .app import Answer, apart, command, dump
 from .options import (
     AS_USUAL,
+    PROFILE,
     SUM,
     Dataset,
     DataVersion,
@@ -19,13 +20,12 @@ from .options import (
     Table,
     Unit,
     listed,
+    meaning,
     target,
 )
 
 Bounds = Annotated[list[str] | None, SUM]
-Codes = Annotated[
-    str, Parameter(help="Columns of codes, separated by commas: what looks like a number in them is none.")
-]
+Codes = Annotated[str, Parameter(help=meaning(PROFILE, "codes", "; separated by commas"))]
 
 
 @command("json", "csv")

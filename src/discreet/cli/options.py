@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pkgutil
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -20,6 +24,27 @@ def entry(help: str) -> Parameter:
     return Parameter(allow_leading_hyphen=True, help=help)
 
 
+@cache
+def parameters(place: str) -> Mapping[str, str]:
+    """What the library says of the parameters of a function or a class (module:name): the tables in its docstring.
+
+    Its file is read and not imported, since it would bring NumPy with it.
+    """
+    module, _, name = place.partition(":")
+    package = __package__.rpartition(".")[0]
+    source = (pkgutil.get_data(package, f"{module.replace('.', '/')}.py") or b"").decode("utf-8")
+    docstring = re.search(rf'^(?:def|class) {name}\b.*?"""(.*?)"""', source, re.DOTALL | re.MULTILINE)
+    rows = re.findall(r"^ {8}(\w+)  +(\S.*(?:\n {9,}\S.*)*)", "" if docstring is None else docstring[1], re.MULTILINE)
+    return {parameter: " ".join(words.split()) for parameter, words in rows}
+
+
+def meaning(place: str, parameter: str, written: str = "") -> str:
+    """The first sentence that the library has for a parameter, as help; and how it is `written` here."""
+    sentence = parameters(place)[parameter].partition(". ")[0].rstrip(".")
+    named = re.sub(r"`(\w+)`", lambda match: f"--{match[1].replace('_', '-')}", sentence)
+    return f"{named[0].upper()}{named[1:]}{written}."
+
+
 def switch(help: str) -> Parameter:
     return Parameter(negative=(), help=help)
 
@@ -32,6 +57,11 @@ def mechanism_option(help: str) -> Parameter:
     return Parameter(name=["-m", "--mechanism"], allow_leading_hyphen=True, help=help)
 
 
+# Where the library says what parameters mean
+PROFILE = "tables.admission:profile"
+QUESTION = "questions.question:Question"
+RELEASE = "tables.release:release"
+
 # Levels, values and what is wanted of them
 N = Annotated[Number | None, entry("The largest count: true values and reports are 0..n.")]
 Alpha = Annotated[Number | None, entry('The level alpha = e^-epsilon, exactly as written: "9/10" or "0.9".')]
@@ -41,11 +71,15 @@ EpsilonText = Annotated[
         name=["--epsilon", "--eps"], allow_leading_hyphen=True, help='The level as epsilon: "0.5", "1/3", "ln(2)/10".'
     ),
 ]
-LOSS = Parameter(help='What a wrong report costs: l0, l1, l2, "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)".')
+LOSS = Parameter(help=meaning(QUESTION, "loss", ': l0, l1, l2, "lp(3)", "tail(2)", "threshold(5)", "asymmetric(1, 3)"'))
 Losses = Annotated[str, LOSS]
 PRIOR = Parameter(
-    help='What is publicly known about the truth: "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", '
-    "probabilities separated by commas, or a file of them; by default uniform."
+    help=meaning(
+        QUESTION,
+        "prior",
+        ': "binomial(0.3)", "normal(40, 10)", "beta(2, 5)", "maximum(100)", probabilities separated by commas, or a file of '
+        "them; by default uniform",
+    )
 )
 Priors = Annotated[str | None, PRIOR]
 REQUIRE = "Properties that must hold, for example WH,CM."
@@ -73,11 +107,9 @@ Table = Annotated[str, Parameter(help="The table: CSV, Parquet, Arrow or Excel."
 Column = Annotated[str | None, entry("The column; needed where there are several.")]
 Clamp = Annotated[bool, switch("Move what lies beyond the ends to the ends.")]
 Domain = Annotated[str | None, Parameter(help='A JSON file of declared keys: {"column": [values], ...}.')]
-Unit = Annotated[str | None, Parameter(help="The column that identifies a person; none: a row is a person.")]
+Unit = Annotated[str | None, Parameter(help=meaning(PROFILE, "unit"))]
 
-SUM = Parameter(
-    name="--sum", help='A column to add up, and what one person may add: "income:0..100000/100". May be repeated.'
-)
+SUM = Parameter(name="--sum", help=meaning(QUESTION, "sum", ': "income:0..100000/100". May be repeated'))
 
 # Budgets
 DATASET = Parameter(help="The name of the data set in the ledger.")
@@ -86,8 +118,8 @@ LEDGER = Parameter(
 )
 Dataset = Annotated[str, DATASET]
 LedgerPlace = Annotated[str, LEDGER]
-DataVersion = Annotated[str, Parameter(help="Your name for this version of the data.")]
-Fresh = Annotated[bool, switch("Draw anew on changed data, and pay again.")]
+DataVersion = Annotated[str, Parameter(help=meaning(RELEASE, "version"))]
+Fresh = Annotated[bool, switch(meaning(RELEASE, "fresh"))]
 
 # What comes out
 Out = Annotated[str | None, target("The file to write; - for standard output.")]
@@ -105,19 +137,12 @@ FORMATS = {"json": Json, "csv": Csv}
 class ReadingOptions:
     """How a file is read: the keywords of profile, admit and perturb."""
 
-    encoding: Annotated[
-        str, Parameter(help="How characters are written: utf-8, latin-1, cp1252 and others of one byte each.")
-    ] = "utf-8"
-    separator: Annotated[
-        str | None,
-        Parameter(allow_leading_hyphen=True, help='What stands between fields: ";", "|", tab. By the name otherwise.'),
-    ] = None
-    decimal: Annotated[str | None, Parameter(help='The decimal mark of numbers: "." or ",".')] = None
-    quote: Annotated[str, Parameter(help="The quotation mark around fields, or none.")] = '"'
-    null: Annotated[
-        str, Parameter(allow_leading_hyphen=True, help='Words for missing values, separated by commas: "NA,-,..".')
-    ] = ""
-    sheet: Annotated[str | None, Parameter(help="The sheet of an Excel file, where it has several.")] = None
+    encoding: Annotated[str, Parameter(help=meaning(PROFILE, "encoding"))] = "utf-8"
+    separator: Annotated[str | None, entry(meaning(PROFILE, "separator"))] = None
+    decimal: Annotated[str | None, Parameter(help=meaning(PROFILE, "decimal"))] = None
+    quote: Annotated[str, Parameter(help=meaning(PROFILE, "quote"))] = '"'
+    null: Annotated[str, entry(meaning(PROFILE, "null"))] = ""
+    sheet: Annotated[str | None, Parameter(help=meaning(PROFILE, "sheet"))] = None
 
 
 AS_USUAL = ReadingOptions()

@@ -18,6 +18,8 @@ from .options import (
     LEDGER,
     LOSS,
     PRIOR,
+    QUESTION,
+    RELEASE,
     SUM,
     Alpha,
     Csv,
@@ -33,6 +35,7 @@ from .options import (
     Table,
     entry,
     listed,
+    meaning,
     mechanism_option,
     switch,
     target,
@@ -46,9 +49,9 @@ if TYPE_CHECKING:
 
 _NAMED = re.compile(r"\s*(?P<name>\w[\w -]*?)\s*=(?P<what>.*)", re.DOTALL)
 
-Rounded = Annotated[Number | None, entry("Round the noisy reports to multiples of this, and all made from them.")]
-Hidden = Annotated[Number | None, entry("Hide noisy reports below this, and all made from them.")]
-Margins = Annotated[str, Parameter(help="Totals that match their parts, by columns of --by: sex,sex+district,total.")]
+Rounded = Annotated[Number | None, entry(meaning(RELEASE, "round_to"))]
+Hidden = Annotated[Number | None, entry(meaning(RELEASE, "hide_below"))]
+Margins = Annotated[str, Parameter(help=meaning(RELEASE, "margins", ": sex,sex+district,total"))]
 ShowDropped = Annotated[bool, switch("For the operator, outside the guarantee: say how many rows were dropped.")]
 ByteOrderMark = Annotated[bool, switch("Begin each CSV with a byte order mark, for spreadsheets.")]
 
@@ -62,17 +65,15 @@ class QuestionOptions:
         list[str] | None,
         Parameter(
             negative="",
-            help="What to count, a condition on one row: \"income = '>50K'\"; * is everybody. May be repeated.",
+            help=meaning(QUESTION, "count", ": \"income = '>50K'\"; * is everybody. May be repeated"),
         ),
     ] = None
     sum: Annotated[list[str] | None, SUM] = None
-    mean: Annotated[list[str] | None, Parameter(help="A column whose mean is wanted, written like --sum.")] = None
-    share: Annotated[list[str] | None, Parameter(help="A condition whose share is wanted, written like --count.")] = (
-        None
-    )
-    by: Annotated[str, Parameter(help="Columns to group by, separated by commas.")] = ""
+    mean: Annotated[list[str] | None, Parameter(help=meaning(QUESTION, "mean"))] = None
+    share: Annotated[list[str] | None, Parameter(help=meaning(QUESTION, "share"))] = None
+    by: Annotated[str, Parameter(help=meaning(QUESTION, "by", ", separated by commas"))] = ""
     domain: Domain = None
-    weights: Annotated[str, Parameter(help="Parts of epsilon by name where they are not equal: count=1,income=3.")] = ""
+    weights: Annotated[str, Parameter(help=meaning(QUESTION, "weights", ": count=1,income=3"))] = ""
     mechanism: Annotated[
         str,
         mechanism_option(
@@ -81,20 +82,16 @@ class QuestionOptions:
     ] = "auto"
     purpose: Annotated[
         str | None,
-        Parameter(
-            help='What the counts are for, which chooses the mechanism: reading (the default), adding or "least error".'
-        ),
+        Parameter(help=meaning(QUESTION, "purpose", ': reading (the default), adding or "least error"')),
     ] = None
     loss: Annotated[str | None, LOSS] = None
     prior: Annotated[str | None, PRIOR] = None
-    max_count: Annotated[Number | None, entry("With add-remove privacy: the largest count that can be.")] = None
-    max_groups: Annotated[Number, entry("With an id column: in how many groups a person may count.")] = "1"
-    pool_other: Annotated[bool, switch("Pool undeclared and missing keys in one cell.")] = False
+    max_count: Annotated[Number | None, entry(meaning(QUESTION, "max_count"))] = None
+    max_groups: Annotated[Number, entry(meaning(QUESTION, "max_groups"))] = "1"
+    pool_other: Annotated[bool, switch(meaning(QUESTION, "pool_other"))] = False
     measure_totals: Annotated[
         str,
-        Parameter(
-            help="Totals to measure besides the cells, for a part of epsilon: total,district or total=1,cells=6."
-        ),
+        Parameter(help=meaning(QUESTION, "measure_totals", ": total,district or total=1,cells=6")),
     ] = ""
 
     def question(self) -> Question:
