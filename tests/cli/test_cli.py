@@ -158,12 +158,12 @@ def test_make_knows_every_family(run, name):
     told = run("make", *words, "-o", "m.json", "--json")
     assert (told.code, told.err) == (0, "")
     summary = json.loads(told.out)
-    assert summary["digest"] == made.digest == dt.load("m.json").digest
-    assert (summary["family"], Fraction(summary["alpha"])) == (words[0].replace("-", "_"), made.alpha)
+    assert summary["digest"] == made.digest == files.load_procedure("m.json").digest
+    assert (summary["family"], Fraction(summary["alpha"])) == (words[0].replace("-", "_"), made.claim.alpha)
     assert (summary["inputs"], summary["outputs"]) == (str(made.inputs), str(made.outputs))
     assert summary["sensitivity_steps"] == made.sensitivity
-    assert (summary["epsilon"] is None) == (summary["tight_epsilon"] is None) == (made.alpha == 0)
-    assert (summary["local_epsilon"] is None) == (made.inputs.n is None or made.alpha == 0)
+    assert (summary["epsilon"] is None) == (summary["tight_epsilon"] is None) == (made.claim.alpha == 0)
+    assert (summary["local_epsilon"] is None) == (made.inputs.n is None or made.claim.alpha == 0)
     assert verify.main(["m.json"]) == 0
     told = run("make", *words)
     assert told.out.startswith(f"{made.recipe.family} on {made.inputs}")
@@ -201,14 +201,14 @@ def test_check_and_show_know_every_family(run, name):
     words, made = NEW[name]
     run("make", *words, "-o", "m.json")
     told = run("check", "m.json")
-    assert (told.code, told.err) == (1 if made.alpha == 0 else 0, "")
-    assert told.out.startswith("no level is claimed" if made.alpha == 0 else "holds")
+    assert (told.code, told.err) == (1 if made.claim.alpha == 0 else 0, "")
+    assert told.out.startswith("no level is claimed" if made.claim.alpha == 0 else "holds")
     checked = run("check", "m.json", "--epsilon", "1/100")
     assert checked.code == 1
     assert checked.out.startswith("does not hold")
     found = json.loads(run("check", "m.json", "--json").out)
-    assert found["holds"] is (made.alpha > 0)
-    assert (found["tight_epsilon"] is None) == (made.alpha == 0)
+    assert found["holds"] is (made.claim.alpha > 0)
+    assert (found["tight_epsilon"] is None) == (made.claim.alpha == 0)
     told = run("show", "m.json")
     assert (told.code, told.err) == (0, "")
     assert ("noise: mean distance" in told.out) == (made.inputs.n is None)
@@ -354,10 +354,10 @@ STRAY = {
     "matrix": (["geometric", "--n", "8", "--alpha", "1/2", "--matrix", "m.csv"], "from-matrix go together"),
     "no matrix": (["from-matrix", "--alpha", "1/2"], "from-matrix go together"),
     "response": (["randomized-response", "--n", "8", "--alpha", "1/2", "--sensitivity", "2"], "any two values"),
-    "r of words": (["staircase", "--epsilon", "1", "--r", "l3"], "r = 'l3'"),
-    "r too long": (["staircase", "--step", "1", "--epsilon", "1", "--r", "2"], "r = 2"),
-    "base 1": (["random-rounding", "--n", "8", "--base", "1"], "base = '1'"),
-    "base 2.5": (["random-rounding", "--n", "8", "--base", "2.5"], "base = '2.5'"),
+    "r of words": (["staircase", "--epsilon", "1", "--r", "l3"], "--r l3 must"),
+    "r too long": (["staircase", "--step", "1", "--epsilon", "1", "--r", "2"], "--r 2 must"),
+    "base 1": (["random-rounding", "--n", "8", "--base", "1"], "--base 1 must"),
+    "base 2.5": (["random-rounding", "--n", "8", "--base", "2.5"], "--base 2.5 must"),
     "no n": (["suppression", "--below", "3"], "--n 100"),
     "open": (["cell-key", "--low", "0", "--high", "none"], "give n"),
     "n and low": (["laplace", "--n", "3", "--low", "0", "--epsilon", "1"], "either --n or --low"),

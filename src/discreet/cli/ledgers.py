@@ -47,7 +47,7 @@ def create(
 
     Both are fixed once: how much may be spent in all, and with --per in a month, quarter or year.
 
-    Example: discreet ledger create survey-2026 --ledger budget.db --budget 6 --per month 3/2 --relation change-one --public
+    Example: discreet ledger create survey-2026 --ledger budget.db --budget 6 --per month 2 --relation change-one --public
     sex,education
     """
     from ..ledger.ledger import Ledger
