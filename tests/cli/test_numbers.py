@@ -80,7 +80,7 @@ def test_the_options_of_numbers_are_known():
     assert len(NUMBERS) > 90
 
 
-@pytest.mark.parametrize(("name", "option"), NUMBERS, ids=" ".join)
+@pytest.mark.parametrize(("name", "option"), NUMBERS)
 def test_a_number_is_the_text_that_was_typed(name, option):
     for text in TYPED:
         assert given(name, option, text) == text

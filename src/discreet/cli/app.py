@@ -133,10 +133,9 @@ class Answer:
         from . import terminal
 
         console = make_console()
-        view = self.view if self.result is None or self.view is not None else self.result.view()
         if self.text is not None:
             console.print(self.text, style=self.style, markup=False)
-        elif view is not None:
+        elif (view := self.result.view() if self.result is not None else self.view) is not None:
             terminal.show(console, view, terminal.MOST_ROWS if self.most is None else self.most)
         for note in self.notes:
             console.print(note, markup=False)

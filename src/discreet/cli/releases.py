@@ -49,9 +49,6 @@ if TYPE_CHECKING:
 
 _NAMED = re.compile(r"\s*(?P<name>\w[\w -]*?)\s*=(?P<what>.*)", re.DOTALL)
 
-Rounded = Annotated[Number | None, entry(meaning(RELEASE, "round_to"))]
-Hidden = Annotated[Number | None, entry(meaning(RELEASE, "hide_below"))]
-Margins = Annotated[str, Parameter(help=meaning(RELEASE, "margins", ": sex,sex+district,total"))]
 ShowDropped = Annotated[bool, switch("For the operator, outside the guarantee: say how many rows were dropped.")]
 ByteOrderMark = Annotated[bool, switch("Begin each CSV with a byte order mark, for spreadsheets.")]
 
@@ -118,7 +115,27 @@ class QuestionOptions:
         )
 
 
-ASKED_FOR = QuestionOptions()
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions(QuestionOptions):
+    """A question, and what else preview, release and release-to take alike."""
+
+    version: DataVersion = "1"
+    margins: Annotated[str, Parameter(help=meaning(RELEASE, "margins", ": sex,sex+district,total"))] = ""
+    round_to: Annotated[Number | None, entry(meaning(RELEASE, "round_to"))] = None
+    hide_below: Annotated[Number | None, entry(meaning(RELEASE, "hide_below"))] = None
+
+    def keywords(self) -> dict[str, Any]:
+        """What the library's functions take besides the question."""
+        return {
+            "version": self.version,
+            "margins": listed(self.margins),
+            "round_to": self.round_to,
+            "hide_below": self.hide_below,
+        }
+
+
+AS_ASKED = ReleaseOptions()
 
 
 @command()
@@ -126,15 +143,11 @@ def release(
     table: Table,
     /,
     *,
-    asked: QuestionOptions = ASKED_FOR,
+    asked: ReleaseOptions = AS_ASKED,
     dataset: Dataset,
     ledger: LedgerPlace,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
-    version: DataVersion = "1",
-    margins: Margins = "",
-    round_to: Rounded = None,
-    hide_below: Hidden = None,
     fresh: Fresh = False,
     show_dropped: ShowDropped = False,
     out: Annotated[
@@ -166,12 +179,10 @@ def release(
 
     if out == "-":
         out, csv = None, not json
-    question, totals = asked.question(), listed(margins)
+    question = asked.question()
     with Ledger.existing(ledger) as book:
         places = [] if out is None else [Path(out)]
-        old = _checked_outputs(
-            places, question, totals, [table, asked.domain, asked.mechanism], ledger, book, overwrite
-        )
+        old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)
         with terminal.progress("releasing") as advance:
             made = run(
                 table,
@@ -180,10 +191,7 @@ def release(
                 ledger=book,
                 epsilon=epsilon,
                 alpha=alpha,
-                version=version,
-                margins=totals,
-                round_to=round_to,
-                hide_below=hide_below,
+                **asked.keywords(),
                 fresh=fresh,
                 progress=part(advance, 0.0, _DRAWN if places else 1.0),
             )
@@ -197,16 +205,12 @@ def release_to(
     table: Table,
     /,
     *,
-    asked: QuestionOptions = ASKED_FOR,
+    asked: ReleaseOptions = AS_ASKED,
     dataset: Dataset,
     ledger: LedgerPlace,
     audience: Annotated[
         list[str], Parameter(negative="", help="An audience and its epsilon: ministry=1. Once for each audience.")
     ],
-    version: DataVersion = "1",
-    margins: Margins = "",
-    round_to: Rounded = None,
-    hide_below: Hidden = None,
     fresh: Fresh = False,
     show_dropped: ShowDropped = False,
     out: Annotated[
@@ -239,13 +243,11 @@ def release_to(
     if csv or out == "-":
         raise FileError("Each audience has its own rows; write them to files with -o, or use --json.", kind="missing")
     audiences = _audiences(audience)
-    question, totals = asked.question(), listed(margins)
+    question = asked.question()
     with Ledger.existing(ledger) as book:
         path = None if out is None else Path(out)
         places = [] if path is None else [path.with_name(f"{path.stem}-{file_part(n)}{path.suffix}") for n in audiences]
-        old = _checked_outputs(
-            places, question, totals, [table, asked.domain, asked.mechanism], ledger, book, overwrite
-        )
+        old = _checked_outputs(places, question, asked, table, ledger, book, overwrite)
         with terminal.progress("releasing") as advance:
             made = run(
                 table,
@@ -253,10 +255,7 @@ def release_to(
                 dataset=dataset,
                 ledger=book,
                 audiences=audiences,
-                version=version,
-                margins=totals,
-                round_to=round_to,
-                hide_below=hide_below,
+                **asked.keywords(),
                 fresh=fresh,
                 progress=part(advance, 0.0, _DRAWN if places else 1.0),
             )
@@ -270,15 +269,11 @@ def preview(
     table: Table,
     /,
     *,
-    asked: QuestionOptions = ASKED_FOR,
+    asked: ReleaseOptions = AS_ASKED,
     dataset: Dataset,
     ledger: LedgerPlace,
     epsilon: EpsilonText = None,
     alpha: Alpha = None,
-    version: DataVersion = "1",
-    margins: Margins = "",
-    round_to: Rounded = None,
-    hide_below: Hidden = None,
 ) -> Answer:
     """Show the errors to expect of a release; draw and charge nothing.
 
@@ -299,10 +294,7 @@ def preview(
             ledger=ledger,
             epsilon=epsilon,
             alpha=alpha,
-            version=version,
-            margins=listed(margins),
-            round_to=round_to,
-            hide_below=hide_below,
+            **asked.keywords(),
             progress=advance,
         )
     return Answer(expected, part="rows")
@@ -438,8 +430,8 @@ def _audiences(texts: list[str]) -> dict[str, str]:
 def _checked_outputs(
     places: list[Path],
     question: Question,
-    totals: list[str],
-    read: list[str | None],
+    asked: ReleaseOptions,
+    table: str,
     ledger: str,
     book: Ledger,
     overwrite: bool,
@@ -449,9 +441,9 @@ def _checked_outputs(
     from ..tables.saving import check_outputs
     from ..tables.sums import names_of_totals
 
-    names = names_of_totals(totals, question)
+    names = names_of_totals(listed(asked.margins), question)
     try:
-        inputs = [*read, ledger, str(book.secret_file)]
+        inputs = [table, asked.domain, asked.mechanism, ledger, str(book.secret_file)]
         return [file for place in places for file in check_outputs(place, names, inputs, overwrite)]
     except FileError as error:
         raise FileError(f"{error} Nothing was charged.", kind=error.kind) from None
