@@ -28,6 +28,7 @@ from starlette.exceptions import HTTPException
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..errors import DiscreetError, MissingExtraError
+from ..exact.given import whole
 from . import choose_room, collude_room, jobs, recover_room, release_room, rooms
 from .access import NO_PAGE, Guard, Keys, read_by_a_person
 from .common import Refusal
@@ -312,6 +313,7 @@ def configured(app: FastAPI, **more: Any) -> Any:
 
 def serve(port: int = 0, *, show: bool = True, tell: Callable[[str], None] = print) -> None:
     """Run the studio until it is interrupted; a port of 0 is any free one."""
+    port = whole(port, "port", 0, 65535)
     with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as listening:
         # elsewhere "reuse" means a port whose last owner is gone; on Windows it would let another process take ours
         alone = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
