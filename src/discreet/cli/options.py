@@ -58,7 +58,7 @@ def mechanism_option(help: str) -> Parameter:
 
 
 # Where the library says what parameters mean
-PROFILE = "tables.admission:profile"
+PROFILE = "tables.count.admitting:profile"
 QUESTION = "questions.question:Question"
 RELEASE = "tables.release:release"
 
