@@ -22,7 +22,7 @@ from ..exact.arithmetic import log_of
 from ..progress import Progress, tell
 from .contract import Floats
 from .fit import Fit, certificate, mean_log_likelihood
-from .geometric import Geometric
+from .noisy import Geometric
 
 Indices = NDArray[np.int64]
 

@@ -20,10 +20,9 @@ from ..exact.frozen import frozen
 from ..progress import Progress
 from ..randomness.alias import RealAlias, looked_up, uniform_integer, uniform_integers
 from ..randomness.source import Stream
-from .contract import MATRIX_ENTRIES, WRITTEN_BITS, Channel, Fault, Finite, Floats, Indices, Integers, Ratio
+from .contract import MATRIX_ENTRIES, WRITTEN_BITS, Channel, Fault, Finite, Floats, Indices, Integers, Ratio, Room
 from .fit import Fit, certificate, mean_log_likelihood
 from .ratios import pair_ratio, worst_ratio
-from .room import Room
 from .table import MAX_ENTRIES
 
 _CIRCLE = 2**14  # up to this many values one alias table serves all; beyond, keeping and guessing are two draws

@@ -19,8 +19,7 @@ from ..exact.arithmetic import ball
 from ..exact.frozen import frozen
 from ..randomness.alias import RealAlias, looked_up, uniform_integer, uniform_integers
 from ..randomness.source import Stream
-from .contract import MATRIX_ENTRIES, Finite, Floats, Indices, Integers, Ratio
-from .room import Room
+from .contract import MATRIX_ENTRIES, Finite, Floats, Indices, Integers, Ratio, Room
 from .table import MAX_ENTRIES
 
 _CIRCLE = 2**14  # up to this many reports one alias table serves all; beyond, the window and the rest are drawn apart

@@ -1,7 +1,7 @@
 """Noise derived from other noise, on a grid of any step.
 
-    OnGrid     a discrete law in the answer's units: its integers are steps of a grid
-    Nearest    noise of the line rounded to a grid, for analysis: what adding it to a count and rounding the sum gives
+OnGrid     a discrete law in the answer's units: its integers are steps of a grid
+Nearest    noise of the line rounded to a grid, for analysis: what adding it to a count and rounding the sum gives
 """
 
 from __future__ import annotations
