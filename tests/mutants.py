@@ -88,7 +88,6 @@ TESTED_IN = {
     "tables.measures": "tables/test_statistics.py",
     "tables.spelling": "tables/test_statistics.py tables/test_answers.py",
     "tables.values": "tables/test_statistics.py tables/test_own_mechanisms.py",
-    "measure.convolution": "measure/test_totals.py",
     "tables.fitting": "tables/test_fitting.py channels/test_reading.py",
     "tables.sums": "tables/test_totals.py",
     "questions.margins": "tables/test_totals.py tables/test_release.py",

@@ -445,7 +445,7 @@ class Finite(Channel):
         return Fraction(sum(w * int(h) for w, h in zip(room.weights, hits, strict=True)), total * room.total)
 
     def faults(self) -> dict[str, Fault] | None:
-        """What a theorem says about the seven properties (see discreet.measure.properties); None: look at the entries."""
+        """What a theorem says about the seven properties (see discreet.measure.description); None: look at the entries."""
         return None
 
     def _columns(self, f: ArrayLike) -> Floats:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..channels.properties import LETTERS
 from ..designs.design import design
 from ..errors import DiscreetError, MetricError, SizeError
 from ..exact.grid import Grid
@@ -19,7 +20,6 @@ from ..measure.description import property_letters
 from ..measure.loss import loss_of
 from ..measure.prior import prior_of
 from ..measure.privacy import check_privacy
-from ..measure.properties import LETTERS
 from ..measure.remaps import bayes_risk
 from ..measure.utility import expected_loss, rmse, worst_loss
 from ..mechanism import Mechanism, Procedure, procedure_of
