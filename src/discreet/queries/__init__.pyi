@@ -1,5 +1,5 @@
 from ..mechanisms.two_stage import rounded as rounded
-from ..planning.answers import compare_query as compare_query
+from ..planning.compare import compare_query as compare_query
 from .calculator import sensitivity as sensitivity
 from .curves import tradeoff as tradeoff
 from .queries import query as query
