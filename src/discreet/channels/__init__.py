@@ -26,7 +26,7 @@ import numpy as np
 
 from ..errors import FileError
 from ..noise import read_noise
-from .contract import Channel, Fault, Finite, Ratio, Room
+from .contract import Channel, Fault, Finite, GridRoom, Ratio
 from .mixture import Mixture
 from .noisy import Additive, Clamped, Geometric, closed
 from .table import MAX_ENTRIES, Table
@@ -41,10 +41,10 @@ __all__ = [
     "Fault",
     "Finite",
     "Geometric",
+    "GridRoom",
     "Map",
     "Mixture",
     "Ratio",
-    "Room",
     "Table",
     "Then",
     "Window",

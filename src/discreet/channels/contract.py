@@ -81,7 +81,7 @@ class Fault:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Room:
+class GridRoom:
     """How much room there is around the truth on a grid: on how many sides a report can miss, how many values lie near.
 
     The grid is 0..n (None: open), with the weights of a law on it; without a law the worst true value counts.
@@ -227,10 +227,10 @@ class Channel(Frozen, ABC):
         one another, into which reports were merged. The merged channel is inverted, so it covers as often."""
 
     @abstractmethod
-    def chance_within(self, k: int, room: Room) -> Fraction | float:
-        """Pr[|report - truth| <= k steps], of the worst true value or on average (see Room)."""
+    def chance_within(self, k: int, room: GridRoom) -> Fraction | float:
+        """Pr[|report - truth| <= k steps], of the worst true value or on average (see GridRoom)."""
 
-    def keeps_within(self, k: int, confidence: Fraction, room: Room) -> bool:
+    def keeps_within(self, k: int, confidence: Fraction, room: GridRoom) -> bool:
         """Is that probability at least the confidence? Decided exactly."""
         return self.chance_within(k, room) >= confidence
 
@@ -432,7 +432,7 @@ class Finite(Channel):
         low, high = ends[which.ravel()].T
         return low, high
 
-    def chance_within(self, k: int, room: Room) -> Fraction | float:
+    def chance_within(self, k: int, room: GridRoom) -> Fraction | float:
         exact = self.integers()
         if exact is None:
             raise SizeError(f"A channel of {self.rows} values is too large to plan with; use a smaller grid.")

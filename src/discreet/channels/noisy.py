@@ -24,7 +24,7 @@ from ..exact.arithmetic import log_of
 from ..noise import DiscreteNoise, GeometricNoise, NoiseDraws
 from ..progress import Progress
 from ..randomness.source import Stream
-from .contract import Channel, Fault, Finite, Floats, Indices, Integers, Ratio, Room
+from .contract import Channel, Fault, Finite, Floats, GridRoom, Indices, Integers, Ratio
 from .ratios import pair_ratio, worst_ratio
 from .table import MAX_ENTRIES
 
@@ -141,10 +141,10 @@ class Noisy(Channel):
         low, high = self._bounds
         return np.maximum(first - k, low), np.minimum(last + k, high)
 
-    def chance_within(self, k: int, room: Room) -> Fraction | float:
+    def chance_within(self, k: int, room: GridRoom) -> Fraction | float:
         return 1 - float(room.sides(k)) * float(self.noise.sf(k))
 
-    def keeps_within(self, k: int, confidence: Fraction, room: Room) -> bool:
+    def keeps_within(self, k: int, confidence: Fraction, room: GridRoom) -> bool:
         sides = room.sides(k)
         return sides == 0 or self.noise.is_rare(k + 1, (1 - confidence) / sides)
 

@@ -248,7 +248,7 @@ class SumBound:
 
 @final
 @dataclass(frozen=True)
-class Way:
+class BoundWay:
     """How a total of so many parts of each kind is bounded: sum - below <= total <= sum + above.
 
     `beyond` says which sum: of the estimates (None), or of the reports, where a report at an end that is cut off counts as
@@ -261,7 +261,7 @@ class Way:
     beyond: Mapping[int, int] | None = field(default=None)
 
 
-NO_BOUND = Way(WORST, Fraction(10**30), Fraction(10**30))
+NO_BOUND = BoundWay(WORST, Fraction(10**30), Fraction(10**30))
 
 
 @final
@@ -285,7 +285,7 @@ class TotalBound:
         self._laws = [self._channels[place] for place in places]
         ends = [[-_NOWHERE if end is None else end for end in c.ends] for c in self._channels]
         self._first, self._last = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-        self._ways: dict[tuple[tuple[int, int], ...], Way] = {}
+        self._ways: dict[tuple[tuple[int, int], ...], BoundWay] = {}
         self._powers: dict[tuple[object, int], ErrorBound] = {}
         self._tables: dict[int, Tables | None] = {}
 
@@ -311,28 +311,28 @@ class TotalBound:
             high += beyond * int((mine & (reports == self._last[kinds])).sum())
         return math.ceil(low - way.below), math.floor(high + way.above), way.method
 
-    def bounds(self, kinds: Indices) -> Way:
+    def bounds(self, kinds: Indices) -> BoundWay:
         """How a total with parts of these kinds will be bounded."""
         if len(kinds) == 1:
             noise = self._channels[int(kinds[0])].noise
             if noise is not None:
                 reach = Fraction(noise.reach(self._error / 2) - 1)
-                return Way(EXACT, reach, reach)
+                return BoundWay(EXACT, reach, reach)
         return self.way(self._law_of[kinds])
 
-    def way(self, laws: Indices) -> Way:
+    def way(self, laws: Indices) -> BoundWay:
         """The way for a total of parts with these laws: a choice that no report has a part in."""
         found, counts = np.unique(laws, return_counts=True)
         key = tuple(zip(found.tolist(), counts.tolist(), strict=True))
         if key not in self._ways:
-            self._ways[key] = self._best(key) if key else Way(EXACT, Fraction(0), Fraction(0), {})
+            self._ways[key] = self._best(key) if key else BoundWay(EXACT, Fraction(0), Fraction(0), {})
         return self._ways[key]
 
-    def _best(self, key: tuple[tuple[int, int], ...]) -> Way:
+    def _best(self, key: tuple[tuple[int, int], ...]) -> BoundWay:
         """The one with the smallest width to expect."""
         noisy = all(self._laws[k].noise is not None for k, _ in key)
         known = all(not math.isnan(self._laws[k].standard_error) for k, _ in key)
-        found: list[tuple[float, Way]] = []
+        found: list[tuple[float, BoundWay]] = []
         if self._left > 0 and noisy:
             found.append(self._by_reports(key))
             if found[0][1].method == EXACT:
@@ -344,14 +344,14 @@ class TotalBound:
             counts[[k for k, _ in key]] = [count for _, count in key]
             width = self._chernoff.half_width(counts)
             if math.isfinite(width):
-                return Way(CHERNOFF, Fraction(width), Fraction(width))
+                return BoundWay(CHERNOFF, Fraction(width), Fraction(width))
         return min(found, key=lambda pair: pair[0], default=(math.inf, NO_BOUND))[1]
 
     @cached_property
     def _chernoff(self) -> SumBound:
         return SumBound(self._laws, self._error)
 
-    def _by_reports(self, key: tuple[tuple[int, int], ...]) -> tuple[float, Way]:
+    def _by_reports(self, key: tuple[tuple[int, int], ...]) -> tuple[float, BoundWay]:
         """Sums of noisy reports. One that was cut off at an end is on the safe side of truth + noise, or is moved there."""
         cut = any(end is not None for k, _ in key for end in self._laws[k].ends)
         ways = []
@@ -369,7 +369,7 @@ class TotalBound:
                     outside[k] = beyond
                     moved += _AT_AN_END * count * beyond * float(noise.upper(0))
             below, above = (self._sum(side).reach(self._error / 2) for side in sides)
-            ways.append((float(below + above) + moved, Way(WORST if cut else EXACT, below, above, outside)))
+            ways.append((float(below + above) + moved, BoundWay(WORST if cut else EXACT, below, above, outside)))
         return min(ways, key=lambda pair: pair[0])
 
     def _written(self, key: tuple[tuple[int, int], ...]) -> bool:
@@ -377,7 +377,7 @@ class TotalBound:
         tables = [k for k, _ in key if not is_below_noise(self._laws[k])]
         return len(tables) <= _TABLES and all(self._table(k) is not None for k in tables)
 
-    def _by_estimates(self, key: tuple[tuple[int, int], ...]) -> list[tuple[float, Way]]:
+    def _by_estimates(self, key: tuple[tuple[int, int], ...]) -> list[tuple[float, BoundWay]]:
         """Sums of unbiased estimates: by tails above those of every truth, and by a law above them in the convex order."""
         ways = []
         for convex in (False, True):
@@ -394,7 +394,7 @@ class TotalBound:
                         parts.append(((noise, None), of_noise(noise), count))
                 total = self._sum(parts)
                 ends.append(total.hinge(self._error / 2) if convex else total.reach(self._error / 2))
-            ways.append((float(sum(ends)), Way(WORST, ends[0], ends[1])))
+            ways.append((float(sum(ends)), BoundWay(WORST, ends[0], ends[1])))
         return ways
 
     def _sum(self, parts: list[Summand]) -> ErrorBound:

@@ -30,9 +30,8 @@ from ..noise.expectation import Floats, real
 from ..progress import Progress, tell
 from ..randomness.source import insecure_source
 from .assessments import ALONE, Assessment, Drawn, Errors, errors_between, sides_of
-from .by_likelihood import SAME_LIKELIHOOD, Guesser, Strategy, log_matrix
+from .by_likelihood import SAME_LIKELIHOOD, Block, Guesser, Strategy, Types, log_matrix
 from .medians import rank
-from .report_types import Block, Types
 
 RUNS = 10_000
 _WORK = 2**31  # likelihoods of single reports that are looked up without being asked for more
